@@ -1,0 +1,1 @@
+"""Shardy in pure Python."""

@@ -1,0 +1,1 @@
+"""From our local programs to systems that run them."""

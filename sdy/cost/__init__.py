@@ -1,0 +1,1 @@
+"""Bytes, seconds and memory of a per-device program."""

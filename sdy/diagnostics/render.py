@@ -1,0 +1,40 @@
+"""Diagnostics as text: `file:line:column: error: message [code]`, the line, a caret, the notes and the hint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.diagnostics.span import Span
+
+
+def render(diagnostic: Diagnostic, sources: Mapping[str, str] | None = None) -> str:
+    """The diagnostic as lines of text, without a final newline.
+
+    `sources` maps file names to their text; it serves spans that do not carry their line.
+    """
+    lines = [*_located(diagnostic.span, f"{diagnostic.severity.value}: {diagnostic.message} [{diagnostic.code}]", sources)]
+    for note in diagnostic.notes:
+        lines += _located(note.span, f"note: {note.message}", sources)
+    if diagnostic.hint:
+        lines.append(f"  hint: {diagnostic.hint}")
+    return "\n".join(lines)
+
+
+def _located(span: Span | None, headline: str, sources: Mapping[str, str] | None) -> list[str]:
+    if span is None:
+        return [headline]
+    lines = [f"{span.file}:{span.line}:{span.column}: {headline}"]
+    text = span.text if span.text is not None else _line_of(span, sources)
+    if text is not None:
+        # Tabs stay in the margin under the line, so that the caret stands under its column in any tab width.
+        margin = "".join("\t" if character == "\t" else " " for character in text[: span.column - 1])
+        lines += [f"  {text}", f"  {margin}{'^' * span.length}"]
+    return lines
+
+
+def _line_of(span: Span, sources: Mapping[str, str] | None) -> str | None:
+    if sources is None or span.file not in sources:
+        return None
+    lines = sources[span.file].splitlines()
+    return lines[span.line - 1] if 0 < span.line <= len(lines) else None

@@ -1,0 +1,1 @@
+"""The `sdy` dialect: attributes, ops, verification, the notation inside op syntax."""

@@ -1,0 +1,1 @@
+"""The StableHLO dialect, one file a family of ops."""

@@ -1,0 +1,1 @@
+"""Kernels, one file a family of ops."""

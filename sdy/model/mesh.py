@@ -1,0 +1,78 @@
+"""Meshes: named grids of devices. Source: spec of the dialect, sections 1.4.2 and 3.1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+from sdy.model.axis import AxisRef
+from sdy.model.hashed_once import HashedOnce
+
+
+@dataclass(frozen=True, slots=True)
+class MeshAxis:
+    """A side of a mesh: its name and how many devices lie along it."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh(HashedOnce):
+    """An ordered list of axes, major first, and the devices in row-major order of their coordinates.
+
+    `device_ids` is empty for the identity order: ids that are 0..N-1 in order are dropped at construction, unless
+    there are no axes. `Mesh(())` is the *empty* mesh, a placeholder that any mesh may replace;
+    `Mesh((), (d,))` is *maximal*: on device `d` only.
+    """
+
+    axes: tuple[MeshAxis, ...]
+    device_ids: tuple[int, ...] = ()
+
+    __hash__ = HashedOnce.__hash__
+
+    def __post_init__(self) -> None:
+        if self.axes and self.device_ids == tuple(range(prod(axis.size for axis in self.axes))):
+            object.__setattr__(self, "device_ids", ())
+
+    @property
+    def is_empty(self) -> bool:
+        """No axes and no device ids."""
+        return not self.axes and not self.device_ids
+
+    @property
+    def is_maximal(self) -> bool:
+        """No axes and exactly one device id."""
+        return not self.axes and len(self.device_ids) == 1
+
+    @property
+    def device_count(self) -> int:
+        """The product of the axis sizes; 1 where there are none."""
+        return prod(axis.size for axis in self.axes)
+
+    def has_axis(self, name: str) -> bool:
+        """Whether an axis is called `name`."""
+        return name in axis_positions(self)
+
+    def axis_size(self, name: str) -> int:
+        """Devices along axis `name`. Raises: KeyError where there is no such axis."""
+        return self.axes[axis_positions(self)[name]].size
+
+    def size_of(self, ref: AxisRef) -> int:
+        """Devices along `ref`. Raises: KeyError where its axis is absent."""
+        return self.axis_size(ref.name) if ref.sub_axis is None else ref.sub_axis.size
+
+    def devices(self) -> tuple[int, ...]:
+        """All device ids, in row-major order of their coordinates."""
+        return self.device_ids or tuple(range(self.device_count))
+
+    def same_axes(self, other: Mesh) -> bool:
+        """Equal but for the order of devices. Two maximal meshes are, whatever their device."""
+        return self.is_maximal == other.is_maximal and self.axes == other.axes
+
+
+@lru_cache(maxsize=4096)
+def axis_positions(mesh: Mesh) -> dict[str, int]:
+    """Where each axis stands in the mesh, by name."""
+    return {axis.name: position for position, axis in enumerate(mesh.axes)}

@@ -1,0 +1,1 @@
+"""Which reshards a program needs, as which collectives, and each op on one shard."""

@@ -1,0 +1,1 @@
+"""The form each op takes on one shard, one file a family."""

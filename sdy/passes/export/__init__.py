@@ -1,0 +1,1 @@
+"""Passes that turn a propagated program into per-device code."""

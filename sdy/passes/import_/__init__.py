@@ -1,0 +1,1 @@
+"""Passes that bring a user's program into the shape propagation needs."""

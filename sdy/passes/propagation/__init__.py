@@ -1,0 +1,1 @@
+"""Passes that fill in open shardings: thin shells around `sdy.propagation`."""

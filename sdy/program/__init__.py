@@ -1,0 +1,1 @@
+"""The `Program` people hold: load, propagate, partition, run, verify."""

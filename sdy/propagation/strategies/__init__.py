@@ -1,0 +1,1 @@
+"""What one op step does to the factors: basic and aggressive."""

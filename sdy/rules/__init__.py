@@ -1,0 +1,1 @@
+"""The sharding rule of each op, one file a family."""
