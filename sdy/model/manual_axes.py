@@ -1,0 +1,39 @@
+"""Shardings across the border of a manual computation: inside they are local, outside they carry manual axes.
+
+Every dim's axes are a prefix of manual axes followed by free ones. Source: spec of the dialect, section 6.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from itertools import takewhile
+
+from sdy.model.axis import AxisList
+from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
+
+
+def without_manual_axes(sharding: TensorSharding, manual_axes: Collection[str]) -> TensorSharding:
+    """The sharding as the body sees it."""
+    if not manual_axes:
+        return sharding
+
+    def free(axes: AxisList) -> AxisList:
+        return tuple(axis for axis in axes if axis.name not in manual_axes)
+
+    dims = tuple(replace(dim, axes=dim.axes[len(manual_prefix(dim, manual_axes)) :]) for dim in sharding.dims)
+    return replace(sharding, dims=dims, replicated=free(sharding.replicated), unreduced=free(sharding.unreduced))
+
+
+def with_manual_axes(outer: TensorSharding, inner: TensorSharding, manual_axes: Collection[str]) -> TensorSharding:
+    """`inner` with the manual prefix of each dim of `outer`, and the replicated and unreduced axes of `outer`."""
+    dims = tuple(
+        replace(new, axes=(*manual_prefix(old, manual_axes), *new.axes))
+        for old, new in zip(outer.dims, inner.dims, strict=True)
+    )
+    return TensorSharding(inner.mesh, dims, outer.replicated, outer.unreduced, ReductionKind.SUM)
+
+
+def manual_prefix(dim: DimSharding, manual_axes: Collection[str]) -> AxisList:
+    """The axes of the dim before its first free one."""
+    return tuple(takewhile(lambda axis: axis.name in manual_axes, dim.axes))

@@ -1,0 +1,223 @@
+"""The engine: sweeps over a graph until nothing is pending, level by level, priority by priority.
+
+User priorities run the whole op-priority schedule once each; a level of that schedule runs every strategy; a
+strategy is one sweep. Source: spec of propagation, sections 1.3 to 1.11 and 5 to 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sdy.model.sharding_update import fully_open
+from sdy.propagation.directions import OP_PRIORITIES, DirectionFunction, OpTraits, factor_directions
+from sdy.propagation.graph import MISSING, PROPAGATING, Direction, Graph, Holder, Node, NodeKind, PassThrough, Value
+from sdy.propagation.manual_boundary import held_by_edge, seen_by_sources
+from sdy.propagation.notify import Notifier, visited_ancestors
+from sdy.propagation.op_step import StepFunction, StepResult
+from sdy.propagation.strategies.aggressive import aggressive
+from sdy.propagation.strategies.step import Strategy
+from sdy.propagation.worklist import Worklist
+
+Directions = tuple[Direction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What runs, in what order. `strategies` each get a sweep of their own at every level."""
+
+    strategies: tuple[Strategy, ...] = (aggressive,)
+    levels: tuple[DirectionFunction, ...] = OP_PRIORITIES
+    conservative: bool = False
+
+
+class Engine:
+    """Propagates the shardings of a graph in place.
+
+    `on_update`, where given, sees each op step that changed something.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        schedule: Schedule | None = None,
+        on_update: Callable[[Node, StepResult], None] | None = None,
+    ) -> None:
+        self._graph = graph
+        self._schedule = schedule or Schedule()
+        self._on_update = on_update
+        self._notifier = Notifier(graph)
+        self._steps = {
+            strategy: StepFunction(strategy, graph.meshes, graph.rules, graph.shardings)
+            for strategy in self._schedule.strategies
+        }
+        self._directions: dict[tuple[int, PassThrough, bool, bool, int], Directions] = {}
+        self._distinct_directions: dict[Directions, Directions] = {}
+        self._multi_use: dict[Node, bool] = {}
+        # What a node was last visited with, to no effect; gone when one of its tensors changes.
+        self._clean: dict[Node, tuple[StepFunction, Directions]] = {}
+        self._worklist: Worklist | None = None
+        self._level = 0
+        self._step = self._steps[self._schedule.strategies[0]]
+        self._dead = {node for node in graph.nodes if node.is_dead}
+        graph.link_readers()
+
+    def run(self) -> None:
+        """All levels, each with all strategies. Shardings accumulate."""
+        for level in range(len(self._schedule.levels)):
+            for strategy in self._schedule.strategies:
+                self._level, self._step = level, self._steps[strategy]
+                self._sweep()
+
+    def assign(self, holder: Holder, sharding: int) -> None:
+        """Change what is held without queueing anybody."""
+        if holder.sharding == MISSING and all(sibling.sharding == MISSING for sibling in holder.siblings):
+            # A per-value list comes into being whole.
+            mesh = self._graph.shardings.value(sharding).mesh
+            for sibling in holder.siblings:
+                if sibling is not holder:
+                    self._set(sibling, self._graph.shardings.number(fully_open(mesh, sibling.rank)))
+        self._set(holder, sharding)
+
+    def _set(self, holder: Holder, sharding: int) -> None:
+        if sharding != holder.sharding:
+            holder.sharding = sharding
+            holder.is_changed = True
+            for reader in holder.readers:
+                self._clean.pop(reader, None)
+
+    def _sweep(self) -> None:
+        self._exchange_function_results()
+        self._worklist = Worklist(self._graph.nodes, self._is_stale)
+        for node in self._worklist:
+            if node in self._dead:
+                self._erase(node)
+            elif node.kind in PROPAGATING:
+                self._visit(node)
+        self._worklist = None
+        self._exchange_function_results()
+
+    def _exchange_function_results(self) -> None:
+        """Let each result attribute of the main function and the returned value agree. Nobody is queued."""
+        for result in self._graph.main_results:
+            tensors = (result.returned.holder, result.holder)
+            rule = self._graph.rules.value(result.rule)
+            numbers = tuple(MISSING if holder is None else holder.sharding for holder in tensors)
+            directions = (Direction.BOTH,) * len(rule.factor_sizes)
+            outcome = self._step(result.rule, numbers, directions, is_elementwise=False, conservative=False)
+            for place, number in outcome.updates:
+                holder = tensors[place]
+                if holder is not None:
+                    self.assign(holder, number)
+                    for member in _other_members(holder.value):
+                        if member.holder is not None:
+                            self.assign(member.holder, number)
+
+    def _is_stale(self, node: Node) -> bool:
+        """Whether a visit could have an effect. False negatives would change the result, so it only trusts repeats."""
+        if node in self._dead:
+            return True
+        if node.kind not in PROPAGATING:
+            return False
+        clean = self._clean.get(node)
+        return clean is None or clean[0] is not self._step or clean[1] is not self._directions_of(node)
+
+    def _visit(self, node: Node) -> None:
+        directions = self._directions_of(node)
+        conservative = self._schedule.conservative and node.kind is NodeKind.RULE
+        outcome = self._step(node.rule, self._seen(node), directions, node.is_elementwise, conservative)
+        if not outcome.updates:
+            self._clean[node] = (self._step, directions)
+            return
+        for place, number in outcome.updates:
+            self._store(node, place, number)
+        if self._on_update is not None:
+            self._on_update(node, outcome)
+
+    def _seen(self, node: Node) -> tuple[int, ...]:
+        """The shardings of the node's tensors; that of an edge as its sources see it."""
+        numbers = [MISSING if holder is None else holder.sharding for holder in node.tensors]
+        if node.boundary is not None and numbers[-1] != MISSING:
+            shardings = self._graph.shardings
+            numbers[-1] = shardings.number(seen_by_sources(node.boundary, shardings.value(numbers[-1])))
+        return tuple(numbers)
+
+    def _store(self, node: Node, place: int, number: int) -> None:
+        holder = node.tensors[place]
+        if holder is None:  # an argument of a reducer's body: nowhere to keep a sharding
+            return
+        if node.boundary is not None and place == len(node.tensors) - 1:
+            shardings = self._graph.shardings
+            number = shardings.number(held_by_edge(node.boundary, shardings.value(number)))
+        self.assign(holder, number)
+        self._queue(node, holder)
+        for member in _other_members(holder.value):
+            if member.holder is not None:
+                self.assign(member.holder, number)
+                self._queue(node, member.holder)
+
+    def _queue(self, visited: Node, holder: Holder) -> None:
+        if holder.value is None:
+            return
+        for node in self._notifier.affected_by(holder.value):
+            if node is not visited:
+                self._push(node)
+
+    def _push(self, node: Node) -> None:
+        assert self._worklist is not None
+        self._worklist.push(node)
+        for ancestor in visited_ancestors(node):
+            self._worklist.push(ancestor)
+
+    def _directions_of(self, node: Node) -> Directions:
+        """The direction of each factor of the node's rule at this level: one object for equal directions."""
+        if node.kind is NodeKind.BARRIER:
+            count = len(self._graph.rules.value(node.rule).factor_sizes)
+            return self._unique_directions((node.direction,) * count)
+        key = (self._level, node.pass_through, self._is_multi_use(node), node.kind is NodeKind.RULE, node.rule)
+        known = self._directions.get(key)
+        if known is None:
+            traits = OpTraits(*key[1:4])
+            levels = self._schedule.levels[: self._level + 1]
+            known = self._unique_directions(factor_directions(levels, traits, self._graph.rules.value(node.rule)))
+            self._directions[key] = known
+        return known
+
+    def _unique_directions(self, directions: Directions) -> Directions:
+        return self._distinct_directions.setdefault(directions, directions)
+
+    def _is_multi_use(self, node: Node) -> bool:
+        """Whether somebody else reads an operand that is no scalar tensor, or the op reads it twice."""
+        known = self._multi_use.get(node)
+        if known is None:
+            known = any(not value.is_scalar_tensor and len(value.uses) != 1 for value in node.operands)
+            self._multi_use[node] = known
+        return known
+
+    def _erase(self, node: Node) -> None:
+        """Erase a dead op, the ops inside first, and queue the ops whose results it may have been the last to read."""
+        for child in reversed(node.children):
+            if not child.is_erased:
+                self._erase(child)
+        for value in node.operands:
+            if value.owner is not None and not value.is_block_argument and _other_users(value, node) <= 1:
+                self._push(value.owner)
+        for value in node.operands:
+            value.uses = [use for use in value.uses if use[0] is not node]
+            if value.owner is not None and value.owner.is_dead:
+                self._dead.add(value.owner)
+            for user, _ in value.uses:
+                self._multi_use.pop(user, None)
+        node.is_erased = True
+        self._notifier.forget()
+
+
+def _other_users(value: Value, node: Node) -> int:
+    return len({id(user) for user, _ in value.uses if user is not node})
+
+
+def _other_members(value: Value | None) -> list[Value]:
+    """The rest of the sharding group of `value`."""
+    if value is None or value.group is None:
+        return []
+    return [member for member in value.group if member is not value]

@@ -1,0 +1,174 @@
+"""A module flattened once: values, the ops that read and define them, and the places that hold shardings.
+
+The engine sees nothing else of a program. Whoever flattens (a pass, or a test) creates the nodes in pre-order,
+each op before the ops in its regions, and fills in what the classes below say. Source: spec of propagation, 1.5 to
+1.9, 2.4 and 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from sdy.model.mesh import Mesh
+from sdy.model.rule import OpShardingRule
+from sdy.model.sharding import TensorSharding
+from sdy.propagation.numbering import Numbering
+
+MISSING = 0  # the number of "no sharding", which is not the same as "all dims open and empty"
+
+
+class NodeKind(Enum):
+    """How the engine treats an op."""
+
+    OPAQUE = auto()  # no rule: shardings on it are sources and sinks for its neighbours
+    RULE = auto()  # propagates along its sharding rule
+    BARRIER = auto()  # identity rule in a fixed direction, exempt from op priorities
+    EDGE = auto()  # a data-flow edge: sources as operands, the edge's result as result, identity rule
+    CALL = auto()
+    RETURN = auto()  # terminator of a function
+    TERMINATOR = auto()  # any other terminator
+
+
+PROPAGATING = frozenset({NodeKind.RULE, NodeKind.BARRIER, NodeKind.EDGE})
+
+
+class PassThrough(Enum):
+    """In which op-priority class an op starts (spec of propagation, 5.2)."""
+
+    BOTH = auto()  # element-wise ops, reshape, transpose, edges, moves between memories
+    FORWARD = auto()  # dynamic_slice, dynamic_update_slice
+    BROADCAST = auto()  # broadcast_in_dim: backward long before forward
+    NO = auto()
+
+
+class Direction(Enum):
+    """Which tensors may be the source of an axis; all tensors are destinations."""
+
+    NONE = 0
+    FORWARD = 1
+    BACKWARD = 2
+    BOTH = 3
+
+
+@dataclass(slots=True, eq=False)
+class Holder:
+    """A place where a sharding is stored.
+
+    `siblings` are the entries of one per-value list, this one included: the first store to a list that does not
+    exist yet makes the others all-open. `rank` is that of the tensor, 0 where the type has no shape.
+    """
+
+    sharding: int  # a number of `Graph.shardings`, or MISSING
+    rank: int
+    value: Value | None = None  # whose sharding this is; None for results of functions
+    siblings: list[Holder] = field(default_factory=lambda: [])
+    readers: list[Node] = field(default_factory=lambda: [])  # nodes with this holder among their tensors
+    is_changed: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """An SSA value: who defines it, who uses it (latest use first), and where its sharding is held.
+
+    `owner` is the defining op; for a block argument the op whose region holds the block. A value without holder
+    cannot be sharded.
+    """
+
+    owner: Node | None
+    is_block_argument: bool = False
+    uses: list[tuple[Node, int]] = field(default_factory=lambda: [])
+    holder: Holder | None = None
+    is_scalar_tensor: bool = False
+    group: list[Value] | None = None  # all members of the sharding group, this value included
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """The edge of a manual computation: what its sharding looks like from the sources' side.
+
+    For a block argument the edge holds the local sharding and its sources are outside; for a result the edge holds
+    the global one and its sources are inside.
+    """
+
+    manual_axes: tuple[str, ...]
+    outer: TensorSharding  # the in or out sharding of the op, which propagation does not change
+    is_result: bool
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One op, in pre-order.
+
+    `tensors` are the holders that its rule speaks of, operands then results; None for a value that has none.
+    `feeds` maps an operand position to the data-flow edge that this use feeds.
+    """
+
+    index: int
+    kind: NodeKind
+    parent: Node | None
+    operands: list[Value] = field(default_factory=lambda: [])
+    results: list[Value] = field(default_factory=lambda: [])
+    children: list[Node] = field(default_factory=lambda: [])
+    tensors: tuple[Holder | None, ...] = ()
+    rule: int = -1  # a number of `Graph.rules`
+    is_elementwise: bool = False
+    pass_through: PassThrough = PassThrough.NO
+    direction: Direction = Direction.BOTH  # of a barrier
+    boundary: Boundary | None = None  # of an edge
+    linked_values: tuple[Value, ...] = ()  # an edge's targets other than the owner
+    feeds: Mapping[int, Node] = field(default_factory=lambda: {})
+    is_erasable: bool = False  # no side effects, also of the ops inside; no terminator, no symbol
+    is_erased: bool = False
+
+    @property
+    def is_dead(self) -> bool:
+        """May be erased: no result is used and nothing else would be missed."""
+        return self.is_erasable and not any(result.uses for result in self.results)
+
+
+@dataclass(slots=True, eq=False)
+class FunctionResult:
+    """A result of the main function: the returned value, and the holder of the result attribute."""
+
+    returned: Value
+    holder: Holder
+    rule: int  # identity over the type
+
+
+@dataclass(slots=True, eq=False)
+class Graph:
+    """A flattened module.
+
+    `callees` maps a call to the argument values of its function, `callers` a return to the calls of its function,
+    in the order in which symbol uses are found.
+    """
+
+    meshes: Mapping[str, Mesh]
+    shardings: Numbering[TensorSharding] = field(default_factory=lambda: Numbering(first=MISSING + 1))
+    rules: Numbering[OpShardingRule] = field(default_factory=lambda: Numbering())
+    nodes: list[Node] = field(default_factory=lambda: [])
+    holders: list[Holder] = field(default_factory=lambda: [])
+    main_results: list[FunctionResult] = field(default_factory=lambda: [])
+    callees: dict[Node, list[Value]] = field(default_factory=lambda: {})
+    callers: dict[Node, list[Node]] = field(default_factory=lambda: {})
+
+    def new_holder(self, sharding: TensorSharding | None, rank: int, value: Value | None = None) -> Holder:
+        """A holder of `sharding`, alone in its list."""
+        number = MISSING if sharding is None else self.shardings.number(sharding)
+        holder = Holder(number, rank, value)
+        holder.siblings = [holder]
+        self.holders.append(holder)
+        return holder
+
+    def sharding(self, holder: Holder) -> TensorSharding | None:
+        """What `holder` holds."""
+        return None if holder.sharding == MISSING else self.shardings.value(holder.sharding)
+
+    def link_readers(self) -> None:
+        """Enter each node as a reader of its tensors. Called once, when all nodes have their tensors."""
+        for node in self.nodes:
+            for holder in dict.fromkeys(node.tensors):
+                if holder is not None:
+                    holder.readers.append(node)

@@ -1,0 +1,200 @@
+"""Shardings seen along the factors of a rule, and back.
+
+A rule maps each dim of a tensor to factors, major first. Projecting cuts the axes of a dim into pieces that fit
+its factors, in order. What does not fit a factor that is not the minor-most is its *overflow*: the factors after it
+are then out of reach.
+
+    mesh   <["x"=8]>
+    rule   ([ij])->([i, j]) {i=4, j=6}
+    dim    {"x"}
+    i      "x":(1)4     (not minor-most: takes gcd(4, 8))
+    j      "x":(4)2     (minor-most: takes the rest)
+
+Source: spec of propagation, sections 2.6 to 2.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import gcd, prod
+
+from sdy.model.axis import AxisList, AxisRef, between
+from sdy.model.axis_list import add_or_merge, extended, is_strict_list_prefix, sharded_size
+from sdy.model.mesh import Mesh
+from sdy.model.rule import DimMapping, FactorIndex, OpShardingRule, TensorMapping
+from sdy.model.sharding import DimSharding, TensorSharding
+
+
+@dataclass(frozen=True, slots=True)
+class FactorSharding:
+    """How one tensor is cut along one factor. `overflow` holds the axes that the factor could not take."""
+
+    axes: AxisList = ()
+    is_closed: bool = False
+    is_minor_most: bool = True
+    overflow: AxisList = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TensorProjection:
+    """One tensor's factors. A factor behind an overflow has no entry, like one that no dim maps to."""
+
+    factors: Mapping[FactorIndex, FactorSharding]
+    replicated: AxisList = ()
+    unreduced: AxisList = ()
+
+    def axes(self, factor: FactorIndex) -> AxisList | None:
+        """The axes along `factor`; None where there is no entry."""
+        entry = self.factors.get(factor)
+        return None if entry is None else entry.axes
+
+    def expanded(self, factor: FactorIndex, axes: AxisList) -> TensorProjection:
+        """The projection with `axes` along `factor`, where these extend what is there; itself otherwise."""
+        entry = self.factors.get(factor)
+        if entry is None or not is_strict_list_prefix(entry.axes, axes):
+            return self
+        return replace(self, factors={**self.factors, factor: replace(entry, axes=axes)})
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """An op's tensors, operands then results, seen along the factors of its rule."""
+
+    operands: tuple[TensorProjection, ...]
+    results: tuple[TensorProjection, ...]
+
+    @property
+    def tensors(self) -> tuple[TensorProjection, ...]:
+        """Operands, then results."""
+        return self.operands + self.results
+
+    def with_tensors(self, tensors: Iterable[TensorProjection]) -> Projection:
+        """The projection of the same op with other tensors, operands then results."""
+        every = tuple(tensors)
+        return Projection(every[: len(self.operands)], every[len(self.operands) :])
+
+
+def project(
+    rule: OpShardingRule, shardings: tuple[TensorSharding | None, ...], mesh: Mesh, missing_is_closed: bool = False
+) -> Projection:
+    """The shardings of an op's operands, then results, along the factors of `rule`.
+
+    A missing sharding counts as unsharded and open, or closed if `missing_is_closed`.
+    """
+    tensors = tuple(
+        project_tensor(sharding, mapping, rule.factor_sizes, mesh, missing_is_closed)
+        for sharding, mapping in zip(shardings, rule.tensors, strict=True)
+    )
+    return Projection(tensors[: len(rule.operands)], tensors[len(rule.operands) :])
+
+
+def project_tensor(
+    sharding: TensorSharding | None,
+    mapping: TensorMapping,
+    factor_sizes: tuple[int, ...],
+    mesh: Mesh,
+    missing_is_closed: bool = False,
+) -> TensorProjection:
+    """One tensor along the factors that its dims map to."""
+    factors: dict[FactorIndex, FactorSharding] = {}
+    unsharded = DimSharding(is_closed=missing_is_closed)
+    for dim, dim_factors in enumerate(mapping):
+        _project_dim(unsharded if sharding is None else sharding.dims[dim], dim_factors, factor_sizes, mesh, factors)
+    if sharding is None:
+        return TensorProjection(factors)
+    return TensorProjection(factors, sharding.replicated, sharding.unreduced)
+
+
+def _project_dim(
+    dim: DimSharding,
+    dim_factors: DimMapping,
+    factor_sizes: tuple[int, ...],
+    mesh: Mesh,
+    factors: dict[FactorIndex, FactorSharding],
+) -> None:
+    pieces = list(dim.axes)
+    last = len(dim_factors) - 1
+    for place, factor in enumerate(dim_factors):
+        if place == last:
+            factors[factor] = FactorSharding(extended((), pieces, mesh), dim.is_closed)
+            return
+        axes, room = _take(pieces, factor_sizes[factor], mesh)
+        if room == 1 or not pieces:
+            factors[factor] = FactorSharding(axes, dim.is_closed, is_minor_most=False)
+            continue
+        overflow = extended((), pieces, mesh)
+        factors[factor] = FactorSharding(axes, dim.is_closed, is_minor_most=False, overflow=overflow)
+        # The next factor is out of reach, hence closed; those after it get no entry at all.
+        factors[dim_factors[place + 1]] = FactorSharding((), is_closed=True, is_minor_most=place + 1 == last)
+        return
+
+
+def _take(pieces: list[AxisRef], room: int, mesh: Mesh) -> tuple[AxisList, int]:
+    """Move the pieces that fit a factor of size `room` off the front of `pieces`; they, and the room left."""
+    axes: list[AxisRef] = []
+    while pieces:
+        size = mesh.size_of(pieces[0])
+        common = gcd(room, size)
+        if common == 1 and size != 1:
+            break
+        room //= common
+        if common == size:
+            axes.append(pieces.pop(0))
+        else:
+            front, pieces[0] = split_at(pieces[0], common, mesh)
+            axes.append(front)
+    return tuple(axes), room
+
+
+def split_at(ref: AxisRef, size: int, mesh: Mesh) -> tuple[AxisRef, AxisRef]:
+    """The major part of `ref` with `size` devices, and the rest."""
+    cut = ref.pre_size * size
+    return between(ref.name, ref.pre_size, cut), between(ref.name, cut, ref.pre_size * mesh.size_of(ref))
+
+
+def to_sharding(
+    projection: TensorProjection,
+    mapping: TensorMapping,
+    factor_sizes: tuple[int, ...],
+    old: TensorSharding | None,
+    mesh_name: str | Mesh,
+    mesh: Mesh,
+) -> TensorSharding:
+    """The sharding that a projection stands for; axes behind a factor that is not full are dropped.
+
+    Priorities are gone; what `old` says beside its dims stays.
+    """
+    dims = tuple(_to_dim(projection, dim_factors, factor_sizes, mesh) for dim_factors in mapping)
+    if old is None:
+        return TensorSharding(mesh_name, dims)
+    return replace(old, mesh=mesh_name, dims=dims)
+
+
+def _to_dim(
+    projection: TensorProjection, dim_factors: DimMapping, factor_sizes: tuple[int, ...], mesh: Mesh
+) -> DimSharding:
+    axes: AxisList = ()
+    is_closed = False
+    for factor in dim_factors:
+        entry = projection.factors.get(factor)
+        if entry is None:
+            break
+        is_closed = is_closed or entry.is_closed
+        axes = _with_factor_axes(axes, entry.axes, mesh)
+        if entry.overflow:
+            axes = _with_factor_axes(axes, entry.overflow, mesh)
+            break
+        # Axes on a later factor would need a strided layout.
+        if sharded_size(entry.axes, mesh) < factor_sizes[factor]:
+            break
+    return DimSharding(axes, is_closed)
+
+
+def _with_factor_axes(axes: AxisList, more: AxisList, mesh: Mesh) -> AxisList:
+    return (*add_or_merge(axes, more[0], mesh), *more[1:]) if more else axes
+
+
+def tensor_size(projection: TensorProjection, factor_sizes: tuple[int, ...]) -> int:
+    """The product of the sizes of the factors that have an entry."""
+    return prod(factor_sizes[factor] for factor in projection.factors)

@@ -1,0 +1,45 @@
+"""The basic strategy: shard a factor only as far as every tensor can follow.
+
+Resolves no conflict: where two factors want one axis in some tensor, or tensors disagree, nobody gets it.
+Source: spec of propagation, section 3.
+"""
+
+from __future__ import annotations
+
+from sdy.model.axis import AxisRef
+from sdy.model.rule import FactorIndex
+from sdy.propagation.projection import Projection
+from sdy.propagation.strategies.candidates import candidate, fit_beside_other_factors, fit_in_factor, trimmed
+from sdy.propagation.strategies.step import OpStep
+
+
+def basic(step: OpStep, projection: Projection) -> Projection:
+    """Factor by factor, expand all tensors to what all of them can have."""
+    for number in range(len(step.rule.factor_sizes)):
+        factor = FactorIndex(number)
+        current = projection
+
+        def trim(
+            axis: AxisRef, size_before: int, factor: FactorIndex = factor, tensors: Projection = current
+        ) -> AxisRef | None:
+            return _fit_everywhere(step, tensors, factor, axis, size_before)
+
+        wanted = candidate(projection, factor, step.directions[factor])
+        axes = trimmed(wanted, trim, step.mesh, step.conservative)
+        if axes:
+            projection = projection.with_tensors(tensor.expanded(factor, axes) for tensor in projection.tensors)
+    return projection
+
+
+def _fit_everywhere(
+    step: OpStep, projection: Projection, factor: FactorIndex, axis: AxisRef, size_before: int
+) -> AxisRef | None:
+    """The largest prefix of `axis` that fits all tensors; those without the factor veto with their other ones."""
+    rest: AxisRef | None = axis
+    for tensor in projection.tensors:
+        rest = fit_beside_other_factors(rest, tensor, factor)
+        if rest is not None and factor in tensor.factors:
+            rest = fit_in_factor(rest, size_before, tensor, factor, step.rule.factor_sizes[factor], step.mesh)
+        if rest is None:
+            return None
+    return rest

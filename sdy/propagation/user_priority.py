@@ -1,0 +1,67 @@
+"""User priorities: what is annotated with a smaller number is propagated through the whole program first.
+
+Dims of a later priority are hidden, as closed dims with explicitly replicated axes, so that earlier ones can
+neither fill them nor use their axes; then they are revealed, one priority after the other. Source: spec of
+propagation, section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sdy.model.axis import AxisList
+from sdy.model.axis_on_mesh import in_mesh_order
+from sdy.model.mesh import Mesh
+from sdy.model.meshes import resolved
+from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.propagation.engine import Engine
+from sdy.propagation.graph import Graph, Holder
+
+Hidden = list[tuple[Holder, TensorSharding]]  # where, and what the user wrote
+
+
+def run_by_user_priority(graph: Graph, engine: Engine) -> None:
+    """Run the engine for priority 0, then for each other one in ascending order after revealing its dims."""
+    for_priority = hide(graph, engine)
+    engine.run()
+    for priority in sorted(for_priority):
+        for holder, original in for_priority[priority]:
+            current = graph.sharding(holder)
+            if current is not None:
+                engine.assign(holder, graph.shardings.number(revealed(current, original, priority)))
+        engine.run()
+
+
+def hide(graph: Graph, engine: Engine) -> dict[int, Hidden]:
+    """Put the initial shardings in place; by priority, the holders that have dims to reveal."""
+    for_priority: dict[int, Hidden] = {}
+    for holder in graph.holders:
+        original = graph.sharding(holder)
+        if original is None:
+            continue
+        later = {dim.priority for dim in original.dims if dim.priority}
+        for priority in sorted(later):
+            for_priority.setdefault(priority, []).append((holder, original))
+        if later or any(dim.priority is not None for dim in original.dims):
+            engine.assign(holder, graph.shardings.number(initial(original, graph.meshes)))
+    return for_priority
+
+
+def initial(sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> TensorSharding:
+    """The sharding with the dims of later priorities hidden, and no priority left."""
+    hidden: AxisList = tuple(axis for dim in sharding.dims if dim.priority for axis in dim.axes)
+    dims = tuple(DimSharding() if dim.priority else replace(dim, priority=None) for dim in sharding.dims)
+    mesh = resolved(sharding.mesh, meshes)
+    replicated = (*sharding.replicated, *hidden)
+    return replace(sharding, dims=dims, replicated=in_mesh_order(replicated, mesh) if mesh else replicated)
+
+
+def revealed(current: TensorSharding, original: TensorSharding, priority: int) -> TensorSharding:
+    """`current` with the dims that `original` has at `priority`; their axes are replicated no more."""
+    shown = {axis for dim in original.dims if dim.priority == priority for axis in dim.axes}
+    dims = tuple(
+        replace(wanted, priority=None) if wanted.priority == priority else now
+        for now, wanted in zip(current.dims, original.dims, strict=True)
+    )
+    return replace(current, dims=dims, replicated=tuple(axis for axis in current.replicated if axis not in shown))
