@@ -9,11 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from sdy.model.axis import AxisRef
+from sdy.model.axis import AxisList, AxisRef
 from sdy.model.hashed_once import HashedOnce
 from sdy.model.mesh import Mesh
-
-AxisList = tuple[AxisRef, ...]  # major first
 
 
 class ReductionKind(Enum):
@@ -36,6 +34,11 @@ class DimSharding(HashedOnce):
     priority: int | None = None
 
     __hash__ = HashedOnce.__hash__
+
+    @property
+    def effective_priority(self) -> int:
+        """The priority, 0 where none is written: smaller ones are propagated first."""
+        return self.priority or 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import gcd, prod
 
-from sdy.model.axis import AxisList, AxisRef, between
+from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import add_or_merge, extended, is_strict_list_prefix, sharded_size
+from sdy.model.axis_on_mesh import split_at
 from sdy.model.mesh import Mesh
 from sdy.model.rule import DimMapping, FactorIndex, OpShardingRule, TensorMapping
 from sdy.model.sharding import DimSharding, TensorSharding
@@ -145,12 +146,6 @@ def _take(pieces: list[AxisRef], room: int, mesh: Mesh) -> tuple[AxisList, int]:
             front, pieces[0] = split_at(pieces[0], common, mesh)
             axes.append(front)
     return tuple(axes), room
-
-
-def split_at(ref: AxisRef, size: int, mesh: Mesh) -> tuple[AxisRef, AxisRef]:
-    """The major part of `ref` with `size` devices, and the rest."""
-    cut = ref.pre_size * size
-    return between(ref.name, ref.pre_size, cut), between(ref.name, cut, ref.pre_size * mesh.size_of(ref))
 
 
 def to_sharding(

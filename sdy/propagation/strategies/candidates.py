@@ -10,10 +10,11 @@ from math import gcd
 
 from sdy.model.axis import AxisList, AxisRef, contains, is_prefix
 from sdy.model.axis_list import prefix_without_any
+from sdy.model.axis_on_mesh import split_at
 from sdy.model.mesh import Mesh
 from sdy.model.rule import FactorIndex
 from sdy.propagation.graph import Direction
-from sdy.propagation.projection import Projection, TensorProjection, split_at
+from sdy.propagation.projection import Projection, TensorProjection
 
 # The largest prefix of an axis that may follow axes of the given total size; None where there is none.
 Trimmer = Callable[[AxisRef, int], AxisRef | None]

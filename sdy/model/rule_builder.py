@@ -1,0 +1,123 @@
+"""How a sharding rule is put together, factor by factor. Source: spec of the sharding rules, section 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule, TensorMapping
+
+Places = Sequence[int | None]  # the dim of each tensor that a factor belongs to, None where it is absent
+
+
+class RuleBuilder:
+    """Adds factors one at a time; each goes to the minor end of the dims that it is given.
+
+    >>> rule = (
+    ...     RuleBuilder(operand_ranks=(2, 2), result_ranks=(2,))
+    ...     .factor(8, operands=(0, None), results=(0,))
+    ...     .factor(32, operands=(None, 1), results=(1,))
+    ...     .factor(16, operands=(1, 0), results=(None,), kind=FactorKind.REDUCTION)
+    ...     .build()
+    ... )
+    >>> rule.operands, rule.results, rule.reduction
+    ((((0,), (2,)), ((2,), (1,))), (((0,), (1,)),), (2,))
+    """
+
+    def __init__(self, operand_ranks: Iterable[int], result_ranks: Iterable[int]) -> None:
+        self._operands: list[list[list[FactorIndex]]] = [[[] for _ in range(rank)] for rank in operand_ranks]
+        self._results: list[list[list[FactorIndex]]] = [[[] for _ in range(rank)] for rank in result_ranks]
+        self._sizes: list[int] = []
+        self._kinds: list[FactorKind] = []
+        self._blocked: list[FactorIndex] = []
+
+    def factor(
+        self,
+        size: int,
+        operands: Places,
+        results: Places,
+        kind: FactorKind = FactorKind.PASS_THROUGH,
+        *,
+        is_blocked: bool = False,
+    ) -> Self:
+        """Add a factor to one dim of each tensor, or to none of it where the place is None.
+
+        A factor of size 1 stays out of dims that have a factor already, yet is counted.
+        """
+        factor = self._new(size, kind, is_blocked)
+        for tensors, places in ((self._operands, operands), (self._results, results)):
+            for dims, place in zip(tensors, places, strict=True):
+                if place is not None and (size != 1 or not dims[place]):
+                    dims[place].append(factor)
+        return self
+
+    def spread(
+        self,
+        dim: int,
+        size: int,
+        kind: FactorKind = FactorKind.PASS_THROUGH,
+        *,
+        is_blocked: bool = False,
+        in_operands: bool = True,
+        in_results: bool = True,
+    ) -> Self:
+        """Add a factor to dim `dim` of every operand and of every result that is not a scalar."""
+        factor = self._new(size, kind, is_blocked)
+        for dims in (*(self._operands if in_operands else ()), *(self._results if in_results else ())):
+            if dims:
+                dims[dim].append(factor)
+        return self
+
+    def pointwise(self, shape: Iterable[int]) -> Self:
+        """Add a factor per dim of `shape`, to that dim of every tensor that is not a scalar."""
+        for dim, size in enumerate(shape):
+            self.spread(dim, size)
+        return self
+
+    def pointwise_where_equal(
+        self, operand_shape: Iterable[int], result_shape: Iterable[int], kind: FactorKind, *, is_blocked: bool = False
+    ) -> Self:
+        """Add a factor per dim, of the operand's size; it has `kind` where the result has another size."""
+        for dim, (size, result_size) in enumerate(zip(operand_shape, result_shape, strict=True)):
+            if size == result_size:
+                self.spread(dim, size)
+            else:
+                self.spread(dim, size, kind, is_blocked=is_blocked)
+        return self
+
+    def build(self, *, is_custom: bool = False) -> OpShardingRule:
+        """The rule. A dim that no factor was given for gets a factor of size 1 of its own."""
+        for dims in (*self._operands, *self._results):
+            for dim in dims:
+                if not dim:
+                    dim.append(self._new(1, FactorKind.PASS_THROUGH, is_blocked=False))
+        return OpShardingRule(
+            tuple(self._sizes),
+            _frozen(self._operands),
+            _frozen(self._results),
+            self._of_kind(FactorKind.REDUCTION),
+            self._of_kind(FactorKind.NEED_REPLICATION),
+            self._of_kind(FactorKind.PERMUTATION),
+            tuple(self._blocked),
+            is_custom,
+        )
+
+    def _new(self, size: int, kind: FactorKind, is_blocked: bool) -> FactorIndex:
+        factor = FactorIndex(len(self._sizes))
+        self._sizes.append(size)
+        self._kinds.append(kind)
+        if is_blocked:
+            self._blocked.append(factor)
+        return factor
+
+    def _of_kind(self, kind: FactorKind) -> tuple[FactorIndex, ...]:
+        return tuple(FactorIndex(factor) for factor, its_kind in enumerate(self._kinds) if its_kind is kind)
+
+
+def identity_rule(shape: Sequence[int], operands: int = 1, results: int = 1) -> OpShardingRule:
+    """The rule of an op that computes each element of tensors of `shape` by itself."""
+    return RuleBuilder((len(shape),) * operands, (len(shape),) * results).pointwise(shape).build()
+
+
+def _frozen(tensors: list[list[list[FactorIndex]]]) -> tuple[TensorMapping, ...]:
+    return tuple(tuple(tuple(dim) for dim in dims) for dims in tensors)
