@@ -6,6 +6,7 @@ Source: spec of reshards, section 1.13.3.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import expansion, is_strict_list_prefix, list_order_key, sharded_size, truncate_overlaps
@@ -57,7 +58,7 @@ def _dependencies(rule: OpShardingRule) -> list[set[FactorIndex]]:
     waits_for: list[set[FactorIndex]] = [set() for _ in rule.factor_sizes]
     for mapping in rule.tensors:
         for dim in mapping:
-            for major, minor in zip(dim, dim[1:], strict=False):
+            for major, minor in pairwise(dim):
                 waits_for[minor].add(major)
     return waits_for
 
