@@ -1,1 +1,36 @@
-"""Shardy in pure Python."""
+"""Shardy in pure Python: sharding notation, propagation, SPMD partitioning, NumPy execution on simulated devices.
+
+Names load when they are first used, so that `import sdy` is quick and needs neither NumPy nor JAX.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sdy.diagnostics.diagnostic import SdyError as SdyError
+    from sdy.grammar.parse import parse_mesh as parse_mesh
+    from sdy.grammar.parse import parse_sharding as parse_sharding
+    from sdy.model.mesh import Mesh as Mesh
+    from sdy.model.sharding import TensorSharding as TensorSharding
+
+_HOME = {
+    "Mesh": "sdy.model.mesh",
+    "SdyError": "sdy.diagnostics.diagnostic",
+    "TensorSharding": "sdy.model.sharding",
+    "parse_mesh": "sdy.grammar.parse",
+    "parse_sharding": "sdy.grammar.parse",
+}
+
+__all__ = ["Mesh", "SdyError", "TensorSharding", "parse_mesh", "parse_sharding"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'sdy' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,39 @@
+"""How many bytes each device sends for a collective, with ring algorithms.
+
+Source: the ring bounds. With k devices in a group and a local result of b bytes, a ring all-gather hands on all but
+one of k shards of b / k bytes, an all-reduce is a reduce-scatter and an all-gather, an all-to-all keeps one k-th.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class CollectiveKind(Enum):
+    """What devices do with each other. The value is the name that people read."""
+
+    ALL_GATHER = "all-gather"
+    ALL_REDUCE = "all-reduce"
+    ALL_TO_ALL = "all-to-all"
+    COLLECTIVE_PERMUTE = "collective-permute"
+    REDUCE_SCATTER = "reduce-scatter"
+
+
+def bytes_sent(kind: CollectiveKind, group_size: int, result_bytes: int) -> float:
+    """Bytes that each device of a group of `group_size` sends; `result_bytes` are those of one device's result.
+
+    >>> bytes_sent(CollectiveKind.ALL_REDUCE, group_size=4, result_bytes=1024)
+    1536.0
+    >>> bytes_sent(CollectiveKind.REDUCE_SCATTER, group_size=4, result_bytes=256)
+    768.0
+    """
+    others = group_size - 1
+    match kind:
+        case CollectiveKind.ALL_GATHER | CollectiveKind.ALL_TO_ALL:
+            return others / group_size * result_bytes
+        case CollectiveKind.ALL_REDUCE:
+            return 2 * others / group_size * result_bytes
+        case CollectiveKind.REDUCE_SCATTER:
+            return float(others * result_bytes)
+        case CollectiveKind.COLLECTIVE_PERMUTE:
+            return float(result_bytes)

@@ -1,0 +1,28 @@
+"""The sharding rule of an op: the one it carries, or the one its class has.
+
+Source: spec of the sharding rules, sections 1.6 and 3.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from sdy.dialects.op_table import OpTable
+from sdy.dialects.sdy.attrs import OpShardingRuleAttr
+from sdy.model.rule import OpShardingRule
+from sdy.rules import contraction, elementwise, reduction, shape
+
+RULE_ATTRIBUTE = "sdy.sharding_rule"
+
+RULES = OpTable[OpShardingRule | None](
+    elementwise.RULES, contraction.RULES, reduction.RULES, shape.RULES
+)
+
+
+def sharding_rule(op: Operation) -> OpShardingRule | None:
+    """The rule of `op`; None where nothing propagates through it.
+
+    A rule that the op carries wins, whoever wrote it.
+    """
+    given = op.attributes.get(RULE_ATTRIBUTE)
+    return given.data if isinstance(given, OpShardingRuleAttr) else RULES.get(op)

@@ -1,0 +1,28 @@
+"""Rule of `reduce`: the reduced dims of the inputs disappear. Source: spec of the sharding rules, section 5.19."""
+
+from __future__ import annotations
+
+from sdy.dialects.op_table import OpTable
+from sdy.dialects.stablehlo import reduction as ops
+from sdy.model.rule import FactorKind, OpShardingRule
+from sdy.model.rule_builder import RuleBuilder
+from sdy.rules.tensors import all_ranks, shape_of
+
+RULES = OpTable[OpShardingRule | None]()
+
+
+@RULES.of(ops.ReduceOp)
+def reduce(op: ops.ReduceOp) -> OpShardingRule:
+    """`([i, j], []) -> ([i])` with j reduced. The body does not matter, initial values are not mapped."""
+    count = len(op.inputs)
+    reduced = op.dimensions.get_values()
+    builder = RuleBuilder(*all_ranks(op))
+    result_dim = 0
+    for dim, size in enumerate(shape_of(op.inputs[0])):
+        operands = (*(dim,) * count, *(None,) * count)
+        if dim in reduced:
+            builder.factor(size, operands=operands, results=(None,) * count, kind=FactorKind.REDUCTION)
+        else:
+            builder.factor(size, operands=operands, results=(result_dim,) * count)
+            result_dim += 1
+    return builder.build()

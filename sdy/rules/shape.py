@@ -1,0 +1,67 @@
+"""Rules of ops that move or repeat elements without computing.
+
+Source: spec of the sharding rules, sections 5.5, 5.6, 5.22, 5.23 and 5.26.
+"""
+
+from __future__ import annotations
+
+from sdy.dialects.op_table import OpTable
+from sdy.dialects.stablehlo import shape as ops
+from sdy.model.rule import FactorKind, OpShardingRule
+from sdy.model.rule_builder import RuleBuilder
+from sdy.rules.reshape_factors import reshape_rule
+from sdy.rules.tensors import all_ranks, shape_of
+
+RULES = OpTable[OpShardingRule | None]()
+
+
+@RULES.of(ops.BroadcastInDimOp)
+def broadcast_in_dim(op: ops.BroadcastInDimOp) -> OpShardingRule:
+    """`([i]) -> ([i, j])`: a factor per result dim. An operand dim of size 1 that is widened has one of its own."""
+    operand, result = shape_of(op.operand), shape_of(op.result)
+    source = {target: dim for dim, target in enumerate(op.broadcast_dimensions.get_values())}
+    builder = RuleBuilder(*all_ranks(op))
+    for target, size in enumerate(result):
+        dim = source.get(target)
+        if dim is not None and operand[dim] == 1 != size:
+            builder.factor(1, operands=(dim,), results=(None,))
+            dim = None
+        builder.factor(size, operands=(dim,), results=(target,))
+    return builder.build()
+
+
+@RULES.of(ops.TransposeOp)
+def transpose(op: ops.TransposeOp) -> OpShardingRule:
+    """`([j, i]) -> ([i, j])`, numbered in the order of the result."""
+    builder = RuleBuilder(*all_ranks(op))
+    for target, dim in enumerate(op.permutation.get_values()):
+        builder.factor(shape_of(op.operand)[dim], operands=(dim,), results=(target,))
+    return builder.build()
+
+
+@RULES.of(ops.ReshapeOp)
+def reshape(op: ops.ReshapeOp) -> OpShardingRule | None:
+    """Dims split and merge along shared factors; none for empty tensors."""
+    return reshape_rule(shape_of(op.operand), shape_of(op.result))
+
+
+@RULES.of(ops.ReverseOp)
+def reverse(op: ops.ReverseOp) -> OpShardingRule:
+    """`([i, j]) -> ([i, j])`; along a reversed dim shards trade places."""
+    reversed_dims = op.dimensions.get_values()
+    builder = RuleBuilder(*all_ranks(op))
+    for dim, size in enumerate(shape_of(op.result)):
+        builder.spread(dim, size, FactorKind.PERMUTATION if dim in reversed_dims else FactorKind.PASS_THROUGH)
+    return builder.build()
+
+
+@RULES.of(ops.BitcastConvertOp)
+def bitcast_convert(op: ops.BitcastConvertOp) -> OpShardingRule:
+    """`([i]) -> ([i, j])`: the dim that holds the bytes of an element, on either side, cannot be cut."""
+    operand, result = shape_of(op.operand), shape_of(op.result)
+    builder = RuleBuilder(*all_ranks(op)).pointwise(min(operand, result, key=len))
+    if len(operand) > len(result):
+        builder.factor(operand[-1], operands=(len(operand) - 1,), results=(None,), kind=FactorKind.NEED_REPLICATION)
+    elif len(result) > len(operand):
+        builder.factor(result[-1], operands=(None,), results=(len(result) - 1,), kind=FactorKind.NEED_REPLICATION)
+    return builder.build()
