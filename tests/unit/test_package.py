@@ -1,0 +1,45 @@
+"""The package as a whole: what it imports, what it installs, what it leaves out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import sdy
+
+ROOT = Path(__file__).resolve().parents[2]
+LINKS = ("grammar", "passes", "tools")
+
+
+def test_importing_sdy_loads_neither_arrays_nor_ir_nor_a_grammar() -> None:
+    code = "import sys, sdy; print(*sorted({'numpy', 'jax', 'xdsl', 'lark'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_every_public_name_loads() -> None:
+    assert all(getattr(sdy, name) is not None for name in sdy.__all__)
+    assert dir(sdy) == sorted(sdy.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = sdy.nonsense
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_the_links_at_the_top_lead_into_the_package(name: str) -> None:
+    assert (ROOT / name).is_symlink()
+    assert (ROOT / name).resolve() == ROOT / "sdy" / name
+
+
+def test_the_wheel_holds_the_package_alone(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"sdy"}
+    assert "sdy/grammar/sharding.lark" in names
+    assert "sdy/examples/mlp_dp4_tp2.npz" in names
+    assert "sdy/py.typed" in names
