@@ -47,8 +47,8 @@ def is_in_range(node: EdgeNode, operands: int, results: int) -> bool:
     return 0 <= node.index < (operands if node.kind is NodeKind.OPERAND else results)
 
 
-def check_edges_have_shardings(edges: PropagationEdges, shardings: Sequence[TensorSharding]) -> Diagnostic | None:
-    """P5: of the values that the edges name, some have a sharding. `shardings` are those that they have."""
+def check_edges_have_shardings(shardings: Sequence[TensorSharding]) -> Diagnostic | None:
+    """P5: of the values that edges name, some have a sharding. `shardings` are those that they have."""
     return None if shardings else Diagnostic("SDY-S305", "no value of the propagation edges has a sharding")
 
 

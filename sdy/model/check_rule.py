@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.model.factor import factor_symbol
 from sdy.model.rule import FactorIndex, OpShardingRule, TensorMapping
 from sdy.model.rule_query import has_factor
 from sdy.model.shape import Shapeless, ValueShape
@@ -55,11 +56,17 @@ def _check_mapping(rule: OpShardingRule, mapping: TensorMapping, place: str) -> 
             return Diagnostic("SDY-R005", f"{where} maps to no factor")
         for factor in factors:
             if not 0 <= factor < len(rule.factor_sizes):
-                return Diagnostic("SDY-R006", f"{where} maps to factor {factor} of {len(rule.factor_sizes)}")
+                return Diagnostic(
+                    "SDY-R006", f"{where} maps to factor {factor_symbol(factor)}, of {len(rule.factor_sizes)} factors"
+                )
             if factor in seen:
-                return Diagnostic("SDY-R007", f"{where} maps to factor {factor}, which {place} has already")
+                return Diagnostic(
+                    "SDY-R007", f"{where} maps to factor {factor_symbol(factor)}, which {place} has already"
+                )
             if rule.factor_sizes[factor] == 1 and len(factors) > 1:
-                return Diagnostic("SDY-R008", f"{where} maps to several factors, and factor {factor} has size 1")
+                return Diagnostic(
+                    "SDY-R008", f"{where} maps to several factors, and factor {factor_symbol(factor)} has size 1"
+                )
             seen.add(factor)
     return None
 
@@ -68,7 +75,7 @@ def _check_all_used(rule: OpShardingRule) -> Diagnostic | None:
     """R9."""
     for index, size in enumerate(rule.factor_sizes):
         if not any(has_factor(mapping, FactorIndex(index)) for mapping in rule.tensors):
-            return Diagnostic("SDY-R009", f"no tensor has factor {index}, of size {size}")
+            return Diagnostic("SDY-R009", f"no tensor has factor {factor_symbol(index)}, of size {size}")
     return None
 
 
@@ -86,13 +93,13 @@ def _check_sets(rule: OpShardingRule) -> Diagnostic | None:
     listed = [factor for factors in kinds.values() for factor in factors]
     repeated = next((factor for place, factor in enumerate(listed) if factor in listed[:place]), None)
     if repeated is not None:
-        return Diagnostic("SDY-R011", f"factor {repeated} is of two kinds")
+        return Diagnostic("SDY-R011", f"factor {factor_symbol(repeated)} is of two kinds")
     problem = _check_set(rule, "blocked_propagation", rule.blocked)
     if problem is not None:
         return problem
     for factor in rule.reduction:
         if any(has_factor(mapping, factor) for mapping in rule.results):
-            return Diagnostic("SDY-R013", f"a result has the reduction factor {factor}")
+            return Diagnostic("SDY-R013", f"a result has the reduction factor {factor_symbol(factor)}")
     return None
 
 

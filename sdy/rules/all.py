@@ -14,9 +14,7 @@ from sdy.rules import contraction, elementwise, reduction, shape
 
 RULE_ATTRIBUTE = "sdy.sharding_rule"
 
-RULES = OpTable[OpShardingRule | None](
-    elementwise.RULES, contraction.RULES, reduction.RULES, shape.RULES
-)
+RULES = OpTable[OpShardingRule | None](elementwise.RULES, contraction.RULES, reduction.RULES, shape.RULES)
 
 
 def sharding_rule(op: Operation) -> OpShardingRule | None:

@@ -1,0 +1,204 @@
+"""How a float of any of MLIR's formats becomes bits, and bits a float.
+
+A format is the widths of its exponent and mantissa, its bias, and how it spells infinity and NaN. Values are Python
+floats, which hold every format here exactly, save f80 and f128, which this module does not know.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+
+
+class Specials(Enum):
+    """Which bit patterns a format gives away to infinity and NaN."""
+
+    IEEE = "all-ones exponent: infinity, or NaN with a mantissa"
+    ALL_ONES_NAN = "no infinity; NaN is all ones"
+    NEGATIVE_ZERO_NAN = "no infinity and no -0; NaN is what would be -0"
+    NONE = "neither infinity nor NaN"
+
+
+@dataclass(frozen=True, slots=True)
+class FloatFormat:
+    """A binary float: a sign (unless `signed` is False), `exponent_bits`, `mantissa_bits`."""
+
+    exponent_bits: int
+    mantissa_bits: int
+    bias: int
+    specials: Specials = Specials.IEEE
+    signed: bool = True
+
+    @property
+    def width(self) -> int:
+        """Bits of a value."""
+        return int(self.signed) + self.exponent_bits + self.mantissa_bits
+
+    @property
+    def byte_width(self) -> int:
+        """Bytes of a value in memory: narrow formats take a whole byte each."""
+        return (self.width + 7) // 8
+
+
+FLOAT_FORMATS: dict[str, FloatFormat] = {
+    "f64": FloatFormat(11, 52, 1023),
+    "f32": FloatFormat(8, 23, 127),
+    "f16": FloatFormat(5, 10, 15),
+    "bf16": FloatFormat(8, 7, 127),
+    "tf32": FloatFormat(8, 10, 127),
+    "f8E5M2": FloatFormat(5, 2, 15),
+    "f8E4M3": FloatFormat(4, 3, 7),
+    "f8E3M4": FloatFormat(3, 4, 3),
+    "f8E4M3FN": FloatFormat(4, 3, 7, Specials.ALL_ONES_NAN),
+    "f8E5M2FNUZ": FloatFormat(5, 2, 16, Specials.NEGATIVE_ZERO_NAN),
+    "f8E4M3FNUZ": FloatFormat(4, 3, 8, Specials.NEGATIVE_ZERO_NAN),
+    "f8E4M3B11FNUZ": FloatFormat(4, 3, 11, Specials.NEGATIVE_ZERO_NAN),
+    "f8E8M0FNU": FloatFormat(8, 0, 127, Specials.ALL_ONES_NAN, signed=False),
+    "f6E2M3FN": FloatFormat(2, 3, 1, Specials.NONE),
+    "f6E3M2FN": FloatFormat(3, 2, 3, Specials.NONE),
+    "f4E2M1FN": FloatFormat(2, 1, 1, Specials.NONE),
+}
+
+
+def bits_of(value: float, layout: FloatFormat) -> int:
+    """The bit pattern of `value`, rounded to nearest, ties to even; beyond the largest value, infinity or NaN."""
+    if layout.specials is Specials.IEEE and layout.width == 64:
+        return int.from_bytes(struct.pack("<d", value), "little")
+    sign = int(math.copysign(1.0, value) < 0)
+    if math.isnan(value):
+        return _nan_bits(layout, sign)
+    magnitude = _magnitude_bits(abs(value), layout)
+    if magnitude > _largest_magnitude(layout):
+        return _overflow_bits(layout, sign)
+    if not layout.signed or (magnitude == 0 and layout.specials is Specials.NEGATIVE_ZERO_NAN):
+        return magnitude
+    return sign << (layout.width - 1) | magnitude
+
+
+def float_of(bits: int, layout: FloatFormat) -> float:
+    """The value of a bit pattern."""
+    sign = -1.0 if layout.signed and bits >> (layout.width - 1) else 1.0
+    magnitude = bits & ((1 << (layout.exponent_bits + layout.mantissa_bits)) - 1)
+    if layout.specials is Specials.NEGATIVE_ZERO_NAN and sign < 0 and magnitude == 0:
+        return math.nan
+    if magnitude > _largest_magnitude(layout):
+        is_infinite = layout.specials is Specials.IEEE and magnitude & ((1 << layout.mantissa_bits) - 1) == 0
+        return sign * (math.inf if is_infinite else math.nan)
+    exponent = magnitude >> layout.mantissa_bits
+    mantissa = magnitude & ((1 << layout.mantissa_bits) - 1)
+    if exponent == 0 and layout.signed:
+        return sign * math.ldexp(mantissa, 1 - layout.bias - layout.mantissa_bits)
+    return sign * math.ldexp(mantissa + (1 << layout.mantissa_bits), exponent - layout.bias - layout.mantissa_bits)
+
+
+def _magnitude_bits(value: float, layout: FloatFormat) -> int:
+    """Exponent and mantissa bits of a value that is not negative; too large a value gives too large a pattern."""
+    if math.isinf(value):
+        return 1 << layout.width
+    if value == 0.0:
+        return 0
+    exponent = max(math.frexp(value)[1] - 1, 1 - layout.bias) if layout.signed else math.frexp(value)[1] - 1
+    # round() rounds ties to even, and a mantissa that overflows carries into the exponent by itself.
+    scaled = round(math.ldexp(value, layout.mantissa_bits - exponent))
+    biased = exponent + layout.bias
+    return (biased << layout.mantissa_bits) + scaled - (1 << layout.mantissa_bits)
+
+
+def _largest_magnitude(layout: FloatFormat) -> int:
+    patterns = 1 << (layout.exponent_bits + layout.mantissa_bits)
+    match layout.specials:
+        case Specials.IEEE:
+            return patterns - (1 << layout.mantissa_bits) - 1
+        case Specials.ALL_ONES_NAN:
+            return patterns - 2
+        case Specials.NEGATIVE_ZERO_NAN | Specials.NONE:
+            return patterns - 1
+
+
+def _nan_bits(layout: FloatFormat, sign: int) -> int:
+    ones = (1 << (layout.exponent_bits + layout.mantissa_bits)) - 1
+    match layout.specials:
+        case Specials.IEEE:
+            quiet = ones - (1 << (layout.mantissa_bits - 1)) + 1
+            return sign << (layout.width - 1) | quiet
+        case Specials.ALL_ONES_NAN:
+            return (sign << (layout.width - 1) if layout.signed else 0) | ones
+        case Specials.NEGATIVE_ZERO_NAN:
+            return 1 << (layout.width - 1)
+        case Specials.NONE:
+            return 0
+
+
+def _overflow_bits(layout: FloatFormat, sign: int) -> int:
+    match layout.specials:
+        case Specials.IEEE:
+            return sign << (layout.width - 1) | (_largest_magnitude(layout) + 1)
+        case Specials.NONE:
+            return sign << (layout.width - 1) | _largest_magnitude(layout)
+        case Specials.ALL_ONES_NAN | Specials.NEGATIVE_ZERO_NAN:
+            return _nan_bits(layout, sign)
+
+
+@cache
+def float_text(bits: int, layout: FloatFormat) -> str:
+    """The value of a bit pattern as MLIR prints it.
+
+    Six significant digits in scientific notation where they say it all, else as many digits as the format can hold,
+    else the bits in hexadecimal, as for infinity and NaN.
+    """
+    value = float_of(bits, layout)
+    if math.isfinite(value):
+        digits, exponent = _decimal_digits(value, 6)
+        short = f"{_scientific(value, digits.ljust(7, '0'))}e{exponent:+03d}"
+        if bits_of(float(short), layout) == bits:
+            return short
+        plain = _shortest_notation(value, layout)
+        if "." in plain:
+            return plain
+    return f"0x{bits:0{(layout.width + 3) // 4}X}"
+
+
+def _decimal_digits(value: float, precision: int) -> tuple[str, int]:
+    """About `precision` significant digits, without zeros at the end, and the power of ten of the first.
+
+    LLVM first cuts the exact decimal number to a length estimated from its bits, then rounds half up what is still
+    too long; both steps are repeated here, since they decide the last digit.
+    """
+    numerator, denominator = abs(value).as_integer_ratio()
+    halvings = denominator.bit_length() - 1
+    significand = numerator * 5**halvings
+    spare_bits = significand.bit_length() - (precision * 196 + 58) // 59
+    cut = max(spare_bits, 0) * 59 // 196
+    digits = str(significand // 10**cut)
+    exponent = len(digits) - 1 + cut - halvings
+    digits = digits.rstrip("0") or "0"
+    if len(digits) > precision:
+        rounded = str(int(digits[:precision]) + (digits[precision] >= "5"))
+        exponent += len(rounded) - precision
+        digits = rounded.rstrip("0")
+    return digits, exponent
+
+
+def _scientific(value: float, digits: str) -> str:
+    return f"{_sign(value)}{digits[0]}.{digits[1:] or '0'}"
+
+
+def _shortest_notation(value: float, layout: FloatFormat) -> str:
+    """All digits that the format holds, in scientific notation where the point would stand more than 3 zeros away."""
+    precision = 2 + (layout.mantissa_bits + 1) * 59 // 196
+    digits, exponent = _decimal_digits(value, precision)
+    trailing_zeros = exponent - (len(digits) - 1)
+    if trailing_zeros > 3 or (trailing_zeros >= 0 and exponent + 1 > precision) or exponent < -3:
+        return f"{_scientific(value, digits)}E{exponent:+d}"
+    if trailing_zeros >= 0:
+        return f"{_sign(value)}{digits}{'0' * trailing_zeros}"
+    if exponent >= 0:
+        return f"{_sign(value)}{digits[: exponent + 1]}.{digits[exponent + 1 :]}"
+    return f"{_sign(value)}0.{'0' * (-exponent - 1)}{digits}"
+
+
+def _sign(value: float) -> str:
+    return "-" if math.copysign(1.0, value) < 0 else ""

@@ -1,0 +1,201 @@
+"""MLIR's syntax of modules and functions, whose ops xDSL defines but writes a little otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    SymbolRefAttr,
+)
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A result, or an argument without a name: a type with attributes."""
+
+    type: Attribute
+    attributes: DictionaryAttr
+
+
+NO_ATTRIBUTES = DictionaryAttr({})
+
+
+def parse_module(parser: Parser) -> ModuleOp:
+    """`@name attributes {...} { ... }`, after the word `module`."""
+    name = parser.parse_optional_symbol_name()
+    attributes = parser.parse_optional_attr_dict_with_keyword()
+    region = parser.parse_region()
+    if not region.blocks:
+        region.add_block(Block())
+    return ModuleOp.create(
+        properties={"sym_name": name} if name is not None else {},
+        attributes=attributes.data if attributes is not None else {},
+        regions=[region],
+    )
+
+
+def print_module(op: ModuleOp, printer: Printer) -> None:
+    """What `parse_module` reads."""
+    if op.sym_name is not None:
+        printer.print_string(" ")
+        printer.print_symbol_name(op.sym_name.data)
+    printer.print_op_attributes(op.attributes, print_keyword=True)
+    printer.print_string(" ")
+    printer.print_region(op.body, print_empty_block=False)
+
+
+def parse_func(parser: Parser) -> FuncOp:
+    """`public @name(%arg0: type {...}) -> (type {...}) attributes {...} { ... }`, after `func.func`."""
+    visibility = parser.parse_optional_visibility_keyword()
+    name = parser.parse_symbol_name()
+    arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_argument(parser))
+    results = _parse_results(parser)
+    attributes = parser.parse_optional_attr_dict_with_keyword(("sym_name", "function_type", "sym_visibility"))
+    named = [named for named, _ in arguments if named is not None]
+    if named and len(named) != len(arguments):
+        parser.raise_error("either all arguments have names, or none has one")
+    body = parser.parse_optional_region(named) if named or not arguments else None
+    if named and body is None:
+        parser.raise_error("a function whose arguments have names needs a body")
+    properties: dict[str, Attribute] = {
+        "sym_name": name,
+        "function_type": FunctionType.from_lists(
+            [typed.type for _, typed in arguments], [result.type for result in results]
+        ),
+    }
+    if visibility is not None:
+        properties["sym_visibility"] = visibility
+    for key, typed in (("arg_attrs", [typed for _, typed in arguments]), ("res_attrs", results)):
+        if any(one.attributes.data for one in typed):
+            properties[key] = ArrayAttr([one.attributes for one in typed])
+    return FuncOp.create(
+        properties=properties,
+        attributes=attributes.data if attributes is not None else {},
+        regions=[body if body is not None else Region()],
+    )
+
+
+def _parse_argument(parser: Parser) -> tuple[Parser.Argument | None, Typed]:
+    named = parser.parse_optional_argument()
+    of_type = named.type if named is not None else parser.parse_type()
+    typed = Typed(of_type, _parse_attributes(parser))
+    parser.parse_optional_location()
+    return named, typed
+
+
+def _parse_results(parser: Parser) -> list[Typed]:
+    if parser.parse_optional_punctuation("->") is None:
+        return []
+    results = parser.parse_optional_comma_separated_list(
+        parser.Delimiter.PAREN, lambda: Typed(parser.parse_type(), _parse_attributes(parser))
+    )
+    return [Typed(parser.parse_type(), NO_ATTRIBUTES)] if results is None else results
+
+
+def _parse_attributes(parser: Parser) -> DictionaryAttr:
+    attributes = parser.parse_optional_dictionary_attr_dict()
+    return DictionaryAttr(attributes) if attributes else NO_ATTRIBUTES
+
+
+def print_func(op: FuncOp, printer: Printer) -> None:
+    """What `parse_func` reads."""
+    if op.sym_visibility is not None:
+        printer.print_string(f" {op.sym_visibility.data}")
+    printer.print_string(" ")
+    printer.print_symbol_name(op.sym_name.data)
+    printer.print_string("(")
+    arguments = op.args if not op.is_declaration else None
+    for index, (of_type, attributes) in enumerate(_typed(op.function_type.inputs.data, op.arg_attrs)):
+        printer.print_string(", " if index else "")
+        if arguments is not None:
+            printer.print_ssa_value(arguments[index])
+            printer.print_string(": ")
+        printer.print_attribute(of_type)
+        printer.print_op_attributes(attributes.data)
+    printer.print_string(")")
+    _print_results(op, printer)
+    printer.print_op_attributes(op.attributes, print_keyword=True)
+    if not op.is_declaration:
+        printer.print_string(" ")
+        printer.print_region(op.body, print_entry_block_args=False, print_empty_block=False)
+
+
+def _print_results(op: FuncOp, printer: Printer) -> None:
+    results = _typed(op.function_type.outputs.data, op.res_attrs)
+    if not results:
+        return
+    printer.print_string(" -> ")
+    needs_parens = len(results) > 1 or bool(results[0][1].data) or isinstance(results[0][0], FunctionType)
+    printer.print_string("(" if needs_parens else "")
+    for index, (of_type, attributes) in enumerate(results):
+        printer.print_string(", " if index else "")
+        printer.print_attribute(of_type)
+        printer.print_op_attributes(attributes.data)
+    printer.print_string(")" if needs_parens else "")
+
+
+def _typed(
+    types: Sequence[Attribute], attributes: ArrayAttr[DictionaryAttr] | None
+) -> list[tuple[Attribute, DictionaryAttr]]:
+    """Each type with its attributes."""
+    return list(zip(types, attributes if attributes is not None else [NO_ATTRIBUTES] * len(types), strict=True))
+
+
+def parse_call(parser: Parser) -> CallOp:
+    """`@callee(%0) {...} : (type) -> type`, after `call`."""
+    callee = parser.parse_symbol_name()
+    operands = parser.parse_op_args_list()
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    place = parser.pos
+    types = parser.parse_function_type()
+    return CallOp.create(
+        operands=parser.resolve_operands(operands, types.inputs.data, place),
+        result_types=types.outputs.data,
+        properties={"callee": SymbolRefAttr(callee)},
+        attributes=attributes,
+    )
+
+
+def print_call(op: CallOp, printer: Printer) -> None:
+    """What `parse_call` reads."""
+    printer.print_string(" ")
+    printer.print_attribute(op.callee)
+    printer.print_operands(op.operands)
+    printer.print_op_attributes(op.attributes)
+    printer.print_string(" : ")
+    printer.print_operation_type(op)
+
+
+def parse_return(parser: Parser) -> ReturnOp:
+    """`{...} %0, %1 : type, type`, after `return`."""
+    attributes = parser.parse_optional_attr_dict()
+    operands = parser.parse_optional_undelimited_comma_separated_list(
+        parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+    )
+    values: Sequence[SSAValue] = ()
+    if operands is not None:
+        parser.parse_punctuation(":")
+        place = parser.pos
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        values = parser.resolve_operands(operands, types, place)
+    return ReturnOp.create(operands=values, attributes=attributes)
+
+
+def print_return(op: ReturnOp, printer: Printer) -> None:
+    """What `parse_return` reads."""
+    printer.print_op_attributes(op.attributes)
+    if op.operands:
+        printer.print_string(" ")
+        printer.print_list(op.operands, printer.print_ssa_value)
+        printer.print_string(" : ")
+        printer.print_list([operand.type for operand in op.operands], printer.print_attribute)

@@ -1,0 +1,284 @@
+"""Reads MLIR text so that every op knows its line, and every mistake is one diagnostic with a place.
+
+xDSL's parser does the work. What is replaced here: the lexer, the scopes of value names (without copying them for every
+region), the lookup of ops, and the words and places of errors.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import NoReturn, cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnregisteredOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue, TypeAttribute
+from xdsl.parser import ForwardDeclaredValue, Parser, ParserState, Position, UnresolvedOperand
+from xdsl.traits import IsolatedFromAbove
+from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.dense_literal import parse_dense
+from sdy.dialects.func_syntax import parse_call, parse_func, parse_module, parse_return
+from sdy.dialects.lexer import RegexLexer
+from sdy.dialects.source_lines import SourceLines
+
+# Ops that xDSL defines, but reads otherwise than MLIR.
+OWN_SYNTAX: dict[type[Operation], Callable[[Parser], Operation]] = {
+    ModuleOp: parse_module,
+    FuncOp: parse_func,
+    CallOp: parse_call,
+    ReturnOp: parse_return,
+}
+
+# Directly within these ops, ops of a dialect may be written without its name.
+DEFAULT_DIALECTS: dict[type[Operation], str] = {ModuleOp: "builtin", FuncOp: "func"}
+
+# Types that come again and again; the whole text of one is recognized at once, and looked up.
+_COMMON_TYPE = re.compile(r"tensor<(?:(?:[0-9]+|\?)x)*(?:[a-z][A-Za-z0-9]*|complex<f[0-9]+>)>")
+
+
+class LocatingParser(Parser):
+    """Parses a text whose first line is line `first_line` of `file`.
+
+    Raises: SdyError at the first mistake.
+    """
+
+    def __init__(self, context: Context, text: str, file: str, first_line: int = 1) -> None:
+        self._lines = SourceLines(file, text, first_line)
+        self._file = StringAttr(file)
+        self._scope: list[str] = []  # names defined in the region that is being read
+        self._forward_places: dict[str, Span] = {}  # first uses of names not defined yet
+        self._enclosing: list[type[Operation]] = []
+        self._types: dict[str, TypeAttribute] = {}
+        super().__init__(context, "", file)
+        self._parser_state = ParserState(RegexLexer(Input(text, file)))
+
+    # Modules
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        """The whole text: a module, or ops that are wrapped in one."""
+        ops: list[Operation] = []
+        while self._current_token.kind is not MLIRTokenKind.EOF:
+            match self._current_token.kind:
+                case MLIRTokenKind.HASH_IDENT | MLIRTokenKind.EXCLAMATION_IDENT:
+                    self._parse_alias_def()
+                case MLIRTokenKind.FILE_METADATA_BEGIN:
+                    self._parse_file_metadata_dictionary()
+                case _:
+                    ops.append(self.parse_operation())
+        self._check_all_defined()
+        if len(ops) == 1 and isinstance(ops[0], ModuleOp):
+            return ops[0]
+        module = ModuleOp(ops)
+        module.location = self._location_at(0)
+        return module
+
+    # Ops
+
+    def parse_operation(self) -> Operation:
+        results = self._parse_op_result_list()
+        name = self._current_token
+        if name.kind is MLIRTokenKind.BARE_IDENT:
+            op_class = self._op_class_of(name.text, name.span)
+            self._consume_token()
+            parse = OWN_SYNTAX.get(op_class, op_class.parse)
+        elif name.kind is MLIRTokenKind.STRING_LIT:
+            op_class = self._op_class_of(self.parse_str_literal(), name.span, is_generic=True)
+            parse = self._generic_parser_of(op_class)
+        else:
+            self.raise_error("an op begins with its name", name.span)
+        self._enclosing.append(op_class)
+        op = parse(self)
+        self._enclosing.pop()
+        self.parse_optional_location()
+        op.location = self._location_at(name.span.start)
+        if results:
+            self._bind_results(op, results)
+        return op
+
+    def parse_optional_operation(self) -> Operation | None:
+        # Whatever does not end a region has to be an op, so that the error stands where the text goes wrong.
+        ends = (MLIRTokenKind.R_BRACE, MLIRTokenKind.CARET_IDENT, MLIRTokenKind.EOF)
+        return None if self._current_token.kind in ends else self.parse_operation()
+
+    def _generic_parser_of(self, op_class: type[Operation]) -> Callable[[Parser], Operation]:
+        return lambda _: self._parse_generic_operation(op_class)
+
+    def _op_class_of(self, name: str, place: Span, is_generic: bool = False) -> type[Operation]:
+        default = DEFAULT_DIALECTS.get(self._enclosing[-1], "") if self._enclosing else "builtin"
+        full_name = name if "." in name or is_generic else f"{default}.{name}"
+        op_class = self.ctx.get_optional_op(full_name)
+        if op_class is not None and (is_generic or not issubclass(op_class, UnregisteredOp)):
+            return op_class
+        known = [op.name for op in self.ctx.loaded_ops if not issubclass(op, UnregisteredOp)]
+        self._fail("SDY-P002", f"no op is called {name}", place, _near_miss(full_name, known))
+
+    def _bind_results(self, op: Operation, bound: Sequence[tuple[Span, int]]) -> None:
+        count = sum(size for _, size in bound)
+        if count != len(op.results):
+            message = f"{op.name} has {_counted(len(op.results), 'result')}, and {_counted(count, 'name')} for them"
+            self._fail("SDY-P009", message, bound[0][0])
+        first = 0
+        for place, size in bound:
+            self._register_ssa_definition(place.text[1:], op.results[first : first + size], place)
+            first += size
+
+    # Regions and the names in them
+
+    def parse_optional_region(self, arguments: Iterable[Parser.Argument] | None = None) -> Region | None:
+        if self.parse_optional_punctuation("{") is None:
+            return None
+        is_isolated = _is_isolated(self._enclosing[-1]) if self._enclosing else False
+        outer_names = (self.ssa_values, self.forward_ssa_references, self._forward_places)
+        outer_scope, outer_blocks = self._scope, (self.blocks, self.forward_block_references)
+        if is_isolated:
+            self.ssa_values, self.forward_ssa_references, self._forward_places = {}, {}, {}
+        self._scope, self.blocks, self.forward_block_references = [], {}, defaultdict(list)
+        region = self._parse_blocks(None if arguments is None else list(arguments))
+        if is_isolated:
+            self._check_all_defined()
+            self.ssa_values, self.forward_ssa_references, self._forward_places = outer_names
+        else:
+            for name in self._scope:
+                del self.ssa_values[name]
+        self._scope = outer_scope
+        self.blocks, self.forward_block_references = outer_blocks
+        return region
+
+    def _parse_blocks(self, arguments: list[Parser.Argument] | None) -> Region:
+        region = Region()
+        if arguments is not None or self._current_token.kind not in (MLIRTokenKind.CARET_IDENT, MLIRTokenKind.R_BRACE):
+            entry = Block(arg_types=[argument.type for argument in arguments or ()])
+            for value, argument in zip(entry.args, arguments or (), strict=True):
+                self._register_ssa_definition(argument.name.text[1:], (value,), argument.name)
+            self._parse_block_body(entry)
+            region.add_block(entry)
+        while self.parse_optional_punctuation("}") is None:
+            if self._current_token.kind is MLIRTokenKind.EOF:
+                self.raise_error("the text ends within a region; a } is missing")
+            region.add_block(self._parse_block())
+        for name, uses in self.forward_block_references.items():
+            self._fail("SDY-P003", f"no block is called ^{name}", uses[0])
+        return region
+
+    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
+        if name in self.ssa_values:
+            self._fail("SDY-P004", f"%{name} is already defined", span, "give one of the two another name")
+        self.ssa_values[name] = tuple(values)
+        self._scope.append(name)
+        for index, used in self.forward_ssa_references.pop(name, {}).items():
+            place = self._forward_places[name]
+            if index >= len(values):
+                self._fail("SDY-P003", f"%{name} has {_counted(len(values), 'result')}, there is no #{index}", place)
+            if used.type != values[index].type:
+                self._fail_type(name, used.type, values[index].type, place)
+            used.replace_all_uses_with(values[index])
+        self._forward_places.pop(name, None)
+
+    def resolve_operand(self, operand: UnresolvedOperand, type: AttributeInvT) -> SSAValue[AttributeInvT]:
+        name = operand.operand_name
+        values = self.ssa_values.get(name)
+        if values is None:
+            self._forward_places.setdefault(name, operand.span)
+            references = self.forward_ssa_references.setdefault(name, {})
+            value = references.setdefault(operand.index, ForwardDeclaredValue(type))
+        elif operand.index < len(values):
+            value = values[operand.index]
+        else:
+            message = f"%{name} has {_counted(len(values), 'result')}, there is no #{operand.index}"
+            self._fail("SDY-P003", message, operand.span)
+        if value.type != type:
+            self._fail_type(name, type, value.type, operand.span)
+        return cast("SSAValue[AttributeInvT]", value)
+
+    def resolve_operands(
+        self, args: Sequence[UnresolvedOperand], input_types: Sequence[Attribute], error_pos: Position
+    ) -> Sequence[SSAValue]:
+        if len(args) != len(input_types):
+            message = f"{_counted(len(args), 'operand')}, but {_counted(len(input_types), 'operand type')}"
+            self._fail("SDY-P010", message, Span(error_pos, error_pos + 1, self.lexer.input))
+        return [self.resolve_operand(operand, of_type) for operand, of_type in zip(args, input_types, strict=True)]
+
+    def _check_all_defined(self) -> None:
+        for name in self.forward_ssa_references:
+            hint = _near_miss(name, list(self.ssa_values), "%")
+            self._fail("SDY-P003", f"%{name} is not defined", self._forward_places[name], hint)
+
+    # Attributes and types
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        start = self.pos
+        common = _COMMON_TYPE.match(self.lexer.input.content, start)
+        if common is None:
+            return super().parse_optional_type()
+        known = self._types.get(common[0])
+        if known is not None:
+            self._resume_from(common.end())
+            return known
+        parsed = super().parse_optional_type()
+        if parsed is not None:
+            self._types[common[0]] = parsed
+        return parsed
+
+    def _parse_builtin_dense_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- ours replaces xDSL's attribute
+        return parse_dense(self)
+
+    # Places and errors
+
+    def _location_at(self, start: int) -> FileLineColLoc:
+        line, column = self._lines.place_of(start)
+        return FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+
+    def _fail_type(self, name: str, used: Attribute, defined: Attribute, place: Span) -> NoReturn:
+        self._fail("SDY-P005", f"%{name} is used as {used}, but it is {defined}", place)
+
+    def _fail(self, code: str, message: str, place: Span, hint: str | None = None) -> NoReturn:
+        raise SdyError(Diagnostic(code, message, self._lines.span(place.start, place.end), hint))
+
+
+def parse_text(context: Context, text: str, file: str, first_line: int = 1) -> ModuleOp:
+    """The module that a text spells, or a module of the ops that it lists.
+
+    Raises: SdyError at the first mistake.
+    """
+    lines = SourceLines(file, text, first_line)
+    position = 0
+    try:
+        parser = LocatingParser(context, text, file, first_line)
+        try:
+            return parser.parse_module()
+        finally:
+            position = parser.pos
+    except MultipleSpansParseError as error:
+        message = error.msg
+        span = lines.span(error.span.start, error.span.end)
+    except ParseError as error:
+        message, span = error.msg, lines.span(error.span.start, error.span.end)
+    except VerifyException as error:
+        message, span = str(error), lines.span(position)
+    except RecursionError:
+        raise SdyError(Diagnostic("SDY-P007", "the text nests too deeply", lines.span(position))) from None
+    raise SdyError(Diagnostic("SDY-P001", message[:1].lower() + message[1:], span))
+
+
+@cache
+def _is_isolated(op_class: type[Operation]) -> bool:
+    return op_class.has_trait(IsolatedFromAbove, value_if_unregistered=False)
+
+
+def _near_miss(name: str, known: Sequence[str], prefix: str = "") -> str | None:
+    """A hint at the known name that is most like `name`."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {prefix}{close[0]}?" if close else None
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,28 @@
+"""The meshes of a module, by name."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from sdy.dialects.sdy.ops import MeshOp
+from sdy.model.mesh import Mesh
+
+
+def meshes_of(module: ModuleOp) -> dict[str, Mesh]:
+    """The meshes that `module` defines, those of nested modules left out, in program order."""
+    return {op.sym_name.data: op.mesh.data for op in module.ops if isinstance(op, MeshOp)}
+
+
+def module_of(op: Operation) -> ModuleOp | None:
+    """The innermost module that encloses `op`; None where there is none."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, ModuleOp):
+        parent = parent.parent_op()
+    return parent
+
+
+def meshes_seen_by(op: Operation) -> dict[str, Mesh]:
+    """The meshes that a sharding on `op` may name. Costs a scan of the module: ask once for many ops."""
+    module = module_of(op)
+    return {} if module is None else meshes_of(module)

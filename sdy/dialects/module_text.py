@@ -1,0 +1,45 @@
+"""From text to a module, and back: the dialects that text may use, parsing, printing."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.func import Func
+
+from sdy.dialects.locating_parser import parse_text
+from sdy.dialects.printer import print_operation
+from sdy.dialects.sdy.dialect import SDY
+from sdy.dialects.stablehlo.dialect import STABLEHLO
+
+DIALECTS = (Builtin, Func, SDY, STABLEHLO)
+
+
+def make_context(allow_unregistered: bool = False) -> Context:
+    """A context that knows all our dialects; others too, by name only, where `allow_unregistered`."""
+    context = Context(allow_unregistered=allow_unregistered)
+    for dialect in DIALECTS:
+        context.load_dialect(dialect)
+    return context
+
+
+def parse_module(
+    text: str, file_name: str = "<text>", *, context: Context | None = None, first_line: int = 1
+) -> ModuleOp:
+    """The module that a text spells; ops at top level are wrapped in one. The module is not verified.
+
+    `first_line` is the line of the file at which the text begins.
+    Raises: SdyError at the first mistake.
+    """
+    return parse_text(context or _shared_context(), text, file_name, first_line)
+
+
+def print_module(module: ModuleOp, generic: bool = False) -> str:
+    """The text of a module as MLIR prints it, with a newline at its end; `generic` spells every op in one way."""
+    return print_operation(module, generic) + "\n"
+
+
+@cache
+def _shared_context() -> Context:
+    return make_context()

@@ -1,0 +1,205 @@
+"""The collectives of the `sdy` dialect: each changes the sharding of `tensor` to `out_sharding` by one communication.
+
+`out_sharding` must be what the parameters make of the sharding of `tensor`; `verify` checks that it is.
+Source: spec of the dialect, sections 5.12 to 5.20.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def
+
+from sdy.dialects.sdy.attrs import AllToAllParamsAttr, AxesPerDimAttr, AxisListAttr, TensorShardingAttr
+from sdy.dialects.sdy.types import Shaped
+from sdy.dialects.sdy.words import ReductionKindWord, enum_attr, enum_value
+from sdy.model.axis import AxisList
+from sdy.model.collective import AllToAllParam, AxesPerDim
+from sdy.model.sharding import ReductionKind, TensorSharding
+
+_TENSOR_AND_SHARDING = "$tensor `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)"
+
+
+class CollectiveOp(IRDLOperation, ABC):
+    """What all collectives share. `MAY_CHANGE_MESH` and `NEEDS_SHARDING` say what is asked of operand and result."""
+
+    MAY_CHANGE_MESH: ClassVar[bool] = False
+    NEEDS_SHARDING: ClassVar[bool] = True
+
+    T: ClassVar = VarConstraint("T", Shaped)
+    tensor = operand_def(T)
+    out_sharding = prop_def(TensorShardingAttr)
+    result = result_def(T)
+
+    def __init__(self, tensor: SSAValue, out_sharding: TensorSharding, **properties: Attribute) -> None:
+        super().__init__(
+            operands=[tensor],
+            result_types=[tensor.type],
+            properties={**properties, "out_sharding": TensorShardingAttr(out_sharding)},
+        )
+
+
+class ReducingOp(CollectiveOp, ABC):
+    """A collective that combines partial values, by the sum unless `reduction_op` says otherwise."""
+
+    NEEDS_SHARDING: ClassVar[bool] = False
+
+    reduction_op = prop_def(IntegerAttr.constr(i32), default_value=enum_attr(ReductionKind.SUM))
+    custom_directives = (ReductionKindWord,)
+
+    @property
+    def kind(self) -> ReductionKind | None:
+        """How the values combine; None where the attribute is no kind of reduction."""
+        return enum_value(self.reduction_op, ReductionKind)
+
+
+@irdl_op_definition
+class AllGatherOp(CollectiveOp):
+    """Undo the cuts by `gathering_axes`, off the minor end of each dim.
+
+    `%1 = sdy.all_gather [{"x"}, {}] %0 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>`
+    """
+
+    name = "sdy.all_gather"
+    gathering_axes = prop_def(AxesPerDimAttr)
+    assembly_format = f"$gathering_axes {_TENSOR_AND_SHARDING}"
+
+    def __init__(self, tensor: SSAValue, gathering_axes: AxesPerDim, out_sharding: TensorSharding) -> None:
+        super().__init__(tensor, out_sharding, gathering_axes=AxesPerDimAttr(gathering_axes))
+
+
+@irdl_op_definition
+class AllSliceOp(CollectiveOp):
+    """Cut each dim further by `slicing_axes`, without communication.
+
+    `%1 = sdy.all_slice [{"x"}, {}] %0 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>`
+    """
+
+    name = "sdy.all_slice"
+    NEEDS_SHARDING: ClassVar[bool] = False
+    slicing_axes = prop_def(AxesPerDimAttr)
+    assembly_format = f"$slicing_axes {_TENSOR_AND_SHARDING}"
+
+    def __init__(self, tensor: SSAValue, slicing_axes: AxesPerDim, out_sharding: TensorSharding) -> None:
+        super().__init__(tensor, out_sharding, slicing_axes=AxesPerDimAttr(slicing_axes))
+
+
+@irdl_op_definition
+class AllToAllOp(CollectiveOp):
+    """Move the cuts by some axes from the minor end of one dim to that of another, for each of `params`.
+
+    `%1 = sdy.all_to_all [{"x"}: 0->1] %0 out_sharding=<@mesh, [{}, {"x"}]> : tensor<8x8xf32>`
+    """
+
+    name = "sdy.all_to_all"
+    params = prop_def(AllToAllParamsAttr)
+    assembly_format = f"$params {_TENSOR_AND_SHARDING}"
+
+    def __init__(self, tensor: SSAValue, params: tuple[AllToAllParam, ...], out_sharding: TensorSharding) -> None:
+        super().__init__(tensor, out_sharding, params=AllToAllParamsAttr(params))
+
+
+@irdl_op_definition
+class CollectivePermuteOp(CollectiveOp):
+    """Hand each shard to another device: by other axes of the same sizes, or in another order of devices.
+
+    `%1 = sdy.collective_permute %0 out_sharding=<@mesh, [{"y"}, {}]> : tensor<8x8xf32>`
+    """
+
+    name = "sdy.collective_permute"
+    MAY_CHANGE_MESH: ClassVar[bool] = True
+    assembly_format = _TENSOR_AND_SHARDING
+
+
+@irdl_op_definition
+class AllReduceOp(ReducingOp):
+    """Combine the values along `reduction_axes`; every device gets the result.
+
+    `%1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>`
+    """
+
+    name = "sdy.all_reduce"
+    reduction_axes = prop_def(AxisListAttr)
+    assembly_format = f"custom<ReductionKindWord>($reduction_op) $reduction_axes {_TENSOR_AND_SHARDING}"
+
+    def __init__(
+        self,
+        tensor: SSAValue,
+        reduction_axes: AxisList,
+        out_sharding: TensorSharding,
+        kind: ReductionKind = ReductionKind.SUM,
+    ) -> None:
+        super().__init__(
+            tensor, out_sharding, reduction_axes=AxisListAttr(reduction_axes), reduction_op=enum_attr(kind)
+        )
+
+
+@irdl_op_definition
+class ReduceScatterOp(ReducingOp):
+    """Combine the values along `reduce_scatter_axes`, and cut each dim of the result by those given for it.
+
+    `%1 = sdy.reduce_scatter [{"x"}, {}] %0 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>`
+    """
+
+    name = "sdy.reduce_scatter"
+    reduce_scatter_axes = prop_def(AxesPerDimAttr)
+    assembly_format = f"custom<ReductionKindWord>($reduction_op) $reduce_scatter_axes {_TENSOR_AND_SHARDING}"
+
+    def __init__(
+        self,
+        tensor: SSAValue,
+        reduce_scatter_axes: AxesPerDim,
+        out_sharding: TensorSharding,
+        kind: ReductionKind = ReductionKind.SUM,
+    ) -> None:
+        super().__init__(
+            tensor,
+            out_sharding,
+            reduce_scatter_axes=AxesPerDimAttr(reduce_scatter_axes),
+            reduction_op=enum_attr(kind),
+        )
+
+
+@irdl_op_definition
+class ShardedToUnreducedOp(CollectiveOp):
+    """Turn the cuts by `axes`, off the minor end of each dim, into partial sums padded with zeros.
+
+    `%1 = sdy.sharded_to_unreduced [{"x"}, {}] %0 out_sharding=<@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>`
+    """
+
+    name = "sdy.sharded_to_unreduced"
+    axes = prop_def(AxesPerDimAttr)
+    assembly_format = f"$axes {_TENSOR_AND_SHARDING}"
+
+    def __init__(self, tensor: SSAValue, axes: AxesPerDim, out_sharding: TensorSharding) -> None:
+        super().__init__(tensor, out_sharding, axes=AxesPerDimAttr(axes))
+
+
+@irdl_op_definition
+class ReplicatedToUnreducedOp(CollectiveOp):
+    """Turn copies along `axes` into partial sums: one keeps the value, the others are zero.
+
+    `%1 = sdy.replicated_to_unreduced {"x"} %0 out_sharding=<@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>`
+    """
+
+    name = "sdy.replicated_to_unreduced"
+    axes = prop_def(AxisListAttr)
+    assembly_format = f"$axes {_TENSOR_AND_SHARDING}"
+
+    def __init__(self, tensor: SSAValue, axes: AxisList, out_sharding: TensorSharding) -> None:
+        super().__init__(tensor, out_sharding, axes=AxisListAttr(axes))
+
+
+OPS: list[type[Operation]] = [
+    AllGatherOp,
+    AllReduceOp,
+    AllSliceOp,
+    AllToAllOp,
+    CollectivePermuteOp,
+    ReduceScatterOp,
+    ReplicatedToUnreducedOp,
+    ShardedToUnreducedOp,
+]

@@ -1,0 +1,10 @@
+"""The `sdy` dialect as xDSL registers it."""
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect
+
+from sdy.dialects.sdy import collectives, ops, regions
+from sdy.dialects.sdy.attrs import ATTRIBUTES
+
+SDY = Dialect("sdy", [*ops.OPS, *regions.OPS, *collectives.OPS], ATTRIBUTES)

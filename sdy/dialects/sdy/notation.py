@@ -1,0 +1,125 @@
+"""The sharding notation inside MLIR text: cuts the stretch that the grammar reads out of what the xDSL parser reads.
+
+The one place that moves an xDSL parser by `_resume_from`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar, cast
+
+from xdsl.ir import Attribute, Data
+from xdsl.parser import AttrParser
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.grammar.errors import NotationError, Source
+from sdy.grammar.parse import Notation
+
+T = TypeVar("T")
+DataT = TypeVar("DataT", bound=Data[object])
+
+_CLOSING = {"[": "]", "(": ")", "{": "}", "<": ">"}
+_DEEPEST = 5  # how often a bracket of the notation may stand in brackets of its kind
+
+
+def _without(brackets: str) -> str:
+    """A pattern of text without such brackets. `->` is an atom: its `>` closes nothing. So are strings and comments."""
+    return rf'[^{re.escape(brackets)}"/-]++|->|-|/(?!/)|"(?:\\.|[^"\\\n])*+"|//[^\n]*+'
+
+
+def _balanced(opening: str) -> str:
+    """A pattern of text in brackets. Other kinds of brackets need not balance: the grammar sees to them."""
+    closing = _CLOSING[opening]
+    text = _without(opening + closing)
+    pattern = ""
+    for _ in range(_DEEPEST):
+        inner = f"{text}|{pattern}" if pattern else text
+        pattern = rf"\{opening}(?:{inner})*+\{closing}"
+    return pattern
+
+
+_BRACKETED = {opening: re.compile(_balanced(opening)) for opening in _CLOSING}
+_UP_TO_CLOSING_ANGLE = re.compile(rf"(?:{_without('<>')}|{_balanced('<')})*+")
+_DOT_FORM_BEFORE = re.compile(r"#[A-Za-z_][A-Za-z0-9_$]*\.[A-Za-z0-9_$.]*(?:\s|//[^\n]*\n)+\Z")
+_LONGEST_MNEMONIC = 200  # how far to look back for the start of an attribute
+
+
+def read_bracketed(parser: AttrParser, notation: Notation[T]) -> T:
+    """The value of the text in brackets at the parser's position. Moves the parser behind the closing bracket.
+
+    Raises: SdyError where the text does not follow the notation.
+    """
+    content = _content(parser)
+    start = parser.pos
+    _forbid_blank_in_dot_form(parser, content, start)
+    pattern = _BRACKETED.get(content[start : start + 1])
+    if pattern is None:
+        raise _error(parser, start, NotationError("SDY-P110", f"{_named(notation)} begins with a bracket", 0))
+    match = pattern.match(content, start)
+    # Where brackets do not match, the grammar finds out what is wrong on the way.
+    return _read(parser, notation, start, len(content) if match is None else match.end())
+
+
+def read_rest(parser: AttrParser, notation: Notation[T]) -> T:
+    """The value of the text up to the `>` that closes an attribute in the form `#sdy<name...>`.
+
+    Raises: SdyError where the text does not follow the notation.
+    """
+    match = _UP_TO_CLOSING_ANGLE.match(_content(parser), parser.pos)
+    assert match is not None  # it matches the empty text
+    return _read(parser, notation, parser.pos, match.end())
+
+
+def is_at_attribute(parser: AttrParser) -> bool:
+    """Whether an attribute in its long form, or an alias of one, stands at the parser's position."""
+    return parser._current_token.kind is MLIRTokenKind.HASH_IDENT  # pyright: ignore[reportPrivateUsage]
+
+
+def read_attribute(parser: AttrParser, wanted: type[DataT]) -> DataT:
+    """The attribute in its long form at the parser's position.
+
+    Raises: SdyError where it is of another kind.
+    """
+    start = parser.pos
+    attribute = parser.parse_attribute()
+    if isinstance(attribute, wanted):
+        return attribute
+    message = f"expected an attribute of the kind #{wanted.name}, found {attribute}"
+    raise _error(parser, start, NotationError("SDY-S031", message, 0))
+
+
+def _read(parser: AttrParser, notation: Notation[T], start: int, end: int) -> T:
+    try:
+        value = notation.read(_content(parser)[start:end], lambda name: _alias(parser, name))
+    except NotationError as error:
+        raise _error(parser, start, error) from None
+    parser._resume_from(end)  # pyright: ignore[reportPrivateUsage] - xDSL has no public way to skip text
+    return value
+
+
+def _alias(parser: AttrParser, name: str) -> object:
+    attribute: Attribute | None = parser.attribute_aliases.get(f"#{name}")
+    return cast("Data[object]", attribute).data if isinstance(attribute, Data) else attribute
+
+
+def _content(parser: AttrParser) -> str:
+    return parser.lexer.input.content
+
+
+def _error(parser: AttrParser, start: int, error: NotationError) -> SdyError:
+    return Source(parser.lexer.input.name, _content(parser), start).error(error)
+
+
+def _named(notation: Notation[T]) -> str:
+    return f"the notation of {notation.rule.replace('_', ' ')}"
+
+
+def _forbid_blank_in_dot_form(parser: AttrParser, content: str, start: int) -> None:
+    """In `#sdy.mesh<...>` nothing stands before the `<`, as MLIR reads the bracket with the name."""
+    if start == 0 or not (content[start - 1].isspace()):
+        return
+    before = content[max(0, start - _LONGEST_MNEMONIC) : start]
+    if _DOT_FORM_BEFORE.search(before):
+        message = "blanks between the name of an attribute and its body"
+        raise _error(parser, start, NotationError("SDY-P110", message, 0))

@@ -1,0 +1,214 @@
+"""The ops of the `sdy` dialect on single values, and the mesh: how a sharding is named, asked for and recorded.
+
+The collectives are in `collectives`, the ops with a body in `regions`; what makes an op valid is in `verify`.
+Source: spec of the dialect, section 5.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import IntegerAttr, SymbolNameConstraint, TensorType, i32, i64
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import (
+    AnyAttr,
+    BaseAttr,
+    IRDLOperation,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure, ReturnLike, SymbolOpInterface
+
+from sdy.dialects.sdy.attrs import MeshAttr, TensorShardingAttr
+from sdy.dialects.sdy.types import Shaped
+from sdy.dialects.sdy.words import BarrierDirectionWord
+
+
+@irdl_op_definition
+class MeshOp(IRDLOperation):
+    """Name a mesh for the shardings of the module.
+
+    `sdy.mesh @mesh = <["x"=2, "y"=4]>`
+    """
+
+    name = "sdy.mesh"
+    sym_name = prop_def(SymbolNameConstraint())
+    mesh = prop_def(MeshAttr)
+    traits = traits_def(SymbolOpInterface())
+    assembly_format = "$sym_name `=` $mesh attr-dict"
+
+
+@irdl_op_definition
+class ShardingConstraintOp(IRDLOperation):
+    """Ask for `input` to have a sharding: at the uses of the result, or everywhere where it has none.
+
+    `%1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {?}]> : tensor<8x8xf32>`
+    """
+
+    name = "sdy.sharding_constraint"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    input = operand_def(T)
+    sharding = prop_def(TensorShardingAttr)
+    result = result_def(T)
+    assembly_format = "$input $sharding attr-dict `:` type($result)"
+
+
+@irdl_op_definition
+class ReshardOp(IRDLOperation):
+    """Give `input` another sharding; the global value does not change.
+
+    `%1 = sdy.reshard %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>`
+    """
+
+    name = "sdy.reshard"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    input = operand_def(T)
+    sharding = prop_def(TensorShardingAttr)
+    result = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = "$input $sharding attr-dict `:` type($result)"
+
+
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
+    """End the body of a manual or named computation.
+
+    `sdy.return %0, %1 : tensor<8xf32>, tensor<4xf32>`
+    """
+
+    name = "sdy.return"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator(), ReturnLike(), Pure())
+    assembly_format = "attr-dict ($values^ `:` type($values))?"
+
+
+@irdl_op_definition
+class ShardingGroupOp(IRDLOperation):
+    """Put `input` into a group of tensors that all get one sharding.
+
+    `sdy.sharding_group %0 group_id=4 : tensor<8x8xf32>`
+    """
+
+    name = "sdy.sharding_group"
+    input = operand_def(BaseAttr(TensorType))
+    group_id = prop_def(IntegerAttr.constr(i64))
+    assembly_format = "$input `group_id` `` `=` `` $group_id attr-dict `:` type($input)"
+
+
+@irdl_op_definition
+class ConstantOp(IRDLOperation):
+    """A constant that is not merged with equal ones, so that each use may be sharded its own way.
+
+    `%0 = sdy.constant dense<1.0> : tensor<8x8xf32>`
+    """
+
+    name = "sdy.constant"
+    value = prop_def()
+    result = result_def(BaseAttr(TensorType))
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        if parser.parse_optional_punctuation("(") is not None:
+            return cls._parse_explicit(parser)
+        attributes = parser.parse_optional_attr_dict()
+        start = parser.pos
+        value = parser.parse_attribute()
+        value_type = type_of_elements(value)
+        if value_type is None:
+            parser.raise_error("expected a constant with a type, such as dense<0> : tensor<i32>", start, parser.pos)
+        return cls.create(result_types=[value_type], properties={"value": value}, attributes=attributes)
+
+    @classmethod
+    def _parse_explicit(cls, parser: Parser) -> Self:
+        """`() <{value = ...}> : () -> T`, for a result whose type is not that of the value."""
+        parser.parse_punctuation(")")
+        properties = parser.parse_optional_properties_dict()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        results = parser.parse_function_type().outputs.data
+        return cls.create(result_types=results, properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        if type_of_elements(self.value) != self.result.type:
+            printer.print_op_with_default_format(self)
+            return
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+
+
+def type_of_elements(value: Attribute) -> Attribute | None:
+    """The type of an attribute that holds the elements of a tensor."""
+    found = getattr(value, "type", None)
+    return found if isinstance(found, Attribute) else None
+
+
+@irdl_op_definition
+class DataFlowEdgeOp(IRDLOperation):
+    """Stand for the edge of a region op that owns `input`, and hold the sharding of all the values it feeds.
+
+    `%1 = sdy.data_flow_edge %0 sharding=<@mesh, [{"x"}]> : tensor<8xf32>`
+    """
+
+    name = "sdy.data_flow_edge"
+    T: ClassVar = VarConstraint("T", Shaped)
+    input = operand_def(T)
+    sharding = opt_prop_def(TensorShardingAttr)
+    result = result_def(T)
+    assembly_format = "$input (`sharding` `` `=` `` $sharding^)? attr-dict `:` type($result)"
+
+
+@irdl_op_definition
+class FuncDataFlowEdgeOp(IRDLOperation):
+    """Stand for the edge between a call and the function it calls; the sharding is in `sdy.sharding`.
+
+    `%1 = sdy.func_data_flow_edge %arg0 : tensor<8xf32>`
+    """
+
+    name = "sdy.func_data_flow_edge"
+    T: ClassVar = VarConstraint("T", Shaped)
+    input = operand_def(T)
+    result = result_def(T)
+    assembly_format = "$input attr-dict `:` type($result)"
+
+
+@irdl_op_definition
+class PropagationBarrierOp(IRDLOperation):
+    """Let shardings pass in `allowed_direction` only: FORWARD is from operand to result.
+
+    `%1 = sdy.propagation_barrier %0 allowed_direction=BACKWARD : tensor<8xf32>`
+    """
+
+    name = "sdy.propagation_barrier"
+    T: ClassVar = VarConstraint("T", BaseAttr(TensorType))
+    input = operand_def(T)
+    allowed_direction = prop_def(IntegerAttr.constr(i32))
+    result = result_def(T)
+    traits = traits_def(Pure())
+    custom_directives = (BarrierDirectionWord,)
+    assembly_format = (
+        "$input `allowed_direction` `` `=` `` custom<BarrierDirectionWord>($allowed_direction) "
+        "attr-dict `:` type($result)"
+    )
+
+
+OPS: list[type[Operation]] = [
+    ConstantOp,
+    DataFlowEdgeOp,
+    FuncDataFlowEdgeOp,
+    MeshOp,
+    PropagationBarrierOp,
+    ReshardOp,
+    ReturnOp,
+    ShardingConstraintOp,
+    ShardingGroupOp,
+]

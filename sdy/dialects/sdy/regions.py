@@ -1,0 +1,241 @@
+"""The ops of the `sdy` dialect with a body: manual and named computations.
+
+Source: spec of the dialect, sections 5.5 and 5.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self, TypeVar
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, RecursivelySpeculatable, RecursiveMemoryEffect
+
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
+from sdy.dialects.places import span_of
+from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
+from sdy.dialects.sdy.notation import is_at_attribute, read_bracketed
+from sdy.grammar.parse import SHARDING_LIST
+from sdy.grammar.write import write_sharding_list
+from sdy.model.sharding import TensorSharding
+
+ComputationT = TypeVar("ComputationT", bound=IRDLOperation)
+
+
+class ClosedBody(IsolatedFromAbove):
+    """The body uses nothing from outside. Unlike xDSL's trait, it tells which op breaks this."""
+
+    def verify(self, op: Operation) -> None:
+        for inner in op.walk():
+            for operand in inner.operands if inner is not op else ():
+                owner = operand.owner
+                if owner is op or not op.is_ancestor(owner):
+                    note = Note(f"the body of this {op.name} sees its own arguments only", span_of(op))
+                    message = f"{inner.name} uses a value from outside of the {op.name}"
+                    raise SdyError(Diagnostic("SDY-D151", message, span_of(inner), notes=(note,)))
+
+
+@irdl_op_definition
+class ManualComputationOp(IRDLOperation):
+    """Compute with shards along `manual_axes`, and with whole tensors along the other axes.
+
+    ```
+    %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{"x"}]>] out_shardings=[<@m, [{"x"}]>] manual_axes={"x"}
+        (%arg1: tensor<4xf32>) {
+      sdy.return %arg1 : tensor<4xf32>
+    } : (tensor<8xf32>) -> tensor<8xf32>
+    ```
+    """
+
+    name = "sdy.manual_computation"
+    tensors = var_operand_def()
+    in_shardings = prop_def(TensorShardingPerValueAttr)
+    out_shardings = prop_def(TensorShardingPerValueAttr)
+    manual_axes = prop_def(ManualAxesAttr)
+    body = region_def("single_block")
+    outputs = var_result_def()
+    traits = traits_def(ClosedBody(), RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        tensors: Sequence[SSAValue],
+        in_shardings: tuple[TensorSharding, ...],
+        out_shardings: tuple[TensorSharding, ...],
+        manual_axes: tuple[str, ...],
+        body: Region,
+        result_types: Sequence[Attribute],
+    ) -> None:
+        super().__init__(
+            operands=[tensors],
+            result_types=[result_types],
+            regions=[body],
+            properties={
+                "in_shardings": TensorShardingPerValueAttr(in_shardings),
+                "out_shardings": TensorShardingPerValueAttr(out_shardings),
+                "manual_axes": ManualAxesAttr(manual_axes),
+            },
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operands = _parse_operands(parser)
+        properties: dict[str, Attribute] = {
+            "in_shardings": _parse_shardings(parser, "in_shardings"),
+            "out_shardings": _parse_shardings(parser, "out_shardings"),
+        }
+        parser.parse_keyword("manual_axes")
+        parser.parse_punctuation("=")
+        properties["manual_axes"] = ManualAxesAttr(ManualAxesAttr.parse_parameter(parser))
+        return _parse_rest(cls, parser, operands, properties)
+
+    def print(self, printer: Printer) -> None:
+        _print_operands(self, printer)
+        _print_shardings(printer, "in_shardings", self.in_shardings)
+        _print_shardings(printer, "out_shardings", self.out_shardings)
+        printer.print_string(" manual_axes=")
+        self.manual_axes.print_parameter(printer)
+        _print_rest(self, printer)
+
+
+@irdl_op_definition
+class NamedComputationOp(IRDLOperation):
+    """A part of the program with a name of its own; for propagation it is as if its body stood in its place.
+
+    ```
+    %0 = sdy.named_computation<"block">(%a) in_shardings=[<@m, [{"x"}]>] (%arg1: tensor<8xf32>) {
+      sdy.return %arg1 : tensor<8xf32>
+    } : (tensor<8xf32>) -> tensor<8xf32>
+    ```
+    """
+
+    name = "sdy.named_computation"
+    computation_name = prop_def(StringAttr, prop_name="name")
+    tensors = var_operand_def()
+    in_shardings = opt_prop_def(TensorShardingPerValueAttr)
+    out_shardings = opt_prop_def(TensorShardingPerValueAttr)
+    body = region_def("single_block")
+    outputs = var_result_def()
+    traits = traits_def(ClosedBody(), RecursiveMemoryEffect(), RecursivelySpeculatable())
+
+    def __init__(
+        self,
+        computation_name: str,
+        tensors: Sequence[SSAValue],
+        body: Region,
+        result_types: Sequence[Attribute],
+        in_shardings: tuple[TensorSharding, ...] | None = None,
+        out_shardings: tuple[TensorSharding, ...] | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[tensors],
+            result_types=[result_types],
+            regions=[body],
+            properties={
+                "name": StringAttr(computation_name),
+                "in_shardings": None if in_shardings is None else TensorShardingPerValueAttr(in_shardings),
+                "out_shardings": None if out_shardings is None else TensorShardingPerValueAttr(out_shardings),
+            },
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        with parser.in_angle_brackets():
+            properties: dict[str, Attribute] = {"name": StringAttr(parser.parse_str_literal())}
+        operands = _parse_operands(parser)
+        for keyword in ("in_shardings", "out_shardings"):
+            shardings = _parse_optional_shardings(parser, keyword)
+            if shardings is not None:
+                properties[keyword] = shardings
+        return _parse_rest(cls, parser, operands, properties)
+
+    def print(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.computation_name.data)
+        _print_operands(self, printer)
+        for keyword, shardings in (("in_shardings", self.in_shardings), ("out_shardings", self.out_shardings)):
+            if shardings is not None:
+                _print_shardings(printer, keyword, shardings)
+        _print_rest(self, printer)
+
+
+def _parse_operands(parser: Parser) -> list[UnresolvedOperand]:
+    return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+
+
+def _parse_shardings(parser: Parser, keyword: str) -> TensorShardingPerValueAttr:
+    shardings = _parse_optional_shardings(parser, keyword)
+    if shardings is None:
+        parser.raise_error(f"expected {keyword}=[...]")
+    return shardings
+
+
+def _parse_optional_shardings(parser: Parser, keyword: str) -> TensorShardingPerValueAttr | None:
+    """`keyword=[<...>, <...>]`"""
+    if parser.parse_optional_keyword(keyword) is None:
+        return None
+    parser.parse_punctuation("=")
+    if is_at_attribute(parser):
+        parser.raise_error("expected a list of shardings in square brackets")
+    return TensorShardingPerValueAttr(read_bracketed(parser, SHARDING_LIST))
+
+
+def _parse_rest(
+    cls: type[ComputationT], parser: Parser, operands: list[UnresolvedOperand], properties: dict[str, Attribute]
+) -> ComputationT:
+    """`(%arg: T) { ... } {attributes} : (T) -> T`"""
+    arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_argument(parser))
+    body = parser.parse_region(arguments)
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    place = parser.pos
+    types = parser.parse_function_type()
+    return cls.create(
+        operands=parser.resolve_operands(operands, types.inputs.data, place),
+        result_types=types.outputs.data,
+        properties=properties,
+        attributes=attributes,
+        regions=[body],
+    )
+
+
+def _parse_argument(parser: Parser) -> Parser.Argument:
+    """`%arg: T`. Attributes of the argument are read and dropped, as Shardy does."""
+    argument = parser.parse_argument()
+    parser.parse_optional_attr_dict()
+    location = parser.parse_optional_location()
+    return argument if location is None else Parser.Argument(argument.name, argument.type, location)
+
+
+def _print_operands(op: ManualComputationOp | NamedComputationOp, printer: Printer) -> None:
+    printer.print_operands(op.tensors)
+
+
+def _print_shardings(printer: Printer, keyword: str, shardings: TensorShardingPerValueAttr) -> None:
+    printer.print_string(f" {keyword}={write_sharding_list(shardings.data)}")
+
+
+def _print_rest(op: ManualComputationOp | NamedComputationOp, printer: Printer) -> None:
+    printer.print_string(" ")
+    with printer.in_parens():
+        printer.print_list(op.body.block.args, printer.print_block_argument)
+    printer.print_string(" ")
+    printer.print_region(op.body, print_entry_block_args=False)
+    printer.print_op_attributes(op.attributes)
+    printer.print_string(" : ")
+    printer.print_function_type(op.tensors.types, op.outputs.types)
+
+
+OPS: list[type[Operation]] = [ManualComputationOp, NamedComputationOp]

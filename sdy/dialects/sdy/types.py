@@ -1,0 +1,46 @@
+"""Which types the ops of `sdy` take, and what they say of the shape of a value."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    MemRefType,
+    ShapedType,
+    TensorType,
+    TupleType,
+    UnrankedMemRefType,
+    UnrankedTensorType,
+    VectorType,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import AnyOf, BaseAttr
+
+from sdy.model.shape import Shapeless, ValueShape
+
+Shaped = AnyOf(
+    (
+        BaseAttr(TensorType),
+        BaseAttr(UnrankedTensorType),
+        BaseAttr(VectorType),
+        BaseAttr(MemRefType),
+        BaseAttr(UnrankedMemRefType),
+    )
+)
+
+
+def value_shape(value_type: Attribute) -> ValueShape:
+    """What a sharding of a value of this type may speak of. A tuple of one element counts as that element."""
+    if isinstance(value_type, TupleType):
+        elements = value_type.types.data
+        return value_shape(elements[0]) if len(elements) == 1 else Shapeless.TUPLE
+    if isinstance(value_type, UnrankedTensorType | UnrankedMemRefType):
+        return Shapeless.UNRANKED
+    if not isinstance(value_type, ShapedType):
+        return Shapeless.NOT_SHAPED
+    return tuple(None if size == DYNAMIC_INDEX else size for size in value_type.get_shape())
+
+
+def rank_of_type(value_type: Attribute) -> int:
+    """How many dims values of this type have; 0 where they have no shape."""
+    shape = value_shape(value_type)
+    return 0 if isinstance(shape, Shapeless) else len(shape)

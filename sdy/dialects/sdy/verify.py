@@ -1,0 +1,153 @@
+"""What xDSL's verification of single ops cannot see: shardings against meshes, types, and what is around an op.
+
+One walk, in the order in which Shardy finds problems: for each op its `sdy.` attributes (B1), then what its kind asks
+for (B2, B3); at the end of each module the ops that name meshes (C). Source: spec of the dialect, sections 0.3, 4, 5.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TupleType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
+
+from sdy.diagnostics.diagnostic import Note
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.places import span_of
+from sdy.dialects.sdy.attrs import (
+    OpShardingRuleAttr,
+    PropagationEdgesAttr,
+    TensorShardingAttr,
+    TensorShardingPerValueAttr,
+)
+from sdy.dialects.sdy.ops import FuncDataFlowEdgeOp
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sdy.scope import Scope, demand, failure
+from sdy.dialects.sdy.types import value_shape
+from sdy.dialects.sdy.verify_ops import STRUCTURED, USERS, check_structure, check_use
+from sdy.dialects.shardings import SHARDING, sharding_of
+from sdy.model.check_edges import check_edges_have_shardings, check_flows, is_in_range, nodes_of
+from sdy.model.check_rule import check_rule
+from sdy.model.meshes import common_mesh
+from sdy.model.propagation_edges import NodeKind, PropagationEdges
+from sdy.model.shape import Shapeless, ValueShape
+from sdy.model.sharding import TensorSharding
+
+AttributeT = TypeVar("AttributeT", bound=Attribute)
+
+_PREFIX = "sdy."
+_EDGE_LISTS = ("sdy.block_arg_propagation_edges", "sdy.result_propagation_edges")
+
+
+def verify_sdy(module: ModuleOp) -> None:
+    """Verify every sharding, mesh, rule and `sdy` op in `module`, nested modules included.
+
+    The structure of each op, as xDSL verifies it, must hold already.
+    Raises: SdyError with the first problem.
+    """
+    # What is on the module itself is seen from outside, where there are no meshes.
+    _check_attributes(module, Scope({}))
+    _verify_inside(module)
+
+
+def _verify_inside(module: ModuleOp) -> None:
+    users: list[tuple[Operation, Scope]] = []
+    _walk(module, Scope(meshes_of(module)), users)
+    _check_symbols(module)
+    for op, scope in users:
+        check_use(op, scope)
+
+
+def _walk(parent: Operation, scope: Scope, users: list[tuple[Operation, Scope]]) -> None:
+    """Check all ops within `parent`, and collect those that name meshes."""
+    for region in parent.regions:
+        for block in region.blocks:
+            for op in block.ops:
+                _check_op(op, scope)
+                if type(op) in USERS:
+                    users.append((op, scope))
+                if isinstance(op, ModuleOp):
+                    _verify_inside(op)
+                elif op.regions:
+                    _walk(op, scope.within(op) if isinstance(op, ManualComputationOp) else scope, users)
+
+
+def _check_op(op: Operation, scope: Scope) -> None:
+    if op.attributes:
+        _check_attributes(op, scope)
+    if isinstance(op, FuncOp):
+        _check_function(op, scope)
+    elif type(op) in STRUCTURED:
+        check_structure(op, scope)
+
+
+def _check_attributes(op: Operation, scope: Scope) -> None:
+    """O1 to O5, in the order of the names."""
+    for name in sorted(name for name in op.attributes if name.startswith(_PREFIX)):
+        attr = op.attributes[name]
+        if name == SHARDING:
+            attr = _wanted(op, name, attr, TensorShardingPerValueAttr)
+            scope.demand_each_fits(op, attr.data, op.result_types, "result")
+        elif name == "sdy.sharding_rule":
+            rule = _wanted(op, name, attr, OpShardingRuleAttr).data
+            operands = tuple(_shape_in_rule(value_type) for value_type in op.operand_types)
+            demand(check_rule(rule, operands, tuple(map(_shape_in_rule, op.result_types))), op)
+        elif name == "sdy.propagation_edges":
+            _check_edges(op, _wanted(op, name, attr, PropagationEdgesAttr).data, scope)
+        elif name in _EDGE_LISTS:
+            for element in _wanted(op, name, attr, ArrayAttr).data:
+                _wanted(op, f"an element of {name}", element, PropagationEdgesAttr)
+
+
+def _wanted(op: Operation, name: str, attr: Attribute, kind: type[AttributeT]) -> AttributeT:
+    if not isinstance(attr, kind):
+        raise failure(op, "SDY-S031", f"{name} is to be of the kind #{kind.name}, it is {attr}")
+    return attr
+
+
+def _shape_in_rule(value_type: Attribute) -> ValueShape:
+    return Shapeless.TUPLE if isinstance(value_type, TupleType) else value_shape(value_type)
+
+
+def _check_edges(op: Operation, edges: PropagationEdges, scope: Scope) -> None:
+    """P5 to P8."""
+    counts = len(op.operands), len(op.results)
+    shardings: list[TensorSharding] = []
+    for node in nodes_of(edges):
+        if is_in_range(node, *counts):
+            values = op.operands if node.kind is NodeKind.OPERAND else op.results
+            sharding = sharding_of(values[node.index])
+            if sharding is not None:
+                shardings.append(sharding)
+    demand(check_edges_have_shardings(shardings), op)
+    shared = common_mesh(shardings, scope.meshes)
+    any_index = isinstance(op, FuncDataFlowEdgeOp)
+    demand(check_flows(edges, None if shared is None else shared.mesh, *counts, any_index=any_index), op)
+
+
+def _check_function(func: FuncOp, scope: Scope) -> None:
+    """F1 and F2, of the arguments, then of the results."""
+    for side, attrs, types in (
+        ("argument", func.arg_attrs, func.function_type.inputs.data),
+        ("result", func.res_attrs, func.function_type.outputs.data),
+    ):
+        for index, (entry, value_type) in enumerate(zip(attrs or (), types, strict=False)):
+            attr = entry.data.get(SHARDING)
+            if attr is not None:
+                where = side if len(types) == 1 else f"{side} {index}"
+                sharding = _wanted(func, f"{SHARDING} of {where}", attr, TensorShardingAttr).data
+                scope.demand_fits(func, sharding, value_type, where)
+
+
+def _check_symbols(module: ModuleOp) -> None:
+    """MO2."""
+    defined: dict[str, Operation] = {}
+    for op in module.ops:
+        name = op.get_attr_or_prop("sym_name")
+        if not isinstance(name, StringAttr):
+            continue
+        first = defined.setdefault(name.data, op)
+        if first is not op:
+            note = Note("the first one is here", span_of(first))
+            raise failure(op, "SDY-D102", f"a second symbol @{name.data}", notes=(note,))

@@ -1,0 +1,55 @@
+"""The types of tensors, whole and on one device. Source: spec of the dialect, section 3.5."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute
+
+from sdy.model.mesh import Mesh
+from sdy.model.shape import Shape, global_shape, local_shape
+from sdy.model.sharding import TensorSharding
+
+
+def local_type(
+    value_type: Attribute, sharding: TensorSharding, mesh: Mesh, *, allow_uneven: bool = True
+) -> Attribute | None:
+    """The type of one device's shard of a value of `value_type`; None where a dim is uneven and may not be.
+
+    What is no ranked tensor is whole on every device.
+    """
+    tensor = _ranked_tensor(value_type)
+    if tensor is None:
+        return value_type
+    shape = local_shape(shape_of_type(tensor), sharding, mesh, allow_uneven=allow_uneven)
+    return None if shape is None else TensorType(tensor.element_type, _sizes(shape), tensor.encoding)
+
+
+def global_type(value_type: Attribute, sharding: TensorSharding, mesh: Mesh) -> Attribute:
+    """The type whose shards have `value_type`, padding ignored. An encoding is dropped where a dim is sharded."""
+    tensor = _ranked_tensor(value_type)
+    if tensor is None or not sharding.dims:
+        return value_type
+    return TensorType(tensor.element_type, _sizes(global_shape(shape_of_type(tensor), sharding, mesh)))
+
+
+def shape_of_type(tensor: TensorType[Attribute]) -> Shape:
+    """The sizes of the dims, None for dynamic ones."""
+    return tuple(None if size == DYNAMIC_INDEX else size for size in tensor.get_shape())
+
+
+def _ranked_tensor(value_type: Attribute) -> TensorType[Attribute] | None:
+    return cast("TensorType[Attribute]", value_type) if isinstance(value_type, TensorType) else None
+
+
+def _sizes(shape: Shape) -> list[int]:
+    return [DYNAMIC_INDEX if size is None else size for size in shape]
+
+
+def static_shape(value_type: Attribute) -> tuple[int, ...] | None:
+    """The sizes of the dims of a ranked tensor, all of them known; None for any other type."""
+    if not isinstance(value_type, TensorType):
+        return None
+    shape = cast("TensorType[Attribute]", value_type).get_shape()
+    return None if DYNAMIC_INDEX in shape else shape

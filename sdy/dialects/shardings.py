@@ -1,0 +1,237 @@
+"""The shardings of values: where each is stored, how it is read and written. The one place that knows.
+
+Source: spec of the dialect, sections 6.1 and 8.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from sdy.dialects.data_flow import edge_of_owner, has_data_flow_edges, index_of, op_of, owner_of_target
+from sdy.dialects.sdy.attrs import TensorShardingAttr, TensorShardingPerValueAttr
+from sdy.dialects.sdy.collectives import CollectiveOp
+from sdy.dialects.sdy.ops import DataFlowEdgeOp, PropagationBarrierOp, ReshardOp, ShardingConstraintOp
+from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
+from sdy.dialects.sdy.types import rank_of_type
+from sdy.dialects.stablehlo.tokens import AsyncStartOp
+from sdy.model.manual_axes import with_manual_axes, without_manual_axes
+from sdy.model.mesh import Mesh
+from sdy.model.meshes import MeshTable, resolved
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_open, open_except, replaced_at, unsharded
+
+SHARDING = "sdy.sharding"  # on functions' arguments and results one sharding, on other ops one per result
+
+Shardings = tuple[TensorSharding, ...]
+
+
+# Values
+
+
+def holder(value: SSAValue) -> SSAValue | None:
+    """The value on which the sharding of `value` is stored; None where it cannot have one."""
+    owner = op_of(value)
+    if has_data_flow_edges(owner):
+        edge_owner = owner_of_target(value)
+        edge = edge_of_owner(edge_owner)
+        return edge_owner if edge is None else edge.result
+    if not isinstance(value, BlockArgument) or isinstance(owner, FuncOp):
+        return value
+    return owner.inputs[value.index] if isinstance(owner, AsyncStartOp) else None
+
+
+def sharding_of(value: SSAValue) -> TensorSharding | None:
+    """The sharding of `value`, if it has one."""
+    stored_on = holder(value)
+    if stored_on is None:
+        return None
+    match op_of(stored_on):
+        case FuncOp() as func:
+            return argument_sharding(func, index_of(stored_on))
+        case DataFlowEdgeOp(sharding=None):
+            return None
+        case DataFlowEdgeOp() | ShardingConstraintOp() | ReshardOp() as op:
+            return None if op.sharding is None else op.sharding.data
+        case CollectiveOp() as op:
+            return op.out_sharding.data
+        case ManualComputationOp() | NamedComputationOp() as op:
+            return _owned_sharding(op, stored_on)
+        case Operation() as op:
+            return _element(result_shardings(op), index_of(stored_on))
+        case None:
+            return None
+
+
+def set_sharding(value: SSAValue, sharding: TensorSharding) -> None:
+    """Give `value` the sharding. A value that cannot have one is left alone.
+
+    On an op without shardings the other results become fully open, on the same mesh.
+    """
+    stored_on = holder(value)
+    if stored_on is None:
+        return
+    match op_of(stored_on):
+        case FuncOp() as func:
+            set_argument_sharding(func, index_of(stored_on), sharding)
+        case DataFlowEdgeOp() | ShardingConstraintOp() | ReshardOp() as op:
+            op.sharding = TensorShardingAttr(sharding)
+        case CollectiveOp() as op:
+            op.out_sharding = TensorShardingAttr(sharding)
+        case ManualComputationOp() | NamedComputationOp() as op:
+            _set_owned_sharding(op, stored_on, sharding)
+        case Operation() as op:
+            set_result_shardings(
+                op, _with_element(result_shardings(op), index_of(stored_on), sharding, op.result_types)
+            )
+        case None:
+            return
+
+
+def sharding_or_unsharded(value: SSAValue, mesh: str | Mesh, *, is_closed: bool = False) -> TensorSharding:
+    """The sharding of `value`, or an open (closed) one without axes on `mesh`."""
+    return sharding_of(value) or unsharded(mesh, rank_of_type(value.type), is_closed=is_closed)
+
+
+def sharding_before_barriers(value: SSAValue) -> TensorSharding | None:
+    """The sharding of what `value` is, once the propagation barriers that it came through are taken away."""
+    while isinstance(value.owner, PropagationBarrierOp):
+        value = value.owner.input
+    return sharding_of(value)
+
+
+# Ops
+
+
+def result_shardings(op: Operation) -> Shardings | None:
+    """What the attribute `sdy.sharding` of `op` says of its results; None where it is missing."""
+    attr = op.attributes.get(SHARDING)
+    return attr.data if isinstance(attr, TensorShardingPerValueAttr) else None
+
+
+def set_result_shardings(op: Operation, shardings: Shardings) -> None:
+    """Give each result of `op` its sharding, in the attribute `sdy.sharding`. Without shardings nothing is done."""
+    if shardings:
+        op.attributes[SHARDING] = TensorShardingPerValueAttr(shardings)
+
+
+def _owned_sharding(op: ManualComputationOp | NamedComputationOp, owner: SSAValue) -> TensorSharding | None:
+    """The sharding of an edge that `op` has, as the owner of the edge is sharded."""
+    if not isinstance(owner, BlockArgument):
+        return _element(_data(op.out_shardings), index_of(owner))
+    sharding = _element(_data(op.in_shardings), owner.index)
+    if sharding is None or isinstance(op, NamedComputationOp):
+        return sharding
+    return without_manual_axes(sharding, op.manual_axes.data)
+
+
+def _set_owned_sharding(
+    op: ManualComputationOp | NamedComputationOp, owner: SSAValue, sharding: TensorSharding
+) -> None:
+    index = index_of(owner)
+    if not isinstance(owner, BlockArgument):
+        op.out_shardings = TensorShardingPerValueAttr(
+            _with_element(_data(op.out_shardings), index, sharding, op.result_types)
+        )
+        return
+    given = _data(op.in_shardings)
+    if given and isinstance(op, ManualComputationOp):
+        sharding = with_manual_axes(given[index], sharding, op.manual_axes.data)
+    types = [argument.type for argument in op.body.block.args]
+    op.in_shardings = TensorShardingPerValueAttr(_with_element(given, index, sharding, types))
+
+
+def _data(attr: TensorShardingPerValueAttr | None) -> Shardings | None:
+    return None if attr is None else attr.data
+
+
+def _element(shardings: Shardings | None, index: int) -> TensorSharding | None:
+    return shardings[index] if shardings else None
+
+
+def _with_element(
+    shardings: Shardings | None, index: int, sharding: TensorSharding, types: Sequence[Attribute]
+) -> Shardings:
+    if shardings:
+        return replaced_at(shardings, index, sharding)
+    return open_except([rank_of_type(value_type) for value_type in types], index, sharding)
+
+
+# Functions
+
+
+def argument_sharding(func: FuncOp, index: int) -> TensorSharding | None:
+    """The sharding of argument `index`, if it has one."""
+    return _sharding_in(func.arg_attrs, index)
+
+
+def function_result_sharding(func: FuncOp, index: int) -> TensorSharding | None:
+    """The sharding of result `index`, if it has one."""
+    return _sharding_in(func.res_attrs, index)
+
+
+def set_argument_sharding(func: FuncOp, index: int, sharding: TensorSharding) -> None:
+    """Give argument `index` the sharding."""
+    func.arg_attrs = _with_sharding(func.arg_attrs, len(func.function_type.inputs), index, sharding)
+
+
+def set_function_result_sharding(func: FuncOp, index: int, sharding: TensorSharding) -> None:
+    """Give result `index` the sharding."""
+    func.res_attrs = _with_sharding(func.res_attrs, len(func.function_type.outputs), index, sharding)
+
+
+def argument_shardings(func: FuncOp, meshes: MeshTable) -> Shardings | None:
+    """The shardings of all arguments, fully open ones on the mesh of the first in place of missing ones.
+
+    None where no argument has a sharding on a mesh of more than one device.
+    """
+    found = [argument_sharding(func, index) for index in range(len(func.function_type.inputs))]
+    return _completed(found, func.function_type.inputs.data, meshes)
+
+
+def function_result_shardings(func: FuncOp, meshes: MeshTable) -> Shardings | None:
+    """As `argument_shardings`, of all results."""
+    found = [function_result_sharding(func, index) for index in range(len(func.function_type.outputs))]
+    return _completed(found, func.function_type.outputs.data, meshes)
+
+
+def first_usable_mesh(shardings: Sequence[TensorSharding | None], meshes: MeshTable) -> str | Mesh | None:
+    """The mesh of the first sharding that is not of a single device, as the sharding names it."""
+    for sharding in shardings:
+        if sharding is not None and not is_on_single_device(sharding, meshes):
+            return sharding.mesh
+    return None
+
+
+def is_on_single_device(sharding: TensorSharding, meshes: MeshTable) -> bool:
+    """Whether the sharding puts the value on one device."""
+    mesh = resolved(sharding.mesh, meshes)
+    return mesh is not None and mesh.is_maximal
+
+
+def _completed(
+    shardings: Sequence[TensorSharding | None], types: Sequence[Attribute], meshes: MeshTable
+) -> Shardings | None:
+    mesh = first_usable_mesh(shardings, meshes)
+    if mesh is None:
+        return None
+    return tuple(
+        sharding or fully_open(mesh, rank_of_type(value_type))
+        for sharding, value_type in zip(shardings, types, strict=True)
+    )
+
+
+def _sharding_in(attrs: ArrayAttr[DictionaryAttr] | None, index: int) -> TensorSharding | None:
+    attr = None if attrs is None else attrs.data[index].data.get(SHARDING)
+    return attr.data if isinstance(attr, TensorShardingAttr) else None
+
+
+def _with_sharding(
+    attrs: ArrayAttr[DictionaryAttr] | None, count: int, index: int, sharding: TensorSharding
+) -> ArrayAttr[DictionaryAttr]:
+    entries = [DictionaryAttr({})] * count if attrs is None else list(attrs.data)
+    entries[index] = DictionaryAttr({**entries[index].data, SHARDING: TensorShardingAttr(sharding)})
+    return ArrayAttr(entries)

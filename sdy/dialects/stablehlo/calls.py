@@ -1,0 +1,107 @@
+"""Calls to code that StableHLO does not describe."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, SymbolRefAttr, i1, i32
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, var_operand_def, var_region_def, var_result_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.stablehlo.attrs import OutputOperandAliasAttr
+from sdy.dialects.stablehlo.base import StablehloOp
+from sdy.dialects.stablehlo.clauses import Properties
+from sdy.dialects.stablehlo.syntax import parse_attributes, print_attributes
+
+
+@irdl_op_definition
+class CustomCallOp(StablehloOp):
+    """Calls a function of the backend by name.
+
+    `stablehlo.custom_call @target(%0) {has_side_effect = true} : (tensor<2xf32>) -> tensor<2xf32>`
+    """
+
+    name = "stablehlo.custom_call"
+    inputs = var_operand_def()
+    call_target_name = prop_def(StringAttr)
+    has_side_effect = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
+    backend_config = opt_prop_def(StringAttr | DictionaryAttr)
+    api_version = opt_prop_def(IntegerAttr.constr(i32), default_value=IntegerAttr(1, i32))
+    called_computations = opt_prop_def(ArrayAttr[SymbolRefAttr], default_value=ArrayAttr[SymbolRefAttr]([]))
+    operand_layouts = opt_prop_def(ArrayAttr[DenseElementsAttr])
+    result_layouts = opt_prop_def(ArrayAttr[DenseElementsAttr])
+    output_operand_aliases = opt_prop_def(
+        ArrayAttr[OutputOperandAliasAttr], default_value=ArrayAttr[OutputOperandAliasAttr]([])
+    )
+    result = var_result_def()
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        properties: Properties = {"call_target_name": parser.parse_symbol_name()}
+        operands = parser.parse_op_args_list()
+        attributes = parse_attributes(cls, parser, properties)
+        parser.parse_punctuation(":")
+        place = parser.pos
+        types = parser.parse_function_type()
+        return cls.create(
+            operands=parser.resolve_operands(operands, types.inputs.data, place),
+            result_types=types.outputs.data,
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.call_target_name.data)
+        printer.print_operands(self.operands)
+        print_attributes(self, printer, frozenset(("call_target_name",)))
+        printer.print_string(" : ")
+        printer.print_operation_type(self)
+
+
+@irdl_op_definition
+class CompositeOp(StablehloOp):
+    """An op of another dialect, given by a function that does the same.
+
+    `stablehlo.composite "my.op" %0 {decomposition = @f} : (tensor<2xf32>) -> tensor<2xf32>`
+    """
+
+    name = "stablehlo.composite"
+    inputs = var_operand_def()
+    composite_name = prop_def(StringAttr, prop_name="name")
+    composite_attributes = opt_prop_def(DictionaryAttr, default_value=DictionaryAttr({}))
+    decomposition = prop_def(SymbolRefAttr)
+    version = opt_prop_def(IntegerAttr.constr(i32), default_value=IntegerAttr(0, i32))
+    result = var_result_def()
+    composite_regions = var_region_def()
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        properties: Properties = {"name": StringAttr(parser.parse_str_literal())}
+        operands = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        attributes = parse_attributes(cls, parser, properties)
+        parser.parse_punctuation(":")
+        place = parser.pos
+        types = parser.parse_function_type()
+        return cls.create(
+            operands=parser.resolve_operands(operands or [], types.inputs.data, place),
+            result_types=types.outputs.data,
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.composite_name)
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        print_attributes(self, printer, frozenset(("name",)))
+        printer.print_string(" : ")
+        printer.print_operation_type(self)
+
+
+OPS = (CustomCallOp, CompositeOp)

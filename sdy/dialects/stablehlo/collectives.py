@@ -1,0 +1,201 @@
+"""Communication: between the devices of a program, and between a device and its host."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i1, i64
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import Pure
+
+from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.stablehlo.attrs import ChannelHandleAttr
+from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
+from sdy.dialects.stablehlo.replica_groups import ReplicaGroupMeshAxesAttr
+from sdy.dialects.stablehlo.signatures import RESULT_ONLY
+from sdy.dialects.stablehlo.syntax import Form
+
+REPLICA_GROUPS = DenseElementsAttr | ReplicaGroupMeshAxesAttr
+
+
+@irdl_op_definition
+class AllGatherOp(StablehloOp):
+    """The operands of a group of devices, one after the other along a dim."""
+
+    name = "stablehlo.all_gather"
+    inputs = var_operand_def()
+    all_gather_dim = prop_def(IntegerAttr.constr(i64))
+    replica_groups = prop_def(REPLICA_GROUPS)
+    channel_handle = opt_prop_def(ChannelHandleAttr)
+    use_global_device_ids = opt_prop_def(UnitAttr)
+    result = var_result_def()
+
+
+@irdl_op_definition
+class AllReduceOp(StablehloOp):
+    """The operands of a group of devices, reduced elementwise by a region."""
+
+    name = "stablehlo.all_reduce"
+    inputs = var_operand_def()
+    replica_groups = prop_def(REPLICA_GROUPS)
+    channel_handle = opt_prop_def(ChannelHandleAttr)
+    use_global_device_ids = opt_prop_def(UnitAttr)
+    result = var_result_def()
+    computation = region_def("single_block")
+
+
+@irdl_op_definition
+class ReduceScatterOp(StablehloOp):
+    """`all_reduce`, of which every device of a group keeps one part along a dim."""
+
+    name = "stablehlo.reduce_scatter"
+    operand = operand_def()
+    scatter_dimension = prop_def(IntegerAttr.constr(i64))
+    replica_groups = prop_def(REPLICA_GROUPS)
+    channel_handle = opt_prop_def(ChannelHandleAttr)
+    use_global_device_ids = opt_prop_def(UnitAttr)
+    result = result_def()
+    computation = region_def("single_block")
+
+
+@irdl_op_definition
+class AllToAllOp(StablehloOp):
+    """Cuts the operand along a dim, sends part i to device i of the group, and glues what arrives along another dim."""
+
+    name = "stablehlo.all_to_all"
+    inputs = var_operand_def()
+    split_dimension = prop_def(IntegerAttr.constr(i64))
+    concat_dimension = prop_def(IntegerAttr.constr(i64))
+    split_count = prop_def(IntegerAttr.constr(i64))
+    replica_groups = prop_def(REPLICA_GROUPS)
+    channel_handle = opt_prop_def(ChannelHandleAttr)
+    result = var_result_def()
+
+
+@irdl_op_definition
+class CollectivePermuteOp(StablehloOp):
+    """The operand of the source device of each pair, at its target; zeros where no pair has the device as target."""
+
+    name = "stablehlo.collective_permute"
+    operand = operand_def()
+    source_target_pairs = prop_def(DenseElementsAttr)
+    channel_handle = opt_prop_def(ChannelHandleAttr)
+    result = result_def()
+
+
+@irdl_op_definition
+class CollectiveBroadcastOp(StablehloOp):
+    """The operand of the first device of a group, at all devices of the group."""
+
+    name = "stablehlo.collective_broadcast"
+    operand = operand_def()
+    replica_groups = prop_def(REPLICA_GROUPS)
+    channel_handle = opt_prop_def(ChannelHandleAttr)
+    result = result_def()
+
+
+@irdl_op_definition
+class CrossReplicaSumOp(StablehloOp):
+    """The sum of the operands of a group of replicas."""
+
+    name = "stablehlo.cross-replica-sum"
+    operand = operand_def()
+    replica_groups = prop_def(DenseElementsAttr)
+    result = result_def()
+    traits = traits_def(Pure())
+
+
+class DeviceNumberOp(FormattedOp):
+    """`stablehlo.partition_id : tensor<ui32>`."""
+
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(signature=RESULT_ONLY)
+
+
+@irdl_op_definition
+class PartitionIdOp(DeviceNumberOp):
+    """The number of the partition that runs this."""
+
+    name = "stablehlo.partition_id"
+
+
+@irdl_op_definition
+class ReplicaIdOp(DeviceNumberOp):
+    """The number of the replica that runs this."""
+
+    name = "stablehlo.replica_id"
+
+
+@irdl_op_definition
+class SendOp(StablehloOp):
+    """Sends its inputs over a channel; gives a token."""
+
+    name = "stablehlo.send"
+    inputs = var_operand_def()
+    token = operand_def()
+    channel_handle = prop_def(ChannelHandleAttr)
+    is_host_transfer = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
+    source_target_pairs = opt_prop_def(DenseElementsAttr)
+    result = result_def()
+
+
+@irdl_op_definition
+class RecvOp(StablehloOp):
+    """What arrives over a channel, and a token."""
+
+    name = "stablehlo.recv"
+    token = operand_def()
+    channel_handle = prop_def(ChannelHandleAttr)
+    is_host_transfer = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
+    source_target_pairs = opt_prop_def(DenseElementsAttr)
+    result = var_result_def()
+
+
+@irdl_op_definition
+class InfeedOp(StablehloOp):
+    """What the host feeds in, and a token."""
+
+    name = "stablehlo.infeed"
+    token = operand_def()
+    infeed_config = opt_prop_def(StringAttr, default_value=StringAttr(""))
+    layout = opt_prop_def(ArrayAttr)
+    result = var_result_def()
+
+
+@irdl_op_definition
+class OutfeedOp(StablehloOp):
+    """Hands its inputs to the host; gives a token."""
+
+    name = "stablehlo.outfeed"
+    inputs = var_operand_def()
+    token = operand_def()
+    outfeed_config = opt_prop_def(StringAttr, default_value=StringAttr(""))
+    result = result_def()
+
+
+OPS = (
+    AllGatherOp,
+    AllReduceOp,
+    ReduceScatterOp,
+    AllToAllOp,
+    CollectivePermuteOp,
+    CollectiveBroadcastOp,
+    CrossReplicaSumOp,
+    PartitionIdOp,
+    ReplicaIdOp,
+    SendOp,
+    RecvOp,
+    InfeedOp,
+    OutfeedOp,
+)

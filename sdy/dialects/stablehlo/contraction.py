@@ -1,0 +1,85 @@
+"""Contractions: sums of products over dims that both sides share."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from sdy.dialects.stablehlo.attrs import DotDimensionNumbersAttr
+from sdy.dialects.stablehlo.base import FormattedOp
+from sdy.dialects.stablehlo.clauses import String
+from sdy.dialects.stablehlo.dot_clauses import DotAlgorithmAttr, DotAlgorithmClause, DotDims, PrecisionConfig
+from sdy.dialects.stablehlo.enums import PrecisionAttr
+from sdy.dialects.stablehlo.syntax import Form
+
+
+@irdl_op_definition
+class DotGeneralOp(FormattedOp):
+    """Sums products over the contracting dims, for each index of the batching dims.
+
+    The result has the batching dims, then the other dims of lhs, then those of rhs.
+    `stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>`
+    """
+
+    name = "stablehlo.dot_general"
+    lhs = operand_def()
+    rhs = operand_def()
+    dot_dimension_numbers = prop_def(DotDimensionNumbersAttr)
+    precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
+    algorithm = opt_prop_def(DotAlgorithmAttr)
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(clauses=(DotDims(), PrecisionConfig(), DotAlgorithmClause()))
+
+
+@irdl_op_definition
+class DotOp(FormattedOp):
+    """The product of two matrices or vectors: contracts the last dim of lhs with the first of rhs.
+
+    `stablehlo.dot %0, %1, precision = [HIGHEST, DEFAULT] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>`
+    """
+
+    name = "stablehlo.dot"
+    lhs = operand_def()
+    rhs = operand_def()
+    precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(clauses=(PrecisionConfig(),))
+
+
+@irdl_op_definition
+class EinsumOp(FormattedOp):
+    """The contraction that an Einstein sum names.
+
+    `stablehlo.einsum %0, %1, config = "ab,bc->ac" : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>`
+    """
+
+    name = "stablehlo.einsum"
+    lhs = operand_def()
+    rhs = operand_def()
+    einsum_config = prop_def(StringAttr)
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(clauses=(String("config", "einsum_config"),))
+
+
+@irdl_op_definition
+class UnaryEinsumOp(FormattedOp):
+    """The sum or transposition that an Einstein sum of one operand names.
+
+    `stablehlo.unary_einsum %0, config = "ab->a" : (tensor<2x3xf32>) -> tensor<2xf32>`
+    """
+
+    name = "stablehlo.unary_einsum"
+    operand = operand_def()
+    einsum_config = prop_def(StringAttr)
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(clauses=(String("config", "einsum_config"),))
+
+
+OPS = (DotGeneralOp, DotOp, EinsumOp, UnaryEinsumOp)

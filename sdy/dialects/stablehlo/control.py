@@ -1,0 +1,199 @@
+"""Ops with regions that decide what runs, and the terminator of every StableHLO region."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import TypeAttribute
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_region_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
+
+from sdy.dialects.ssa_names import NamesArguments
+from sdy.dialects.stablehlo.base import StablehloOp
+
+
+@irdl_op_definition
+class ReturnOp(StablehloOp):
+    """Ends a region; its operands are what the region gives.
+
+    `stablehlo.return %0 : tensor<f32>`
+    """
+
+    name = "stablehlo.return"
+    inputs = var_operand_def()
+    traits = traits_def(Pure(), IsTerminator())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operands = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        if operands is None:
+            return cls.create(attributes=attributes)
+        parser.parse_punctuation(":")
+        place = parser.pos
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        return cls.create(operands=parser.resolve_operands(operands, types, place), attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        if self.operands:
+            printer.print_string(" : ")
+            printer.print_list([operand.type for operand in self.operands], printer.print_attribute)
+
+
+@irdl_op_definition
+class WhileOp(StablehloOp, NamesArguments):
+    """Runs `body` on the values so far, as long as `cond` of them holds.
+
+    `stablehlo.while(%iterArg = %0) : tensor<i32> cond { ... } do { ... }`
+    """
+
+    name = "stablehlo.while"
+    operand = var_operand_def()
+    result = var_result_def()
+    cond = region_def("single_block")
+    body = region_def("single_block")
+    traits = traits_def(RecursiveMemoryEffect())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        pairs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_binding(parser))
+        place = parser.pos
+        types: list[TypeAttribute] = []
+        if pairs:
+            parser.parse_punctuation(":")
+            place = parser.pos
+            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        operands = parser.resolve_operands([operand for _, operand in pairs], types, place)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        arguments = [name.resolve(of_type) for (name, _), of_type in zip(pairs, types, strict=True)]
+        parser.parse_keyword("cond")
+        cond = parser.parse_region(arguments)
+        parser.parse_keyword("do")
+        body = parser.parse_region(arguments)
+        return cls.create(
+            operands=operands,
+            result_types=types,
+            attributes=attributes.data if attributes is not None else {},
+            regions=[cond, body],
+        )
+
+    def print(self, printer: Printer) -> None:
+        with printer.in_parens():
+            for index, (argument, operand) in enumerate(zip(self.body.block.args, self.operands, strict=True)):
+                printer.print_string(", " if index else "")
+                printer.print_ssa_value(argument)
+                printer.print_string(" = ")
+                printer.print_ssa_value(operand)
+        if self.operands:
+            printer.print_string(" : ")
+            printer.print_list([operand.type for operand in self.operands], printer.print_attribute)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string("\ncond ")
+        printer.print_region(self.cond, print_entry_block_args=False)
+        printer.print_string(" do ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    def argument_name(self) -> str:
+        return "iterArg"
+
+
+def _parse_binding(parser: Parser) -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
+    name = parser.parse_argument(expect_type=False)
+    parser.parse_punctuation("=")
+    return name, parser.parse_unresolved_operand()
+
+
+@irdl_op_definition
+class IfOp(StablehloOp):
+    """What `true_branch` gives where `pred` holds, else what `false_branch` gives."""
+
+    name = "stablehlo.if"
+    pred = operand_def()
+    result = var_result_def()
+    true_branch = region_def("single_block")
+    false_branch = region_def("single_block")
+    traits = traits_def(RecursiveMemoryEffect())
+
+
+@irdl_op_definition
+class CaseOp(StablehloOp):
+    """What branch number `index` gives; the last branch where there is no such number."""
+
+    name = "stablehlo.case"
+    index = operand_def()
+    result = var_result_def()
+    branches = var_region_def("single_block")
+    traits = traits_def(RecursiveMemoryEffect())
+
+
+@irdl_op_definition
+class MapOp(StablehloOp):
+    """Applies a region to the elements of all inputs at each place."""
+
+    name = "stablehlo.map"
+    inputs = var_operand_def()
+    dimensions = prop_def(DenseArrayBase.constr(i64))
+    result = result_def()
+    computation = region_def("single_block")
+    traits = traits_def(RecursiveMemoryEffect())
+
+
+@irdl_op_definition
+class OptimizationBarrierOp(StablehloOp):
+    """Gives its operands, all computed before any result is used.
+
+    `stablehlo.optimization_barrier %0, %1 : tensor<2xf32>, tensor<i32>`
+    """
+
+    name = "stablehlo.optimization_barrier"
+    operand = var_operand_def()
+    result = var_result_def()
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        attributes = parser.parse_optional_attr_dict()
+        operands = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        if operands is None:
+            parser.parse_punctuation("(")
+            parser.parse_punctuation(")")
+            return cls.create(attributes=attributes)
+        parser.parse_punctuation(":")
+        place = parser.pos
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        return cls.create(
+            operands=parser.resolve_operands(operands, types, place), result_types=types, attributes=attributes
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_op_attributes(self.attributes)
+        if not self.operands:
+            printer.print_string("()")
+            return
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_string(" : ")
+        printer.print_list([operand.type for operand in self.operands], printer.print_attribute)
+
+
+OPS = (ReturnOp, WhileOp, IfOp, CaseOp, MapOp, OptimizationBarrierOp)

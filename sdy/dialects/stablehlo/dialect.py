@@ -1,0 +1,71 @@
+"""All ops, attributes and types of StableHLO, as one xDSL dialect."""
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect
+
+from sdy.dialects.stablehlo import (
+    attrs,
+    calls,
+    collectives,
+    contraction,
+    control,
+    conv_numbers,
+    dot_clauses,
+    elementwise,
+    enums,
+    gather_scatter,
+    linalg,
+    random,
+    reduction,
+    replica_groups,
+    shape,
+    slicing,
+    tokens,
+    types,
+    window,
+)
+
+FAMILIES = (
+    elementwise,
+    contraction,
+    reduction,
+    shape,
+    slicing,
+    gather_scatter,
+    window,
+    control,
+    calls,
+    tokens,
+    collectives,
+    linalg,
+    random,
+)
+
+STABLEHLO = Dialect(
+    "stablehlo",
+    [op for family in FAMILIES for op in family.OPS],
+    [
+        types.TokenType,
+        enums.ComparisonDirectionAttr,
+        enums.ComparisonTypeAttr,
+        enums.PrecisionAttr,
+        enums.FftTypeAttr,
+        enums.TransposeAttr,
+        enums.RngDistributionAttr,
+        enums.RngAlgorithmAttr,
+        attrs.DotDimensionNumbersAttr,
+        attrs.GatherDimensionNumbersAttr,
+        attrs.ScatterDimensionNumbersAttr,
+        attrs.ChannelHandleAttr,
+        attrs.ResultAccuracyModeAttr,
+        attrs.ResultAccuracyAttr,
+        attrs.OutputOperandAliasAttr,
+        conv_numbers.ConvDimensionNumbersAttr,
+        dot_clauses.DotAlgorithmAttr,
+        replica_groups.HloMeshAxisAttr,
+        replica_groups.HloAxisRefAttr,
+        replica_groups.HloMeshAttr,
+        replica_groups.ReplicaGroupMeshAxesAttr,
+    ],
+)

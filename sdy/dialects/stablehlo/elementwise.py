@@ -1,0 +1,485 @@
+"""Elementwise ops of StableHLO: every element of the result comes from the elements at the same place."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from sdy.dialects.stablehlo.attrs import DEFAULT_ACCURACY, ResultAccuracyAttr
+from sdy.dialects.stablehlo.base import FormattedOp
+from sdy.dialects.stablehlo.clauses import BareChoice, ExponentMantissa
+from sdy.dialects.stablehlo.enums import ComparisonDirectionAttr, ComparisonTypeAttr
+from sdy.dialects.stablehlo.signatures import COMPLEX_TYPES, SAME, SELECT_TYPES
+from sdy.dialects.stablehlo.syntax import Form
+
+
+class UnaryOp(FormattedOp):
+    """`stablehlo.abs %0 : tensor<2xf32>`."""
+
+    operand = operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(signature=SAME)
+
+
+class AccuracyOp(UnaryOp):
+    """A unary op that may promise how close it comes to the exact result."""
+
+    result_accuracy = opt_prop_def(ResultAccuracyAttr, default_value=DEFAULT_ACCURACY)
+
+
+class BinaryOp(FormattedOp):
+    """`stablehlo.add %0, %1 : tensor<2xf32>`."""
+
+    lhs = operand_def()
+    rhs = operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(signature=SAME)
+
+
+@irdl_op_definition
+class AbsOp(UnaryOp):
+    """Magnitude of every element; of a complex element, its modulus as a real number."""
+
+    name = "stablehlo.abs"
+
+
+@irdl_op_definition
+class CbrtOp(AccuracyOp):
+    """Cube root."""
+
+    name = "stablehlo.cbrt"
+
+
+@irdl_op_definition
+class CeilOp(UnaryOp):
+    """The least integer that is not below."""
+
+    name = "stablehlo.ceil"
+
+
+@irdl_op_definition
+class ConvertOp(UnaryOp):
+    """The same values with another element type, rounded or cut as the types need."""
+
+    name = "stablehlo.convert"
+
+
+@irdl_op_definition
+class CosineOp(AccuracyOp):
+    """Cosine."""
+
+    name = "stablehlo.cosine"
+
+
+@irdl_op_definition
+class CountLeadingZerosOp(UnaryOp):
+    """How many zero bits precede the first one."""
+
+    name = "stablehlo.count_leading_zeros"
+
+
+@irdl_op_definition
+class ExponentialOp(AccuracyOp):
+    """e to the power of every element."""
+
+    name = "stablehlo.exponential"
+
+
+@irdl_op_definition
+class ExponentialMinusOneOp(AccuracyOp):
+    """e to the power of every element, less one, exact near zero."""
+
+    name = "stablehlo.exponential_minus_one"
+
+
+@irdl_op_definition
+class FloorOp(UnaryOp):
+    """The greatest integer that is not above."""
+
+    name = "stablehlo.floor"
+
+
+@irdl_op_definition
+class ImagOp(UnaryOp):
+    """Imaginary part."""
+
+    name = "stablehlo.imag"
+
+
+@irdl_op_definition
+class LogOp(AccuracyOp):
+    """Natural logarithm."""
+
+    name = "stablehlo.log"
+
+
+@irdl_op_definition
+class LogPlusOneOp(AccuracyOp):
+    """Natural logarithm of one plus every element, exact near zero."""
+
+    name = "stablehlo.log_plus_one"
+
+
+@irdl_op_definition
+class LogisticOp(AccuracyOp):
+    """1 / (1 + exp(-x))."""
+
+    name = "stablehlo.logistic"
+
+
+@irdl_op_definition
+class NegateOp(UnaryOp):
+    """Negation."""
+
+    name = "stablehlo.negate"
+
+
+@irdl_op_definition
+class NotOp(UnaryOp):
+    """Every bit inverted; of booleans, the negation."""
+
+    name = "stablehlo.not"
+
+
+@irdl_op_definition
+class PopcntOp(UnaryOp):
+    """How many bits are one."""
+
+    name = "stablehlo.popcnt"
+
+
+@irdl_op_definition
+class RealOp(UnaryOp):
+    """Real part."""
+
+    name = "stablehlo.real"
+
+
+@irdl_op_definition
+class RoundNearestAfzOp(UnaryOp):
+    """The nearest integer, ties away from zero."""
+
+    name = "stablehlo.round_nearest_afz"
+
+
+@irdl_op_definition
+class RoundNearestEvenOp(UnaryOp):
+    """The nearest integer, ties to even."""
+
+    name = "stablehlo.round_nearest_even"
+
+
+@irdl_op_definition
+class RsqrtOp(AccuracyOp):
+    """One over the square root."""
+
+    name = "stablehlo.rsqrt"
+
+
+@irdl_op_definition
+class SignOp(UnaryOp):
+    """-1, 0 or 1; of a complex element, its direction."""
+
+    name = "stablehlo.sign"
+
+
+@irdl_op_definition
+class SineOp(AccuracyOp):
+    """Sine."""
+
+    name = "stablehlo.sine"
+
+
+@irdl_op_definition
+class SqrtOp(AccuracyOp):
+    """Square root."""
+
+    name = "stablehlo.sqrt"
+
+
+@irdl_op_definition
+class TanOp(AccuracyOp):
+    """Tangent."""
+
+    name = "stablehlo.tan"
+
+
+@irdl_op_definition
+class TanhOp(AccuracyOp):
+    """Hyperbolic tangent."""
+
+    name = "stablehlo.tanh"
+
+
+@irdl_op_definition
+class AddOp(BinaryOp):
+    """Sum; of booleans, or."""
+
+    name = "stablehlo.add"
+
+
+@irdl_op_definition
+class AndOp(BinaryOp):
+    """Bitwise and."""
+
+    name = "stablehlo.and"
+
+
+@irdl_op_definition
+class Atan2Op(BinaryOp):
+    """The angle of the point (rhs, lhs)."""
+
+    name = "stablehlo.atan2"
+
+
+@irdl_op_definition
+class DivideOp(BinaryOp):
+    """Quotient; of integers, rounded towards zero."""
+
+    name = "stablehlo.divide"
+
+
+@irdl_op_definition
+class MaximumOp(BinaryOp):
+    """The larger of two; of booleans, or."""
+
+    name = "stablehlo.maximum"
+
+
+@irdl_op_definition
+class MinimumOp(BinaryOp):
+    """The smaller of two; of booleans, and."""
+
+    name = "stablehlo.minimum"
+
+
+@irdl_op_definition
+class MultiplyOp(BinaryOp):
+    """Product; of booleans, and."""
+
+    name = "stablehlo.multiply"
+
+
+@irdl_op_definition
+class OrOp(BinaryOp):
+    """Bitwise or."""
+
+    name = "stablehlo.or"
+
+
+@irdl_op_definition
+class PowerOp(BinaryOp):
+    """lhs to the power of rhs."""
+
+    name = "stablehlo.power"
+
+
+@irdl_op_definition
+class RemainderOp(BinaryOp):
+    """Remainder of a division, with the sign of lhs."""
+
+    name = "stablehlo.remainder"
+
+
+@irdl_op_definition
+class ShiftLeftOp(BinaryOp):
+    """lhs shifted left by rhs bits."""
+
+    name = "stablehlo.shift_left"
+
+
+@irdl_op_definition
+class ShiftRightArithmeticOp(BinaryOp):
+    """lhs shifted right by rhs bits, filled with its sign."""
+
+    name = "stablehlo.shift_right_arithmetic"
+
+
+@irdl_op_definition
+class ShiftRightLogicalOp(BinaryOp):
+    """lhs shifted right by rhs bits, filled with zeros."""
+
+    name = "stablehlo.shift_right_logical"
+
+
+@irdl_op_definition
+class SubtractOp(BinaryOp):
+    """Difference."""
+
+    name = "stablehlo.subtract"
+
+
+@irdl_op_definition
+class XorOp(BinaryOp):
+    """Bitwise exclusive or."""
+
+    name = "stablehlo.xor"
+
+
+@irdl_op_definition
+class ComplexOp(BinaryOp):
+    """The complex number of a real and an imaginary part."""
+
+    name = "stablehlo.complex"
+    FORM: ClassVar[Form] = Form(signature=COMPLEX_TYPES)
+
+
+@irdl_op_definition
+class CompareOp(FormattedOp):
+    """Whether lhs and rhs stand in a relation.
+
+    `stablehlo.compare LT, %0, %1, FLOAT : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>`
+    """
+
+    name = "stablehlo.compare"
+    lhs = operand_def()
+    rhs = operand_def()
+    comparison_direction = prop_def(ComparisonDirectionAttr)
+    compare_type = opt_prop_def(ComparisonTypeAttr)
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(
+        lead=BareChoice("comparison_direction", ComparisonDirectionAttr),
+        clauses=(BareChoice("compare_type", ComparisonTypeAttr, is_optional=True),),
+    )
+
+
+@irdl_op_definition
+class SelectOp(FormattedOp):
+    """Of every place, the element of `on_true` where `pred` holds, else of `on_false`; `pred` may be a scalar.
+
+    `stablehlo.select %0, %1, %2 : tensor<2xi1>, tensor<2xf32>`
+    """
+
+    name = "stablehlo.select"
+    pred = operand_def()
+    on_true = operand_def()
+    on_false = operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(signature=SELECT_TYPES)
+
+
+@irdl_op_definition
+class ClampOp(FormattedOp):
+    """`operand`, but not below `min` and not above `max`, which may be scalars.
+
+    `stablehlo.clamp %0, %1, %2 : tensor<2xf32>`
+    """
+
+    name = "stablehlo.clamp"
+    min = operand_def()
+    operand = operand_def()
+    max = operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(signature=SAME)
+
+
+@irdl_op_definition
+class IsFiniteOp(FormattedOp):
+    """Whether an element is neither infinite nor NaN.
+
+    `stablehlo.is_finite %0 : (tensor<2xf32>) -> tensor<2xi1>`
+    """
+
+    name = "stablehlo.is_finite"
+    x = operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form()
+
+
+@irdl_op_definition
+class ReducePrecisionOp(FormattedOp):
+    """Rounds to a float of fewer exponent and mantissa bits, and back.
+
+    `stablehlo.reduce_precision %0, format = e5m10 : tensor<2xf32>`
+    """
+
+    name = "stablehlo.reduce_precision"
+    operand = operand_def()
+    exponent_bits = prop_def(IntegerAttr.constr(i32))
+    mantissa_bits = prop_def(IntegerAttr.constr(i32))
+    output = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(clauses=(ExponentMantissa(),), signature=SAME)
+
+
+@irdl_op_definition
+class UniformQuantizeOp(FormattedOp):
+    """The nearest quantized values."""
+
+    name = "stablehlo.uniform_quantize"
+    operand = operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form()
+
+
+@irdl_op_definition
+class UniformDequantizeOp(FormattedOp):
+    """The floats that quantized values stand for."""
+
+    name = "stablehlo.uniform_dequantize"
+    operand = operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form()
+
+
+OPS = (
+    AbsOp,
+    AddOp,
+    AndOp,
+    Atan2Op,
+    CbrtOp,
+    CeilOp,
+    ClampOp,
+    CompareOp,
+    ComplexOp,
+    ConvertOp,
+    CosineOp,
+    CountLeadingZerosOp,
+    DivideOp,
+    ExponentialMinusOneOp,
+    ExponentialOp,
+    FloorOp,
+    ImagOp,
+    IsFiniteOp,
+    LogOp,
+    LogPlusOneOp,
+    LogisticOp,
+    MaximumOp,
+    MinimumOp,
+    MultiplyOp,
+    NegateOp,
+    NotOp,
+    OrOp,
+    PopcntOp,
+    PowerOp,
+    RealOp,
+    ReducePrecisionOp,
+    RemainderOp,
+    RoundNearestAfzOp,
+    RoundNearestEvenOp,
+    RsqrtOp,
+    SelectOp,
+    ShiftLeftOp,
+    ShiftRightArithmeticOp,
+    ShiftRightLogicalOp,
+    SignOp,
+    SineOp,
+    SqrtOp,
+    SubtractOp,
+    TanOp,
+    TanhOp,
+    UniformDequantizeOp,
+    UniformQuantizeOp,
+    XorOp,
+)

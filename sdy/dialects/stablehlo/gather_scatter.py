@@ -1,0 +1,84 @@
+"""Ops that read or write at places which other tensors name."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i1, i64
+from xdsl.irdl import (
+    SameVariadicOperandSize,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import Pure, RecursiveMemoryEffect
+
+from sdy.dialects.stablehlo.attrs import GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr
+from sdy.dialects.stablehlo.base import StablehloOp
+
+FALSE = IntegerAttr(0, i1)
+
+
+@irdl_op_definition
+class GatherOp(StablehloOp):
+    """A slice of the operand from each start that `start_indices` names, moved so that it fits."""
+
+    name = "stablehlo.gather"
+    operand = operand_def()
+    start_indices = operand_def()
+    dimension_numbers = prop_def(GatherDimensionNumbersAttr)
+    slice_sizes = prop_def(DenseArrayBase.constr(i64))
+    indices_are_sorted = opt_prop_def(IntegerAttr.constr(i1), default_value=FALSE)
+    result = result_def()
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class DynamicGatherOp(StablehloOp):
+    """`gather` whose slice sizes are an operand."""
+
+    name = "stablehlo.dynamic_gather"
+    operand = operand_def()
+    start_indices = operand_def()
+    slice_sizes = operand_def()
+    dimension_numbers = prop_def(GatherDimensionNumbersAttr)
+    indices_are_sorted = opt_prop_def(IntegerAttr.constr(i1), default_value=FALSE)
+    result = result_def()
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ScatterOp(StablehloOp):
+    """The inputs, with slices of `updates` combined by a region into the places that `scatter_indices` names."""
+
+    name = "stablehlo.scatter"
+    inputs = var_operand_def()
+    scatter_indices = operand_def()
+    updates = var_operand_def()
+    scatter_dimension_numbers = prop_def(ScatterDimensionNumbersAttr)
+    indices_are_sorted = opt_prop_def(IntegerAttr.constr(i1), default_value=FALSE)
+    unique_indices = opt_prop_def(IntegerAttr.constr(i1), default_value=FALSE)
+    result = var_result_def()
+    update_computation = region_def("single_block")
+    irdl_options = (SameVariadicOperandSize(),)
+    traits = traits_def(RecursiveMemoryEffect())
+
+
+@irdl_op_definition
+class TorchIndexSelectOp(StablehloOp):
+    """The slices along `dim` that `index` names, per index of the batch dims."""
+
+    name = "stablehlo.torch_index_select"
+    operand = operand_def()
+    index = operand_def()
+    dim = prop_def(IntegerAttr.constr(i64))
+    batch_dims = prop_def(IntegerAttr.constr(i64))
+    result = result_def()
+    traits = traits_def(Pure())
+
+
+OPS = (GatherOp, DynamicGatherOp, ScatterOp, TorchIndexSelectOp)

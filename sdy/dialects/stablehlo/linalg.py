@@ -1,0 +1,151 @@
+"""Whole-matrix ops: factorizations, Fourier transforms, sorting, batch normalization."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, f32, i1, i64
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import Pure, RecursiveMemoryEffect
+
+from sdy.dialects.ssa_names import NamesResults
+from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
+from sdy.dialects.stablehlo.clauses import Bool, Choice, Ints
+from sdy.dialects.stablehlo.enums import FftTypeAttr, TransposeAttr
+from sdy.dialects.stablehlo.signatures import SAME
+from sdy.dialects.stablehlo.syntax import Form
+
+
+@irdl_op_definition
+class CholeskyOp(FormattedOp):
+    """The triangular factor of a positive definite matrix, for a batch of matrices in the last two dims.
+
+    `stablehlo.cholesky %0, lower = true : tensor<4x4xf32>`
+    """
+
+    name = "stablehlo.cholesky"
+    a = operand_def()
+    lower = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(clauses=(Bool("lower", "lower", is_optional=True),), signature=SAME)
+
+
+@irdl_op_definition
+class TriangularSolveOp(StablehloOp):
+    """x with op(a) x = b, or x op(a) = b, for a batch of triangular matrices a."""
+
+    name = "stablehlo.triangular_solve"
+    a = operand_def()
+    b = operand_def()
+    left_side = prop_def(IntegerAttr.constr(i1))
+    lower = prop_def(IntegerAttr.constr(i1))
+    unit_diagonal = prop_def(IntegerAttr.constr(i1))
+    transpose_a = prop_def(TransposeAttr)
+    result = result_def()
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class FftOp(FormattedOp):
+    """The Fourier transform over the last dims, or its inverse.
+
+    `stablehlo.fft %0, type = FFT, length = [8] : (tensor<4x8xcomplex<f32>>) -> tensor<4x8xcomplex<f32>>`
+    """
+
+    name = "stablehlo.fft"
+    operand = operand_def()
+    fft_type = prop_def(FftTypeAttr)
+    fft_length = prop_def(DenseArrayBase.constr(i64))
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(clauses=(Choice("type", "fft_type", FftTypeAttr), Ints("length", "fft_length")))
+
+
+@irdl_op_definition
+class SortOp(StablehloOp):
+    """The inputs, reordered together along a dim until the comparator holds of no pair in the wrong order."""
+
+    name = "stablehlo.sort"
+    inputs = var_operand_def()
+    dimension = opt_prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(-1, i64))
+    is_stable = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
+    result = var_result_def()
+    comparator = region_def("single_block")
+    traits = traits_def(RecursiveMemoryEffect())
+
+
+class BatchNormOp(StablehloOp):
+    """Normalizes each feature of a batch: subtracts the mean, divides by the deviation, scales, shifts."""
+
+    epsilon = prop_def(FloatAttr.constr(f32))
+    feature_index = prop_def(IntegerAttr.constr(i64))
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BatchNormTrainingOp(BatchNormOp, NamesResults):
+    """Normalizes by the mean and variance of the batch, which it also gives."""
+
+    name = "stablehlo.batch_norm_training"
+    operand = operand_def()
+    scale = operand_def()
+    offset = operand_def()
+    output = result_def()
+    batch_mean = result_def()
+    batch_var = result_def()
+
+    def result_names(self) -> tuple[str, str, str]:
+        return ("output", "batch_mean", "batch_var")
+
+
+@irdl_op_definition
+class BatchNormInferenceOp(BatchNormOp):
+    """Normalizes by a mean and a variance that are given."""
+
+    name = "stablehlo.batch_norm_inference"
+    operand = operand_def()
+    scale = operand_def()
+    offset = operand_def()
+    mean = operand_def()
+    variance = operand_def()
+    result = result_def()
+
+
+@irdl_op_definition
+class BatchNormGradOp(BatchNormOp, NamesResults):
+    """The gradients of `batch_norm_training` for operand, scale and offset."""
+
+    name = "stablehlo.batch_norm_grad"
+    operand = operand_def()
+    scale = operand_def()
+    mean = operand_def()
+    variance = operand_def()
+    grad_output = operand_def()
+    grad_operand = result_def()
+    grad_scale = result_def()
+    grad_offset = result_def()
+
+    def result_names(self) -> tuple[str, str, str]:
+        return ("grad_operand", "grad_scale", "grad_offset")
+
+
+OPS = (
+    CholeskyOp,
+    TriangularSolveOp,
+    FftOp,
+    SortOp,
+    BatchNormTrainingOp,
+    BatchNormInferenceOp,
+    BatchNormGradOp,
+)

@@ -1,0 +1,52 @@
+"""Random numbers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from sdy.dialects.ssa_names import NamesResults
+from sdy.dialects.stablehlo.base import FormattedOp
+from sdy.dialects.stablehlo.clauses import Choice
+from sdy.dialects.stablehlo.enums import RngAlgorithmAttr, RngDistributionAttr
+from sdy.dialects.stablehlo.syntax import Form
+
+
+@irdl_op_definition
+class RngOp(FormattedOp):
+    """Numbers of a distribution with parameters `a` and `b`, from a source that the backend chooses.
+
+    `stablehlo.rng %0, %1, %2, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>`
+    """
+
+    name = "stablehlo.rng"
+    a = operand_def()
+    b = operand_def()
+    shape = operand_def()
+    rng_distribution = prop_def(RngDistributionAttr)
+    result = result_def()
+    FORM: ClassVar[Form] = Form(clauses=(Choice("distribution", "rng_distribution", RngDistributionAttr),))
+
+
+@irdl_op_definition
+class RngBitGeneratorOp(FormattedOp, NamesResults):
+    """Random bits from a state, and the next state.
+
+    `stablehlo.rng_bit_generator %0, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)`
+    """
+
+    name = "stablehlo.rng_bit_generator"
+    initial_state = operand_def()
+    rng_algorithm = prop_def(RngAlgorithmAttr)
+    output_state = result_def()
+    output = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(clauses=(Choice("algorithm", "rng_algorithm", RngAlgorithmAttr),))
+
+    def result_names(self) -> tuple[str, str]:
+        return ("output_state", "output")
+
+
+OPS = (RngOp, RngBitGeneratorOp)

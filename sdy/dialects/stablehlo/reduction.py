@@ -1,0 +1,166 @@
+"""`reduce`, and the short way to write it where its region is one commutative op."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
+from xdsl.ir import Attribute, Block, Region
+from xdsl.irdl import (
+    SameVariadicOperandSize,
+    irdl_op_definition,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import RecursiveMemoryEffect
+
+from sdy.dialects.stablehlo.attrs import parse_ints
+from sdy.dialects.stablehlo.base import StablehloOp
+from sdy.dialects.stablehlo.clauses import Properties, ints_text
+from sdy.dialects.stablehlo.control import ReturnOp
+from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, BinaryOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
+from sdy.dialects.stablehlo.syntax import parse_attributes, print_attributes
+
+COMMUTATIVE: dict[str, type[BinaryOp]] = {
+    op_class.name: op_class for op_class in (AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp)
+}
+
+
+@irdl_op_definition
+class ReduceOp(StablehloOp):
+    """Folds each slice along `dimensions` into one element, beginning with the init value.
+
+    The region takes one element so far of every input, then one new element of every input.
+    `stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> ...`
+    """
+
+    name = "stablehlo.reduce"
+    inputs = var_operand_def()
+    init_values = var_operand_def()
+    dimensions = prop_def(DenseArrayBase.constr(i64))
+    result = var_result_def()
+    body = region_def("single_block")
+    irdl_options = (SameVariadicOperandSize(),)
+    traits = traits_def(RecursiveMemoryEffect())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        pairs = parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: _parse_pair(parser))
+        applied = _parse_applied(parser)
+        parser.parse_keyword("across")
+        parser.parse_keyword("dimensions")
+        parser.parse_punctuation("=")
+        properties: Properties = {"dimensions": DenseArrayBase.from_list(i64, parse_ints(parser))}
+        attributes = parse_attributes(cls, parser, properties)
+        parser.parse_punctuation(":")
+        place = parser.pos
+        types = parser.parse_function_type()
+        operands = [pair[0] for pair in pairs] + [pair[1] for pair in pairs]
+        if applied is None:
+            body = _parse_reducer(parser)
+        else:
+            body = _body_of(applied, parser, types.inputs.data, place)
+        return cls.create(
+            operands=parser.resolve_operands(operands, types.inputs.data, place),
+            result_types=types.outputs.data,
+            properties=properties,
+            attributes=attributes,
+            regions=[body],
+        )
+
+    def print(self, printer: Printer) -> None:
+        for index, (value, init) in enumerate(zip(self.inputs, self.init_values, strict=True)):
+            printer.print_string("(" if index == 0 else ", (")
+            printer.print_ssa_value(value)
+            printer.print_string(" init: ")
+            printer.print_ssa_value(init)
+            printer.print_string(")")
+        applied = self.applied_op()
+        if applied is not None:
+            printer.print_string(f" applies {applied.name}")
+        printer.print_string(f" across dimensions = {ints_text(self.dimensions)}")
+        print_attributes(self, printer, frozenset(("dimensions",)))
+        printer.print_string(" : ")
+        printer.print_operation_type(self)
+        if applied is None:
+            self._print_reducer(printer)
+
+    def applied_op(self) -> BinaryOp | None:
+        """The commutative op that is all the region does, on its arguments in order; None where it does more."""
+        block = self.body.block
+        inner, terminator = block.first_op, block.last_op
+        if not isinstance(inner, BinaryOp) or inner.next_op is not terminator or not isinstance(terminator, ReturnOp):
+            return None
+        is_plain = (
+            inner.name in COMMUTATIVE
+            and not inner.attributes
+            and not terminator.attributes
+            and {value.type for value in (*inner.operands, inner.result)} == {_scalar_of(self.operands[0].type)}
+            and tuple(inner.operands) == block.args
+            and tuple(terminator.operands) == (inner.result,)
+        )
+        return inner if is_plain else None
+
+    def _print_reducer(self, printer: Printer) -> None:
+        printer.print_string("\n reducer")
+        count = len(self.inputs)
+        for so_far, new in zip(self.body.block.args[:count], self.body.block.args[count:], strict=True):
+            printer.print_string("(")
+            printer.print_list((so_far, new), printer.print_block_argument)
+            printer.print_string(") ")
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+
+def _parse_pair(parser: Parser) -> tuple[UnresolvedOperand, UnresolvedOperand]:
+    with parser.in_parens():
+        value = parser.parse_unresolved_operand()
+        parser.parse_keyword("init")
+        parser.parse_punctuation(":")
+        return value, parser.parse_unresolved_operand()
+
+
+def _parse_applied(parser: Parser) -> type[BinaryOp] | None:
+    if parser.parse_optional_keyword("applies") is None:
+        return None
+    return COMMUTATIVE[parser.parse_keyword_in(COMMUTATIVE, " for a reduction in short form")]
+
+
+def _parse_reducer(parser: Parser) -> Region:
+    """`reducer(%0: type, %1: type) (%2: type, %3: type) { ... }`: per input, the element so far and the new one."""
+    parser.parse_keyword("reducer")
+    pairs = [_parse_reducer_pair(parser)]
+    while parser.pos < len(parser.lexer.input) and parser.lexer.input.content[parser.pos] == "(":
+        pairs.append(_parse_reducer_pair(parser))
+    return parser.parse_region([pair[0] for pair in pairs] + [pair[1] for pair in pairs])
+
+
+def _parse_reducer_pair(parser: Parser) -> tuple[Parser.Argument, Parser.Argument]:
+    with parser.in_parens():
+        so_far = parser.parse_argument()
+        parser.parse_punctuation(",")
+        return so_far, parser.parse_argument()
+
+
+def _body_of(op_class: type[BinaryOp], parser: Parser, input_types: Sequence[Attribute], place: int) -> Region:
+    """The region that applies one op to scalars of the first input's element type."""
+    scalar = _scalar_of(input_types[0]) if input_types else None
+    if scalar is None:
+        parser.raise_error("a reduction in short form needs a tensor to reduce", place, parser.pos)
+    block = Block(arg_types=[scalar, scalar])
+    inner = op_class.create(operands=block.args, result_types=[scalar])
+    block.add_ops([inner, ReturnOp.create(operands=inner.results)])
+    return Region(block)
+
+
+def _scalar_of(tensor: Attribute) -> Attribute | None:
+    return TensorType(tensor.element_type, []) if isinstance(tensor, TensorType) else None
+
+
+OPS = (ReduceOp,)

@@ -1,0 +1,171 @@
+"""Ops that cut tensors, glue them, and fill them up."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
+from xdsl.ir import Operation
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
+from xdsl.parser import Parser
+from xdsl.traits import Pure
+
+from sdy.dialects.stablehlo.base import FormattedOp
+from sdy.dialects.stablehlo.clauses import Int, Ints, Properties, ints_of
+from sdy.dialects.stablehlo.syntax import Form
+
+
+class SliceRanges:
+    """`[0:4, 2:8:2]`: per dim the first index, the index after the last, and the step, where it is not 1."""
+
+    properties = ("start_indices", "limit_indices", "strides")
+    is_optional = False
+    starts_after_comma = False
+    start = "["
+
+    def parse(self, parser: Parser, into: Properties) -> bool:
+        ranges = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: self._parse_range(parser))
+        for index, name in enumerate(self.properties):
+            into[name] = DenseArrayBase.from_list(i64, [item[index] for item in ranges])
+        return True
+
+    def text(self, op: Operation) -> str:
+        columns = (ints_of(op.properties[name]) for name in self.properties)
+        ranges = zip(*columns, strict=True)
+        return f"[{', '.join(f'{start}:{limit}' + (f':{step}' if step != 1 else '') for start, limit, step in ranges)}]"
+
+    @staticmethod
+    def _parse_range(parser: Parser) -> tuple[int, int, int]:
+        start = parser.parse_integer(allow_boolean=False)
+        parser.parse_punctuation(":")
+        limit = parser.parse_integer(allow_boolean=False)
+        has_step = parser.parse_optional_punctuation(":") is not None
+        return start, limit, parser.parse_integer(allow_boolean=False) if has_step else 1
+
+
+@irdl_op_definition
+class SliceOp(FormattedOp):
+    """The elements from `start_indices` up to, not including, `limit_indices`, every `strides`-th.
+
+    `stablehlo.slice %0 [0:4, 2:8:2] : (tensor<4x8xf32>) -> tensor<4x3xf32>`
+    """
+
+    name = "stablehlo.slice"
+    operand = operand_def()
+    start_indices = prop_def(DenseArrayBase.constr(i64))
+    limit_indices = prop_def(DenseArrayBase.constr(i64))
+    strides = prop_def(DenseArrayBase.constr(i64))
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(clauses=(SliceRanges(),))
+
+
+@irdl_op_definition
+class DynamicSliceOp(FormattedOp):
+    """A slice of known sizes, whose start is a scalar operand per dim, moved so that the slice fits.
+
+    `stablehlo.dynamic_slice %0, %1, %2, sizes = [2, 2] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<2x2xf32>`
+    """
+
+    name = "stablehlo.dynamic_slice"
+    operand = operand_def()
+    start_indices = var_operand_def()
+    slice_sizes = prop_def(DenseArrayBase.constr(i64))
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(clauses=(Ints("sizes", "slice_sizes"),))
+
+
+@irdl_op_definition
+class DynamicUpdateSliceOp(FormattedOp):
+    """The operand with `update` written over it, from a start per dim, moved so that the update fits.
+
+    `stablehlo.dynamic_update_slice %0, %1, %2 : (tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<4xf32>`
+    """
+
+    name = "stablehlo.dynamic_update_slice"
+    operand = operand_def()
+    update = operand_def()
+    start_indices = var_operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form()
+
+
+@irdl_op_definition
+class RealDynamicSliceOp(FormattedOp):
+    """`slice` whose starts, limits and strides are operands."""
+
+    name = "stablehlo.real_dynamic_slice"
+    operand = operand_def()
+    start_indices = operand_def()
+    limit_indices = operand_def()
+    strides = operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form()
+
+
+@irdl_op_definition
+class ConcatenateOp(FormattedOp):
+    """The inputs one after the other along a dim.
+
+    `stablehlo.concatenate %0, %1, dim = 0 : (tensor<2xf32>, tensor<3xf32>) -> tensor<5xf32>`
+    """
+
+    name = "stablehlo.concatenate"
+    inputs = var_operand_def()
+    dimension = prop_def(IntegerAttr.constr(i64))
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(clauses=(Int("dim", "dimension"),))
+
+
+@irdl_op_definition
+class PadOp(FormattedOp):
+    """The operand with `padding_value` before, after and between its elements; negative amounts cut elements off.
+
+    `stablehlo.pad %0, %1, low = [0], high = [1], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<5xf32>`
+    """
+
+    name = "stablehlo.pad"
+    operand = operand_def()
+    padding_value = operand_def()
+    edge_padding_low = prop_def(DenseArrayBase.constr(i64))
+    edge_padding_high = prop_def(DenseArrayBase.constr(i64))
+    interior_padding = prop_def(DenseArrayBase.constr(i64))
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(
+        clauses=(
+            Ints("low", "edge_padding_low"),
+            Ints("high", "edge_padding_high"),
+            Ints("interior", "interior_padding"),
+        )
+    )
+
+
+@irdl_op_definition
+class DynamicPadOp(FormattedOp):
+    """`pad` whose amounts are operands."""
+
+    name = "stablehlo.dynamic_pad"
+    operand = operand_def()
+    padding_value = operand_def()
+    edge_padding_low = operand_def()
+    edge_padding_high = operand_def()
+    interior_padding = operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form()
+
+
+OPS = (
+    SliceOp,
+    DynamicSliceOp,
+    DynamicUpdateSliceOp,
+    RealDynamicSliceOp,
+    ConcatenateOp,
+    PadOp,
+    DynamicPadOp,
+)

@@ -1,0 +1,127 @@
+"""Values that are no tensors: tuples, tokens and futures."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
+from sdy.dialects.stablehlo.clauses import Properties
+from sdy.dialects.stablehlo.signatures import RESULT_ONLY, SAME, TUPLE_TYPES
+from sdy.dialects.stablehlo.syntax import Form, parse_attributes, print_attributes
+
+
+@irdl_op_definition
+class TupleOp(FormattedOp):
+    """A tuple of its operands.
+
+    `stablehlo.tuple %0, %1 : tuple<tensor<2xf32>, tensor<i32>>`
+    """
+
+    name = "stablehlo.tuple"
+    val = var_operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(signature=TUPLE_TYPES)
+
+
+@irdl_op_definition
+class GetTupleElementOp(StablehloOp):
+    """One element of a tuple.
+
+    `stablehlo.get_tuple_element %0[1] : (tuple<tensor<2xf32>, tensor<i32>>) -> tensor<i32>`
+    """
+
+    name = "stablehlo.get_tuple_element"
+    operand = operand_def()
+    index = prop_def(IntegerAttr.constr(i32))
+    result = result_def()
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operand = parser.parse_unresolved_operand()
+        with parser.in_square_brackets():
+            index = parser.parse_integer(allow_boolean=False)
+        properties: Properties = {"index": IntegerAttr(index, i32)}
+        attributes = parse_attributes(cls, parser, properties)
+        parser.parse_punctuation(":")
+        place = parser.pos
+        types = parser.parse_function_type()
+        return cls.create(
+            operands=parser.resolve_operands([operand], types.inputs.data, place),
+            result_types=types.outputs.data,
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.operand)
+        printer.print_string(f"[{self.index.value.data}]")
+        print_attributes(self, printer, frozenset(("index",)))
+        printer.print_string(" : ")
+        printer.print_operation_type(self)
+
+
+@irdl_op_definition
+class CreateTokenOp(FormattedOp):
+    """A token that waits for nothing.
+
+    `stablehlo.create_token : !stablehlo.token`
+    """
+
+    name = "stablehlo.create_token"
+    output = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(signature=RESULT_ONLY)
+
+
+@irdl_op_definition
+class AfterAllOp(FormattedOp):
+    """A token that waits for all operands.
+
+    `stablehlo.after_all %0, %1 : !stablehlo.token`
+    """
+
+    name = "stablehlo.after_all"
+    inputs = var_operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(signature=SAME)
+
+
+@irdl_op_definition
+class AsyncStartOp(StablehloOp):
+    """Starts the op in its region, and gives a future of its results."""
+
+    name = "stablehlo.async_start"
+    inputs = var_operand_def()
+    result = result_def()
+    body = region_def("single_block")
+
+
+@irdl_op_definition
+class AsyncDoneOp(StablehloOp):
+    """Waits for a future, and gives what it holds."""
+
+    name = "stablehlo.async_done"
+    operand = operand_def()
+    result = var_result_def()
+
+
+OPS = (TupleOp, GetTupleElementOp, CreateTokenOp, AfterAllOp, AsyncStartOp, AsyncDoneOp)

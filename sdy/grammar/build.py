@@ -1,0 +1,214 @@
+"""Trees of the grammar to values of the model: one function a rule. `write` is the inverse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lark import Token
+
+from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.grammar._lark import Node
+from sdy.grammar.errors import NotationError
+from sdy.grammar.text import symbol_name, unquoted
+from sdy.model.axis import AxisList, AxisRef, SubAxis
+from sdy.model.check_edges import check_propagation_edges
+from sdy.model.check_mesh import check_mesh, check_mesh_axis
+from sdy.model.collective import AllToAllParam, AxesPerDim
+from sdy.model.mesh import Mesh, MeshAxis
+from sdy.model.propagation_edges import AxisFlow, EdgeNode, NodeKind, PropagationEdges, PropagationStep
+from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
+
+_INT64_MAX = 2**63 - 1
+
+Aliases = Callable[[str], object]  # the value that `#name` stands for; None where it is not defined
+
+
+def no_aliases(_: str) -> None:
+    """The `Aliases` of a text that stands by itself."""
+
+
+def error_at(token: Token, code: str, message: str, hint: str | None = None) -> NotationError:
+    """The error that points at `token`."""
+    start = token.start_pos or 0
+    return NotationError(code, message, start, start + len(token), hint)
+
+
+def _demand(problem: Diagnostic | None, node: Node) -> None:
+    if problem is not None:
+        raise NotationError(problem.code, problem.message, *node.extent(), problem.hint)
+
+
+def integer(node: Node) -> int:
+    """`int`: decimal or hexadecimal, of 64 bits."""
+    number = node.token(1)
+    value = int(number, 16 if number.startswith("0x") else 10)
+    if node.has(0):
+        value = -value
+    if not -_INT64_MAX - 1 <= value <= _INT64_MAX:
+        raise error_at(number, "SDY-P104", f"the integer {value} does not fit 64 bits")
+    return value
+
+
+# Meshes, checked as they are built
+
+
+def mesh(node: Node, _: Aliases = no_aliases) -> Mesh:
+    """`mesh`"""
+    axes = tuple(mesh_axis(child) for child in node.node(0).nodes())
+    ids = tuple(integer(child) for child in node.node(1).nodes()) if node.has(1) else ()
+    _demand(check_mesh(axes, ids), node)
+    return Mesh(axes, ids)
+
+
+def mesh_axis(node: Node, _: Aliases = no_aliases) -> MeshAxis:
+    """`mesh_axis`"""
+    axis = MeshAxis(unquoted(node.token(0)), integer(node.node(1)))
+    _demand(check_mesh_axis(axis), node)
+    return axis
+
+
+# Axes
+
+
+def axis_ref(node: Node, _: Aliases = no_aliases) -> AxisRef:
+    """`axis_ref`"""
+    return AxisRef(unquoted(node.token(0)), sub_axis(node.node(1)) if node.has(1) else None)
+
+
+def sub_axis(node: Node, _: Aliases = no_aliases) -> SubAxis:
+    """`sub_axis`"""
+    return SubAxis(integer(node.node(0)), integer(node.node(1)))
+
+
+def axis_list(node: Node, _: Aliases = no_aliases) -> AxisList:
+    """`axis_list` and `axes`"""
+    return tuple(axis_ref(child) for child in node.nodes())
+
+
+def axes_per_dim(node: Node, _: Aliases = no_aliases) -> AxesPerDim:
+    """`axes_per_dim`"""
+    return tuple(axis_list(child) for child in node.nodes())
+
+
+def manual_axes(node: Node, _: Aliases = no_aliases) -> tuple[str, ...]:
+    """`manual_axes`"""
+    return tuple(unquoted(token) for token in node.tokens())
+
+
+# Shardings
+
+
+def dim_sharding(node: Node, _: Aliases = no_aliases) -> DimSharding:
+    """`dim_sharding`"""
+    is_closed = not any(token.type == "OPEN" for token in node.tokens())
+    return DimSharding(
+        tuple(axis_ref(child) for child in node.nodes()), is_closed, _priority(node.token(-1)) if node.has(-1) else None
+    )
+
+
+def _priority(word: Token) -> int:
+    digits = word[1:]
+    is_priority = word[0] == "p" and digits.isdigit() and (digits == "0" or digits[0] != "0")
+    if not is_priority or int(digits) > _INT64_MAX:
+        hint = "a priority is `p` and a number without leading zeros, such as `p1`"
+        raise error_at(word, "SDY-P103", f"`{word}` is not a priority", hint)
+    return int(digits)
+
+
+def tensor_sharding(node: Node, aliases: Aliases = no_aliases) -> TensorSharding:
+    """`tensor_sharding`"""
+    first = node.children[0]
+    on_mesh = symbol_name(first) if isinstance(first, Token) else _mesh_item(node.node(0), aliases)
+    dims = tuple(dim_sharding(child) for child in node.node(1).nodes())
+    replicated: AxisList | None = None
+    unreduced: AxisList | None = None
+    kind = ReductionKind.SUM
+    for group in [child for child in node.nodes() if child.data == "axis_group"]:
+        word, axes = group.token(0), axis_list(group.node(-1))
+        if (replicated if word.type == "REPLICATED" else unreduced) is not None:
+            raise error_at(word, "SDY-P105", f"a second group of {word} axes")
+        if word.type == "REPLICATED":
+            replicated = axes
+        else:
+            unreduced = axes
+            kind = _reduction_kind(group)
+    return TensorSharding(on_mesh, dims, replicated or (), unreduced or (), kind)
+
+
+def _reduction_kind(group: Node) -> ReductionKind:
+    words = [token for token in group.tokens() if token.type == "REDUCTION_KIND"]
+    return ReductionKind(str(words[0])) if words else ReductionKind.SUM
+
+
+def sharding_list(node: Node, aliases: Aliases = no_aliases) -> tuple[TensorSharding, ...]:
+    """`sharding_list`"""
+    return tuple(_sharding_item(child, aliases) for child in node.nodes())
+
+
+def sharding_per_value(node: Node, aliases: Aliases = no_aliases) -> tuple[TensorSharding, ...]:
+    """`sharding_per_value`"""
+    return sharding_list(node.node(0), aliases)
+
+
+def _sharding_item(node: Node, aliases: Aliases) -> TensorSharding:
+    if node.data == "sharding_alias":
+        value = aliases(node.token(0)[1:])
+        if not isinstance(value, TensorSharding):
+            raise _bad_alias(node.token(0), "a sharding", value)
+        return value
+    return tensor_sharding(node.node(1) if node.data == "long" else node, aliases)
+
+
+def _mesh_item(node: Node, aliases: Aliases) -> Mesh:
+    if node.data == "mesh_alias":
+        value = aliases(node.token(0)[1:])
+        if not isinstance(value, Mesh):
+            raise _bad_alias(node.token(0), "a mesh", value)
+        return value
+    return mesh(node.node(1) if node.data == "long" else node)
+
+
+def _bad_alias(alias: Token, wanted: str, value: object) -> NotationError:
+    if value is None:
+        return error_at(alias, "SDY-P108", f"the alias {alias} is not defined")
+    return error_at(alias, "SDY-P108", f"the alias {alias} stands for something else than {wanted}")
+
+
+# Collectives
+
+
+def all_to_all_param(node: Node, _: Aliases = no_aliases) -> AllToAllParam:
+    """`all_to_all_param`"""
+    *axes, source, target = node.nodes()
+    return AllToAllParam(tuple(axis_ref(axis) for axis in axes), integer(source), integer(target))
+
+
+def all_to_all_params(node: Node, _: Aliases = no_aliases) -> tuple[AllToAllParam, ...]:
+    """`all_to_all_params`"""
+    return tuple(all_to_all_param(child) for child in node.nodes())
+
+
+# Propagation edges
+
+
+def propagation_edges(node: Node, _: Aliases = no_aliases) -> PropagationEdges:
+    """`propagation_edges`, checked as they are built"""
+    edges = tuple(propagation_step(child) for child in node.nodes())
+    _demand(check_propagation_edges(edges), node)
+    return edges
+
+
+def propagation_step(node: Node, _: Aliases = no_aliases) -> PropagationStep:
+    """`propagation_step`"""
+    index, *flows = node.nodes()
+    return PropagationStep(integer(index), tuple(axis_flow(flow) for flow in flows))
+
+
+def axis_flow(node: Node, _: Aliases = no_aliases) -> AxisFlow:
+    """`axis_flow`"""
+    axis, source, *targets = node.nodes()
+    return AxisFlow(axis_ref(axis), _edge_node(source), tuple(_edge_node(target) for target in targets))
+
+
+def _edge_node(node: Node) -> EdgeNode:
+    return EdgeNode(NodeKind(str(node.token(0))), integer(node.node(1)))

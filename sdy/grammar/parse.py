@@ -1,0 +1,105 @@
+"""Text of the sharding notation to values of the model: the public face of the grammar.
+
+Text already seen is not parsed again: programs repeat few shardings many times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+from sdy.grammar import build, build_rule
+from sdy.grammar._lark import Node, parse_tree
+from sdy.grammar.build import Aliases, no_aliases
+from sdy.grammar.errors import NotationError, Source
+from sdy.model.axis import AxisList, AxisRef, SubAxis
+from sdy.model.collective import AllToAllParam, AxesPerDim
+from sdy.model.mesh import Mesh, MeshAxis
+from sdy.model.propagation_edges import AxisFlow, PropagationEdges, PropagationStep
+from sdy.model.rule import OpShardingRule, TensorMapping
+from sdy.model.sharding import DimSharding, TensorSharding
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Notation(Generic[T]):
+    """One kind of text: the rule of the grammar that it follows, and the value that it stands for."""
+
+    rule: str
+    build: Callable[[Node, Aliases], T]
+
+    def read(self, text: str, aliases: Aliases = no_aliases) -> T:
+        """The value of `text`. Raises: NotationError where it does not follow the rule."""
+        if "#" in text:  # may hold an alias, whose meaning is not in the text
+            return self.build(parse_tree(self.rule, text), aliases)
+        return self._read_once(text)
+
+    @lru_cache(maxsize=65536)  # noqa: B019 - notations are constants of this module, alive as long as their texts
+    def _read_once(self, text: str) -> T:
+        return self.build(parse_tree(self.rule, text), no_aliases)
+
+    def parse(self, text: str, file: str = "<text>") -> T:
+        """The value of `text`. Diagnostics call it `file`. Raises: SdyError where it does not follow the rule."""
+        try:
+            return self.read(text)
+        except NotationError as error:
+            raise Source(file, text).error(error) from None
+
+
+MESH: Notation[Mesh] = Notation("mesh", build.mesh)
+MESH_AXIS: Notation[MeshAxis] = Notation("mesh_axis", build.mesh_axis)
+AXIS_REF: Notation[AxisRef] = Notation("axis_ref", build.axis_ref)
+SUB_AXIS: Notation[SubAxis] = Notation("sub_axis", build.sub_axis)
+AXIS_LIST: Notation[AxisList] = Notation("axis_list", build.axis_list)
+AXES_PER_DIM: Notation[AxesPerDim] = Notation("axes_per_dim", build.axes_per_dim)
+MANUAL_AXES: Notation[tuple[str, ...]] = Notation("manual_axes", build.manual_axes)
+DIM_SHARDING: Notation[DimSharding] = Notation("dim_sharding", build.dim_sharding)
+TENSOR_SHARDING: Notation[TensorSharding] = Notation("tensor_sharding", build.tensor_sharding)
+SHARDING_LIST: Notation[tuple[TensorSharding, ...]] = Notation("sharding_list", build.sharding_list)
+SHARDING_PER_VALUE: Notation[tuple[TensorSharding, ...]] = Notation("sharding_per_value", build.sharding_per_value)
+OP_SHARDING_RULE: Notation[OpShardingRule] = Notation("op_sharding_rule", build_rule.op_sharding_rule)
+TENSOR_MAPPING: Notation[TensorMapping] = Notation("tensor_mapping", build_rule.tensor_mapping)
+ALL_TO_ALL_PARAM: Notation[AllToAllParam] = Notation("all_to_all_param", build.all_to_all_param)
+ALL_TO_ALL_PARAMS: Notation[tuple[AllToAllParam, ...]] = Notation("all_to_all_params", build.all_to_all_params)
+PROPAGATION_EDGES: Notation[PropagationEdges] = Notation("propagation_edges", build.propagation_edges)
+PROPAGATION_STEP: Notation[PropagationStep] = Notation("propagation_step", build.propagation_step)
+AXIS_FLOW: Notation[AxisFlow] = Notation("axis_flow", build.axis_flow)
+
+
+def parse_mesh(text: str) -> Mesh:
+    """The mesh that `text` writes.
+
+    >>> parse_mesh('<["x"=2, "y"=4]>').device_count
+    8
+    """
+    return MESH.parse(text, "<mesh>")
+
+
+def parse_axis_ref(text: str) -> AxisRef:
+    """The axis ref that `text` writes.
+
+    >>> parse_axis_ref('"x":(1)2')
+    AxisRef(name='x', sub_axis=SubAxis(pre_size=1, size=2))
+    """
+    return AXIS_REF.parse(text, "<axis>")
+
+
+def parse_sharding(text: str) -> TensorSharding:
+    """The tensor sharding that `text` writes.
+
+    >>> parse_sharding('<@mesh, [{"x"}, {?}]>').dims[1].is_closed
+    False
+    """
+    return TENSOR_SHARDING.parse(text, "<sharding>")
+
+
+def parse_rule(text: str) -> OpShardingRule:
+    """The sharding rule that `text` writes.
+
+    >>> parse_rule("<([i, k], [k, j])->([i, j]) {i=2, j=4, k=8} reduction={k}>").reduction
+    (2,)
+    """
+    return OP_SHARDING_RULE.parse(text, "<rule>")

@@ -1,0 +1,129 @@
+"""From a block of ops to its compiled form: one kernel per op, values as slots, slots freed after their last use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import TupleType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
+
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.places import span_of
+from sdy.dialects.stablehlo.tokens import GetTupleElementOp, TupleOp
+from sdy.interpreter.kernel import Kernel, KernelTable, failure
+from sdy.interpreter.program import CompiledBlock, Slots, Step
+
+
+def leaf_count(value_type: Attribute) -> int:
+    """How many slots a value takes: those of its elements where it is a tuple, else one."""
+    return sum(map(leaf_count, value_type.types)) if isinstance(value_type, TupleType) else 1
+
+
+def captured_by(op: Operation) -> tuple[SSAValue, ...]:
+    """The values from outside of the op that its regions use, in order of first use."""
+    inner = {value for nested in _nested(op) for value in nested.results}
+    inner |= {
+        value for nested in op.walk() for region in nested.regions for block in region.blocks for value in block.args
+    }
+    used = dict.fromkeys(value for nested in _nested(op) for value in nested.operands)
+    return tuple(value for value in used if value not in inner)
+
+
+def compile_block(block: Block, captured: Sequence[SSAValue], kernels: KernelTable) -> CompiledBlock:
+    """The compiled form of `block`, whose ops may use the values `captured` of the blocks around it.
+
+    Raises: SdyError at an op that has no kernel, or whose kernel refuses it.
+    """
+    numbering = _Numbering()
+    for value in (*block.args, *captured):
+        numbering.add(value)
+    steps: list[Step] = []
+    results: Slots = ()
+    for op in block.ops:
+        if op.has_trait(IsTerminator):
+            results = numbering.slots_of(op.operands)
+        elif not numbering.alias(op):
+            operands = numbering.slots_of((*op.operands, *captured_by(op)))
+            kernel = _kernel_of(op, kernels)
+            steps.append(Step(op, kernel, operands, numbering.add_all(op.results), dead=()))
+    return CompiledBlock(
+        argument_count=sum(leaf_count(value.type) for value in block.args),
+        captured_count=sum(leaf_count(value.type) for value in captured),
+        slot_count=numbering.count,
+        steps=_with_dead_slots(steps, results),
+        results=results,
+    )
+
+
+def located(error: SdyError, op: Operation) -> SdyError:
+    """The error, with the place of `op` in diagnostics that have none."""
+    if all(diagnostic.span is not None for diagnostic in error.diagnostics):
+        return error
+    span = span_of(op)
+    return SdyError(*(replace(found, span=found.span or span) for found in error.diagnostics))
+
+
+class _Numbering:
+    """Gives each value of a block its slots."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._slots: dict[SSAValue, Slots] = {}
+
+    def add(self, value: SSAValue) -> Slots:
+        slots = tuple(range(self.count, self.count + leaf_count(value.type)))
+        self.count += len(slots)
+        self._slots[value] = slots
+        return slots
+
+    def add_all(self, values: Sequence[SSAValue]) -> Slots:
+        return tuple(slot for value in values for slot in self.add(value))
+
+    def slots_of(self, values: Sequence[SSAValue]) -> Slots:
+        return tuple(slot for value in values for slot in self._slots[value])
+
+    def alias(self, op: Operation) -> bool:
+        """Whether the op only groups values or takes a group apart, so that its result is slots that exist already."""
+        match op:
+            case TupleOp():
+                self._slots[op.result] = self.slots_of(op.operands)
+            case GetTupleElementOp():
+                elements = op.operand.type.types if isinstance(op.operand.type, TupleType) else ()
+                index = op.index.value.data
+                first = sum(map(leaf_count, elements.data[:index])) if elements else 0
+                self._slots[op.result] = self._slots[op.operand][first : first + leaf_count(op.result.type)]
+            case _:
+                return False
+        return True
+
+
+def _kernel_of(op: Operation, kernels: KernelTable) -> Kernel:
+    try:
+        kernel = kernels.get(op)
+        if kernel is None:
+            raise failure(
+                "SDY-X002",
+                f"the interpreter cannot run {op.name}",
+                hint="lower or remove the op before the program is run",
+            )
+    except SdyError as error:
+        raise located(error, op) from error
+    return kernel
+
+
+def _with_dead_slots(steps: Sequence[Step], results: Slots) -> tuple[Step, ...]:
+    """The steps, each with the slots that it is the last to read, or that it fills for nobody."""
+    live = set(results)
+    backwards: list[Step] = []
+    for step in reversed(steps):
+        dead = tuple(dict.fromkeys(slot for slot in (*step.operands, *step.results) if slot not in live))
+        live.update(dead)
+        backwards.append(replace(step, dead=dead))
+    return tuple(reversed(backwards))
+
+
+def _nested(op: Operation) -> Iterator[Operation]:
+    """The ops inside of `op`."""
+    return (nested for nested in op.walk() if nested is not op)

@@ -1,0 +1,78 @@
+"""Runs compiled blocks: the loop over steps that the one-device and the all-devices executor share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block
+
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.interpreter.compile import captured_by, compile_block, located
+from sdy.interpreter.element_types import Array
+from sdy.interpreter.kernel import Arrays, KernelContext, failure
+from sdy.interpreter.ops.all import KERNELS
+from sdy.interpreter.program import CompiledBlock
+
+DEEPEST_CALL = 100
+
+
+class Executor:
+    """Runs the functions of one module. Blocks are compiled when they are first run, and once."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self.functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+        self._blocks: dict[Block, CompiledBlock] = {}
+
+    def compiled(self, block: Block) -> CompiledBlock:
+        """The compiled form of `block`. Raises: SdyError where one of its ops cannot be run."""
+        found = self._blocks.get(block)
+        if found is None:
+            owner = block.parent_op()
+            captured = () if owner is None or isinstance(owner, FuncOp) else captured_by(owner)
+            found = self._blocks[block] = compile_block(block, captured, KERNELS)
+        return found
+
+    def function(self, name: str) -> FuncOp:
+        """The function of this name, with a body. Raises: SdyError SDY-X004."""
+        found = self.functions.get(name)
+        if found is None or found.body.first_block is None:
+            known = ", ".join(f"@{name}" for name, op in self.functions.items() if op.body.first_block is not None)
+            raise failure("SDY-X004", f"no function @{name} has a body here", hint=f"there are: {known or 'none'}")
+        return found
+
+    def run_block(self, context: KernelContext, block: Block, arguments: Arrays, captured: Arrays) -> Arrays:
+        """What `block` returns on these arrays."""
+        compiled = self.compiled(block)
+        # Cleared slots give memory back as soon as nothing reads an array any more.
+        slots: list[Array | None] = [None] * compiled.slot_count
+        slots[: len(arguments)] = arguments
+        slots[len(arguments) : len(arguments) + len(captured)] = captured
+        del arguments, captured
+        for step in compiled.steps:
+            arrays = cast(Arrays, tuple([slots[slot] for slot in step.operands]))
+            try:
+                results = step.kernel(context, arrays)
+            except SdyError as error:
+                raise located(error, step.op) from error
+            del arrays
+            for slot, result in zip(step.results, results, strict=True):
+                slots[slot] = result
+            for slot in step.dead:
+                slots[slot] = None
+        return cast(Arrays, tuple([slots[slot] for slot in compiled.results]))
+
+    def call(self, context: KernelContext, function: str, arguments: Arrays) -> Arrays:
+        """What the function returns on these arrays. Raises: SdyError SDY-X012 where calls nest without end."""
+        if context.depth >= DEEPEST_CALL:
+            raise failure("SDY-X012", f"more than {DEEPEST_CALL} calls are open at the call of @{function}")
+        body = self.function(function).body.block
+        return self.run_block(replace(context, depth=context.depth + 1), body, arguments, ())
+
+    def run(self, context: KernelContext, function: str, arguments: Arrays) -> Arrays:
+        """`call` for the outermost function: invalid floating-point operations give NaN and infinity in silence."""
+        with np.errstate(all="ignore"):
+            return self.call(context, function, arguments)

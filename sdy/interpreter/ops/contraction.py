@@ -1,0 +1,64 @@
+"""Kernels of matrix products and their generalisations."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdy.dialects.stablehlo import contraction as ops
+from sdy.dialects.stablehlo.types import rank_of
+from sdy.interpreter.element_types import compute_dtype, dtype_of_type
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
+from sdy.interpreter.ops.contract import ContractedDims, contracted
+
+KERNELS = KernelTable()
+
+
+@KERNELS.of(ops.DotGeneralOp)
+def dot_general(op: ops.DotGeneralOp) -> Kernel:
+    """Batch dims, then free dims of lhs, then free dims of rhs; contracting dims are summed over."""
+    numbers = op.dot_dimension_numbers.data
+    dims = ContractedDims(
+        numbers.lhs_batching_dimensions,
+        numbers.rhs_batching_dimensions,
+        numbers.lhs_contracting_dimensions,
+        numbers.rhs_contracting_dimensions,
+    )
+    dtype = dtype_of_type(op.result.type)
+    return lambda context, arrays: (contracted(context, arrays[0], arrays[1], dims, dtype),)
+
+
+@KERNELS.of(ops.DotOp)
+def dot(op: ops.DotOp) -> Kernel:
+    """The last dim of lhs with the first of rhs."""
+    dims = ContractedDims((), (), (rank_of(op.lhs) - 1,), (0,))
+    dtype = dtype_of_type(op.result.type)
+    return lambda context, arrays: (contracted(context, arrays[0], arrays[1], dims, dtype),)
+
+
+@KERNELS.of(ops.EinsumOp)
+def einsum(op: ops.EinsumOp) -> Kernel:
+    """Products summed over the letters that the result lacks."""
+    return _einsum(op.einsum_config.data)
+
+
+@KERNELS.of(ops.UnaryEinsumOp)
+def unary_einsum(op: ops.UnaryEinsumOp) -> Kernel:
+    """Elements summed over the letters that the result lacks."""
+    return _einsum(op.einsum_config.data)
+
+
+def _einsum(config: str) -> Kernel:
+    operands, result = config.replace(" ", "").split("->")
+    # The ellipsis of NumPy stands for the batch dims, which broadcast.
+    subscripts = ",".join(f"...{letters}" for letters in operands.split(",")) + f"->...{result}"
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        dtype = arrays[0].dtype
+        # NumPy's stub names only some dtypes; einsum itself takes them all.
+        wide = [cast(NDArray[np.float64], array.astype(compute_dtype(dtype), copy=False)) for array in arrays]
+        return (np.asarray(np.einsum(subscripts, *wide)).astype(dtype, copy=False),)
+
+    return kernel

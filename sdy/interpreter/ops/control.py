@@ -1,0 +1,105 @@
+"""Kernels of the ops that decide what runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Block
+
+from sdy.dialects.stablehlo import calls, control, tokens
+from sdy.interpreter.divergence import Split
+from sdy.interpreter.element_types import TOKEN_DTYPE, Array
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count
+
+KERNELS = KernelTable()
+
+
+@KERNELS.of(control.IfOp)
+def branch_on_predicate(op: control.IfOp) -> Kernel:
+    """The true branch where the predicate holds, else the false branch."""
+    blocks = (op.false_branch.block, op.true_branch.block)
+    return lambda context, arrays: _branch(context, arrays[0].astype(np.int64), blocks, arrays[1:])
+
+
+@KERNELS.of(control.CaseOp)
+def branch_on_index(op: control.CaseOp) -> Kernel:
+    """The branch of this index; the last one where there is none."""
+    blocks = tuple(region.block for region in op.branches)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        index = arrays[0].astype(np.int64)
+        chosen = np.where((index < 0) | (index >= len(blocks)), len(blocks) - 1, index)
+        return _branch(context, chosen, blocks, arrays[1:])
+
+    return kernel
+
+
+def _branch(context: KernelContext, chosen: Array, blocks: Sequence[Block], captured: Arrays) -> Arrays:
+    if chosen.size == 1:
+        return context.runner.run_block(context, blocks[int(chosen.reshape(()))], (), captured)
+    split = Split(context, chosen)
+    if len(split.places) == 1:
+        return context.runner.run_block(context, blocks[next(iter(split.places))], (), captured)
+    run = context.runner.run_block
+    return split.merged(
+        {key: run(split.context_of(key), blocks[key], (), split.taken(captured, key)) for key in split.places}
+    )
+
+
+@KERNELS.of(control.WhileOp)
+def loop(op: control.WhileOp) -> Kernel:
+    """The body as long as the condition holds; devices that are done wait for the others."""
+    cond, body, count = op.cond.block, op.body.block, operand_count(op)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        run = context.runner.run_block
+        state, captured = arrays[:count], arrays[count:]
+        waiting: list[tuple[Split, Arrays]] = []
+        while True:
+            (goes_on,) = run(context, cond, state, captured)
+            if not goes_on.any():
+                break
+            if not goes_on.all():
+                split = Split(context, goes_on)
+                waiting.append((split, split.taken(state, False)))
+                context, state = split.context_of(True), split.taken(state, True)
+                captured = split.taken(captured, True)
+            state = run(context, body, state, captured)
+        for split, done in reversed(waiting):
+            state = split.merged({False: done, True: state})
+        return state
+
+    return kernel
+
+
+@KERNELS.of(CallOp)
+def call(op: CallOp) -> Kernel:
+    """What the function returns."""
+    callee = op.callee.string_value()
+    return lambda context, arrays: context.runner.call(context, callee, arrays)
+
+
+@KERNELS.of(calls.CompositeOp)
+def composite(op: calls.CompositeOp) -> Kernel:
+    """What the function that the op stands for returns."""
+    callee = op.decomposition.string_value()
+    return lambda context, arrays: context.runner.call(context, callee, arrays)
+
+
+@KERNELS.of(control.OptimizationBarrierOp)
+def optimization_barrier(op: control.OptimizationBarrierOp) -> Kernel:
+    """The operands as they are."""
+    return lambda _, arrays: arrays
+
+
+@KERNELS.of(tokens.CreateTokenOp, tokens.AfterAllOp)
+def token(op: tokens.CreateTokenOp | tokens.AfterAllOp) -> Kernel:
+    """Something in the place of a token: ops run in program order, so tokens wait for nothing."""
+    return lambda context, _: (token_value(context),)
+
+
+def token_value(context: KernelContext) -> Array:
+    """What stands in the slot of a token."""
+    return context.replicated(np.zeros((), TOKEN_DTYPE))

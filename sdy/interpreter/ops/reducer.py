@@ -1,0 +1,135 @@
+"""Folds elements by the region of an op: at once where the region is one known function, else as a tree.
+
+StableHLO leaves open in which order elements are combined, as long as neighbours stay neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.ir import Block, Operation
+
+from sdy.dialects.stablehlo import elementwise as ops
+from sdy.interpreter.element_types import Array, DType, compute_dtype, dtype_of_type, exact_dtype, is_bool, is_integer
+from sdy.interpreter.kernel import Arrays, KernelContext, Shape, with_unit_dims
+from sdy.interpreter.ops import arithmetic
+from sdy.interpreter.ops.arithmetic import Compute
+from sdy.interpreter.ops.conversion import converted
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A function of two elements that NumPy can fold a whole dim by."""
+
+    combine: Compute
+    ufunc: np.ufunc
+
+    def reduced(self, array: Array, axes: Shape) -> Array:
+        """All elements along `axes` folded, of which there is at least one. Sums are kept in a wider type meanwhile."""
+        dtype = array.dtype
+        wide = exact_dtype(dtype) if self.ufunc in (np.add, np.multiply) else compute_dtype(dtype)
+        if wide.itemsize > dtype.itemsize and not _numpy_casts(dtype):
+            array = array.astype(wide)
+        return np.asarray(self.ufunc.reduce(array, axis=axes, dtype=wide)).astype(dtype, copy=False)
+
+
+FOLDS: dict[type[Operation], Fold] = {
+    ops.AddOp: Fold(arithmetic.add, np.add),
+    ops.MultiplyOp: Fold(arithmetic.multiply, np.multiply),
+    ops.MaximumOp: Fold(arithmetic.maximum, np.maximum),
+    ops.MinimumOp: Fold(arithmetic.minimum, np.minimum),
+    ops.AndOp: Fold(arithmetic.bitwise_and, np.bitwise_and),
+    ops.OrOp: Fold(arithmetic.bitwise_or, np.bitwise_or),
+    ops.XorOp: Fold(arithmetic.bitwise_xor, np.bitwise_xor),
+}
+
+
+class Reducer:
+    """The region of a reduction. Its block takes N accumulated and N new elements, and returns N."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.count = len(block.args) // 2
+        self.dtypes = tuple(dtype_of_type(argument.type) for argument in block.args[: self.count])
+        self.folds = _folds_of(block)
+
+    def combined(self, context: KernelContext, lhs: Arrays, rhs: Arrays, captured: Arrays) -> Arrays:
+        """The region applied to the elements at each place of `lhs` and `rhs`, all of one local shape."""
+        if self.folds is not None:
+            return tuple(np.asarray(fold.combine(*pair)) for fold, *pair in zip(self.folds, lhs, rhs, strict=True))
+        sizes = context.local(lhs[0])
+        inner = context.with_elements(sizes)
+        outer = tuple(with_unit_dims(context, value, len(sizes)) for value in captured)
+        results = context.runner.run_block(inner, self.block, (*lhs, *rhs), outer)
+        return tuple(np.broadcast_to(result, context.leading(result) + sizes) for result in results)
+
+    def fold(self, context: KernelContext, inputs: Arrays, inits: Arrays, dims: Shape, captured: Arrays) -> Arrays:
+        """The inputs folded along `dims`, beginning with the scalars `inits`."""
+        inputs = self._as_accumulated(inputs)
+        local = context.local(inputs[0])
+        kept = tuple(size for dim, size in enumerate(local) if dim not in dims)
+        starts = self._as_accumulated(inits)
+        starts = tuple(with_unit_dims(context, start, len(kept)) for start in starts)
+        starts = tuple(np.broadcast_to(start, context.leading(start) + kept) for start in starts)
+        if not prod(local[dim] for dim in dims):
+            return starts
+        if self.folds is not None:
+            axes = context.dims(dims)
+            partial = tuple(fold.reduced(array, axes) for fold, array in zip(self.folds, inputs, strict=True))
+        else:
+            partial = self._tree(context, inputs, dims, captured)
+        return self.combined(context, starts, partial, captured)
+
+    def _tree(self, context: KernelContext, inputs: Arrays, dims: Shape, captured: Arrays) -> Arrays:
+        """The elements along `dims` folded pairwise until one is left; all pairs at the same time."""
+        rows = tuple(_with_last_dim(context, array, dims) for array in inputs)
+        while (count := rows[0].shape[-1]) > 1:
+            even = count - count % 2
+            lhs = tuple(row[..., 0:even:2] for row in rows)
+            rhs = tuple(row[..., 1:even:2] for row in rows)
+            folded = self.combined(context, lhs, rhs, captured)
+            rows = tuple(_extended(new, row[..., even:]) for new, row in zip(folded, rows, strict=True))
+        return tuple(row[..., 0] for row in rows)
+
+    def _as_accumulated(self, arrays: Arrays) -> Arrays:
+        """The arrays with the element types that the region computes in."""
+        return tuple(converted(array, dtype) for array, dtype in zip(arrays, self.dtypes, strict=True))
+
+
+def _folds_of(block: Block) -> tuple[Fold, ...] | None:
+    """One known function per result, where the region is nothing but these."""
+    terminator = block.last_op
+    if terminator is None:
+        return None
+    count = len(block.args) // 2
+    folds: list[Fold] = []
+    for index, result in enumerate(terminator.operands):
+        owner = result.owner
+        pair = {block.args[index], block.args[index + count]}
+        if not isinstance(owner, Operation) or type(owner) not in FOLDS or set(owner.operands) != pair:
+            return None
+        folds.append(FOLDS[type(owner)])
+    return tuple(folds)
+
+
+def _numpy_casts(dtype: DType) -> bool:
+    """NumPy converts elements of this dtype piece by piece while it reduces; it does not know narrow types so well."""
+    return is_bool(dtype) or dtype.kind in "fiuc" or not is_integer(dtype)
+
+
+def _with_last_dim(context: KernelContext, array: Array, dims: Shape) -> Array:
+    """The array with `dims` merged to one dim at the end."""
+    axes = context.dims(dims)
+    kept = [axis for axis in range(array.ndim) if axis not in axes]
+    return array.transpose([*kept, *axes]).reshape((*(array.shape[axis] for axis in kept), -1))
+
+
+def _extended(array: Array, last: Array) -> Array:
+    """`array`, then `last` along the last dim; both with the larger of their other sizes."""
+    if not last.shape[-1]:
+        return array
+    leading = np.broadcast_shapes(array.shape[:-1], last.shape[:-1])
+    parts = [np.broadcast_to(part, leading + part.shape[-1:]) for part in (array, last)]
+    return np.concatenate(parts, axis=-1)

@@ -1,0 +1,168 @@
+"""Kernels of the ops that make, reshape and permute tensors."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import SSAValue
+
+from sdy.dialects.stablehlo import shape as ops
+from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.types import shape_of
+from sdy.interpreter.element_types import Array, dtype_of_type
+from sdy.interpreter.elements import array_of
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape, pointwise, uniform
+from sdy.interpreter.ops.conversion import bitcast, converted
+
+KERNELS = KernelTable()
+
+
+@KERNELS.of(ops.ConstantOp)
+def constant(op: ops.ConstantOp) -> Kernel:
+    """The elements, the same on every device."""
+    array = array_of(op.value.data)
+    return lambda context, _: (context.replicated(array),)
+
+
+@KERNELS.of(ops.IotaOp)
+def iota(op: ops.IotaOp) -> Kernel:
+    """The index along one dim."""
+    array = _iota(shape_of(op.output), op.iota_dimension.value.data, op.output)
+    return lambda context, _: (context.replicated(array),)
+
+
+@KERNELS.of(ops.DynamicIotaOp)
+def dynamic_iota(op: ops.DynamicIotaOp) -> Kernel:
+    """`iota` of the shape that the operand gives."""
+    dim = op.iota_dimension.value.data
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        return (context.replicated(_iota(_shape_operand(context, arrays[0]), dim, op.result)),)
+
+    return kernel
+
+
+def _iota(shape: Shape, dim: int, result: SSAValue) -> Array:
+    indices = converted(np.arange(shape[dim]), dtype_of_type(result.type))
+    along = tuple(size if place == dim else 1 for place, size in enumerate(shape))
+    return np.broadcast_to(indices.reshape(along), shape)
+
+
+@KERNELS.of(ops.BroadcastInDimOp)
+def broadcast_in_dim(op: ops.BroadcastInDimOp) -> Kernel:
+    """The operand along `broadcast_dimensions`, repeated along all others and where its size is 1."""
+    shape, dims = shape_of(op.result), ints_of(op.broadcast_dimensions)
+    return lambda context, arrays: (_broadcast(context, arrays[0], shape, dims),)
+
+
+@KERNELS.of(ops.DynamicBroadcastInDimOp)
+def dynamic_broadcast_in_dim(op: ops.DynamicBroadcastInDimOp) -> Kernel:
+    """`broadcast_in_dim` to the shape that an operand gives."""
+    dims = ints_of(op.broadcast_dimensions)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        operand, shape = arrays
+        return (_broadcast(context, operand, _shape_operand(context, shape), dims),)
+
+    return kernel
+
+
+@KERNELS.of(ops.BroadcastOp)
+def broadcast(op: ops.BroadcastOp) -> Kernel:
+    """The operand repeated along new leading dims."""
+    shape = shape_of(op.result)
+    dims = tuple(range(len(ints_of(op.broadcast_sizes)), len(shape)))
+    return lambda context, arrays: (_broadcast(context, arrays[0], shape, dims),)
+
+
+def _broadcast(context: KernelContext, operand: Array, shape: Shape, dims: Shape) -> Array:
+    local, leading = context.local(operand), context.leading(operand)
+    ordered = operand.transpose((*range(context.rank), *context.dims(sorted(range(len(dims)), key=dims.__getitem__))))
+    size_along = dict(zip(dims, local, strict=True))
+    placed = ordered.reshape(leading + tuple(size_along.get(dim, 1) for dim in range(len(shape))))
+    return np.broadcast_to(placed, leading + shape)
+
+
+@KERNELS.of(ops.ReshapeOp)
+def reshape(op: ops.ReshapeOp) -> Kernel:
+    """The same elements in row-major order, as another shape."""
+    shape = shape_of(op.result)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        (operand,) = arrays
+        sizes = _known(shape, prod(context.local(operand)))
+        return (operand.reshape(context.leading(operand) + sizes),)
+
+    return kernel
+
+
+def _known(shape: Shape, count: int) -> Shape:
+    """The shape with its only unknown size worked out from the number of elements."""
+    known = prod(size for size in shape if size != DYNAMIC_INDEX)
+    return tuple(count // max(known, 1) if size == DYNAMIC_INDEX else size for size in shape)
+
+
+@KERNELS.of(ops.DynamicReshapeOp)
+def dynamic_reshape(op: ops.DynamicReshapeOp) -> Kernel:
+    """`reshape` to the shape that an operand gives."""
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        operand, shape = arrays
+        return (operand.reshape(context.leading(operand) + _shape_operand(context, shape)),)
+
+    return kernel
+
+
+@KERNELS.of(ops.TransposeOp)
+def transpose(op: ops.TransposeOp) -> Kernel:
+    """Dim `i` of the result is dim `permutation[i]` of the operand."""
+    permutation = ints_of(op.permutation)
+    return lambda context, arrays: (arrays[0].transpose((*range(context.rank), *context.dims(permutation))),)
+
+
+@KERNELS.of(ops.ReverseOp)
+def reverse(op: ops.ReverseOp) -> Kernel:
+    """The elements in reverse order along some dims."""
+    dims = ints_of(op.dimensions)
+    return lambda context, arrays: (np.flip(arrays[0], context.dims(dims)),)
+
+
+@KERNELS.of(ops.BitcastConvertOp)
+def bitcast_convert(op: ops.BitcastConvertOp) -> Kernel:
+    """The same bits as another element type."""
+    dtype = dtype_of_type(op.result.type)
+
+    def compute(operand: Array) -> Array:
+        return bitcast(operand, dtype)
+
+    return pointwise(compute)
+
+
+@KERNELS.of(ops.GetDimensionSizeOp)
+def get_dimension_size(op: ops.GetDimensionSizeOp) -> Kernel:
+    """How many elements lie along a dim."""
+    dim, dtype = op.dimension.value.data, dtype_of_type(op.result.type)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        return (context.replicated(np.array(context.local(arrays[0])[dim], dtype)),)
+
+    return kernel
+
+
+@KERNELS.of(ops.SetDimensionSizeOp)
+def set_dimension_size(op: ops.SetDimensionSizeOp) -> Kernel:
+    """The first elements along a dim, as many as the operand says."""
+    dim = op.dimension.value.data
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        operand, size = arrays
+        count = int(uniform(context, size, "the size of a dim"))
+        return (operand[(slice(None),) * (context.rank + dim) + (slice(count),)],)
+
+    return kernel
+
+
+def _shape_operand(context: KernelContext, array: Array) -> Shape:
+    return tuple(uniform(context, array, "the shape of the result").tolist())

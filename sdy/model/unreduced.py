@@ -1,0 +1,71 @@
+"""Whether an op may change the unreduced axes of its tensors as its shardings say.
+
+Source: spec of the dialect, section 3.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.model.axis import AxisList, overlaps
+from sdy.model.axis_list import lists_overlap, set_difference
+from sdy.model.meshes import MeshTable, resolved
+from sdy.model.sharding import ReductionKind, TensorSharding
+
+
+def check_transition(
+    operands: Sequence[TensorSharding],
+    results: Sequence[TensorSharding],
+    meshes: MeshTable,
+    *,
+    introduced_by: ReductionKind | None,
+    removed_by: ReductionKind | None,
+) -> Diagnostic | None:
+    """The first rule that the change of the unreduced axes from operands to results breaks, if any.
+
+    The op makes axes unreduced by the kind `introduced_by` and combines them by the kind `removed_by`; None: it may
+    not. Axes that stay unreduced keep their kind. On different meshes there is nothing to compare.
+    """
+    on_meshes = {resolved(sharding.mesh, meshes) for sharding in (*operands, *results)}
+    mesh = on_meshes.pop() if len(on_meshes) == 1 else None
+    if mesh is None:
+        return None
+    before, after = _unreduced(operands), _unreduced(results)
+    introduced, removed = set_difference(after, before, mesh), set_difference(before, after, mesh)
+    return (
+        _check_kinds(introduced, results, introduced_by, "become unreduced")
+        or _check_kinds(removed, operands, removed_by, "stop being unreduced")
+        or _check_kept(operands, results)
+    )
+
+
+def _unreduced(shardings: Sequence[TensorSharding]) -> AxisList:
+    return tuple(ref for sharding in shardings for ref in sharding.unreduced)
+
+
+def _check_kinds(
+    axes: AxisList, shardings: Sequence[TensorSharding], kind: ReductionKind | None, what: str
+) -> Diagnostic | None:
+    if not axes:
+        return None
+    listed = ", ".join(map(str, axes))
+    if kind is None:
+        return Diagnostic("SDY-D244", f"the axes {listed} {what}, which this op does not do")
+    for sharding in shardings:
+        if sharding.unreduced_kind is not kind and lists_overlap(sharding.unreduced, axes):
+            found = sharding.unreduced_kind.value
+            return Diagnostic("SDY-D245", f"the axes {listed} {what} by `{kind.value}`, the sharding says `{found}`")
+    return None
+
+
+def _check_kept(operands: Sequence[TensorSharding], results: Sequence[TensorSharding]) -> Diagnostic | None:
+    for result in results:
+        for operand in operands:
+            if operand.unreduced_kind is result.unreduced_kind:
+                continue
+            for ref in result.unreduced:
+                if any(overlaps(ref, other) for other in operand.unreduced):
+                    kinds = f"from `{operand.unreduced_kind.value}` to `{result.unreduced_kind.value}`"
+                    return Diagnostic("SDY-D246", f"the axis {ref} stays unreduced, and its kind changes {kinds}")
+    return None

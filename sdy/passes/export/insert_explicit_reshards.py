@@ -1,0 +1,172 @@
+"""Insert reshards so that the tensors of every op agree, and all-reduces where an op leaves partial results.
+
+    before  %0 = stablehlo.dot_general %x, %w ...  %x [{"q"}, {"p"}], %w [{"p"}, {"q"}], %0 [{"q"}, {}]
+    after   %1 = sdy.reshard %w <@m, [{"p"}, {}]>
+            %2 = stablehlo.dot_general %x, %1 ...
+            %3 = sdy.all_reduce {"p"} %2 out_sharding=<@m, [{"q"}, {}]>
+
+Requires: closed shardings; constraints have become reshards. Ensures: with `enable-full-version` every op with a rule
+needs no communication but halo exchange. Source: spec of reshards, section 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import IsTerminator
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.data_flow import (
+    DataFlowOp,
+    Source,
+    argument_owners,
+    has_data_flow_edges,
+    index_of,
+    result_owners,
+    sources_of,
+)
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.places import span_of
+from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sdy.types import rank_of_type
+from sdy.dialects.shardings import (
+    argument_shardings,
+    first_usable_mesh,
+    function_result_sharding,
+    result_shardings,
+    sharding_of,
+)
+from sdy.dialects.stablehlo.slicing import ConcatenateOp
+from sdy.dialects.symbols import functions_of
+from sdy.model.manual_axes import without_manual_axes
+from sdy.model.meshes import MeshTable
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed
+from sdy.passes.export.insertion import after_definition
+from sdy.passes.export.reshard_op import reshard_op
+from sdy.passes.export.reshard_uses import adapt_use, make_unreduced, reduce_use
+from sdy.rules.all import sharding_rule
+
+RAGGED_DOT = "mhlo.ragged_dot"  # always resharded in full
+
+
+@dataclass(frozen=True)
+class InsertExplicitReshardsPass(ModulePass):
+    """Insert the reshards and all-reduces that sharded ops need."""
+
+    name = "sdy-insert-explicit-reshards"
+
+    enable_full_version: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit every op of every function, ops in regions before the op that has them."""
+        inserter = _Inserter(op, full=self.enable_full_version)
+        for func in functions_of(op).values():
+            if func.body.blocks:
+                inserter.visit_function(func)
+
+
+class _Inserter:
+    """The pass over one module."""
+
+    def __init__(self, module: ModuleOp, *, full: bool) -> None:
+        self._meshes: MeshTable = meshes_of(module)
+        self._functions = functions_of(module)
+        self._full = full
+
+    def visit_function(self, func: FuncOp) -> None:
+        """Insert what the ops of the function and its results need."""
+        for op in list(func.body.walk(region_first=True)):
+            if not op.has_trait(IsTerminator):
+                self._visit(op)
+        terminator = func.body.block.last_op
+        if terminator is not None:
+            for index in range(len(terminator.operands)):
+                target = function_result_sharding(func, index)
+                point = InsertPoint.before(terminator)
+                adapt_use(Source(terminator, index), target, point, self._meshes, full=self._full)
+
+    def _visit(self, op: Operation) -> None:
+        if has_data_flow_edges(op):
+            self._adapt_edges(op)
+            return
+        if isinstance(op, CallOp):
+            self._adapt_call(op)
+            return
+        if isinstance(op, ReshardOp) and self._make_unreduced_instead(op):
+            return
+        self._reduce_operands(op)
+        rule = sharding_rule(op)
+        if rule is not None and not rule.is_custom:
+            reshard_op(op, rule, self._meshes, full=self._full or _is_always_full(op))
+
+    def _adapt_edges(self, op: DataFlowOp) -> None:
+        """Every source of an edge comes in the sharding of the edge's owner."""
+        for owner in (*result_owners(op), *argument_owners(op)):
+            target = _owner_target(op, owner)
+            for source in sources_of(owner):
+                adapt_use(source, target, after_definition(source.value), self._meshes, full=self._full)
+
+    def _adapt_call(self, op: CallOp) -> None:
+        """Every operand comes in the sharding of the callee's argument."""
+        callee = self._functions.get(op.callee.root_reference.data)
+        targets = None if callee is None else argument_shardings(callee, self._meshes)
+        if targets is None:
+            mesh = first_usable_mesh([sharding_of(operand) for operand in op.operands], self._meshes)
+            if mesh is None:
+                return
+            targets = tuple(fully_closed(mesh, rank_of_type(operand.type)) for operand in op.operands)
+        for index, target in enumerate(targets):
+            use = Source(op, index)
+            adapt_use(use, target, after_definition(use.value), self._meshes, full=True)
+
+    def _make_unreduced_instead(self, op: ReshardOp) -> bool:
+        """Replace a reshard to a sharding with further unreduced axes by the ops that make them so."""
+        use = Source(op, 0)
+        if not make_unreduced(use, op.sharding.data, InsertPoint.before(op), self._meshes):
+            return False
+        op.result.replace_all_uses_with(use.value)
+        op.detach()
+        op.erase()
+        return True
+
+    def _reduce_operands(self, op: Operation) -> None:
+        """All-reduce operands that are unreduced where the result is not."""
+        unreduced = [index for index, operand in enumerate(op.operands) if _is_unreduced(operand)]
+        if not unreduced:
+            return
+        targets = {None if (found := sharding_of(result)) is None else found.unreduced for result in op.results}
+        if len(targets) != 1:
+            message = f"{op.name} takes partial values; its results must exist and be unreduced on the same axes"
+            raise SdyError(Diagnostic("SDY-L101", message, span_of(op), hint="reduce the operand before the op"))
+        for index in unreduced:
+            reduce_use(Source(op, index), sharding_of(op.results[0]), InsertPoint.before(op), self._meshes)
+
+
+def _owner_target(op: DataFlowOp, owner: SSAValue) -> TensorSharding | None:
+    if not isinstance(op, ManualComputationOp):
+        return sharding_of(owner)
+    if isinstance(owner.owner, Block):
+        return op.in_shardings.data[index_of(owner)]
+    return without_manual_axes(op.out_shardings.data[index_of(owner)], op.manual_axes.data)
+
+
+def _is_unreduced(value: SSAValue) -> bool:
+    sharding = sharding_of(value)
+    return sharding is not None and bool(sharding.unreduced)
+
+
+def _is_always_full(op: Operation) -> bool:
+    """Whether even the light version reshards this op: its local form needs its tensors to agree."""
+    if isinstance(op, ConcatenateOp):
+        shardings = result_shardings(op)
+        result = shardings[0] if shardings else None
+        return any(sharding_of(operand) != result for operand in op.operands)
+    return op.name == RAGGED_DOT

@@ -1,0 +1,48 @@
+"""Putting ops on the way of a value: after its definition, before its user, in place of its other uses."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from sdy.dialects.sdy.attrs import TensorShardingAttr
+from sdy.dialects.sdy.ops import ReshardOp
+from sdy.model.sharding import TensorSharding
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+def after_definition(value: SSAValue) -> InsertPoint:
+    """Right after the op that defines `value`; at the start of the block that has it as an argument."""
+    owner = value.owner
+    return InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
+
+
+def location_of(value: SSAValue) -> LocationAttr:
+    """Where the op stands that defines `value`, or that owns its block."""
+    owner = value.owner
+    op = owner.parent_op() if isinstance(owner, Block) else owner
+    assert op is not None  # the block of a value in a module is in an op
+    return op.location
+
+
+def insert(op: OpT, point: InsertPoint, location: LocationAttr) -> OpT:
+    """Put `op` at `point` and say that it comes from `location`."""
+    op.location = location
+    Rewriter.insert_op(op, point)
+    return op
+
+
+def reshard(value: SSAValue, sharding: TensorSharding) -> ReshardOp:
+    """A reshard of `value`, not inserted yet."""
+    return ReshardOp.create(
+        operands=[value], result_types=[value.type], properties={"sharding": TensorShardingAttr(sharding)}
+    )
+
+
+def redirect_other_uses(value: SSAValue, replacement: SSAValue) -> None:
+    """Let all users of `value` take `replacement`, but for the op that makes the latter."""
+    value.replace_uses_with_if(replacement, lambda use: use.operation is not replacement.owner)

@@ -1,0 +1,89 @@
+"""Resharding the tensors of one op that has a sharding rule. Source: spec of reshards, sections 1.11 to 1.17."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from sdy.dialects.sdy.collectives import AllReduceOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import set_sharding, sharding_before_barriers, sharding_of
+from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
+from sdy.dialects.stablehlo.shape import ReshapeOp
+from sdy.model.axis import AxisList
+from sdy.model.meshes import CommonMesh, MeshTable
+from sdy.model.rule import OpShardingRule
+from sdy.model.sharding import ReductionKind, TensorSharding
+from sdy.model.sharding_update import fully_closed
+from sdy.partitioner.conflicts import Resolution, Tensors, agreed_reduction_axes, resolve, resolve_dot
+from sdy.partitioner.op_mesh import op_mesh
+from sdy.passes.export.insertion import insert, location_of, redirect_other_uses, reshard
+from sdy.passes.export.reduction_kind import reduction_kind
+
+
+def reshard_op(op: Operation, rule: OpShardingRule, meshes: MeshTable, *, full: bool) -> None:
+    """Let all tensors of `op` agree; in the light version, only change the result of a product where that pays."""
+    kind = reduction_kind(op)
+    if kind is None:
+        rule = _without_reduction(rule)
+    values = (*op.operands, *op.results)
+    shardings = tuple(sharding_before_barriers(value) for value in values)
+    on = op_mesh(shardings, meshes)
+    if on is None or not op.results:
+        return
+    tensors = Tensors(rule, shardings, tuple(_element_count(value) for value in values))
+    is_reshape = isinstance(op, ReshapeOp)
+    resolution = resolve(tensors, on, meshes, is_reshape=is_reshape) if full else _light(op, tensors, on)
+    _apply(op, resolution, on)
+    if resolution.reduction_axes:
+        _reduce_results(op, resolution.reduction_axes, on, kind)
+
+
+def _light(op: Operation, tensors: Tensors, on: CommonMesh) -> Resolution:
+    found = resolve_dot(tensors, on) if isinstance(op, DotOp | DotGeneralOp) else None
+    resolution = found or Resolution((None,) * len(tensors.shardings))
+    return replace(resolution, reduction_axes=agreed_reduction_axes(tensors, on))
+
+
+def _without_reduction(rule: OpShardingRule) -> OpShardingRule:
+    """The rule of an op whose partial results no all-reduce can combine: what it reduces must be whole."""
+    whole = tuple(sorted((*rule.reduction, *rule.need_replication)))
+    return replace(rule, reduction=(), need_replication=whole)
+
+
+def _apply(op: Operation, resolution: Resolution, on: CommonMesh) -> None:
+    for index, operand in enumerate(tuple(op.operands)):
+        needed = resolution.reshards[index]
+        if needed is not None:
+            resharded = insert(reshard(operand, needed), InsertPoint.before(op), location_of(operand))
+            op.operands[index] = resharded.result
+    last = op
+    for result, needed in zip(op.results, resolution.reshards[len(op.operands) :], strict=True):
+        if needed is not None:
+            # The op gives the one sharding, everybody else still gets the other.
+            wanted = sharding_of(result) or _replicated(result, on)
+            last = insert(reshard(result, wanted), InsertPoint.after(last), op.location)
+            redirect_other_uses(result, last.result)
+            set_sharding(result, needed)
+
+
+def _reduce_results(op: Operation, axes: AxisList, on: CommonMesh, kind: ReductionKind | None) -> None:
+    """All-reduce every result right behind the op, before it is resharded."""
+    last = op
+    for result in op.results:
+        sharding = sharding_of(result) or _replicated(result, on)
+        combined = sharding.unreduced_kind if sharding.unreduced or kind is None else kind
+        last = insert(AllReduceOp(result, axes, sharding, combined), InsertPoint.after(last), op.location)
+        redirect_other_uses(result, last.result)
+
+
+def _replicated(value: SSAValue, on: CommonMesh) -> TensorSharding:
+    return fully_closed(on.reference, len(static_shape(value.type) or ()))
+
+
+def _element_count(value: SSAValue) -> int:
+    shape = static_shape(value.type)
+    return 0 if shape is None else prod(shape)
