@@ -295,4 +295,17 @@ CODES: dict[str, Code] = {
     ),
     "SDY-T106": Code("An option of a pass has a value that it does not know.", "Use one of those that the hint lists."),
     "SDY-D143": Code("A number that stands for a word of an op stands for none.", "Write the word."),
+    "SDY-L001": Code(
+        "An op on cut tensors has no form for one shard.", "Keep its operands and results replicated."
+    ),
+    "SDY-L002": Code(
+        "The shards of a reshape's operand and result hold different elements.",
+        "Cut operand and result along the same factors.",
+    ),
+    "SDY-L003": Code("A dim does not divide by the axes that cut it.", "Pad the dim, or cut it by other axes."),
+    "SDY-L004": Code("Devices are counted both as replicas and as partitions.", "Set one of the two counts to 1."),
+    "SDY-L101": Code(
+        "An op takes partial values, and its results are not all unreduced on the same axes.",
+        "Reduce the operands, or make the results unreduced alike.",
+    ),
 }

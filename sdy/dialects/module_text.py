@@ -8,12 +8,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
 
+from sdy.dialects.check import CHECK
+from sdy.dialects.chlo.dialect import CHLO
+from sdy.dialects.interpreter import INTERPRETER
 from sdy.dialects.locating_parser import parse_text
 from sdy.dialects.printer import print_operation
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 
-DIALECTS = (Builtin, Func, SDY, STABLEHLO)
+DIALECTS = (Builtin, Func, SDY, STABLEHLO, CHLO, CHECK, INTERPRETER)
 
 
 def make_context(allow_unregistered: bool = False) -> Context:

@@ -17,10 +17,10 @@ class NamesResults:
 
 
 class NamesArguments:
-    """An op that suggests a name for the arguments of its regions: `%iterArg`."""
+    """An op that suggests names for the arguments of its regions: `%iterArg`."""
 
-    def argument_name(self) -> str:
-        """The name of every argument."""
+    def argument_names(self, count: int) -> Sequence[str]:
+        """The names of the `count` arguments of a region."""
         raise NotImplementedError
 
 
@@ -102,12 +102,12 @@ class _Counter:
 
     def name_region(self, region: Region) -> None:
         """Names the arguments and results in a region, but not in the regions of its ops."""
-        suggested = None
-        if not self._unique and isinstance(region.parent, NamesArguments):
-            suggested = region.parent.argument_name()
         for index, block in enumerate(region.blocks):
-            for argument in block.args:
-                self._names[argument] = self._argument_name(suggested, is_entry=index == 0)
+            if not self._unique and isinstance(region.parent, NamesArguments):
+                names = [self._free(name) for name in region.parent.argument_names(len(block.args))]
+            else:
+                names = [self._argument_name(is_entry=index == 0) for _ in block.args]
+            self._names.update(zip(block.args, names, strict=True))
             for op in block.ops:
                 self.name_op(op)
 
@@ -128,9 +128,7 @@ class _Counter:
         for index, result in enumerate(results):
             self._names[result] = f"{name}#{index}"
 
-    def _argument_name(self, suggested: str | None, is_entry: bool) -> str:
-        if suggested is not None:
-            return self._free(suggested)
+    def _argument_name(self, is_entry: bool) -> str:
         if not is_entry:
             self._next_value += 1
             return str(self._next_value - 1)

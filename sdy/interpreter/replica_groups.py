@@ -14,6 +14,7 @@ from math import prod
 
 import numpy as np
 
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.interpreter.element_types import Array
 from sdy.interpreter.grid import Grid, IntArray, cuts_of, positions_by_id, refined, strides_of
 from sdy.interpreter.kernel import failure
@@ -190,7 +191,11 @@ def layouts_of(groups: ReplicaGroups, grid: Grid) -> tuple[GroupLayout, ...]:
 def grid_for(grid: Grid, all_groups: Iterable[ReplicaGroups]) -> Grid:
     """The grid, cut further so that as many of the groups as possible are products of its axes."""
     for groups in dict.fromkeys(all_groups):
-        cuts = _cuts_of_rows(_position_rows(groups, grid), grid.position_count)
+        try:
+            rows = _position_rows(groups, grid)
+        except SdyError:
+            continue  # said where the op is run, with its place
+        cuts = _cuts_of_rows(rows, grid.position_count)
         grid = (cuts and refined(grid, cuts)) or grid
     return grid
 
@@ -248,8 +253,8 @@ def _digits_of(rows: Rows) -> list[tuple[int, int]] | None:
     None where groups are not alike, or where the distances of a group are no mixed-radix numbers.
     """
     table = [np.array(row) - row[0] for row in rows]
-    offsets = table[0]
-    if any(len(row) != len(offsets) or (row != offsets).any() for row in table):
+    offsets = table[0] if table else np.zeros(0, np.int64)
+    if not len(offsets) or any(len(row) != len(offsets) or (row != offsets).any() for row in table):
         return None
     digits: list[tuple[int, int]] = []
     counted = np.zeros(1, np.int64)

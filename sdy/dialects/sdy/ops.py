@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import IntegerAttr, SymbolNameConstraint, TensorType, i32, i64
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolNameConstraint, TensorType, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     BaseAttr,
@@ -29,7 +29,9 @@ from xdsl.traits import IsTerminator, Pure, ReturnLike, SymbolOpInterface
 
 from sdy.dialects.sdy.attrs import MeshAttr, TensorShardingAttr
 from sdy.dialects.sdy.types import Shaped
-from sdy.dialects.sdy.words import BarrierDirectionWord
+from sdy.dialects.sdy.words import BarrierDirection, BarrierDirectionWord, enum_attr
+from sdy.model.mesh import Mesh
+from sdy.model.sharding import TensorSharding
 
 
 @irdl_op_definition
@@ -45,6 +47,9 @@ class MeshOp(IRDLOperation):
     traits = traits_def(SymbolOpInterface())
     assembly_format = "$sym_name `=` $mesh attr-dict"
 
+    def __init__(self, name: str, mesh: Mesh) -> None:
+        super().__init__(properties={"sym_name": StringAttr(name), "mesh": MeshAttr(mesh)})
+
 
 @irdl_op_definition
 class ShardingConstraintOp(IRDLOperation):
@@ -59,6 +64,11 @@ class ShardingConstraintOp(IRDLOperation):
     sharding = prop_def(TensorShardingAttr)
     result = result_def(T)
     assembly_format = "$input $sharding attr-dict `:` type($result)"
+
+    def __init__(self, value: SSAValue, sharding: TensorSharding) -> None:
+        super().__init__(
+            operands=[value], result_types=[value.type], properties={"sharding": TensorShardingAttr(sharding)}
+        )
 
 
 @irdl_op_definition
@@ -76,6 +86,11 @@ class ReshardOp(IRDLOperation):
     traits = traits_def(Pure())
     assembly_format = "$input $sharding attr-dict `:` type($result)"
 
+    def __init__(self, value: SSAValue, sharding: TensorSharding) -> None:
+        super().__init__(
+            operands=[value], result_types=[value.type], properties={"sharding": TensorShardingAttr(sharding)}
+        )
+
 
 @irdl_op_definition
 class ReturnOp(IRDLOperation):
@@ -88,6 +103,9 @@ class ReturnOp(IRDLOperation):
     values = var_operand_def()
     traits = traits_def(IsTerminator(), ReturnLike(), Pure())
     assembly_format = "attr-dict ($values^ `:` type($values))?"
+
+    def __init__(self, *values: SSAValue) -> None:
+        super().__init__(operands=[values])
 
 
 @irdl_op_definition
@@ -102,6 +120,9 @@ class ShardingGroupOp(IRDLOperation):
     group_id = prop_def(IntegerAttr.constr(i64))
     assembly_format = "$input `group_id` `` `=` `` $group_id attr-dict `:` type($input)"
 
+    def __init__(self, value: SSAValue, group_id: int) -> None:
+        super().__init__(operands=[value], properties={"group_id": IntegerAttr(group_id, i64)})
+
 
 @irdl_op_definition
 class ConstantOp(IRDLOperation):
@@ -114,6 +135,9 @@ class ConstantOp(IRDLOperation):
     value = prop_def()
     result = result_def(BaseAttr(TensorType))
     traits = traits_def(Pure())
+
+    def __init__(self, value: Attribute, result_type: Attribute | None = None) -> None:
+        super().__init__(result_types=[result_type or type_of_elements(value)], properties={"value": value})
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -166,6 +190,13 @@ class DataFlowEdgeOp(IRDLOperation):
     result = result_def(T)
     assembly_format = "$input (`sharding` `` `=` `` $sharding^)? attr-dict `:` type($result)"
 
+    def __init__(self, value: SSAValue, sharding: TensorSharding | None = None) -> None:
+        super().__init__(
+            operands=[value],
+            result_types=[value.type],
+            properties={"sharding": None if sharding is None else TensorShardingAttr(sharding)},
+        )
+
 
 @irdl_op_definition
 class FuncDataFlowEdgeOp(IRDLOperation):
@@ -179,6 +210,9 @@ class FuncDataFlowEdgeOp(IRDLOperation):
     input = operand_def(T)
     result = result_def(T)
     assembly_format = "$input attr-dict `:` type($result)"
+
+    def __init__(self, value: SSAValue) -> None:
+        super().__init__(operands=[value], result_types=[value.type])
 
 
 @irdl_op_definition
@@ -199,6 +233,13 @@ class PropagationBarrierOp(IRDLOperation):
         "$input `allowed_direction` `` `=` `` custom<BarrierDirectionWord>($allowed_direction) "
         "attr-dict `:` type($result)"
     )
+
+    def __init__(self, value: SSAValue, allowed_direction: BarrierDirection) -> None:
+        super().__init__(
+            operands=[value],
+            result_types=[value.type],
+            properties={"allowed_direction": enum_attr(allowed_direction)},
+        )
 
 
 OPS: list[type[Operation]] = [

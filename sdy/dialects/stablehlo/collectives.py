@@ -105,6 +105,18 @@ class CollectiveBroadcastOp(StablehloOp):
 
 
 @irdl_op_definition
+class CollectiveReduceOp(StablehloOp):
+    """`all_reduce` of which only the first device of a group gets the result; the others get zeros."""
+
+    name = "stablehlo.collective_reduce"
+    operand = operand_def()
+    replica_groups = prop_def(REPLICA_GROUPS)
+    channel_handle = opt_prop_def(ChannelHandleAttr)
+    result = result_def()
+    computation = region_def("single_block")
+
+
+@irdl_op_definition
 class CrossReplicaSumOp(StablehloOp):
     """The sum of the operands of a group of replicas."""
 
@@ -191,6 +203,7 @@ OPS = (
     AllToAllOp,
     CollectivePermuteOp,
     CollectiveBroadcastOp,
+    CollectiveReduceOp,
     CrossReplicaSumOp,
     PartitionIdOp,
     ReplicaIdOp,

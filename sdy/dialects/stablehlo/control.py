@@ -111,8 +111,8 @@ class WhileOp(StablehloOp, NamesArguments):
         printer.print_string(" do ")
         printer.print_region(self.body, print_entry_block_args=False)
 
-    def argument_name(self) -> str:
-        return "iterArg"
+    def argument_names(self, count: int) -> list[str]:
+        return ["iterArg"] * count
 
 
 def _parse_binding(parser: Parser) -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:

@@ -18,14 +18,9 @@ from sdy.dialects.stablehlo.signatures import RESULT_ONLY, SAME
 from sdy.dialects.stablehlo.syntax import Form
 
 
-@irdl_op_definition
-class ConstantOp(StablehloOp, NamesResults):
-    """A tensor that the program spells out.
+class LiteralOp(StablehloOp):
+    """An op that is a constant: `dense<1.000000e+00> : tensor<2xf32>`."""
 
-    `stablehlo.constant dense<1.000000e+00> : tensor<2xf32>`
-    """
-
-    name = "stablehlo.constant"
     value = prop_def(DenseElementsAttr)
     output = result_def()
     traits = traits_def(Pure())
@@ -43,6 +38,16 @@ class ConstantOp(StablehloOp, NamesResults):
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
         printer.print_attribute(self.value)
+
+
+@irdl_op_definition
+class ConstantOp(LiteralOp, NamesResults):
+    """A tensor that the program spells out.
+
+    `stablehlo.constant dense<1.000000e+00> : tensor<2xf32>`
+    """
+
+    name = "stablehlo.constant"
 
     def result_names(self) -> tuple[str]:
         return ("c" if isinstance(self.value.type.get_element_type(), IntegerType) else "cst",)

@@ -35,6 +35,22 @@ class Functional:
         printer.print_operation_type(op)
 
 
+class Arrow:
+    """`tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>`: functional without the parentheses."""
+
+    def parse(self, parser: Parser, operand_count: int) -> Types:
+        operand_types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        parser.parse_punctuation("->")
+        results = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        return operand_types, [parser.parse_type()] if results is None else results
+
+    def print(self, op: Operation, printer: Printer) -> None:
+        printer.print_list([operand.type for operand in op.operands], printer.print_attribute)
+        printer.print_string(" -> " if len(op.results) == 1 else " -> (")
+        printer.print_list([result.type for result in op.results], printer.print_attribute)
+        printer.print_string("" if len(op.results) == 1 else ")")
+
+
 class Same:
     """One type where all operands and results share it, else functional."""
 
@@ -58,6 +74,26 @@ class ResultOnly:
 
     def print(self, op: Operation, printer: Printer) -> None:
         printer.print_attribute(op.results[0].type)
+
+
+class OperandsOnly:
+    """The one type of all operands, of an op without results."""
+
+    def parse(self, parser: Parser, operand_count: int) -> Types:
+        return [parser.parse_type()] * operand_count, []
+
+    def print(self, op: Operation, printer: Printer) -> None:
+        printer.print_attribute(op.operands[0].type)
+
+
+class EachOperand:
+    """The types of the operands in turn, of an op without results."""
+
+    def parse(self, parser: Parser, operand_count: int) -> Types:
+        return parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type), []
+
+    def print(self, op: Operation, printer: Printer) -> None:
+        printer.print_list([operand.type for operand in op.operands], printer.print_attribute)
 
 
 class SelectTypes:
@@ -126,8 +162,11 @@ def _part_type(complex_tensor: Attribute) -> Attribute | None:
 
 
 FUNCTIONAL = Functional()
+ARROW = Arrow()
 SAME = Same()
 RESULT_ONLY = ResultOnly()
+OPERANDS_ONLY = OperandsOnly()
+EACH_OPERAND = EachOperand()
 SELECT_TYPES = SelectTypes()
 COMPLEX_TYPES = ComplexTypes()
 TUPLE_TYPES = TupleTypes()

@@ -94,8 +94,11 @@ def parse_attributes(op_class: type[IRDLOperation], parser: Parser, properties: 
     return attributes
 
 
-def print_attributes(op: IRDLOperation, printer: Printer, written: frozenset[str]) -> None:
-    """Discardable attributes, and the properties that differ from their default and are not `written` elsewhere."""
+def print_attributes(op: IRDLOperation, printer: Printer, written: frozenset[str], keyword: bool = False) -> None:
+    """Discardable attributes, and the properties that differ from their default and are not `written` elsewhere.
+
+    `keyword` puts the word `attributes` before them.
+    """
     if not op.attributes and len(op.properties) <= len(written):
         return
     declared = op.get_irdl_definition().properties
@@ -104,4 +107,4 @@ def print_attributes(op: IRDLOperation, printer: Printer, written: frozenset[str
         for name, value in op.properties.items()
         if name not in written and name in declared and value != declared[name].default_value
     }
-    printer.print_op_attributes({**shown, **op.attributes})
+    printer.print_op_attributes({**shown, **op.attributes}, print_keyword=keyword)

@@ -67,7 +67,6 @@ class Reducer:
 
     def fold(self, context: KernelContext, inputs: Arrays, inits: Arrays, dims: Shape, captured: Arrays) -> Arrays:
         """The inputs folded along `dims`, beginning with the scalars `inits`."""
-        inputs = self._as_accumulated(inputs)
         local = context.local(inputs[0])
         kept = tuple(size for dim, size in enumerate(local) if dim not in dims)
         starts = self._as_accumulated(inits)
@@ -75,12 +74,15 @@ class Reducer:
         starts = tuple(np.broadcast_to(start, context.leading(start) + kept) for start in starts)
         if not prod(local[dim] for dim in dims):
             return starts
-        if self.folds is not None:
-            axes = context.dims(dims)
-            partial = tuple(fold.reduced(array, axes) for fold, array in zip(self.folds, inputs, strict=True))
-        else:
-            partial = self._tree(context, inputs, dims, captured)
-        return self.combined(context, starts, partial, captured)
+        return self.combined(context, starts, self.folded(context, inputs, dims, captured), captured)
+
+    def folded(self, context: KernelContext, inputs: Arrays, dims: Shape, captured: Arrays) -> Arrays:
+        """The inputs folded along `dims`, where there is at least one element."""
+        inputs = self._as_accumulated(inputs)
+        if self.folds is None:
+            return self._tree(context, inputs, dims, captured)
+        axes = context.dims(dims)
+        return tuple(fold.reduced(array, axes) for fold, array in zip(self.folds, inputs, strict=True))
 
     def _tree(self, context: KernelContext, inputs: Arrays, dims: Shape, captured: Arrays) -> Arrays:
         """The elements along `dims` folded pairwise until one is left; all pairs at the same time."""

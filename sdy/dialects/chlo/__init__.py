@@ -1,0 +1,1 @@
+"""The CHLO dialect: ops that frameworks write, and that StableHLO spells out."""

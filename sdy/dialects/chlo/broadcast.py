@@ -1,0 +1,204 @@
+"""The elementwise ops of CHLO that first broadcast their operands to a common shape."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from sdy.dialects.chlo.attrs import ComparisonDirectionAttr, ComparisonTypeAttr
+from sdy.dialects.stablehlo.base import FormattedOp
+from sdy.dialects.stablehlo.syntax import Form
+
+
+class BroadcastBinaryOp(FormattedOp):
+    """`chlo.broadcast_add %0, %1 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>`."""
+
+    lhs = operand_def()
+    rhs = operand_def()
+    broadcast_dimensions = opt_prop_def(DenseArrayBase.constr(i64))
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form()
+
+
+@irdl_op_definition
+class BroadcastAddOp(BroadcastBinaryOp):
+    """`add` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_add"
+
+
+@irdl_op_definition
+class BroadcastAndOp(BroadcastBinaryOp):
+    """`and` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_and"
+
+
+@irdl_op_definition
+class BroadcastAtan2Op(BroadcastBinaryOp):
+    """`atan2` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_atan2"
+
+
+@irdl_op_definition
+class BroadcastComplexOp(BroadcastBinaryOp):
+    """`complex` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_complex"
+
+
+@irdl_op_definition
+class BroadcastDivideOp(BroadcastBinaryOp):
+    """`divide` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_divide"
+
+
+@irdl_op_definition
+class BroadcastMaximumOp(BroadcastBinaryOp):
+    """`maximum` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_maximum"
+
+
+@irdl_op_definition
+class BroadcastMinimumOp(BroadcastBinaryOp):
+    """`minimum` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_minimum"
+
+
+@irdl_op_definition
+class BroadcastMultiplyOp(BroadcastBinaryOp):
+    """`multiply` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_multiply"
+
+
+@irdl_op_definition
+class BroadcastNextAfterOp(BroadcastBinaryOp):
+    """`next_after` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_next_after"
+
+
+@irdl_op_definition
+class BroadcastOrOp(BroadcastBinaryOp):
+    """`or` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_or"
+
+
+@irdl_op_definition
+class BroadcastPolygammaOp(BroadcastBinaryOp):
+    """`polygamma` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_polygamma"
+
+
+@irdl_op_definition
+class BroadcastPowerOp(BroadcastBinaryOp):
+    """`power` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_power"
+
+
+@irdl_op_definition
+class BroadcastRemainderOp(BroadcastBinaryOp):
+    """`remainder` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_remainder"
+
+
+@irdl_op_definition
+class BroadcastShiftLeftOp(BroadcastBinaryOp):
+    """`shift_left` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_shift_left"
+
+
+@irdl_op_definition
+class BroadcastShiftRightArithmeticOp(BroadcastBinaryOp):
+    """`shift_right_arithmetic` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_shift_right_arithmetic"
+
+
+@irdl_op_definition
+class BroadcastShiftRightLogicalOp(BroadcastBinaryOp):
+    """`shift_right_logical` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_shift_right_logical"
+
+
+@irdl_op_definition
+class BroadcastSubtractOp(BroadcastBinaryOp):
+    """`subtract` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_subtract"
+
+
+@irdl_op_definition
+class BroadcastXorOp(BroadcastBinaryOp):
+    """`xor` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_xor"
+
+
+@irdl_op_definition
+class BroadcastZetaOp(BroadcastBinaryOp):
+    """`zeta` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_zeta"
+
+
+@irdl_op_definition
+class BroadcastCompareOp(BroadcastBinaryOp):
+    """`compare` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_compare"
+    comparison_direction = prop_def(ComparisonDirectionAttr)
+    compare_type = opt_prop_def(ComparisonTypeAttr)
+
+
+@irdl_op_definition
+class BroadcastSelectOp(FormattedOp):
+    """`select` of operands that are broadcast first."""
+
+    name = "chlo.broadcast_select"
+    pred = operand_def()
+    on_true = operand_def()
+    on_false = operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form()
+
+
+OPS = (
+    BroadcastAddOp,
+    BroadcastAndOp,
+    BroadcastAtan2Op,
+    BroadcastComplexOp,
+    BroadcastDivideOp,
+    BroadcastMaximumOp,
+    BroadcastMinimumOp,
+    BroadcastMultiplyOp,
+    BroadcastNextAfterOp,
+    BroadcastOrOp,
+    BroadcastPolygammaOp,
+    BroadcastPowerOp,
+    BroadcastRemainderOp,
+    BroadcastShiftLeftOp,
+    BroadcastShiftRightArithmeticOp,
+    BroadcastShiftRightLogicalOp,
+    BroadcastSubtractOp,
+    BroadcastXorOp,
+    BroadcastZetaOp,
+    BroadcastCompareOp,
+    BroadcastSelectOp,
+)

@@ -1,0 +1,238 @@
+"""Elementwise functions of CHLO: those that StableHLO has no op of its own for."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from sdy.dialects.stablehlo.base import FormattedOp
+from sdy.dialects.stablehlo.signatures import ARROW
+from sdy.dialects.stablehlo.syntax import Form
+
+
+class ChloOp(FormattedOp):
+    """An elementwise op: `chlo.square %0 : tensor<2xf32> -> tensor<2xf32>`."""
+
+    result = result_def()
+    traits = traits_def(Pure())
+    FORM: ClassVar[Form] = Form(signature=ARROW)
+
+
+class ChloUnaryOp(ChloOp):
+    """An elementwise op of one operand."""
+
+    operand = operand_def()
+
+
+@irdl_op_definition
+class AcosOp(ChloUnaryOp):
+    """Arc cosine."""
+
+    name = "chlo.acos"
+
+
+@irdl_op_definition
+class AcoshOp(ChloUnaryOp):
+    """Inverse hyperbolic cosine."""
+
+    name = "chlo.acosh"
+
+
+@irdl_op_definition
+class AsinOp(ChloUnaryOp):
+    """Arc sine."""
+
+    name = "chlo.asin"
+
+
+@irdl_op_definition
+class AsinhOp(ChloUnaryOp):
+    """Inverse hyperbolic sine."""
+
+    name = "chlo.asinh"
+
+
+@irdl_op_definition
+class AtanOp(ChloUnaryOp):
+    """Arc tangent."""
+
+    name = "chlo.atan"
+
+
+@irdl_op_definition
+class AtanhOp(ChloUnaryOp):
+    """Inverse hyperbolic tangent."""
+
+    name = "chlo.atanh"
+
+
+@irdl_op_definition
+class BesselI1eOp(ChloUnaryOp):
+    """The modified Bessel function of order one, scaled by exp(-|x|)."""
+
+    name = "chlo.bessel_i1e"
+
+
+@irdl_op_definition
+class ConjOp(ChloUnaryOp):
+    """Complex conjugate."""
+
+    name = "chlo.conj"
+
+
+@irdl_op_definition
+class CoshOp(ChloUnaryOp):
+    """Hyperbolic cosine."""
+
+    name = "chlo.cosh"
+
+
+@irdl_op_definition
+class DigammaOp(ChloUnaryOp):
+    """The derivative of log-gamma."""
+
+    name = "chlo.digamma"
+
+
+@irdl_op_definition
+class ErfOp(ChloUnaryOp):
+    """The error function."""
+
+    name = "chlo.erf"
+
+
+@irdl_op_definition
+class ErfInvOp(ChloUnaryOp):
+    """The inverse of the error function."""
+
+    name = "chlo.erf_inv"
+
+
+@irdl_op_definition
+class ErfcOp(ChloUnaryOp):
+    """One less the error function."""
+
+    name = "chlo.erfc"
+
+
+@irdl_op_definition
+class IsInfOp(ChloUnaryOp):
+    """Whether an element is infinite."""
+
+    name = "chlo.is_inf"
+
+
+@irdl_op_definition
+class IsNegInfOp(ChloUnaryOp):
+    """Whether an element is negative infinity."""
+
+    name = "chlo.is_neg_inf"
+
+
+@irdl_op_definition
+class IsPosInfOp(ChloUnaryOp):
+    """Whether an element is positive infinity."""
+
+    name = "chlo.is_pos_inf"
+
+
+@irdl_op_definition
+class LgammaOp(ChloUnaryOp):
+    """The logarithm of the magnitude of the gamma function."""
+
+    name = "chlo.lgamma"
+
+
+@irdl_op_definition
+class SinhOp(ChloUnaryOp):
+    """Hyperbolic sine."""
+
+    name = "chlo.sinh"
+
+
+@irdl_op_definition
+class SquareOp(ChloUnaryOp):
+    """An element times itself."""
+
+    name = "chlo.square"
+
+
+@irdl_op_definition
+class TanOp(ChloUnaryOp):
+    """Tangent."""
+
+    name = "chlo.tan"
+
+
+@irdl_op_definition
+class AsinAcosKernelOp(ChloUnaryOp):
+    """What arc sine and arc cosine of complex numbers have in common."""
+
+    name = "chlo._asin_acos_kernel"
+
+
+@irdl_op_definition
+class MulhiOp(ChloOp):
+    """The upper half of the bits of a product."""
+
+    name = "chlo.mulhi"
+    lhs = operand_def()
+    rhs = operand_def()
+
+
+@irdl_op_definition
+class NextAfterOp(ChloOp):
+    """The next representable value from x towards y."""
+
+    name = "chlo.next_after"
+    x = operand_def()
+    y = operand_def()
+
+
+@irdl_op_definition
+class PolygammaOp(ChloOp):
+    """The n-th derivative of digamma at x."""
+
+    name = "chlo.polygamma"
+    n = operand_def()
+    x = operand_def()
+
+
+@irdl_op_definition
+class ZetaOp(ChloOp):
+    """The Hurwitz zeta function."""
+
+    name = "chlo.zeta"
+    x = operand_def()
+    q = operand_def()
+
+
+OPS = (
+    AcosOp,
+    AcoshOp,
+    AsinOp,
+    AsinhOp,
+    AtanOp,
+    AtanhOp,
+    BesselI1eOp,
+    ConjOp,
+    CoshOp,
+    DigammaOp,
+    ErfOp,
+    ErfInvOp,
+    ErfcOp,
+    IsInfOp,
+    IsNegInfOp,
+    IsPosInfOp,
+    LgammaOp,
+    SinhOp,
+    SquareOp,
+    TanOp,
+    AsinAcosKernelOp,
+    MulhiOp,
+    NextAfterOp,
+    PolygammaOp,
+    ZetaOp,
+)

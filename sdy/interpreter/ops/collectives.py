@@ -1,0 +1,257 @@
+"""Kernels of the ops by which devices communicate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from sdy.dialects.stablehlo import collectives as ops
+from sdy.dialects.stablehlo.attrs import ChannelHandleAttr
+from sdy.interpreter.element_types import Array, dtype_of_type
+from sdy.interpreter.grid import Grid, IntArray, positions_by_id
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, failure, operand_count, uniform
+from sdy.interpreter.ops.device_groups import groups_of
+from sdy.interpreter.ops.reducer import Reducer
+from sdy.interpreter.replica_groups import (
+    GroupLayout,
+    IndexGroups,
+    ReplicaGroups,
+    Strategy,
+    device_groups,
+    layout_of,
+    layouts_of,
+)
+
+KERNELS = KernelTable()
+
+
+@KERNELS.of(ops.AllGatherOp)
+def all_gather(op: ops.AllGatherOp) -> Kernel:
+    """The operands of a group one after the other along a dim, in group order."""
+    groups, dim = groups_of(op), op.all_gather_dim.value.data
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        layout = layout_of(groups, grid_of_devices(context))
+        return tuple(layout.given_to_all(_glued(layout, layout.brought_together(array), dim)) for array in arrays)
+
+    return kernel
+
+
+def _glued(layout: GroupLayout, members: Array, dim: int) -> Array:
+    """The tensors of the members of each group, one after the other along `dim`."""
+    place = layout.group_rank + dim
+    moved = np.moveaxis(members, layout.group_rank, place)
+    return moved.reshape(moved.shape[:place] + (-1, *moved.shape[place + 2 :]))
+
+
+def _cut(array: Array, place: int, count: int) -> Array:
+    """The array with dim `place` cut into `count` parts, which come first along a new dim there."""
+    if array.shape[place] % count:
+        raise failure("SDY-X009", f"a dim of size {array.shape[place]} cannot be cut into {count} equal parts")
+    return array.reshape((*array.shape[:place], count, -1, *array.shape[place + 1 :]))
+
+
+@KERNELS.of(ops.AllReduceOp)
+def all_reduce(op: ops.AllReduceOp) -> Kernel:
+    """The operands of a group folded elementwise by the computation; every member gets the result."""
+    groups, reducer, count = groups_of(op), Reducer(op.computation.block), operand_count(op)
+
+    def reduced(context: KernelContext, array: Array, captured: Arrays) -> Array:
+        layouts = layouts_of(groups, grid_of_devices(context))
+        parts = [_reduced(context, layout, reducer, array, captured) for layout in layouts]
+        result = layouts[0].given_to_all(parts[0])
+        for layout, part in zip(layouts[1:], parts[1:], strict=True):
+            is_here = layout.covered() if isinstance(layout, IndexGroups) else np.ones((), np.bool_)
+            is_here = is_here.reshape(is_here.shape + (1,) * (result.ndim - is_here.ndim))
+            result = np.where(is_here, layout.given_to_all(part), result)
+        return result
+
+    return lambda context, arrays: tuple(reduced(context, array, arrays[count:]) for array in arrays[:count])
+
+
+def _reduced(context: KernelContext, layout: GroupLayout, reducer: Reducer, array: Array, captured: Arrays) -> Array:
+    """The tensors of each group folded to one."""
+    members = layout.brought_together(array)
+    inner = replace(context, batch=members.shape[: layout.group_rank], grid=None)
+    outer = tuple(inner.replicated(uniform(context, value, "a value that the reduction uses")) for value in captured)
+    return reducer.folded(inner, (members,), (0,), outer)[0]
+
+
+@KERNELS.of(ops.CrossReplicaSumOp)
+def cross_replica_sum(op: ops.CrossReplicaSumOp) -> Kernel:
+    """The sum over a group of replicas."""
+    groups = groups_of(op)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        layout = layout_of(groups, grid_of_devices(context))
+        members = layout.brought_together(arrays[0])
+        total = np.add.reduce(members, axis=layout.group_rank, dtype=members.dtype)
+        return (layout.given_to_all(np.asarray(total)),)
+
+    return kernel
+
+
+@KERNELS.of(ops.ReduceScatterOp)
+def reduce_scatter(op: ops.ReduceScatterOp) -> Kernel:
+    """`all_reduce`, of which member i of the group keeps part i along a dim."""
+    groups, reducer, dim = groups_of(op), Reducer(op.computation.block), op.scatter_dimension.value.data
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        layout = layout_of(groups, grid_of_devices(context))
+        total = _reduced(context, layout, reducer, arrays[0], arrays[1:])
+        parts = _cut(total, layout.group_rank + dim, layout.size)
+        return (layout.given_to_each(np.moveaxis(parts, layout.group_rank + dim, layout.group_rank)),)
+
+    return kernel
+
+
+@KERNELS.of(ops.AllToAllOp)
+def all_to_all(op: ops.AllToAllOp) -> Kernel:
+    """Member i gets part i along the split dim from every member, glued along the concat dim in group order."""
+    groups, split, concat = groups_of(op), op.split_dimension.value.data, op.concat_dimension.value.data
+
+    def exchanged(context: KernelContext, array: Array) -> Array:
+        layout = layout_of(groups, grid_of_devices(context))
+        members = layout.brought_together(array)
+        rank = layout.group_rank
+        parts = np.moveaxis(_cut(members, rank + 1 + split, layout.size), rank + 1 + split, rank)
+        # Now: groups, receiver, sender, tensor. Senders are glued, receivers are the members.
+        moved = np.moveaxis(parts, rank + 1, rank + 1 + concat)
+        place = rank + 1 + concat
+        return layout.given_to_each(moved.reshape(moved.shape[:place] + (-1, *moved.shape[place + 2 :])))
+
+    return lambda context, arrays: tuple(exchanged(context, array) for array in arrays)
+
+
+@KERNELS.of(ops.CollectivePermuteOp)
+def collective_permute(op: ops.CollectivePermuteOp) -> Kernel:
+    """The operand of the source of each pair, at its target; zeros where a device is nobody's target."""
+    numbers = op.source_target_pairs.get_ints()
+    pairs = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+    strategy = Strategy.CROSS_PARTITION if has_channel(op.channel_handle) else Strategy.CROSS_REPLICA
+    transfers = ReplicaGroups(pairs, strategy)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        grid = grid_of_devices(context)
+        pairs = device_groups(transfers, grid.replica_count, grid.partition_count) if transfers.rows else ()
+        return (_sent(arrays[0], grid, _sources(grid, pairs)),)
+
+    return kernel
+
+
+@KERNELS.of(ops.CollectiveBroadcastOp)
+def collective_broadcast(op: ops.CollectiveBroadcastOp) -> Kernel:
+    """The operand of the first device of a group at all of its devices; zeros at a device of no group."""
+    groups = groups_of(op)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        grid = grid_of_devices(context)
+        rows = device_groups(groups, grid.replica_count, grid.partition_count)
+        pairs = ((row[0], target) for row in rows for target in row)
+        return (_sent(arrays[0], grid, _sources(grid, pairs)),)
+
+    return kernel
+
+
+def _sources(grid: Grid, pairs: Iterable[tuple[int, ...]]) -> IntArray:
+    """For each position of the grid the one whose value it gets; -1 where it gets zeros."""
+    positions = positions_by_id(grid)
+    sources = np.full(grid.position_count, -1, np.int64)
+    for source, target in pairs:
+        if (source in positions) != (target in positions):
+            raise failure("SDY-X010", f"device {target} waits for device {source}, which is not there")
+        if target in positions:
+            sources[positions[target]] = positions[source]
+    return sources
+
+
+def _sent(array: Array, grid: Grid, sources: IntArray) -> Array:
+    """The value of the source of each position. Axes along which nothing moves keep what size the array has there."""
+    moving = _moving_axes(grid, sources)
+    still = [axis for axis in range(grid.rank) if axis not in moving]
+    order = [*moving, *still]
+    # Without moving along them, all positions along the still axes tell the same.
+    table = sources.reshape(grid.sizes).transpose(order)[(..., *(0 for _ in still))]
+    places = np.unravel_index(np.maximum(table.reshape(-1), 0), grid.sizes) if grid.rank else ()
+    sizes = [grid.sizes[axis] if axis in moving else array.shape[axis] for axis in range(grid.rank)]
+    full = np.broadcast_to(array, (*sizes, *array.shape[grid.rank :]))
+    ordered = full.transpose([*order, *range(grid.rank, array.ndim)])
+    taken = ordered[tuple(places[axis] for axis in moving)] if moving else ordered[np.newaxis]
+    is_target = (table.reshape(-1) >= 0).reshape((-1,) + (1,) * (taken.ndim - 1))
+    sent = np.where(is_target, taken, np.zeros((), array.dtype))
+    unfolded = sent.reshape((*(grid.sizes[axis] for axis in moving), *sent.shape[1:]))
+    back = [order.index(axis) for axis in range(grid.rank)]
+    return unfolded.transpose([*back, *range(grid.rank, unfolded.ndim)])
+
+
+def _moving_axes(grid: Grid, sources: IntArray) -> list[int]:
+    """The axes along which sources differ from targets, or where it matters for other axes which device one is."""
+    table = sources.reshape(grid.sizes)
+    is_none = table < 0
+    places = np.unravel_index(np.maximum(table, 0), grid.sizes) if grid.rank else ()
+    own = np.indices(grid.sizes)
+    moving: list[int] = []
+    for axis in range(grid.rank):
+        first = (slice(None),) * axis + (slice(0, 1),)
+        stays = ((places[axis] == own[axis]) | is_none).all() and (is_none == is_none[first]).all()
+        others = [place for other, place in enumerate(places) if other != axis]
+        if not stays or any(((place != place[first]) & ~is_none).any() for place in others):
+            moving.append(axis)
+    return moving
+
+
+@KERNELS.of(ops.PartitionIdOp)
+def partition_id(op: ops.PartitionIdOp) -> Kernel:
+    """The number of the partition within its replica."""
+    dtype = dtype_of_type(op.result.type)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        grid = grid_of_devices(context)
+        return ((grid.ids % grid.partition_count).reshape(grid.sizes).astype(dtype),)
+
+    return kernel
+
+
+@KERNELS.of(ops.ReplicaIdOp)
+def replica_id(op: ops.ReplicaIdOp) -> Kernel:
+    """The number of the replica."""
+    dtype = dtype_of_type(op.result.type)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        grid = grid_of_devices(context)
+        if grid.replica_count == 1:
+            return (context.replicated(np.zeros((), dtype)),)
+        return ((grid.ids // grid.partition_count).reshape(grid.sizes).astype(dtype),)
+
+    return kernel
+
+
+def grid_of_devices(context: KernelContext) -> Grid:
+    """The devices. Raises: SdyError SDY-X010 within the body of a reduction, where there are none."""
+    if context.grid is None:
+        raise failure("SDY-X010", "devices cannot communicate within a region that is applied to elements")
+    return context.grid
+
+
+def has_channel(handle: ChannelHandleAttr | None) -> bool:
+    """Whether the collective has a channel of its own, so that it may cross partitions."""
+    return handle is not None and handle.data.handle > 0
+
+
+def groups_in(module: ModuleOp) -> Iterator[ReplicaGroups]:
+    """The replica groups of all collectives of the module."""
+    return (groups_of(op) for op in module.walk() if isinstance(op, GROUPED))
+
+
+GROUPED: tuple[type[Operation], ...] = (
+    ops.AllGatherOp,
+    ops.AllReduceOp,
+    ops.ReduceScatterOp,
+    ops.AllToAllOp,
+    ops.CollectiveBroadcastOp,
+    ops.CrossReplicaSumOp,
+)

@@ -1,0 +1,59 @@
+"""Which device holds which shard. Source: spec of local lowering, sections 0.2 and 1.10."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from math import prod
+
+from sdy.model.axis import AxisList, AxisRef, contains
+from sdy.model.axis_on_mesh import ordered_refs
+from sdy.model.mesh import Mesh, axis_positions
+from sdy.model.sharding import TensorSharding
+
+
+@lru_cache(maxsize=4096)
+def shard_coordinates(axes: AxisList, mesh: Mesh) -> tuple[int, ...]:
+    """For each device number, which of the pieces that `axes`, major first, cut a dim into it holds.
+
+    >>> from sdy.model.axis import SubAxis
+    >>> from sdy.model.mesh import MeshAxis
+    >>> mesh = Mesh((MeshAxis("p", 2), MeshAxis("q", 4)))
+    >>> shard_coordinates((AxisRef("q", SubAxis(1, 2)),), mesh)
+    (0, 0, 1, 1, 0, 0, 1, 1)
+    """
+    weights = [(_minor_devices(ref, mesh), mesh.size_of(ref)) for ref in axes]
+    of_device = [0] * mesh.device_count
+    for position, device in enumerate(mesh.devices()):
+        coordinate = 0
+        for weight, size in weights:
+            coordinate = coordinate * size + position // weight % size
+        of_device[device] = coordinate
+    return tuple(of_device)
+
+
+def _minor_devices(ref: AxisRef, mesh: Mesh) -> int:
+    """How many positions apart two devices are that are neighbours along `ref`."""
+    later_axes = mesh.axes[axis_positions(mesh)[ref.name] + 1 :]
+    within = mesh.axis_size(ref.name) // (ref.pre_size * mesh.size_of(ref))
+    return within * prod(axis.size for axis in later_axes)
+
+
+def source_target_pairs(
+    source: TensorSharding, source_mesh: Mesh, target: TensorSharding, target_mesh: Mesh
+) -> tuple[tuple[int, int], ...]:
+    """Who hands its shard to whom when the cuts of `source` become those of `target`, by device number of the sender.
+
+    The meshes have the same axes; each dim keeps its number of pieces.
+    """
+    digits = ordered_refs((*source.axis_refs(), *target.axis_refs()), target_mesh)
+    senders = shard_coordinates(_in_order_of_use(source, digits), source_mesh)
+    receivers = shard_coordinates(_in_order_of_use(target, digits), target_mesh)
+    receiver_of = {coordinate: device for device, coordinate in enumerate(receivers)}
+    return tuple((device, receiver_of[coordinate]) for device, coordinate in enumerate(senders))
+
+
+def _in_order_of_use(sharding: TensorSharding, digits: Iterable[AxisRef]) -> AxisList:
+    """All digits of the mesh: first those that cut dims, in the order in which they do, then the others."""
+    used = [digit for dim in sharding.dims for ref in dim.axes for digit in digits if contains(ref, digit)]
+    return tuple(dict.fromkeys((*used, *digits)))
