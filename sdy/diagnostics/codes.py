@@ -171,6 +171,23 @@ CODES: dict[str, Code] = {
         "A result of a sharding rule has a reduction factor.",
         "A factor that a result has is not reduced: correct the kind or the result.",
     ),
+    "SDY-D001": Code(
+        "An op has not the operands, results, regions or properties that its kind asks for.",
+        "Write the op as its documentation says.",
+    ),
+    "SDY-D002": Code("A region does not end in a return.", "Add the return of its dialect."),
+    "SDY-D003": Code("A value is used where it is not defined yet.", "Move the definition before the use."),
+    "SDY-D004": Code(
+        "An op uses a value from outside the function or module around it.", "Pass the value as an argument."
+    ),
+    "SDY-D021": Code("The body of a function has other arguments than its type says.", "Give both the same types."),
+    "SDY-D022": Code(
+        "A return gives other types than its function, or stands outside of one.",
+        "Return values of the types that the function names.",
+    ),
+    "SDY-D023": Code(
+        "A call names no function, or takes or gives other types than it.", "Correct the name or the types."
+    ),
     "SDY-D101": Code("A mesh is defined elsewhere than directly in a module.", "Move `sdy.mesh` to the module."),
     "SDY-D102": Code("Two symbols of a module have the same name.", "Rename one of them."),
     "SDY-D111": Code(
@@ -295,9 +312,7 @@ CODES: dict[str, Code] = {
     ),
     "SDY-T106": Code("An option of a pass has a value that it does not know.", "Use one of those that the hint lists."),
     "SDY-D143": Code("A number that stands for a word of an op stands for none.", "Write the word."),
-    "SDY-L001": Code(
-        "An op on cut tensors has no form for one shard.", "Keep its operands and results replicated."
-    ),
+    "SDY-L001": Code("An op on cut tensors has no form for one shard.", "Keep its operands and results replicated."),
     "SDY-L002": Code(
         "The shards of a reshape's operand and result hold different elements.",
         "Cut operand and result along the same factors.",
@@ -308,4 +323,52 @@ CODES: dict[str, Code] = {
         "An op takes partial values, and its results are not all unreduced on the same axes.",
         "Reduce the operands, or make the results unreduced alike.",
     ),
+    "SDY-X001": Code(
+        "A value has elements that no NumPy dtype holds.",
+        "Use i1 to i64, ui2 to ui64, index, f4 to f64, bf16 or complex.",
+    ),
+    "SDY-X002": Code("The interpreter has no kernel for an op.", "Lower or remove the op before the program is run."),
+    "SDY-X003": Code(
+        "No kernel computes a custom call.", "Replace it by ops, or by one of the targets that the hint lists."
+    ),
+    "SDY-X004": Code("A function or mesh that the program names is not defined.", "Define it, or correct the name."),
+    "SDY-X005": Code(
+        "A value that decides a shape differs between devices.", "Compute it from what all devices know alike."
+    ),
+    "SDY-X006": Code("A function is given more or fewer inputs than it has arguments.", "Give one input per argument."),
+    "SDY-X007": Code(
+        "An input does not have the shape or the elements of its argument.", "Give an array of the type that is named."
+    ),
+    "SDY-X008": Code(
+        "A check of the program does not hold.", "Compare the two values; correct the program or the check."
+    ),
+    "SDY-X009": Code(
+        "Replica groups do not partition the devices as the collective needs, or do not divide its dim.",
+        "List every device once, in groups of one size, and cut a dim that the group divides.",
+    ),
+    "SDY-X010": Code(
+        "A device waits for another one that does not come.", "Let all devices of a group reach the same collective."
+    ),
+    "SDY-X011": Code("An infeed finds no more input.", "List one function per infeed in run_parallel."),
+    "SDY-X012": Code("Calls nest without end.", "StableHLO knows no recursion: use a while loop."),
+    "SDY-X013": Code(
+        "The programs of run_parallel do not form a grid, or do not fit its inputs and results.",
+        "Write rows of equal length, and one input and result per argument and result of each program.",
+    ),
+    "SDY-X014": Code("A probe saw fewer values than a check asks for.", "Correct the probe's name or the iteration."),
+    "SDY-X015": Code(
+        "The arguments of a tool are not a list of constants.", "Write --args=[dense<1> : tensor<2xi32>, ...]."
+    ),
+    "SDY-T001": Code("A file cannot be read or written.", "Check the path and its permissions."),
+    "SDY-T002": Code("The tool has no such option.", "See --help."),
+    "SDY-T003": Code("There is no such pass.", "See the list of --help."),
+    "SDY-T004": Code("A pass has no such option, or the option takes other values.", "Use the options that the hint lists."),
+    "SDY-T005": Code("The text of a pipeline does not follow its syntax.", "Write builtin.module(pass,pass{option=value})."),
+    "SDY-T006": Code("A diagnostic that the file expects was not given.", "Correct the expectation, or the program."),
+    "SDY-T007": Code("A diagnostic was given that the file does not expect.", "Correct the program, or expect it."),
+    "SDY-T107": Code("A call names a function that the module does not have.", "Define it, or correct the name."),
+    "SDY-T108": Code(
+        "A sharding group has values inside and outside of a manual computation.", "Use a group of its own inside."
+    ),
+    "SDY-T109": Code("A sharding group has tensors of different shapes.", "Group tensors of one shape."),
 }

@@ -5,6 +5,7 @@ Source: spec of the sharding rules, sections 1.6 and 3.
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from sdy.dialects.op_table import OpTable
@@ -24,3 +25,11 @@ def sharding_rule(op: Operation) -> OpShardingRule | None:
     """
     given = op.attributes.get(RULE_ATTRIBUTE)
     return given.data if isinstance(given, OpShardingRuleAttr) else RULES.get(op)
+
+
+def drop_rules(module: ModuleOp) -> None:
+    """Remove the sharding rules of all ops, but for those that the user wrote as custom."""
+    for op in module.walk():
+        rule = op.attributes.get(RULE_ATTRIBUTE)
+        if isinstance(rule, OpShardingRuleAttr) and not rule.data.is_custom:
+            del op.attributes[RULE_ATTRIBUTE]

@@ -49,9 +49,9 @@ from sdy.model.manual_axes import without_manual_axes
 from sdy.model.meshes import MeshTable
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
-from sdy.passes.export.insertion import after_definition
 from sdy.passes.export.reshard_op import reshard_op
 from sdy.passes.export.reshard_uses import adapt_use, make_unreduced, reduce_use
+from sdy.passes.insertion import after_definition
 from sdy.rules.all import sharding_rule
 
 RAGGED_DOT = "mhlo.ragged_dot"  # always resharded in full

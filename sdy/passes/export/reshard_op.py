@@ -20,8 +20,8 @@ from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.conflicts import Resolution, Tensors, agreed_reduction_axes, resolve, resolve_dot
 from sdy.partitioner.op_mesh import op_mesh
-from sdy.passes.export.insertion import insert, location_of, redirect_other_uses, reshard
 from sdy.passes.export.reduction_kind import reduction_kind
+from sdy.passes.insertion import insert, location_of, redirect_other_uses, reshard
 
 
 def reshard_op(op: Operation, rule: OpShardingRule, meshes: MeshTable, *, full: bool) -> None:

@@ -30,7 +30,7 @@ from sdy.model.shape import Shapeless
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed, fully_closed_like
 from sdy.partitioner.collective_schedule import ReshardStep, schedule
-from sdy.passes.export.insertion import insert
+from sdy.passes.insertion import insert
 
 
 @dataclass(frozen=True)

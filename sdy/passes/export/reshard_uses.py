@@ -18,7 +18,7 @@ from sdy.model.mesh import Mesh
 from sdy.model.meshes import MeshTable
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed_like
-from sdy.passes.export.insertion import insert, location_of, reshard
+from sdy.passes.insertion import insert, location_of, reshard
 
 
 def adapt_use(use: Source, target: TensorSharding | None, point: InsertPoint, meshes: MeshTable, *, full: bool) -> None:

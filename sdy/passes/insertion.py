@@ -46,3 +46,22 @@ def reshard(value: SSAValue, sharding: TensorSharding) -> ReshardOp:
 def redirect_other_uses(value: SSAValue, replacement: SSAValue) -> None:
     """Let all users of `value` take `replacement`, but for the op that makes the latter."""
     value.replace_uses_with_if(replacement, lambda use: use.operation is not replacement.owner)
+
+
+def insert_before(op: Operation, new: Operation) -> None:
+    """Put `new` right before `op`, from which it comes."""
+    insert(new, InsertPoint.before(op), op.location)
+
+
+def replace_op(op: Operation, new: Operation) -> None:
+    """Put `new` in the place of `op`, result by result."""
+    insert_before(op, new)
+    for result, replacement in zip(op.results, new.results, strict=True):
+        result.replace_all_uses_with(replacement)
+    erase(op)
+
+
+def erase(op: Operation) -> None:
+    """Remove an op that nobody uses."""
+    op.detach()
+    op.erase()

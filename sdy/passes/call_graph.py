@@ -1,0 +1,75 @@
+"""Which function calls which, and copies of functions. Source: spec of import and export, sections 0.6 and 0.7."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.places import span_of
+from sdy.dialects.symbols import functions_of
+from sdy.passes.unique_names import UniqueNames
+
+ORIGINAL_NAME = "sdy.original_func_name"
+
+
+def calls_in(op: Operation) -> list[CallOp]:
+    """The calls inside `op`, in textual order."""
+    return [inner for inner in op.walk() if isinstance(inner, CallOp)]
+
+
+def callee_name(call: CallOp) -> str:
+    """The name that `call` calls."""
+    return call.callee.root_reference.data
+
+
+def callee_of(call: CallOp, functions: dict[str, FuncOp]) -> FuncOp:
+    """The function that `call` calls. Raises: SdyError SDY-T107 where there is none."""
+    callee = functions.get(callee_name(call))
+    if callee is None:
+        message = f"no function is called @{callee_name(call)}"
+        names = ", ".join(f"@{name}" for name in functions)
+        raise SdyError(Diagnostic("SDY-T107", message, span_of(call), hint=f"functions: {names}"))
+    return callee
+
+
+def callees_first(module: ModuleOp) -> list[FuncOp]:
+    """The functions with a body, each after those that it calls: depth first, in textual order."""
+    functions = functions_of(module)
+    ordered: dict[str, FuncOp] = {}
+    open_: set[str] = set()
+
+    def visit(func: FuncOp) -> Iterator[FuncOp]:
+        open_.add(func.sym_name.data)
+        for call in calls_in(func):
+            callee = functions.get(callee_name(call))
+            if callee is not None and callee.body.blocks and callee.sym_name.data not in open_:
+                yield from visit(callee)
+        yield func
+
+    for func in functions.values():
+        if func.body.blocks and func.sym_name.data not in open_:
+            ordered |= {found.sym_name.data: found for found in visit(func)}
+    return list(ordered.values())
+
+
+def original_name(func: FuncOp) -> str:
+    """The name that the function had before it was copied."""
+    name = func.attributes.get(ORIGINAL_NAME)
+    return name.data if isinstance(name, StringAttr) else func.sym_name.data
+
+
+def add_copy(func: FuncOp, module: ModuleOp, names: UniqueNames) -> FuncOp:
+    """Add a copy of `func` to the end of the module, after copies of the functions that it calls, which it calls."""
+    functions = functions_of(module)
+    copy = func.clone()
+    copy.attributes[ORIGINAL_NAME] = StringAttr(original_name(func))
+    for call in calls_in(copy):
+        callee = add_copy(callee_of(call, functions), module, names)
+        call.properties["callee"] = SymbolRefAttr(callee.sym_name.data)
+    copy.sym_name = StringAttr(names.new(func.sym_name.data))
+    module.body.block.add_op(copy)
+    return copy

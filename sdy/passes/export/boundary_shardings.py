@@ -1,0 +1,52 @@
+"""Shardings that the boundaries of a program may have. Source: spec of import and export, sections 4.4 and 4.5."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import takewhile
+from math import gcd
+
+from sdy.model.axis import AxisRef
+from sdy.model.axis_list import sharded_size
+from sdy.model.axis_on_mesh import split_at
+from sdy.model.mesh import Mesh
+from sdy.model.shape import Shape
+from sdy.model.sharding import DimSharding, TensorSharding
+
+
+def divisible(sharding: TensorSharding, shape: Shape, mesh: Mesh) -> TensorSharding:
+    """The sharding with each dim cut only as far as it divides."""
+    if not sharding.dims:
+        return sharding
+    dims = tuple(
+        dim if size is None else _divisible_dim(dim, size, mesh) for dim, size in zip(sharding.dims, shape, strict=True)
+    )
+    return replace(sharding, dims=dims)
+
+
+def _divisible_dim(dim: DimSharding, size: int, mesh: Mesh) -> DimSharding:
+    if size % sharded_size(dim.axes, mesh) == 0:
+        return dim
+    kept: list[AxisRef] = []
+    for axis in dim.axes:
+        axis_size = mesh.size_of(axis)
+        common = gcd(axis_size, size)
+        if common == axis_size:
+            kept.append(axis)
+            size //= common
+            continue
+        if common > 1:
+            kept.append(split_at(axis, common, mesh)[0])
+        break
+    return DimSharding(tuple(kept), dim.is_closed)
+
+
+def without_open_sub_axes(sharding: TensorSharding) -> TensorSharding:
+    """The sharding with each open dim cut only by what comes before its first sub-axis."""
+
+    def whole_axes(dim: DimSharding) -> DimSharding:
+        if dim.is_closed:
+            return dim
+        return replace(dim, axes=tuple(takewhile(lambda axis: axis.sub_axis is None, dim.axes)))
+
+    return replace(sharding, dims=tuple(whole_axes(dim) for dim in sharding.dims))

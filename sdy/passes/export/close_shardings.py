@@ -1,0 +1,29 @@
+"""Close every dim sharding and forget explicitly replicated axes.
+
+    before  <@m, [{"x", ?}, {?}], replicated={"y"}>
+    after   <@m, [{"x"}, {}]>
+
+Requires: propagation is over. Ensures: no open dim is left. Source: spec of import and export, section 4.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.model.sharding_update import closed_like
+from sdy.passes.sharding_walk import map_shardings
+
+
+@dataclass(frozen=True)
+class CloseShardingsPass(ModulePass):
+    """Close every dim sharding."""
+
+    name = "sdy-close-shardings"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Close all shardings of the module."""
+        map_shardings(op, closed_like)

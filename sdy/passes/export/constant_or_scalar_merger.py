@@ -1,0 +1,55 @@
+"""Merge what the splitter split: equal constants, and equal repetitions of a scalar, of one region.
+
+    before  %0 = sdy.constant dense<1.0>  %1 = sdy.constant dense<1.0>     with equal shardings
+    after   %0 = sdy.constant dense<1.0>
+
+Source: spec of import and export, section 4.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+
+from sdy.dialects.sdy.ops import ConstantOp
+from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
+from sdy.passes.import_.constant_expressions import is_scalar_broadcast
+from sdy.passes.insertion import erase
+
+
+@dataclass(frozen=True)
+class ConstantOrScalarMergerPass(ModulePass):
+    """Merge equal constants and scalar broadcasts."""
+
+    name = "sdy-constant-or-scalar-merger"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Keep the first of equal ops."""
+        first: dict[tuple[object, ...], Operation] = {}
+        for inner in list(op.walk(region_first=True)):
+            if not (isinstance(inner, ConstantOp | StablehloConstantOp) or is_scalar_broadcast(inner)):
+                continue
+            kept = first.setdefault(_key(inner), inner)
+            if kept is not inner:
+                inner.results[0].replace_all_uses_with(kept.results[0])
+                erase(inner)
+
+
+def _key(op: Operation) -> tuple[object, ...]:
+    """What equal ops have in common."""
+    return (
+        type(op),
+        op.parent_region(),
+        tuple(op.operands),
+        op.results[0].type,
+        _sorted(op.properties),
+        _sorted(op.attributes),
+    )
+
+
+def _sorted(attributes: dict[str, Attribute]) -> tuple[tuple[str, Attribute], ...]:
+    return tuple(sorted(attributes.items(), key=lambda entry: entry[0]))

@@ -1,0 +1,24 @@
+"""Remove the ops that put tensors into sharding groups. Source: spec of import and export, section 4.8."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.dialects.sdy.ops import ShardingGroupOp
+from sdy.passes.insertion import erase
+
+
+@dataclass(frozen=True)
+class RemoveShardingGroupsPass(ModulePass):
+    """Forget sharding groups, once propagation has honoured them."""
+
+    name = "sdy-remove-sharding-groups"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Remove every one, regions included."""
+        for group in [inner for inner in op.walk() if isinstance(inner, ShardingGroupOp)]:
+            erase(group)

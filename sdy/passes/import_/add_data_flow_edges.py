@@ -1,0 +1,51 @@
+"""Put a data-flow edge on every value that a region op hands on, so that propagation sees through the op.
+
+    before  %0 = stablehlo.while(...) ...            %1 = stablehlo.negate %0
+    after   %0 = stablehlo.while(...) ...            %1 = sdy.data_flow_edge %0    %2 = stablehlo.negate %1
+
+Requires: no edges yet. Source: spec of import and export, section 2.7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+
+from sdy.dialects.data_flow import DataFlowOp, argument_owners, has_data_flow_edges, result_owners
+from sdy.dialects.sdy.attrs import TensorShardingAttr
+from sdy.dialects.sdy.ops import DataFlowEdgeOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import sharding_of
+from sdy.passes.insertion import after_definition, insert, location_of, redirect_other_uses
+
+
+@dataclass(frozen=True)
+class AddDataFlowEdgesPass(ModulePass):
+    """Add an edge to every owner of static shape."""
+
+    name = "sdy-add-data-flow-edges"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit region ops, inner ones first."""
+        for inner in list(op.walk(region_first=True)):
+            if has_data_flow_edges(inner):
+                add_edges(inner)
+
+
+def add_edges(op: DataFlowOp) -> None:
+    """Add an edge to each owner of `op`; backwards, so that they come to stand in order."""
+    for owner in (*reversed(argument_owners(op)), *reversed(result_owners(op))):
+        if static_shape(owner.type) is not None:
+            _add_edge(owner)
+
+
+def _add_edge(owner: SSAValue) -> None:
+    sharding = sharding_of(owner)
+    properties: dict[str, Attribute] = {} if sharding is None else {"sharding": TensorShardingAttr(sharding)}
+    edge = DataFlowEdgeOp.create(operands=[owner], result_types=[owner.type], properties=properties)
+    insert(edge, after_definition(owner), location_of(owner))
+    redirect_other_uses(owner, edge.result)

@@ -1,0 +1,125 @@
+"""Put closed sharding constraints on the values that they constrain, where these have no sharding yet.
+
+    before  %0 = stablehlo.abs %a                                     %1 = sdy.sharding_constraint %0 <@m, [{"x"}]>
+    after   %0 = stablehlo.abs %a {sdy.sharding = [<@m, [{"x"}]>]}    %1 = sdy.sharding_constraint %0 <@m, [{"x"}]>
+
+The in shardings of manual computations act as constraints on their operands. Source: spec of import and export, 2.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import ReturnOp as FuncReturnOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from sdy.dialects.data_flow import edge_of_target
+from sdy.dialects.sdy.attrs import OpShardingRuleAttr, TensorShardingAttr
+from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sdy.types import rank_of_type
+from sdy.dialects.shardings import holder, set_sharding, sharding_of
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_open
+from sdy.passes.insertion import after_definition, insert
+from sdy.rules.all import RULE_ATTRIBUTE, sharding_rule
+
+
+@dataclass(frozen=True)
+class ApplyShardingConstraintsPass(ModulePass):
+    """Apply closed constraints to their inputs."""
+
+    name = "sdy-apply-sharding-constraints"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit constraints and manual computations, inner ones first."""
+        for inner in list(op.walk(region_first=True)):
+            if isinstance(inner, ShardingConstraintOp):
+                _pass_on_chain(inner)
+                if _may_apply(inner.input, inner.sharding.data):
+                    _apply_constraint(inner)
+            elif isinstance(inner, ManualComputationOp):
+                for operand, sharding in zip(inner.tensors, inner.in_shardings.data, strict=False):
+                    if _may_apply(operand, sharding):
+                        _apply_in_sharding(inner, operand, sharding)
+
+
+def _pass_on_chain(head: ShardingConstraintOp) -> None:
+    """Let what comes after a chain of constraints on a free value use the end of the chain."""
+    value = head.input
+    if isinstance(value.owner, ShardingConstraintOp) or sharding_of(value) is not None:
+        return
+    if any(user is not head for user, _ in _constraining_users(value)):
+        return
+    tail = head
+    while isinstance(user := tail.result.get_user_of_unique_use(), ShardingConstraintOp):
+        tail = user
+    if tail is head or any(_constraining_users(tail.result)):
+        return
+    value.replace_uses_with_if(
+        tail.result,
+        lambda use: (
+            use.operation is not head and not isinstance(use.operation, FuncReturnOp) and _follows(use.operation, tail)
+        ),
+    )
+
+
+def _follows(op: Operation, first: Operation) -> bool:
+    return op is not first and op.parent is first.parent and first.is_before_in_block(op)
+
+
+def _constraining_users(value: SSAValue) -> Iterator[tuple[Operation, TensorSharding]]:
+    """Who asks for `value` to have a sharding, and which."""
+    for use in value.uses:
+        user = use.operation
+        if isinstance(user, ShardingConstraintOp):
+            yield user, user.sharding.data
+        elif isinstance(user, ManualComputationOp) and use.index < len(user.in_shardings.data):
+            yield user, user.in_shardings.data[use.index]
+
+
+def _may_apply(value: SSAValue, sharding: TensorSharding) -> bool:
+    if not sharding.is_fully_closed or holder(value) is None or sharding_of(value) is not None:
+        return False
+    return all(other == sharding for _, other in _constraining_users(value))
+
+
+def _apply_constraint(constraint: ShardingConstraintOp) -> None:
+    value, sharding = constraint.input, constraint.sharding.data
+    if not _must_stay_free(value):
+        set_sharding(value, sharding)
+        rule = sharding_rule(constraint)
+        if rule is not None:
+            constraint.attributes[RULE_ATTRIBUTE] = OpShardingRuleAttr(rule)
+        return
+    constraint.detach()
+    _take_over_uses(constraint, value, constraint)
+
+
+def _apply_in_sharding(op: ManualComputationOp, value: SSAValue, sharding: TensorSharding) -> None:
+    if not _must_stay_free(value):
+        set_sharding(value, sharding)
+        return
+    constraint = ShardingConstraintOp.create(
+        operands=[value], result_types=[value.type], properties={"sharding": TensorShardingAttr(sharding)}
+    )
+    _take_over_uses(constraint, value, op)
+
+
+def _must_stay_free(value: SSAValue) -> bool:
+    """Whether `value` stands for a data-flow edge, whose other ends the constraint does not speak of."""
+    return isinstance(value.owner, DataFlowEdgeOp) or edge_of_target(value) is not None
+
+
+def _take_over_uses(constraint: ShardingConstraintOp, value: SSAValue, origin: Operation) -> None:
+    insert(constraint, after_definition(value), origin.location)
+    value.replace_uses_with_if(constraint.result, lambda use: use.operation is not constraint)
+    sharding = constraint.sharding.data
+    if sharding.unreduced:
+        # Unreduced axes do not propagate.
+        free = sharding_of(value) or fully_open(sharding.mesh, rank_of_type(value.type))
+        set_sharding(value, replace(free, unreduced=sharding.unreduced, unreduced_kind=sharding.unreduced_kind))

@@ -1,0 +1,58 @@
+"""Which ops of a module compute constants, and which only repeat a scalar. Source: spec of import and export, 2.4."""
+
+from __future__ import annotations
+
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation
+from xdsl.traits import is_side_effect_free
+
+from sdy.dialects.sdy.ops import ConstantOp
+from sdy.dialects.sdy.regions import NamedComputationOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.shape import BroadcastInDimOp, IotaOp, ReshapeOp
+from sdy.dialects.stablehlo.slicing import SliceOp
+from sdy.passes.call_graph import callee_name, original_name
+from sdy.passes.propagation.op_traits import is_elementwise
+
+
+class ConstantClassifier:
+    """What is known of the functions and named computations met so far: those that do more than pass constants on."""
+
+    def __init__(self, functions: dict[str, FuncOp]) -> None:
+        self._functions = functions
+        self._busy_functions: set[str] = set()  # by original name
+        self._busy_computations: set[str] = set()
+
+    def preserves_constants(self, op: Operation) -> bool:
+        """Whether the results of `op` are constant where its operands are."""
+        if isinstance(op, CallOp):
+            callee = self._functions.get(callee_name(op))
+            return callee is None or original_name(callee) not in self._busy_functions
+        if isinstance(op, NamedComputationOp):
+            return op.computation_name.data not in self._busy_computations
+        is_mover = isinstance(op, BroadcastInDimOp | ReshapeOp | SliceOp)
+        return (is_mover or is_elementwise(op)) and is_side_effect_free(op)
+
+    def is_constant(self, op: Operation, constants: dict[Operation, None]) -> bool:
+        """Whether `op` is a constant expression, given those that come before it."""
+        if isinstance(op, ConstantOp | IotaOp):
+            return True
+        return self.preserves_constants(op) and all(operand.owner in constants for operand in op.operands)
+
+    def note_busy(self, op: Operation) -> None:
+        """What encloses `op`, which is no constant expression, does not preserve constants."""
+        parent = op.parent_op()
+        met_computation = False
+        while parent is not None:
+            if isinstance(parent, NamedComputationOp) and not met_computation:
+                self._busy_computations.add(parent.computation_name.data)
+                met_computation = True
+            if isinstance(parent, FuncOp):
+                self._busy_functions.add(original_name(parent))
+                return
+            parent = parent.parent_op()
+
+
+def is_scalar_broadcast(op: Operation) -> bool:
+    """Whether `op` repeats a scalar."""
+    return isinstance(op, BroadcastInDimOp) and static_shape(op.operand.type) == ()

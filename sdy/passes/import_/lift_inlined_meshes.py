@@ -1,0 +1,107 @@
+"""Give every mesh one name: shardings name their meshes, equal meshes exist once.
+
+    before  sdy.mesh @a = <["x"=2]>  sdy.mesh @b = <["x"=2]>      <@b, [{"x"}]>, <mesh<["y"=3]>, [{"y"}]>
+    after   sdy.mesh @a = <["x"=2]>  sdy.mesh @mesh = <["y"=3]>   <@a, [{"x"}]>, <@mesh, [{"y"}]>
+
+Ensures: every `sdy.mesh` op carries the dictionary `stablehlo.mesh`, for those who read StableHLO alone.
+Source: spec of import and export, section 2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TensorType, i64
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+
+from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.sdy.attrs import MeshAttr
+from sdy.dialects.sdy.ops import MeshOp
+from sdy.model.mesh import Mesh
+from sdy.model.sharding import TensorSharding
+from sdy.passes.sharding_walk import map_shardings
+from sdy.passes.unique_names import UniqueNames
+
+STABLEHLO_MESH = "stablehlo.mesh"
+
+
+@dataclass(frozen=True)
+class LiftInlinedMeshesPass(ModulePass):
+    """Name every inlined mesh and join equal ones."""
+
+    name = "sdy-lift-inlined-meshes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Join the meshes there are, then name those in shardings."""
+        lifter = _Lifter(op)
+        map_shardings(op, lifter.named)
+        for mesh_op in _mesh_ops(op):
+            if STABLEHLO_MESH not in mesh_op.attributes:
+                mesh_op.attributes[STABLEHLO_MESH] = stablehlo_mesh(mesh_op.mesh.data)
+
+
+class _Lifter:
+    """The names of the meshes of a module."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._name_of: dict[Mesh, str] = {}
+        self._kept_name: dict[str, str] = {}  # of meshes that were erased
+        self._module = module
+        self._last: MeshOp | None = None
+        for op in list(_mesh_ops(module)):
+            name = self._name_of.setdefault(op.mesh.data, op.sym_name.data)
+            if name == op.sym_name.data:
+                self._last = op
+            else:
+                self._kept_name[op.sym_name.data] = name
+                op.detach()
+                op.erase()
+        self._names = UniqueNames(module)
+
+    def named(self, sharding: TensorSharding) -> TensorSharding:
+        """The sharding with the name of its mesh."""
+        if isinstance(sharding.mesh, str):
+            name = self._kept_name.get(sharding.mesh)
+            return sharding if name is None else replace(sharding, mesh=name)
+        if sharding.mesh not in self._name_of:
+            self._name_of[sharding.mesh] = self._define(sharding.mesh)
+        return replace(sharding, mesh=self._name_of[sharding.mesh])
+
+    def _define(self, mesh: Mesh) -> str:
+        name = self._names.new(_base_name(mesh))
+        op = MeshOp.create(properties={"sym_name": StringAttr(name), "mesh": MeshAttr(mesh)})
+        op.location = self._module.location
+        block = self._module.body.block
+        if self._last is not None:
+            block.insert_op_after(op, self._last)
+        elif block.first_op is not None:
+            block.insert_op_before(op, block.first_op)
+        else:
+            block.add_op(op)
+        self._last = op
+        return name
+
+
+def _base_name(mesh: Mesh) -> str:
+    if mesh.is_maximal:
+        return f"maximal_mesh_{mesh.device_ids[0]}"
+    return "empty_mesh" if mesh.is_empty else "mesh"
+
+
+def _mesh_ops(module: ModuleOp) -> Iterator[MeshOp]:
+    return (op for op in module.ops if isinstance(op, MeshOp))
+
+
+def stablehlo_mesh(mesh: Mesh) -> DictionaryAttr:
+    """The mesh in builtin attributes: `{axes = [{name = "x", size = 2 : i64}]}`, and device ids where it has any."""
+    axes = ArrayAttr(
+        [DictionaryAttr({"name": StringAttr(axis.name), "size": IntegerAttr(axis.size, i64)}) for axis in mesh.axes]
+    )
+    entries: dict[str, Attribute] = {"axes": axes}
+    if mesh.device_ids:
+        tensor = TensorType(i64, [len(mesh.device_ids)])
+        entries["device_ids"] = DenseElementsAttr.from_values(tensor, mesh.device_ids)
+    return DictionaryAttr(entries)

@@ -1,0 +1,55 @@
+"""Drop axes of one device from all shardings: they cut nothing, and only get in the way of agreement.
+
+    before  <@m, [{"one", "x"}, {"one"}p1]>     <["one"=1, "x"=4]>
+    after   <@m, [{"x"}, {}]>
+
+The meshes keep the axes. Source: spec of import and export, section 2.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.dialects.meshes import meshes_of
+from sdy.model.axis import AxisList
+from sdy.model.mesh import Mesh
+from sdy.model.meshes import resolved
+from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.passes.sharding_walk import map_shardings
+
+
+@dataclass(frozen=True)
+class RemoveSizeOneAxesPass(ModulePass):
+    """Drop axes of size 1 from shardings."""
+
+    name = "sdy-remove-size-one-axes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Look at the shardings only if some mesh has such an axis."""
+        meshes = meshes_of(op)
+        if any(axis.size == 1 for mesh in meshes.values() for axis in mesh.axes):
+            map_shardings(op, lambda sharding: without_size_one_axes(sharding, resolved(sharding.mesh, meshes)))
+
+
+def without_size_one_axes(sharding: TensorSharding, mesh: Mesh | None) -> TensorSharding:
+    """The sharding without refs of one device. A closed dim that loses all its axes loses its priority too."""
+    if mesh is None:
+        return sharding
+
+    def larger(axes: AxisList) -> AxisList:
+        return tuple(axis for axis in axes if mesh.size_of(axis) != 1)
+
+    def without(dim: DimSharding) -> DimSharding:
+        axes = larger(dim.axes)
+        return replace(dim, axes=axes, priority=None if dim.is_closed and not axes else dim.priority)
+
+    return replace(
+        sharding,
+        dims=tuple(without(dim) for dim in sharding.dims),
+        replicated=larger(sharding.replicated),
+        unreduced=larger(sharding.unreduced),
+    )

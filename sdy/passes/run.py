@@ -1,0 +1,59 @@
+"""Runs passes one after the other on a module, and verifies it after each."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.dialects.verify import verify_module
+
+Observer = Callable[[ModulePass, ModuleOp], None]
+
+
+class Pipeline(ModulePass):
+    """A pass that consists of others."""
+
+    @abstractmethod
+    def passes(self) -> Sequence[ModulePass]:
+        """The passes in the order in which they run."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run all passes, without verification between them."""
+        for each in flattened([self]):
+            each.apply(ctx, op)
+
+
+def flattened(passes: Sequence[ModulePass]) -> Iterator[ModulePass]:
+    """The passes, with pipelines replaced by what they consist of."""
+    for each in passes:
+        if isinstance(each, Pipeline):
+            yield from flattened(each.passes())
+        else:
+            yield each
+
+
+def run_passes(
+    ctx: Context,
+    module: ModuleOp,
+    passes: Sequence[ModulePass],
+    *,
+    verify_each: bool = True,
+    before: Observer | None = None,
+    after: Observer | None = None,
+) -> None:
+    """Run the passes on the module, in place. `before` and `after` see the module around each pass.
+
+    Raises: SdyError of the first pass that fails, or that leaves an invalid module.
+    """
+    for each in flattened(passes):
+        if before is not None:
+            before(each, module)
+        each.apply(ctx, module)
+        if verify_each:
+            verify_module(module)
+        if after is not None:
+            after(each, module)
