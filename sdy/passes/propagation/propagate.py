@@ -30,7 +30,7 @@ from sdy.propagation.strategies.aggressive import aggressive
 from sdy.propagation.strategies.basic import basic
 from sdy.propagation.strategies.step import Strategy
 from sdy.propagation.user_priority import run_by_user_priority
-from sdy.rules.all import RULE_ATTRIBUTE, sharding_rule
+from sdy.rules.all import RULE_ATTRIBUTE, drop_rules, sharding_rule
 
 STRATEGIES: Mapping[str, tuple[Strategy, ...]] = {
     "basic": (basic,),
@@ -63,14 +63,6 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, *, by_user_pri
     flat.write_back()
     if not keep_rules:
         drop_rules(module)
-
-
-def drop_rules(module: ModuleOp) -> None:
-    """Remove the sharding rules of all ops, but for those that the user wrote as custom."""
-    for op in module.walk():
-        rule = op.attributes.get(RULE_ATTRIBUTE)
-        if isinstance(rule, OpShardingRuleAttr) and not rule.data.is_custom:
-            del op.attributes[RULE_ATTRIBUTE]
 
 
 def _require_static_tensors(module: ModuleOp) -> None:
