@@ -10,8 +10,40 @@ from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 
+_PACKAGE = "sdy.passes"
+
+# The places are relative to the package.
 PASSES: dict[str, str] = {
-    "sdy-drop-sharding-and-mesh": "sdy.passes.export.drop_sharding_and_mesh.DropShardingAndMeshPass",
+    "canonicalize": "canonicalize.CanonicalizePass",
+    "symbol-dce": "symbol_dce.SymbolDcePass",
+    "sdy-add-data-flow-edges": "import_.add_data_flow_edges.AddDataFlowEdgesPass",
+    "sdy-apply-sharding-constraints": "import_.apply_sharding_constraints.ApplyShardingConstraintsPass",
+    "sdy-constant-or-scalar-splitter": "import_.constant_or_scalar_splitter.ConstantOrScalarSplitterPass",
+    "sdy-lift-inlined-meshes": "import_.lift_inlined_meshes.LiftInlinedMeshesPass",
+    "sdy-remove-size-one-axes": "import_.remove_size_one_axes.RemoveSizeOneAxesPass",
+    "sdy-sharding-group-import": "import_.sharding_group_import.ShardingGroupImportPass",
+    "sdy-basic-propagate": "propagation.propagate.BasicPropagatePass",
+    "sdy-aggressive-propagate": "propagation.propagate.AggressivePropagatePass",
+    "sdy-op-priority-propagate": "propagation.propagate.OpPriorityPropagatePass",
+    "sdy-user-priority-propagate": "propagation.propagate.UserPriorityPropagatePass",
+    "sdy-populate-op-sharding-rules": "propagation.populate_rules.PopulateOpShardingRulesPass",
+    "sdy-close-shardings": "export.close_shardings.CloseShardingsPass",
+    "sdy-constant-or-scalar-merger": "export.constant_or_scalar_merger.ConstantOrScalarMergerPass",
+    "sdy-convert-global-to-local": "export.convert_global_to_local.ConvertGlobalToLocalPass",
+    "sdy-drop-sharding-and-mesh": "export.drop_sharding_and_mesh.DropShardingAndMeshPass",
+    "sdy-drop-sharding-rules": "export.drop_sharding_rules.DropShardingRulesPass",
+    "sdy-insert-explicit-reshards": "export.insert_explicit_reshards.InsertExplicitReshardsPass",
+    "sdy-remove-sharding-groups": "export.remove_sharding_groups.RemoveShardingGroupsPass",
+    "sdy-remove-sub-axes-in-input-output-shardings": "export.remove_sub_axes.RemoveSubAxesPass",
+    "sdy-reshard-to-collectives": "export.reshard_to_collectives.ReshardToCollectivesPass",
+    "sdy-sharding-constraint-to-reshard": "export.sharding_constraint_to_reshard.ShardingConstraintToReshardPass",
+    "sdy-sink-data-flow-edges": "export.sink_data_flow_edges.SinkDataFlowEdgesPass",
+    "sdy-update-non-divisible-input-output-shardings": "export.update_non_divisible.UpdateNonDivisiblePass",
+    "sdy-import-pipeline": "pipelines.ImportPipeline",
+    "sdy-propagation-pipeline": "pipelines.PropagationPipeline",
+    "sdy-export-pipeline": "pipelines.ExportPipeline",
+    "sdy-partition-pipeline": "pipelines.PartitionPipeline",
+    "sdy-local-pipeline": "pipelines.LocalPipeline",
 }
 
 
@@ -26,4 +58,4 @@ def pass_class(name: str) -> type[ModulePass]:
         hint = f"did you mean {close[0]}?" if close else None
         raise SdyError(Diagnostic("SDY-T003", f"no pass is called {name}", hint=hint))
     module, _, class_name = path.rpartition(".")
-    return cast("type[ModulePass]", getattr(import_module(module), class_name))
+    return cast("type[ModulePass]", getattr(import_module(f"{_PACKAGE}.{module}"), class_name))

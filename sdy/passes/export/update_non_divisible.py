@@ -36,7 +36,7 @@ from sdy.passes.export.boundary_shardings import divisible
 
 
 @dataclass(frozen=True)
-class UpdateNonDivisibleInputOutputShardingsPass(ModulePass):
+class UpdateNonDivisiblePass(ModulePass):
     """Shrink the shardings of functions, calls and manual computations to what divides."""
 
     name = "sdy-update-non-divisible-input-output-shardings"

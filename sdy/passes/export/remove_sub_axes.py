@@ -25,7 +25,7 @@ from sdy.passes.export.boundary_shardings import without_open_sub_axes
 
 
 @dataclass(frozen=True)
-class RemoveSubAxesInInputOutputShardingsPass(ModulePass):
+class RemoveSubAxesPass(ModulePass):
     """Cut the open dims of the main function's boundary before their first sub-axis."""
 
     name = "sdy-remove-sub-axes-in-input-output-shardings"

@@ -1,0 +1,47 @@
+"""Simplify without changing what is computed: labelled pattern groups, equal constants, dead ops.
+
+Constants are merged and dead ops go whatever groups are chosen. Source: spec of import and export, section 6.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.sdy.canonicalize import ALL_PATTERNS, LABELLED_PATTERNS
+from sdy.passes.dead_code import erase_dead_ops
+from sdy.passes.unique_constants import unique_constants
+
+MAX_ROUNDS = 10
+
+
+@dataclass(frozen=True)
+class CanonicalizePass(ModulePass):
+    """Apply canonicalization patterns until none applies; those with one of the labels, or all without a label."""
+
+    name = "canonicalize"
+
+    enable_patterns: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Simplify the module in place."""
+        unique_constants(op)
+        walker = PatternRewriteWalker(GreedyRewritePatternApplier(list(self._patterns())), apply_recursively=False)
+        for _ in range(MAX_ROUNDS):
+            erased = erase_dead_ops(op)
+            if not walker.rewrite_module(op) and not erased:
+                return
+
+    def _patterns(self) -> tuple[RewritePattern, ...]:
+        if not self.enable_patterns:
+            return ALL_PATTERNS
+        unknown = next((label for label in self.enable_patterns if label not in LABELLED_PATTERNS), None)
+        if unknown is not None:
+            message = f'no canonicalization patterns have the label "{unknown}"'
+            raise SdyError(Diagnostic("SDY-T106", message, hint=f"labels: {', '.join(LABELLED_PATTERNS)}"))
+        return tuple(pattern for label in self.enable_patterns for pattern in LABELLED_PATTERNS[label])

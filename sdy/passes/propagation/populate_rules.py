@@ -1,0 +1,26 @@
+"""Write the sharding rule of every op on it. Source: spec of propagation, section 1.2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.dialects.sdy.attrs import OpShardingRuleAttr
+from sdy.rules.all import RULE_ATTRIBUTE, sharding_rule
+
+
+@dataclass(frozen=True)
+class PopulateOpShardingRulesPass(ModulePass):
+    """Attach its rule to each op that has one and carries none."""
+
+    name = "sdy-populate-op-sharding-rules"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit every op; a rule that is there already stays."""
+        for inner in op.walk(region_first=True):
+            rule = sharding_rule(inner)
+            if rule is not None and RULE_ATTRIBUTE not in inner.attributes:
+                inner.attributes[RULE_ATTRIBUTE] = OpShardingRuleAttr(rule)
