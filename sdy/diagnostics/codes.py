@@ -227,9 +227,6 @@ CODES: dict[str, Code] = {
     ),
     "SDY-D141": Code("A propagation barrier blocks nothing.", "Use NONE, FORWARD or BACKWARD, or remove the barrier."),
     "SDY-D142": Code("The type of a constant is not that of its value.", "Give both the same type."),
-    "SDY-D151": Code(
-        "A body uses a value from outside, which only its operands may bring in.", "Pass the value as an operand."
-    ),
     "SDY-D201": Code("The tensor of a collective has no sharding.", "Give the op that makes it an `sdy.sharding`."),
     "SDY-D202": Code(
         "Operand and result of a collective are on different meshes.",
@@ -362,8 +359,12 @@ CODES: dict[str, Code] = {
     "SDY-T001": Code("A file cannot be read or written.", "Check the path and its permissions."),
     "SDY-T002": Code("The tool has no such option.", "See --help."),
     "SDY-T003": Code("There is no such pass.", "See the list of --help."),
-    "SDY-T004": Code("A pass has no such option, or the option takes other values.", "Use the options that the hint lists."),
-    "SDY-T005": Code("The text of a pipeline does not follow its syntax.", "Write builtin.module(pass,pass{option=value})."),
+    "SDY-T004": Code(
+        "A pass has no such option, or the option takes other values.", "Use the options that the hint lists."
+    ),
+    "SDY-T005": Code(
+        "The text of a pipeline does not follow its syntax.", "Write builtin.module(pass,pass{option=value})."
+    ),
     "SDY-T006": Code("A diagnostic that the file expects was not given.", "Correct the expectation, or the program."),
     "SDY-T007": Code("A diagnostic was given that the file does not expect.", "Correct the program, or expect it."),
     "SDY-T107": Code("A call names a function that the module does not have.", "Define it, or correct the name."),
@@ -371,4 +372,12 @@ CODES: dict[str, Code] = {
         "A sharding group has values inside and outside of a manual computation.", "Use a group of its own inside."
     ),
     "SDY-T109": Code("A sharding group has tensors of different shapes.", "Group tensors of one shape."),
+    "SDY-T201": Code("A file of arrays cannot be read.", "Write it with numpy.savez."),
+    "SDY-X101": Code(
+        "Two devices that should hold the same result do not.", "Report it: the partitioned program is wrong."
+    ),
+    "SDY-T202": Code("The command is not known.", "Use one of those that `sdy --help` lists."),
+    "SDY-X102": Code(
+        "There are more or fewer expected outputs than the program has results.", "Give one per result, or none."
+    ),
 }

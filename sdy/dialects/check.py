@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from typing_extensions import Self
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, Signedness, StringAttr, f64
 from xdsl.ir import Dialect
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def

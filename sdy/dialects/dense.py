@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Never, cast
 
-from xdsl.dialects.builtin import BuiltinAttribute, TensorType, VectorType
-from xdsl.ir import Attribute, Data
+from xdsl.dialects.builtin import TensorType, VectorType
+from xdsl.ir import Attribute, BuiltinAttribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, VectorType
 from xdsl.parser import AttrParser
@@ -80,9 +81,10 @@ def _parse_number(parser: AttrParser) -> str:
 
 def _parse_dense_type(parser: AttrParser) -> tuple[DenseType, ElementCodec]:
     start = parser.pos
-    dense_type = parser.parse_type()
-    if not isinstance(dense_type, TensorType | VectorType) or DYNAMIC_INDEX in dense_type.get_shape():
-        parser.raise_error(f"a dense constant has a tensor type of known shape, not {dense_type}", start, parser.pos)
+    written = parser.parse_type()
+    dense_type = cast(DenseType, written)
+    if not isinstance(written, TensorType | VectorType) or DYNAMIC_INDEX in dense_type.get_shape():
+        parser.raise_error(f"a dense constant has a tensor type of known shape, not {written}", start, parser.pos)
     codec = codec_of(dense_type.get_element_type())
     if codec is None:
         parser.raise_error(f"a dense constant cannot hold {dense_type.get_element_type()}", start, parser.pos)

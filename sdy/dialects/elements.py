@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache
+from typing import cast
 
 from xdsl.dialects.builtin import AnyFloat, ComplexType, IndexType, IntegerType, Signedness
 from xdsl.ir import Attribute
@@ -17,7 +18,10 @@ Scalar = int | float | complex
 class ElementCodec(ABC):
     """Converts elements of one type between Python values, bytes in memory (little endian), and MLIR text."""
 
-    byte_width: int
+    @property
+    @abstractmethod
+    def byte_width(self) -> int:
+        """Bytes of an element."""
 
     @abstractmethod
     def encode(self, value: Scalar) -> bytes:
@@ -33,7 +37,7 @@ class ElementCodec(ABC):
 
     @abstractmethod
     def encode_text(self, text: str) -> bytes:
-        """The bytes of a literal. Raises: ValueError, in words for the user, where the literal does not fit the type."""
+        """The bytes of a literal. Raises: ValueError, in words for the user, where it does not fit the type."""
 
 
 @dataclass(frozen=True)
@@ -146,13 +150,14 @@ class ComplexCodec(ElementCodec):
 def codec_of(element_type: Attribute) -> ElementCodec | None:
     """How elements of this type are stored; None for a type that has no literals."""
     if isinstance(element_type, IntegerType):
-        return IntCodec(element_type.width.data, element_type.signedness.data)
+        integer = cast("IntegerType[int, Signedness]", element_type)
+        return IntCodec(integer.width.data, integer.signedness.data)
     if isinstance(element_type, IndexType):
         return IntCodec(64, Signedness.SIGNLESS)
     if isinstance(element_type, AnyFloat):
         layout = FLOAT_FORMATS.get(element_type.name)
         return FloatCodec(layout) if layout is not None else None
     if isinstance(element_type, ComplexType):
-        part = codec_of(element_type.element_type)
+        part = codec_of(cast(Attribute, element_type.element_type))
         return ComplexCodec(part) if part is not None else None
     return None

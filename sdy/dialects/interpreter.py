@@ -6,7 +6,15 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, SymbolRefAttr
 from xdsl.ir import Dialect
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, var_operand_def, var_result_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+    var_result_def,
+)
 
 from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
 from sdy.dialects.stablehlo.clauses import String

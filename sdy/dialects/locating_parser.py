@@ -46,13 +46,13 @@ _COMMON_TYPE = re.compile(r"tensor<(?:(?:[0-9]+|\?)x)*(?:[a-z][A-Za-z0-9]*|compl
 
 
 class LocatingParser(Parser):
-    """Parses a text whose first line is line `first_line` of `file`.
+    """Parses the text of `file`.
 
     Raises: SdyError at the first mistake.
     """
 
-    def __init__(self, context: Context, text: str, file: str, first_line: int = 1) -> None:
-        self._lines = SourceLines(file, text, first_line)
+    def __init__(self, context: Context, text: str, file: str) -> None:
+        self._lines = SourceLines(file, text)
         self._file = StringAttr(file)
         self._scope: list[str] = []  # names defined in the region that is being read
         self._forward_places: dict[str, Span] = {}  # first uses of names not defined yet
@@ -116,10 +116,10 @@ class LocatingParser(Parser):
         default = DEFAULT_DIALECTS.get(self._enclosing[-1], "") if self._enclosing else "builtin"
         full_name = name if "." in name or is_generic else f"{default}.{name}"
         op_class = self.ctx.get_optional_op(full_name)
-        if op_class is not None and (is_generic or not issubclass(op_class, UnregisteredOp)):
-            return op_class
-        known = [op.name for op in self.ctx.loaded_ops if not issubclass(op, UnregisteredOp)]
-        self._fail("SDY-P002", f"no op is called {name}", place, _near_miss(full_name, known))
+        if op_class is None or (issubclass(op_class, UnregisteredOp) and not is_generic):
+            known = [op.name for op in self.ctx.loaded_ops if not issubclass(op, UnregisteredOp)]
+            self._fail("SDY-P002", f"no op is called {name}", place, _near_miss(full_name, known))
+        return op_class
 
     def _bind_results(self, op: Operation, bound: Sequence[tuple[Span, int]]) -> None:
         count = sum(size for _, size in bound)
@@ -183,7 +183,11 @@ class LocatingParser(Parser):
             used.replace_all_uses_with(values[index])
         self._forward_places.pop(name, None)
 
-    def resolve_operand(self, operand: UnresolvedOperand, type: AttributeInvT) -> SSAValue[AttributeInvT]:
+    def resolve_operand(
+        self,
+        operand: UnresolvedOperand,
+        type: AttributeInvT,  # noqa: A002 -- xDSL's name
+    ) -> SSAValue[AttributeInvT]:
         name = operand.operand_name
         values = self.ssa_values.get(name)
         if values is None:
@@ -244,15 +248,15 @@ class LocatingParser(Parser):
         raise SdyError(Diagnostic(code, message, self._lines.span(place.start, place.end), hint))
 
 
-def parse_text(context: Context, text: str, file: str, first_line: int = 1) -> ModuleOp:
+def parse_text(context: Context, text: str, file: str) -> ModuleOp:
     """The module that a text spells, or a module of the ops that it lists.
 
     Raises: SdyError at the first mistake.
     """
-    lines = SourceLines(file, text, first_line)
+    lines = SourceLines(file, text)
     position = 0
     try:
-        parser = LocatingParser(context, text, file, first_line)
+        parser = LocatingParser(context, text, file)
         try:
             return parser.parse_module()
         finally:

@@ -8,20 +8,22 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
 
+from sdy.dialects.arith import ARITH
 from sdy.dialects.check import CHECK
 from sdy.dialects.chlo.dialect import CHLO
+from sdy.dialects.context import SdyContext
 from sdy.dialects.interpreter import INTERPRETER
 from sdy.dialects.locating_parser import parse_text
 from sdy.dialects.printer import print_operation
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 
-DIALECTS = (Builtin, Func, SDY, STABLEHLO, CHLO, CHECK, INTERPRETER)
+DIALECTS = (Builtin, Func, ARITH, SDY, STABLEHLO, CHLO, CHECK, INTERPRETER)
 
 
-def make_context(allow_unregistered: bool = False) -> Context:
+def make_context(allow_unregistered: bool = False) -> SdyContext:
     """A context that knows all our dialects; others too, by name only, where `allow_unregistered`."""
-    context = Context(allow_unregistered=allow_unregistered)
+    context = SdyContext(allow_unregistered=allow_unregistered)
     for dialect in DIALECTS:
         context.load_dialect(dialect)
     return context
@@ -35,7 +37,8 @@ def parse_module(
     `first_line` is the line of the file at which the text begins.
     Raises: SdyError at the first mistake.
     """
-    return parse_text(context or _shared_context(), text, file_name, first_line)
+    # Empty lines in front put every line at its number, for all who count.
+    return parse_text(context or _shared_context(), "\n" * (first_line - 1) + text, file_name)
 
 
 def print_module(module: ModuleOp, generic: bool = False) -> str:

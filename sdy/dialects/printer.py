@@ -76,7 +76,7 @@ class MlirPrinter(Printer):
 
     # Attributes
 
-    def print_float(self, value: float, type: AnyFloat) -> None:
+    def print_float(self, value: float, type: AnyFloat) -> None:  # noqa: A002 -- xDSL's name
         layout = FLOAT_FORMATS.get(type.name)
         if layout is None:
             super().print_float(value, type)

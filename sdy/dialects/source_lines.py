@@ -9,19 +9,18 @@ from sdy.diagnostics.span import Span, span_at
 
 
 class SourceLines:
-    """The lines of a text whose first line is line `first_line` of `file`. Lines and columns count from 1."""
+    """The lines of the text of `file`. Lines and columns count from 1."""
 
-    def __init__(self, file: str, text: str, first_line: int = 1) -> None:
+    def __init__(self, file: str, text: str) -> None:
         self._file = file
         self._text = text
-        self._first_line = first_line
         self._starts = [0, *(match.end() for match in re.finditer(r"\n", text))]
 
     def place_of(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset."""
         index = bisect_right(self._starts, offset) - 1
-        return self._first_line + index, offset - self._starts[index] + 1
+        return index + 1, offset - self._starts[index] + 1
 
     def span(self, start: int, end: int | None = None) -> Span:
         """The stretch from `start` to `end`, cut at the end of its line."""
-        return span_at(self._file, self._text, start, end, self._first_line)
+        return span_at(self._file, self._text, start, end)

@@ -21,27 +21,27 @@ from sdy.model.propagation_edges import AxisFlow, PropagationEdges, PropagationS
 from sdy.model.rule import OpShardingRule, TensorMapping
 from sdy.model.sharding import DimSharding, TensorSharding
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Notation(Generic[T]):
+class Notation(Generic[T_co]):
     """One kind of text: the rule of the grammar that it follows, and the value that it stands for."""
 
     rule: str
-    build: Callable[[Node, Aliases], T]
+    build: Callable[[Node, Aliases], T_co]
 
-    def read(self, text: str, aliases: Aliases = no_aliases) -> T:
+    def read(self, text: str, aliases: Aliases = no_aliases) -> T_co:
         """The value of `text`. Raises: NotationError where it does not follow the rule."""
         if "#" in text:  # may hold an alias, whose meaning is not in the text
             return self.build(parse_tree(self.rule, text), aliases)
         return self._read_once(text)
 
     @lru_cache(maxsize=65536)  # noqa: B019 - notations are constants of this module, alive as long as their texts
-    def _read_once(self, text: str) -> T:
+    def _read_once(self, text: str) -> T_co:
         return self.build(parse_tree(self.rule, text), no_aliases)
 
-    def parse(self, text: str, file: str = "<text>") -> T:
+    def parse(self, text: str, file: str = "<text>") -> T_co:
         """The value of `text`. Diagnostics call it `file`. Raises: SdyError where it does not follow the rule."""
         try:
             return self.read(text)

@@ -10,15 +10,16 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects.places import span_of
-from sdy.dialects.stablehlo.tokens import GetTupleElementOp, TupleOp
-from sdy.interpreter.kernel import Kernel, KernelTable, failure
+from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
+from sdy.dialects.stablehlo.types import FutureType
+from sdy.interpreter.failure import failure, located
+from sdy.interpreter.kernel import Kernel, KernelTable
 from sdy.interpreter.program import CompiledBlock, Slots, Step
 
 
 def leaf_count(value_type: Attribute) -> int:
-    """How many slots a value takes: those of its elements where it is a tuple, else one."""
-    return sum(map(leaf_count, value_type.types)) if isinstance(value_type, TupleType) else 1
+    """How many slots a value takes: those of its parts where it is a tuple or a future, else one."""
+    return sum(map(leaf_count, value_type.types)) if isinstance(value_type, TupleType | FutureType) else 1
 
 
 def captured_by(op: Operation) -> tuple[SSAValue, ...]:
@@ -57,14 +58,6 @@ def compile_block(block: Block, captured: Sequence[SSAValue], kernels: KernelTab
     )
 
 
-def located(error: SdyError, op: Operation) -> SdyError:
-    """The error, with the place of `op` in diagnostics that have none."""
-    if all(diagnostic.span is not None for diagnostic in error.diagnostics):
-        return error
-    span = span_of(op)
-    return SdyError(*(replace(found, span=found.span or span) for found in error.diagnostics))
-
-
 class _Numbering:
     """Gives each value of a block its slots."""
 
@@ -94,6 +87,10 @@ class _Numbering:
                 index = op.index.value.data
                 first = sum(map(leaf_count, elements.data[:index])) if elements else 0
                 self._slots[op.result] = self._slots[op.operand][first : first + leaf_count(op.result.type)]
+            case AsyncDoneOp():
+                slots = iter(self._slots[op.operand])
+                for result in op.result:
+                    self._slots[result] = tuple(next(slots) for _ in range(leaf_count(result.type)))
             case _:
                 return False
         return True

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
@@ -26,6 +27,7 @@ class Split:
         self.context = context
         self.varying = [axis for axis, size in enumerate(leading) if size > 1]
         self.constant = [axis for axis, size in enumerate(leading) if size == 1]
+        self.count = prod(leading)  # positions along the varying dims
         # Along other dims the size is 1, so this is the order of the varying ones.
         flat = decisions.reshape(-1)
         self.places: dict[int, IntArray] = {int(key): np.flatnonzero(flat == key) for key in np.unique(flat)}
@@ -50,7 +52,7 @@ class Split:
 
     def _grid_of(self, grid: Grid, key: int, batch: Shape) -> Grid:
         ids = grid.ids.reshape(grid.sizes).transpose([*self.varying, *self.constant])
-        ids = ids.reshape((-1, *batch[1:]))[self.places[key]]
+        ids = ids.reshape((self.count, *batch[1:]))[self.places[key]]
         return Grid(batch, grid.replica_count, grid.partition_count, tuple(ids.reshape(-1).tolist()))
 
     def _taken(self, array: Array, key: int) -> Array:
@@ -62,13 +64,13 @@ class Split:
         for axis in self.varying:
             sizes[axis] = self.context.batch[axis]
         ordered = np.broadcast_to(array, sizes).transpose([*self.varying, *self.constant, *range(rank, array.ndim)])
-        return ordered.reshape((-1, *constant_sizes, *local))[self.places[key]]
+        return ordered.reshape((self.count, *constant_sizes, *local))[self.places[key]]
 
     def _merged(self, parts: Mapping[int, Array]) -> Array:
         some = next(iter(parts.values()))
         local = some.shape[1 + len(self.constant) :]
         others = np.broadcast_shapes(*(part.shape[1 : 1 + len(self.constant)] for part in parts.values()))
-        whole = np.empty((sum(map(len, self.places.values())), *others, *local), some.dtype)
+        whole = np.empty((self.count, *others, *local), some.dtype)
         for key, part in parts.items():
             whole[self.places[key]] = part
         order = [*self.varying, *self.constant]

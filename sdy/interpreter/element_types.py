@@ -8,11 +8,11 @@ from typing import cast
 import ml_dtypes
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from xdsl.dialects.builtin import AnyFloat, ComplexType, IndexType, IntegerType, Signedness, TensorType
+from xdsl.dialects.builtin import AnyFloat, ComplexType, IndexType, IntegerType, Signedness
 from xdsl.ir import Attribute
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.stablehlo.types import TokenType
+from sdy.dialects.stablehlo.types import TokenType, as_tensor
 
 Array = NDArray[np.generic]
 DType = np.dtype[np.generic]
@@ -111,9 +111,8 @@ def dtype_of(element_type: Attribute) -> DType:
 
 def dtype_of_type(value_type: Attribute) -> DType:
     """The dtype of the elements of a tensor, or of a value that is no tensor, such as a token."""
-    if isinstance(value_type, TensorType):
-        return dtype_of(cast(TensorType[Attribute], value_type).element_type)
-    return dtype_of(value_type)
+    tensor = as_tensor(value_type)
+    return dtype_of(value_type if tensor is None else tensor.element_type)
 
 
 def is_bool(dtype: DType) -> bool:

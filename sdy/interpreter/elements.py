@@ -29,5 +29,5 @@ def attribute_of(array: Array, dense_type: DenseType) -> DenseElementsAttr:
     elif is_sub_byte(dtype):
         raw = (array.astype(np.int8).view(np.uint8) & ((1 << bit_width(dtype)) - 1)).tobytes()
     else:
-        raw = np.ascontiguousarray(array).tobytes()
+        raw = array.tobytes()
     return DenseElementsAttr.from_bytes(dense_type, raw)

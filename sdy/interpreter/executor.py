@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.interpreter.compile import captured_by, compile_block, located
+from sdy.dialects.symbols import functions_of
+from sdy.interpreter.compile import captured_by, compile_block, leaf_count
 from sdy.interpreter.element_types import Array
-from sdy.interpreter.kernel import Arrays, KernelContext, failure
+from sdy.interpreter.failure import failure, located
+from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.ops.all import KERNELS
+from sdy.interpreter.ops.collective_groups import groups_in
 from sdy.interpreter.program import CompiledBlock
+from sdy.interpreter.replica_groups import ReplicaGroups
 
 DEEPEST_CALL = 100
 
@@ -24,7 +29,7 @@ class Executor:
     """Runs the functions of one module. Blocks are compiled when they are first run, and once."""
 
     def __init__(self, module: ModuleOp) -> None:
-        self.functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+        self.functions = functions_of(module)
         self._blocks: dict[Block, CompiledBlock] = {}
 
     def compiled(self, block: Block) -> CompiledBlock:
@@ -71,6 +76,20 @@ class Executor:
             raise failure("SDY-X012", f"more than {DEEPEST_CALL} calls are open at the call of @{function}")
         body = self.function(function).body.block
         return self.run_block(replace(context, depth=context.depth + 1), body, arguments, ())
+
+    def argument_count(self, function: str) -> int:
+        """How many arrays the function takes."""
+        return sum(leaf_count(argument.type) for argument in self.function(function).body.block.args)
+
+    def groups_of(self, function: str) -> Iterator[ReplicaGroups]:
+        """The replica groups of all collectives that the function may run, by itself or in what it calls."""
+        pending, seen = [function], {function}
+        while pending:
+            body = self.function(pending.pop())
+            yield from groups_in(body)
+            called = {op.callee.string_value() for op in body.walk() if isinstance(op, CallOp)} - seen
+            pending += sorted(called)
+            seen |= called
 
     def run(self, context: KernelContext, function: str, arguments: Arrays) -> Arrays:
         """`call` for the outermost function: invalid floating-point operations give NaN and infinity in silence."""

@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sdy.interpreter.element_types import Array
+import numpy as np
+
+from sdy.interpreter.element_types import Array, compute_dtype
+
+Channel = tuple[int, int]  # channel number, target device
 
 
-def _no_text(text: str) -> None:
+def _discard(text: str) -> None:
     """Where printed values go by default."""
+
+
+def _is_ready(ready: Callable[[], bool]) -> bool:
+    """A program that runs alone waits for nobody."""
+    return ready()
 
 
 @dataclass(slots=True)
 class Host:
     """The state of one run that its devices share.
 
-    `infeed` holds the names of the functions that make the next inputs; `channels` what was sent and not yet
-    received, by channel number; `probes` every value that a probe saw, by probe and in order.
+    `infeed` holds the names of the functions that make the next inputs, `outfeed` what the devices handed over;
+    `channels` what was sent and not yet received; `probes` every value that a probe saw, by probe and in order.
+    `wait_until` lets other programs run until a condition holds, and tells whether it does.
     """
 
-    write: Callable[[str], None] = _no_text
+    write: Callable[[str], None] = _discard
     probe_folder: Path | None = None
     infeed: deque[str] = field(default_factory=deque[str])
-    channels: dict[int, deque[tuple[Array, ...]]] = field(default_factory=dict[int, deque[tuple[Array, ...]]])
+    outfeed: list[tuple[Array, ...]] = field(default_factory=list[tuple[Array, ...]])
+    channels: dict[Channel, deque[tuple[Array, ...]]] = field(default_factory=dict[Channel, deque[tuple[Array, ...]]])
     probes: dict[str, list[Array]] = field(default_factory=dict[str, list[Array]])
+    wait_until: Callable[[Callable[[], bool]], bool] = _is_ready
+
+    def keep_probe(self, name: str, value: Array) -> None:
+        """Keeps a value that the probe `name` saw, also as a NumPy file where there is a folder for probes."""
+        seen = self.probes.setdefault(name, [])
+        if self.probe_folder is not None:
+            file = self.probe_folder / f"{re.sub('[^A-Za-z0-9_.-]', '_', name)}_{len(seen)}.npy"
+            np.save(file, value.astype(compute_dtype(value.dtype)))  # readers know the dtypes of NumPy alone
+        seen.append(value)

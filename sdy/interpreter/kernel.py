@@ -7,19 +7,21 @@ does not vary along it, so batch dims broadcast. A run on one device is the case
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import Block, Operation
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.op_table import OpTable
 from sdy.interpreter.element_types import Array
+from sdy.interpreter.failure import failure
 from sdy.interpreter.grid import Grid
 from sdy.interpreter.host import Host
+from sdy.interpreter.replica_groups import ReplicaGroups
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 Arrays = tuple[Array, ...]
@@ -35,6 +37,14 @@ class Runner(Protocol):
 
     def call(self, context: KernelContext, function: str, arguments: Arrays) -> Arrays:
         """What the function of this name returns. Raises: SdyError where there is none."""
+        ...
+
+    def argument_count(self, function: str) -> int:
+        """How many arrays the function takes."""
+        ...
+
+    def groups_of(self, function: str) -> Iterable[ReplicaGroups]:
+        """The replica groups of all collectives that the function may run."""
         ...
 
 
@@ -107,7 +117,7 @@ def uniform(context: KernelContext, array: Array, what: str) -> Array:
 
     Raises: SdyError SDY-X005 where they hold different ones; `what` names the operand in the message.
     """
-    flat = array.reshape((-1, *context.local(array)))
+    flat = array.reshape((prod(context.leading(array)), *context.local(array)))
     if flat.shape[0] > 1 and (flat != flat[:1]).any():
         other = int(np.flatnonzero((flat != flat[:1]).reshape(flat.shape[0], -1).any(axis=1))[0])
         raise failure(
@@ -116,11 +126,6 @@ def uniform(context: KernelContext, array: Array, what: str) -> Array:
             hint="shapes of tensors must be the same on every device",
         )
     return flat[0]
-
-
-def failure(code: str, message: str, hint: str | None = None) -> SdyError:
-    """An error of the op that is being compiled or run; its place is added where the op is known."""
-    return SdyError(Diagnostic(code, message, hint=hint))
 
 
 def operand_count(op: Operation) -> int:

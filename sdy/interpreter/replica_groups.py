@@ -16,8 +16,8 @@ import numpy as np
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.interpreter.element_types import Array
+from sdy.interpreter.failure import failure
 from sdy.interpreter.grid import Grid, IntArray, cuts_of, positions_by_id, refined, strides_of
-from sdy.interpreter.kernel import failure
 from sdy.model.hashed_once import HashedOnce
 
 Rows = tuple[tuple[int, ...], ...]
@@ -125,7 +125,7 @@ class IndexGroups:
         """One dim for the groups, one for the members of a group, then the tensor."""
         local = array.shape[self.grid.rank :]
         full = np.broadcast_to(array, self.grid.sizes + local)
-        return full.reshape((-1, *local))[self.members]
+        return full.reshape((self.grid.position_count, *local))[self.members]
 
     def given_to_all(self, array: Array) -> Array:
         """From one tensor per group to the same one at all members."""
@@ -133,7 +133,7 @@ class IndexGroups:
 
     def given_to_each(self, array: Array) -> Array:
         """From one tensor per group and member to each member its own."""
-        return self._placed(array.reshape((-1, *array.shape[2:])))
+        return self._placed(array.reshape((self.members.size, *array.shape[2:])))
 
     def _placed(self, by_member: Array) -> Array:
         result = np.zeros((self.grid.position_count, *by_member.shape[1:]), by_member.dtype)
@@ -196,7 +196,8 @@ def grid_for(grid: Grid, all_groups: Iterable[ReplicaGroups]) -> Grid:
         except SdyError:
             continue  # said where the op is run, with its place
         cuts = _cuts_of_rows(rows, grid.position_count)
-        grid = (cuts and refined(grid, cuts)) or grid
+        finer = None if cuts is None else refined(grid, cuts)
+        grid = grid if finer is None else finer
     return grid
 
 

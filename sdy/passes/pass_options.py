@@ -54,7 +54,7 @@ def build_pass(request: PassRequest) -> ModulePass:
     """
     kind = pass_class(request.name)
     types = get_type_hints(kind)
-    known = {field.name.replace("_", "-"): field for field in fields(kind)}  # pyright: ignore[reportArgumentType] -- every pass is a dataclass
+    known = {field.name.replace("_", "-"): field for field in fields(kind)}
     values: dict[str, OptionValue] = {}
     for key, spelled in request.options.items():
         field = known.get(key)

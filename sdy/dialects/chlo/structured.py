@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing_extensions import Self
+from typing import Self
+
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FloatAttr, IntegerAttr, i1, i32, i64
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -22,7 +23,6 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.chlo.attrs import PrecisionAttr, RaggedDotDimensionNumbersAttr
-from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.ssa_names import NamesArguments, NamesResults
 from sdy.dialects.stablehlo.base import StablehloOp
 from sdy.dialects.stablehlo.clauses import Properties

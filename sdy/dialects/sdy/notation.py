@@ -41,6 +41,7 @@ def _balanced(opening: str) -> str:
 
 _BRACKETED = {opening: re.compile(_balanced(opening)) for opening in _CLOSING}
 _UP_TO_CLOSING_ANGLE = re.compile(rf"(?:{_without('<>')}|{_balanced('<')})*+")
+_ALIAS = re.compile(r"#[A-Za-z_][A-Za-z0-9_$]*(?![A-Za-z0-9_$.<])")
 _DOT_FORM_BEFORE = re.compile(r"#[A-Za-z_][A-Za-z0-9_$]*\.[A-Za-z0-9_$.]*(?:\s|//[^\n]*\n)+\Z")
 _LONGEST_MNEMONIC = 200  # how far to look back for the start of an attribute
 
@@ -82,6 +83,10 @@ def read_attribute(parser: AttrParser, wanted: type[DataT]) -> DataT:
     Raises: SdyError where it is of another kind.
     """
     start = parser.pos
+    alias = _ALIAS.match(_content(parser), start)
+    if alias is not None and alias[0] not in parser.attribute_aliases:
+        message = f"the alias {alias[0]} is not defined"
+        raise _error(parser, start, NotationError("SDY-P108", message, 0, len(alias[0])))
     attribute = parser.parse_attribute()
     if isinstance(attribute, wanted):
         return attribute

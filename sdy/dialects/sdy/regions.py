@@ -24,8 +24,6 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, RecursivelySpeculatable, RecursiveMemoryEffect
 
-from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
-from sdy.dialects.places import span_of
 from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.notation import is_at_attribute, read_bracketed
 from sdy.grammar.parse import SHARDING_LIST
@@ -33,19 +31,6 @@ from sdy.grammar.write import write_sharding_list
 from sdy.model.sharding import TensorSharding
 
 ComputationT = TypeVar("ComputationT", bound=IRDLOperation)
-
-
-class ClosedBody(IsolatedFromAbove):
-    """The body uses nothing from outside. Unlike xDSL's trait, it tells which op breaks this."""
-
-    def verify(self, op: Operation) -> None:
-        for inner in op.walk():
-            for operand in inner.operands if inner is not op else ():
-                owner = operand.owner
-                if owner is op or not op.is_ancestor(owner):
-                    note = Note(f"the body of this {op.name} sees its own arguments only", span_of(op))
-                    message = f"{inner.name} uses a value from outside of the {op.name}"
-                    raise SdyError(Diagnostic("SDY-D151", message, span_of(inner), notes=(note,)))
 
 
 @irdl_op_definition
@@ -67,7 +52,7 @@ class ManualComputationOp(IRDLOperation):
     manual_axes = prop_def(ManualAxesAttr)
     body = region_def("single_block")
     outputs = var_result_def()
-    traits = traits_def(ClosedBody(), RecursiveMemoryEffect())
+    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
 
     def __init__(
         self,
@@ -128,7 +113,7 @@ class NamedComputationOp(IRDLOperation):
     out_shardings = opt_prop_def(TensorShardingPerValueAttr)
     body = region_def("single_block")
     outputs = var_result_def()
-    traits = traits_def(ClosedBody(), RecursiveMemoryEffect(), RecursivelySpeculatable())
+    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect(), RecursivelySpeculatable())
 
     def __init__(
         self,

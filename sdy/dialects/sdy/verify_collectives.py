@@ -36,7 +36,7 @@ def check_collective_structure(op: CollectiveOp, scope: Scope) -> None:
     """C1 to C4."""
     given, out = sharding_of(op.tensor), op.out_sharding.data
     if given is None and op.NEEDS_SHARDING:
-        raise failure(op, "SDY-D201", "the tensor has no sharding", notes=_notes(op.tensor))
+        raise failure(op, "SDY-D201", "the tensor has no sharding")
     scope.demand_fits(op, out, op.result.type, "out_sharding")
     if isinstance(op, ReducingOp) and op.kind is None:
         raise failure(op, "SDY-D143", f"{op.reduction_op.value.data} is no kind of reduction")
@@ -56,7 +56,9 @@ def check_collective(op: CollectiveOp, scope: Scope) -> None:
     given = sharding_of(op.tensor) or fully_open(out.mesh, rank_of_type(op.tensor.type))
     mesh = scope.mesh_of(out)
     assert mesh is not None  # `check_collective_structure` saw to it
-    demand(_problem(op, given, out, mesh, scope), op)
+    problem = _problem(op, given, out, mesh, scope)
+    is_about_meshes = problem is not None and problem.code in ("SDY-D231", "SDY-D232")
+    demand(problem, op, notes=_notes(op.tensor) if is_about_meshes else ())
 
 
 def _problem(

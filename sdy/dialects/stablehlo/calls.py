@@ -5,11 +5,20 @@ from __future__ import annotations
 from typing import Self
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, SymbolRefAttr, i1, i32
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, var_operand_def, var_region_def, var_result_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+    var_region_def,
+    var_result_def,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.effects import EffectSaidByProperty
 from sdy.dialects.stablehlo.attrs import OutputOperandAliasAttr
 from sdy.dialects.stablehlo.base import StablehloOp
 from sdy.dialects.stablehlo.clauses import Properties
@@ -36,6 +45,7 @@ class CustomCallOp(StablehloOp):
         ArrayAttr[OutputOperandAliasAttr], default_value=ArrayAttr[OutputOperandAliasAttr]([])
     )
     result = var_result_def()
+    traits = traits_def(EffectSaidByProperty())
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

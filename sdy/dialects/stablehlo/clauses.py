@@ -3,68 +3,50 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
 from enum import Enum
-from typing import ClassVar, Protocol, cast
+from typing import Generic, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, StringAttr, i1, i32, i64
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 
 from sdy.dialects.stablehlo.attrs import parse_ints
-from sdy.dialects.stablehlo.enums import Word
+from sdy.dialects.stablehlo.enums import EnumT, Word
 
 Properties = dict[str, Attribute]
 
 
-class Clause(Protocol):
+class Clause(ABC):
     """One part of the syntax, which holds one property or more."""
 
-    @property
-    def properties(self) -> tuple[str, ...]:
-        """The properties that the clause writes."""
-        ...
+    properties: tuple[str, ...]
+    """The properties that the clause writes."""
+    start: str
+    """What the clause begins with, for error messages."""
+    is_optional: bool = False
+    """Whether the clause may be missing."""
+    starts_after_comma: bool = True
+    """Whether a comma divides the clause from what comes before."""
 
-    @property
-    def is_optional(self) -> bool:
-        """Whether the clause may be missing."""
-        ...
-
-    @property
-    def starts_after_comma(self) -> bool:
-        """Whether a comma divides the clause from what comes before."""
-        ...
-
-    @property
-    def start(self) -> str:
-        """What the clause begins with, for error messages."""
-        ...
-
+    @abstractmethod
     def parse(self, parser: Parser, into: Properties) -> bool:
         """Reads the clause into `into`; False, and nothing read, where it does not start here."""
-        ...
 
+    @abstractmethod
     def text(self, op: Operation) -> str | None:
         """The clause of `op`; None where it is missing."""
-        ...
 
 
-@dataclass(frozen=True)
-class KeywordClause:
+class KeywordClause(Clause):
     """`keyword = value` for the property `name`. Subclasses say how the value is written."""
 
-    keyword: str
-    name: str
-    is_optional: bool = field(default=False, kw_only=True)
-    starts_after_comma: ClassVar[bool] = True
-
-    @property
-    def start(self) -> str:
-        return f"{self.keyword} ="
-
-    @property
-    def properties(self) -> tuple[str, ...]:
-        return (self.name,)
+    def __init__(self, keyword: str, name: str, *, is_optional: bool = False) -> None:
+        self.keyword = keyword
+        self.name = name
+        self.is_optional = is_optional
+        self.properties = (name,)
+        self.start = f"{keyword} ="
 
     def parse(self, parser: Parser, into: Properties) -> bool:
         if parser.parse_optional_keyword(self.keyword) is None:
@@ -77,11 +59,13 @@ class KeywordClause:
         value = op.properties.get(self.name)
         return None if value is None else f"{self.keyword} = {self.value_text(value)}"
 
+    @abstractmethod
     def parse_value(self, parser: Parser) -> Attribute:
-        raise NotImplementedError
+        """The value after the equals sign."""
 
+    @abstractmethod
     def value_text(self, value: Attribute) -> str:
-        raise NotImplementedError
+        """What `parse_value` reads."""
 
 
 class Ints(KeywordClause):
@@ -124,11 +108,12 @@ class String(KeywordClause):
         return f'"{cast(StringAttr, value).data}"'
 
 
-@dataclass(frozen=True)
-class Choice(KeywordClause):
+class Choice(KeywordClause, Generic[EnumT]):
     """`distribution = UNIFORM`: a word of an enum."""
 
-    attribute: type[Word[Enum]]
+    def __init__(self, keyword: str, name: str, attribute: type[Word[EnumT]]) -> None:
+        super().__init__(keyword, name)
+        self.attribute = attribute
 
     def parse_value(self, parser: Parser) -> Attribute:
         return self.attribute(self.attribute.parse_parameter(parser))
@@ -137,22 +122,15 @@ class Choice(KeywordClause):
         return str(cast(Word[Enum], value).data.value)
 
 
-@dataclass(frozen=True)
-class BareChoice:
+class BareChoice(Clause, Generic[EnumT]):
     """A word of an enum that stands alone: `EQ`."""
 
-    name: str
-    attribute: type[Word[Enum]]
-    is_optional: bool = field(default=False, kw_only=True)
-    starts_after_comma: ClassVar[bool] = True
-
-    @property
-    def start(self) -> str:
-        return " or ".join(member.value for member in self.attribute.WORDS)
-
-    @property
-    def properties(self) -> tuple[str, ...]:
-        return (self.name,)
+    def __init__(self, name: str, attribute: type[Word[EnumT]], *, is_optional: bool = False) -> None:
+        self.name = name
+        self.attribute = attribute
+        self.is_optional = is_optional
+        self.properties = (name,)
+        self.start = " or ".join(member.value for member in attribute.WORDS)
 
     def parse(self, parser: Parser, into: Properties) -> bool:
         into[self.name] = self.attribute(self.attribute.parse_parameter(parser))
@@ -166,12 +144,10 @@ class BareChoice:
 _FORMAT = re.compile(r"e(\d+)m(\d+)")
 
 
-class ExponentMantissa:
+class ExponentMantissa(Clause):
     """`format = e5m10`: the bits of exponent and mantissa."""
 
     properties = ("exponent_bits", "mantissa_bits")
-    is_optional = False
-    starts_after_comma = True
     start = "format ="
 
     def parse(self, parser: Parser, into: Properties) -> bool:

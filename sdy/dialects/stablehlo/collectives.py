@@ -95,13 +95,13 @@ class CollectivePermuteOp(StablehloOp):
 
 @irdl_op_definition
 class CollectiveBroadcastOp(StablehloOp):
-    """The operand of the first device of a group, at all devices of the group."""
+    """The operands of the first device of a group, at all devices of the group."""
 
     name = "stablehlo.collective_broadcast"
-    operand = operand_def()
+    inputs = var_operand_def()
     replica_groups = prop_def(REPLICA_GROUPS)
     channel_handle = opt_prop_def(ChannelHandleAttr)
-    result = result_def()
+    result = var_result_def()
 
 
 @irdl_op_definition

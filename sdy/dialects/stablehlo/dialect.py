@@ -47,6 +47,8 @@ STABLEHLO = Dialect(
     [op for family in FAMILIES for op in family.OPS],
     [
         types.TokenType,
+        types.FutureType,
+        types.BoundsAttr,
         enums.ComparisonDirectionAttr,
         enums.ComparisonTypeAttr,
         enums.PrecisionAttr,

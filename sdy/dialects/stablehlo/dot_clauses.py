@@ -12,7 +12,7 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
 from sdy.dialects.stablehlo.attrs import Dims, DotDimensionNumbers, DotDimensionNumbersAttr, parse_ints
-from sdy.dialects.stablehlo.clauses import Properties
+from sdy.dialects.stablehlo.clauses import Clause, Properties
 from sdy.dialects.stablehlo.enums import PrecisionAttr
 
 
@@ -69,12 +69,10 @@ class DotAlgorithmAttr(Data[DotAlgorithm]):
         return f"<{', '.join(shown)}>"
 
 
-class DotDims:
+class DotDims(Clause):
     """`batching_dims = [0] x [0], contracting_dims = [2] x [1]`; the first may be missing."""
 
     properties = ("dot_dimension_numbers",)
-    is_optional = False
-    starts_after_comma = True
     start = "contracting_dims ="
 
     def parse(self, parser: Parser, into: Properties) -> bool:
@@ -97,12 +95,11 @@ class DotDims:
         return text
 
 
-class PrecisionConfig:
+class PrecisionConfig(Clause):
     """`precision = [HIGH, DEFAULT]`: one word per operand."""
 
     properties = ("precision_config",)
     is_optional = True
-    starts_after_comma = True
     start = "precision ="
 
     def parse(self, parser: Parser, into: Properties) -> bool:
@@ -121,12 +118,11 @@ class PrecisionConfig:
         return f"precision = [{', '.join(item.data.value for item in config)}]" if config is not None else None
 
 
-class DotAlgorithmClause:
+class DotAlgorithmClause(Clause):
     """`algorithm = <lhs_precision_type = bf16, ...>`."""
 
     properties = ("algorithm",)
     is_optional = True
-    starts_after_comma = True
     start = "algorithm ="
 
     def parse(self, parser: Parser, into: Properties) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute, Block, Region
 from xdsl.irdl import (
     SameVariadicOperandSize,
@@ -26,6 +26,7 @@ from sdy.dialects.stablehlo.clauses import Properties, ints_text
 from sdy.dialects.stablehlo.control import ReturnOp
 from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, BinaryOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
 from sdy.dialects.stablehlo.syntax import parse_attributes, print_attributes
+from sdy.dialects.stablehlo.types import as_tensor, scalar_of
 
 COMMUTATIVE: dict[str, type[BinaryOp]] = {
     op_class.name: op_class for op_class in (AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp)
@@ -62,12 +63,10 @@ class ReduceOp(StablehloOp):
         place = parser.pos
         types = parser.parse_function_type()
         operands = [pair[0] for pair in pairs] + [pair[1] for pair in pairs]
-        if applied is None:
-            body = _parse_reducer(parser)
-        else:
-            body = _body_of(applied, parser, types.inputs.data, place)
+        inputs = types.inputs.data
+        body = _parse_reducer(parser) if applied is None else _body_of(applied, parser, inputs, place)
         return cls.create(
-            operands=parser.resolve_operands(operands, types.inputs.data, place),
+            operands=parser.resolve_operands(operands, inputs, place),
             result_types=types.outputs.data,
             properties=properties,
             attributes=attributes,
@@ -160,7 +159,8 @@ def _body_of(op_class: type[BinaryOp], parser: Parser, input_types: Sequence[Att
 
 
 def _scalar_of(tensor: Attribute) -> Attribute | None:
-    return TensorType(tensor.element_type, []) if isinstance(tensor, TensorType) else None
+    known = as_tensor(tensor)
+    return scalar_of(known) if known is not None else None
 
 
 OPS = (ReduceOp,)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 from xdsl.dialects.builtin import ComplexType, FunctionType, TensorType, TupleType
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+
+from sdy.dialects.stablehlo.types import as_tensor
 
 Types = tuple[Sequence[Attribute], Sequence[Attribute]]
 
@@ -156,9 +158,11 @@ def _types_of(function: FunctionType) -> Types:
 
 def _part_type(complex_tensor: Attribute) -> Attribute | None:
     """The type of the real part of a tensor of complex elements."""
-    if not isinstance(complex_tensor, TensorType) or not isinstance(complex_tensor.element_type, ComplexType):
+    tensor = as_tensor(complex_tensor)
+    if tensor is None or not isinstance(tensor.element_type, ComplexType):
         return None
-    return TensorType(complex_tensor.element_type.element_type, complex_tensor.shape, complex_tensor.encoding)
+    part = cast(Attribute, tensor.element_type.element_type)
+    return TensorType(part, tensor.shape, tensor.encoding)
 
 
 FUNCTIONAL = Functional()

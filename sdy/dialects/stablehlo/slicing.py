@@ -11,15 +11,14 @@ from xdsl.parser import Parser
 from xdsl.traits import Pure
 
 from sdy.dialects.stablehlo.base import FormattedOp
-from sdy.dialects.stablehlo.clauses import Int, Ints, Properties, ints_of
+from sdy.dialects.stablehlo.clauses import Clause, Int, Ints, Properties, ints_of
 from sdy.dialects.stablehlo.syntax import Form
 
 
-class SliceRanges:
+class SliceRanges(Clause):
     """`[0:4, 2:8:2]`: per dim the first index, the index after the last, and the step, where it is not 1."""
 
     properties = ("start_indices", "limit_indices", "strides")
-    is_optional = False
     starts_after_comma = False
     start = "["
 
@@ -64,7 +63,7 @@ class SliceOp(FormattedOp):
 class DynamicSliceOp(FormattedOp):
     """A slice of known sizes, whose start is a scalar operand per dim, moved so that the slice fits.
 
-    `stablehlo.dynamic_slice %0, %1, %2, sizes = [2, 2] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<2x2xf32>`
+    `stablehlo.dynamic_slice %0, %1, sizes = [2] : (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>`
     """
 
     name = "stablehlo.dynamic_slice"

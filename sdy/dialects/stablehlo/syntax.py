@@ -27,6 +27,7 @@ class Form:
     clauses: tuple[Clause, ...] = ()
     signature: Signature = FUNCTIONAL
     lead: Clause | None = None
+    leaves_room: bool = False  # the blank before the operands stands also where there is none
 
     def parse(self, op_class: type[OpT], parser: Parser) -> OpT:
         """The op whose name has just been read."""
@@ -49,6 +50,8 @@ class Form:
         if self.lead is not None:
             printer.print_string(f" {self.lead.text(op)}")
             separator = ", "
+        if self.leaves_room and not op.operands:
+            printer.print_string(" ")
         for operand in op.operands:
             printer.print_string(separator)
             printer.print_ssa_value(operand)
@@ -79,7 +82,9 @@ class Form:
             if is_open == clause.starts_after_comma and clause.parse(parser, properties):
                 is_open = parser.parse_optional_punctuation(",") is not None
             elif not clause.is_optional:
-                parser.raise_error(f"expected {', ' if clause.starts_after_comma and not is_open else ''}{clause.start}")
+                parser.raise_error(
+                    f"expected {', ' if clause.starts_after_comma and not is_open else ''}{clause.start}"
+                )
         if is_open and (operands or properties):
             parser.raise_error("nothing belongs after this comma")
         return operands
@@ -99,7 +104,7 @@ def print_attributes(op: IRDLOperation, printer: Printer, written: frozenset[str
 
     `keyword` puts the word `attributes` before them.
     """
-    if not op.attributes and len(op.properties) <= len(written):
+    if not op.attributes and written.issuperset(op.properties):
         return
     declared = op.get_irdl_definition().properties
     shown = {

@@ -36,7 +36,7 @@ class TupleOp(FormattedOp):
     val = var_operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    FORM: ClassVar[Form] = Form(signature=TUPLE_TYPES)
+    FORM: ClassVar[Form] = Form(signature=TUPLE_TYPES, leaves_room=True)
 
 
 @irdl_op_definition
@@ -102,7 +102,7 @@ class AfterAllOp(FormattedOp):
     inputs = var_operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    FORM: ClassVar[Form] = Form(signature=SAME)
+    FORM: ClassVar[Form] = Form(signature=SAME, leaves_room=True)
 
 
 @irdl_op_definition

@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 from sdy.interpreter.kernel import KernelTable
-from sdy.interpreter.ops import contraction, control, elementwise, reduction, shape, slicing
+from sdy.interpreter.ops import (
+    annotations,
+    check,
+    collectives,
+    contraction,
+    control,
+    elementwise,
+    gather_scatter,
+    interpreter,
+    reduction,
+    shape,
+    slicing,
+    transfers,
+    window,
+)
 
 KERNELS = KernelTable(
+    annotations.KERNELS,
     elementwise.KERNELS,
     contraction.KERNELS,
     reduction.KERNELS,
     shape.KERNELS,
     slicing.KERNELS,
+    gather_scatter.KERNELS,
+    window.KERNELS,
     control.KERNELS,
+    collectives.KERNELS,
+    transfers.KERNELS,
+    check.KERNELS,
+    interpreter.KERNELS,
 )

@@ -254,7 +254,7 @@ def _shifted(shift: np.ufunc, lhs: Array, rhs: Array, *, signed: bool) -> Array:
 def unsigned_bits(operand: Array) -> Array:
     """The bits of integers, as unsigned integers of at least a byte."""
     wide = compute_dtype(operand.dtype)
-    bits = np.ascontiguousarray(operand.astype(wide)).view(np.dtype(f"u{wide.itemsize}"))
+    bits = np.asarray(operand.astype(wide), order="C").view(np.dtype(f"u{wide.itemsize}"))
     width = bit_width(operand.dtype)
     return bits if width == wide.itemsize * 8 else np.bitwise_and(bits, (1 << width) - 1)
 
@@ -295,6 +295,6 @@ def _negative_zero_bits(dtype: DType) -> int:
 
 def total_order_key(operand: Array) -> Array:
     """Integers that compare as the floats do in the total order: -NaN, -inf, ..., -0, 0, ..., inf, NaN."""
-    bits = _bits(np.ascontiguousarray(operand.astype(compute_dtype(operand.dtype))))
+    bits = _bits(np.asarray(operand.astype(compute_dtype(operand.dtype)), order="C"))
     largest = np.invert(np.array(_negative_zero_bits(bits.dtype), bits.dtype))
     return np.where(np.less(bits, 0), np.bitwise_xor(bits, largest), bits)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo import collectives as ops
-from sdy.dialects.stablehlo.attrs import ChannelHandleAttr
 from sdy.interpreter.element_types import Array, dtype_of_type
+from sdy.interpreter.failure import failure
 from sdy.interpreter.grid import Grid, IntArray, positions_by_id
-from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, failure, operand_count, uniform
-from sdy.interpreter.ops.device_groups import groups_of
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count, uniform
+from sdy.interpreter.ops.collective_groups import groups_of, transfers_of
 from sdy.interpreter.ops.reducer import Reducer
 from sdy.interpreter.replica_groups import (
     GroupLayout,
     IndexGroups,
-    ReplicaGroups,
-    Strategy,
     device_groups,
     layout_of,
     layouts_of,
@@ -44,15 +40,20 @@ def all_gather(op: ops.AllGatherOp) -> Kernel:
 def _glued(layout: GroupLayout, members: Array, dim: int) -> Array:
     """The tensors of the members of each group, one after the other along `dim`."""
     place = layout.group_rank + dim
-    moved = np.moveaxis(members, layout.group_rank, place)
-    return moved.reshape(moved.shape[:place] + (-1, *moved.shape[place + 2 :]))
+    return _merged(np.moveaxis(members, layout.group_rank, place), place)
+
+
+def _merged(array: Array, place: int) -> Array:
+    """The array with dims `place` and the next one made one."""
+    size = array.shape[place] * array.shape[place + 1]
+    return array.reshape((*array.shape[:place], size, *array.shape[place + 2 :]))
 
 
 def _cut(array: Array, place: int, count: int) -> Array:
     """The array with dim `place` cut into `count` parts, which come first along a new dim there."""
     if array.shape[place] % count:
         raise failure("SDY-X009", f"a dim of size {array.shape[place]} cannot be cut into {count} equal parts")
-    return array.reshape((*array.shape[:place], count, -1, *array.shape[place + 1 :]))
+    return array.reshape((*array.shape[:place], count, array.shape[place] // count, *array.shape[place + 1 :]))
 
 
 @KERNELS.of(ops.AllReduceOp)
@@ -121,8 +122,7 @@ def all_to_all(op: ops.AllToAllOp) -> Kernel:
         parts = np.moveaxis(_cut(members, rank + 1 + split, layout.size), rank + 1 + split, rank)
         # Now: groups, receiver, sender, tensor. Senders are glued, receivers are the members.
         moved = np.moveaxis(parts, rank + 1, rank + 1 + concat)
-        place = rank + 1 + concat
-        return layout.given_to_each(moved.reshape(moved.shape[:place] + (-1, *moved.shape[place + 2 :])))
+        return layout.given_to_each(_merged(moved, rank + 1 + concat))
 
     return lambda context, arrays: tuple(exchanged(context, array) for array in arrays)
 
@@ -130,10 +130,7 @@ def all_to_all(op: ops.AllToAllOp) -> Kernel:
 @KERNELS.of(ops.CollectivePermuteOp)
 def collective_permute(op: ops.CollectivePermuteOp) -> Kernel:
     """The operand of the source of each pair, at its target; zeros where a device is nobody's target."""
-    numbers = op.source_target_pairs.get_ints()
-    pairs = tuple(zip(numbers[::2], numbers[1::2], strict=True))
-    strategy = Strategy.CROSS_PARTITION if has_channel(op.channel_handle) else Strategy.CROSS_REPLICA
-    transfers = ReplicaGroups(pairs, strategy)
+    transfers = transfers_of(op)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         grid = grid_of_devices(context)
@@ -235,23 +232,3 @@ def grid_of_devices(context: KernelContext) -> Grid:
     if context.grid is None:
         raise failure("SDY-X010", "devices cannot communicate within a region that is applied to elements")
     return context.grid
-
-
-def has_channel(handle: ChannelHandleAttr | None) -> bool:
-    """Whether the collective has a channel of its own, so that it may cross partitions."""
-    return handle is not None and handle.data.handle > 0
-
-
-def groups_in(module: ModuleOp) -> Iterator[ReplicaGroups]:
-    """The replica groups of all collectives of the module."""
-    return (groups_of(op) for op in module.walk() if isinstance(op, GROUPED))
-
-
-GROUPED: tuple[type[Operation], ...] = (
-    ops.AllGatherOp,
-    ops.AllReduceOp,
-    ops.ReduceScatterOp,
-    ops.AllToAllOp,
-    ops.CollectiveBroadcastOp,
-    ops.CrossReplicaSumOp,
-)

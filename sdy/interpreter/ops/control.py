@@ -88,6 +88,13 @@ def composite(op: calls.CompositeOp) -> Kernel:
     return lambda context, arrays: context.runner.call(context, callee, arrays)
 
 
+@KERNELS.of(tokens.AsyncStartOp)
+def async_start(op: tokens.AsyncStartOp) -> Kernel:
+    """What the body gives: by the time that the future is awaited it has long been computed."""
+    block, count = op.body.block, operand_count(op)
+    return lambda context, arrays: context.runner.run_block(context, block, arrays[:count], arrays[count:])
+
+
 @KERNELS.of(control.OptimizationBarrierOp)
 def optimization_barrier(op: control.OptimizationBarrierOp) -> Kernel:
     """The operands as they are."""

@@ -77,7 +77,7 @@ def bitcast(operand: Array, dtype: DType) -> Array:
     """
     source, target = bit_width(operand.dtype), bit_width(dtype)
     if _is_byte_made(operand.dtype) and _is_byte_made(dtype):
-        whole = np.ascontiguousarray(operand)
+        whole = np.asarray(operand, order="C")
         if source == target:
             return whole.view(dtype)
         return whole[..., np.newaxis].view(dtype) if source > target else whole.view(dtype)[..., 0]
@@ -97,7 +97,7 @@ def _bits_of(operand: Array) -> Array:
     """The bits of every element along a new last dim."""
     if is_bool(operand.dtype):
         return operand[..., np.newaxis].astype(np.uint8)
-    raw = unsigned_bits(operand) if is_sub_byte(operand.dtype) else np.ascontiguousarray(operand)
+    raw = unsigned_bits(operand) if is_sub_byte(operand.dtype) else np.asarray(operand, order="C")
     stored = raw[..., np.newaxis].view(np.uint8)
     return np.unpackbits(stored, axis=-1, bitorder="little")[..., : bit_width(operand.dtype)]
 
@@ -109,7 +109,7 @@ def _of_bits(bits: Array, dtype: DType) -> Array:
     stored = np.packbits(bits.astype(np.uint8), axis=-1, bitorder="little")
     if is_sub_byte(dtype):
         return stored[..., 0].astype(dtype)
-    return np.ascontiguousarray(stored).view(dtype)[..., 0]
+    return np.asarray(stored, order="C").view(dtype)[..., 0]
 
 
 # Exponent bits, mantissa bits and bias of the formats that `reduce_precision` is defined on by its bits.
@@ -125,7 +125,7 @@ def reduced_precision(operand: Array, exponent_bits: int, mantissa_bits: int) ->
         return reduced_precision(operand.astype(np.float32), exponent_bits, mantissa_bits).astype(operand.dtype)
     own_exponent, own_mantissa = _LAYOUTS[operand.dtype.name]
     word = np.dtype(f"u{operand.dtype.itemsize}")
-    bits = np.ascontiguousarray(operand).view(word)
+    bits = np.asarray(operand, order="C").view(word)
     sign_mask = np.array(1 << (own_exponent + own_mantissa), word)
     if mantissa_bits < own_mantissa:
         bits = _rounded_mantissa(bits, own_mantissa - mantissa_bits)

@@ -76,6 +76,19 @@ class Reducer:
             return starts
         return self.combined(context, starts, self.folded(context, inputs, dims, captured), captured)
 
+    def fold_in_order(
+        self, context: KernelContext, inputs: Arrays, inits: Arrays, kept_rank: int, captured: Arrays
+    ) -> Arrays:
+        """The inputs folded along all dims from `kept_rank` on, one element after the other, as rounding may show."""
+        inputs, starts = self._as_accumulated(inputs), self._as_accumulated(inits)
+        local = context.local(inputs[0])
+        kept = local[:kept_rank]
+        result = tuple(with_unit_dims(context, start, kept_rank) for start in starts)
+        result = tuple(np.broadcast_to(start, context.leading(start) + kept) for start in result)
+        for place in np.ndindex(*local[kept_rank:]):
+            result = self.combined(context, result, tuple(array[(..., *place)] for array in inputs), captured)
+        return result
+
     def folded(self, context: KernelContext, inputs: Arrays, dims: Shape, captured: Arrays) -> Arrays:
         """The inputs folded along `dims`, where there is at least one element."""
         inputs = self._as_accumulated(inputs)
@@ -125,7 +138,8 @@ def _with_last_dim(context: KernelContext, array: Array, dims: Shape) -> Array:
     """The array with `dims` merged to one dim at the end."""
     axes = context.dims(dims)
     kept = [axis for axis in range(array.ndim) if axis not in axes]
-    return array.transpose([*kept, *axes]).reshape((*(array.shape[axis] for axis in kept), -1))
+    count = prod(array.shape[axis] for axis in axes)
+    return array.transpose([*kept, *axes]).reshape((*(array.shape[axis] for axis in kept), count))
 
 
 def _extended(array: Array, last: Array) -> Array:

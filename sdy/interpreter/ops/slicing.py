@@ -9,6 +9,7 @@ from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.interpreter.element_types import Array
 from sdy.interpreter.grid import IntArray
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape, uniform, with_unit_dims
+from sdy.interpreter.ops.window_dims import signed_indices
 
 KERNELS = KernelTable()
 
@@ -60,8 +61,7 @@ def _taken(context: KernelContext, operand: Array, dim: int, size: int, start: I
 
 
 def _clamped(start: Array, largest: int) -> IntArray:
-    # An unsigned index may be too large for i64; it is too large for any dim then.
-    return np.clip(np.minimum(start, np.iinfo(np.int64).max).astype(np.int64), 0, largest)
+    return np.clip(signed_indices(start), 0, largest)
 
 
 @KERNELS.of(ops.DynamicUpdateSliceOp)

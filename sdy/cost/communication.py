@@ -1,0 +1,89 @@
+"""The collectives of a partitioned program, and what each costs.
+
+The program still has whole tensors, so that every collective names the axes of the mesh that it works along.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.cost.collectives import CollectiveKind, bytes_sent
+from sdy.dialects.elements import codec_of
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy import collectives as ops
+from sdy.dialects.stablehlo.types import AnyTensor, as_tensor
+from sdy.grammar.write import write_all_to_all_params, write_axes_per_dim, write_axis_list
+from sdy.model.axis import AxisList
+from sdy.model.axis_list import sharded_size
+from sdy.model.collective import AxesPerDim
+from sdy.model.meshes import MeshTable, resolved
+from sdy.model.shape import local_shape
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveUse:
+    """One collective. `axes` is its parameter as the text has it; shapes are those of the result."""
+
+    kind: CollectiveKind
+    axes: str
+    global_shape: Shape
+    local_shape: Shape
+    bytes_per_device: float  # sent by each device
+
+
+def collectives_of(module: ModuleOp) -> Counter[CollectiveUse]:
+    """The collectives of a module with explicit ones, in program order; how often each occurs."""
+    meshes = meshes_of(module)
+    uses = (_use(op, meshes) for op in module.walk() if isinstance(op, ops.CollectiveOp))
+    return Counter(use for use in uses if use is not None)
+
+
+def _use(op: ops.CollectiveOp, meshes: MeshTable) -> CollectiveUse | None:
+    described = _describe(op)
+    mesh = resolved(op.out_sharding.data.mesh, meshes)
+    whole = as_tensor(op.result.type)
+    if described is None or mesh is None or whole is None:
+        return None
+    kind, text, axes = described
+    local = local_shape(whole.get_shape(), op.out_sharding.data, mesh)
+    assert local is not None  # padding is allowed
+    shape = tuple(size or 0 for size in local)
+    moved = bytes_sent(kind, sharded_size(axes, mesh), prod(shape) * _byte_width(whole))
+    return CollectiveUse(kind, text, whole.get_shape(), shape, moved)
+
+
+def _describe(op: ops.CollectiveOp) -> tuple[CollectiveKind, str, AxisList] | None:
+    """The kind, the axes as text, and the axes of one group; None for an op without communication."""
+    match op:
+        case ops.AllGatherOp():
+            per_dim = op.gathering_axes.data
+            return CollectiveKind.ALL_GATHER, write_axes_per_dim(per_dim), _flat(per_dim)
+        case ops.ReduceScatterOp():
+            per_dim = op.reduce_scatter_axes.data
+            return CollectiveKind.REDUCE_SCATTER, write_axes_per_dim(per_dim), _flat(per_dim)
+        case ops.AllReduceOp():
+            axes = op.reduction_axes.data
+            return CollectiveKind.ALL_REDUCE, write_axis_list(axes), axes
+        case ops.AllToAllOp():
+            params = op.params.data
+            axes = _flat(tuple(param.axes for param in params))
+            return CollectiveKind.ALL_TO_ALL, write_all_to_all_params(params), axes
+        case ops.CollectivePermuteOp():
+            return CollectiveKind.COLLECTIVE_PERMUTE, "", ()
+        case _:
+            return None
+
+
+def _flat(per_dim: AxesPerDim) -> AxisList:
+    return tuple(axis for axes in per_dim for axis in axes)
+
+
+def _byte_width(tensor: AnyTensor) -> int:
+    codec = codec_of(tensor.element_type)
+    return 0 if codec is None else codec.byte_width

@@ -1,0 +1,92 @@
+"""Whether a module is valid: its ops one by one, the order of definitions and uses, functions and calls, shardings."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
+from xdsl.utils.exceptions import VerifyException
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.functions import check_call, check_function, check_return
+from sdy.dialects.places import span_of
+from sdy.dialects.sdy.verify import verify_sdy
+
+
+def verify_module(module: ModuleOp) -> None:
+    """Verify a module with all that is in it.
+
+    Raises: SdyError with the first problem, at the op that has it.
+    """
+    _Verification().check(module)
+    for op in module.walk():
+        if isinstance(op, CallOp):
+            check_call(op)
+    verify_sdy(module)
+
+
+class _Verification:
+    """One walk over ops in their order; it knows which ops it has seen."""
+
+    def __init__(self) -> None:
+        self._seen: set[Operation] = set()
+
+    def check(self, op: Operation) -> None:
+        """Check `op`, then all that is in it."""
+        for operand in op.operands:
+            self._check_is_visible(operand, op)
+        _check_alone(op)
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.ops:
+                    self.check(inner)
+                _check_end(block, op)
+        self._seen.add(op)
+
+    def _check_is_visible(self, value: SSAValue, user: Operation) -> None:
+        """The value is defined before its use, in the block of the user or in one around it."""
+        home = value.block if isinstance(value, BlockArgument) else value.owner.parent
+        if home is user.parent and (not isinstance(value, OpResult) or value.op in self._seen):
+            return  # nearly always
+        around: Operation | None = user
+        while around is not None and around.parent is not home:
+            block = around.parent
+            if block is not None and isinstance(home, Block) and block.parent is home.parent and block is not home:
+                return  # another block of one region: no op of ours branches
+            around = around.parent_op()
+            if around is not None and around.has_trait(IsolatedFromAbove, value_if_unregistered=False):
+                raise _failure(user, "SDY-D004", f"{user.name} uses a value from outside {around.name}")
+        if around is None:
+            raise _failure(user, "SDY-D003", f"{user.name} uses a value that is not defined around it")
+        if isinstance(value, OpResult) and value.op not in self._seen:
+            raise _failure(user, "SDY-D003", f"{user.name} uses a value before {value.op.name} defines it")
+
+
+def _check_alone(op: Operation) -> None:
+    """What can be said of an op without looking at others."""
+    match op:
+        case FuncOp():
+            check_function(op)
+        case ReturnOp():
+            check_return(op)
+        case ModuleOp() | UnregisteredOp() | CallOp():
+            pass
+        case _:
+            try:
+                op.verify_()
+            except VerifyException as error:
+                raise _failure(op, "SDY-D001", f"{op.name}: {error}") from None
+
+
+def _check_end(block: Block, parent: Operation) -> None:
+    if parent.has_trait(NoTerminator, value_if_unregistered=True):
+        return
+    last = block.last_op
+    if last is None or not last.has_trait(IsTerminator, value_if_unregistered=True):
+        ends = "is empty" if last is None else f"ends in {last.name}"
+        raise _failure(last or parent, "SDY-D002", f"a region of {parent.name} {ends}, not in a return")
+
+
+def _failure(op: Operation, code: str, message: str) -> SdyError:
+    return SdyError(Diagnostic(code, message, span_of(op)))

@@ -1,0 +1,23 @@
+"""Errors of an op while it is compiled or run; the executor, which knows the op, adds the place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.ir import Operation
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.places import span_of
+
+
+def failure(code: str, message: str, hint: str | None = None) -> SdyError:
+    """An error without a place, to be raised by a kernel or by what it calls."""
+    return SdyError(Diagnostic(code, message, hint=hint))
+
+
+def located(error: SdyError, op: Operation) -> SdyError:
+    """The error, with the place of `op` in diagnostics that have none."""
+    if all(diagnostic.span is not None for diagnostic in error.diagnostics):
+        return error
+    span = span_of(op)
+    return SdyError(*(replace(found, span=found.span or span) for found in error.diagnostics))

@@ -1,0 +1,165 @@
+"""Kernels of the checks: ops, and custom calls that mean the same, which fail where values are not as expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Attribute
+
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects import check as ops
+from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.interpreter.comparison import Bools, Mismatch, almost_equal, equal, mismatch, ulp_distance
+from sdy.interpreter.element_types import Array
+from sdy.interpreter.elements import array_of
+from sdy.interpreter.failure import failure
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
+from sdy.interpreter.printing import element_text
+
+KERNELS = KernelTable()
+
+Agreement = Callable[[Array, Array], Bools]
+DEFAULT_TOLERANCE = 1e-4
+DEFAULT_ULPS = (0, 3)
+
+
+@KERNELS.of(ops.ExpectEqOp)
+def expect_eq(op: ops.ExpectEqOp) -> Kernel:
+    """All elements are equal."""
+    return expecting(equal, "is", op.lhs.type)
+
+
+@KERNELS.of(ops.ExpectAlmostEqOp)
+def expect_almost_eq(op: ops.ExpectAlmostEqOp) -> Kernel:
+    """All elements are at most the tolerance apart."""
+    return almost(_float(op.tolerance, DEFAULT_TOLERANCE), op.lhs.type)
+
+
+@KERNELS.of(ops.ExpectCloseOp)
+def expect_close(op: ops.ExpectCloseOp) -> Kernel:
+    """The largest distance, counted in representable floats, lies between two bounds."""
+    low, high = DEFAULT_ULPS
+    return close(_int(op.min_ulp_difference, low), _int(op.max_ulp_difference, high), op.actual.type)
+
+
+@KERNELS.of(ops.ExpectEqConstOp)
+def expect_eq_const(op: ops.ExpectEqConstOp) -> Kernel:
+    """All elements equal those of a constant."""
+    return _with_constant(op, expecting(equal, "is", op.lhs.type))
+
+
+@KERNELS.of(ops.ExpectAlmostEqConstOp)
+def expect_almost_eq_const(op: ops.ExpectAlmostEqConstOp) -> Kernel:
+    """All elements are at most the tolerance apart from those of a constant."""
+    return _with_constant(op, almost(_float(op.tolerance, DEFAULT_TOLERANCE), op.lhs.type))
+
+
+@KERNELS.of(ops.ExpectSerializedEqOp)
+def expect_serialized_eq(op: ops.ExpectSerializedEqOp) -> Kernel:
+    """All elements equal those that a probe saw, at its first pass or at the one named."""
+    probe, iteration = op.probe_id.data, _int(op.iteration, 0)
+    check = expecting(equal, "is", op.expected.type)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        seen = context.host.probes.get(probe, [])
+        if iteration >= len(seen):
+            known = ", ".join(f'"{name}" ({len(values)})' for name, values in context.host.probes.items())
+            raise failure(
+                "SDY-X014",
+                f'probe "{probe}" has no value number {iteration}: it saw {len(seen)}',
+                hint=f"probes and how many values they saw: {known or 'none'}",
+            )
+        return check(context, (context.replicated(seen[iteration]), arrays[0]))
+
+    return kernel
+
+
+def expecting(agree: Agreement, relation: str, value_type: Attribute) -> Kernel:
+    """The kernel that takes an actual and an expected value, gives nothing, and fails where they do not agree."""
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        actual, expected = arrays
+        found = mismatch(actual, expected, agree(actual, expected))
+        if found is not None:
+            raise _not_as_expected(context, found, relation, value_type)
+        return ()
+
+    return kernel
+
+
+def almost(tolerance: float, value_type: Attribute) -> Kernel:
+    """`expecting` values that are at most `tolerance` apart."""
+
+    def agree(actual: Array, expected: Array) -> Bools:
+        return almost_equal(actual, expected, tolerance)
+
+    return expecting(agree, f"is within {tolerance:g} of", value_type)
+
+
+def close(low: int, high: int, value_type: Attribute) -> Kernel:
+    """`expecting` values that are at most `high` floats apart, and `low` at the place where they are farthest apart."""
+
+    def agree(actual: Array, expected: Array) -> Bools:
+        distance = ulp_distance(actual, expected)
+        return np.asarray((distance <= high) & (distance.max(initial=low) >= low))
+
+    return expecting(agree, f"is {low} to {high} floats from", value_type)
+
+
+def _with_constant(op: ops.ExpectConstOp, check: Kernel) -> Kernel:
+    constant = array_of(op.value.data)
+    return lambda context, arrays: check(context, (arrays[0], context.replicated(constant)))
+
+
+def _not_as_expected(context: KernelContext, found: Mismatch, relation: str, value_type: Attribute) -> SdyError:
+    index = list(found.index[context.rank :])
+    place = f" at index {index}" if index else ""
+    if context.grid is not None and context.grid.position_count > 1:
+        place += f" on device {_device_at(context, found)}"
+    actual, expected = (element_text(value, value_type) for value in (found.actual, found.expected))
+    others = f" ({found.count} elements differ)" if found.count > 1 else ""
+    return failure("SDY-X008", f"{actual}{place}, where a value that {relation} {expected} is expected{others}")
+
+
+def _device_at(context: KernelContext, found: Mismatch) -> int:
+    assert context.grid is not None
+    position = int(np.ravel_multi_index(found.index[: context.rank], context.batch)) if context.batch else 0
+    return int(context.grid.ids[position])
+
+
+def _float(attribute: Attribute | None, default: float) -> float:
+    return attribute.value.data if isinstance(attribute, FloatAttr) else default
+
+
+def _int(attribute: Attribute | None, default: int) -> int:
+    return attribute.value.data if isinstance(attribute, IntegerAttr) else default
+
+
+CUSTOM_CALLS: dict[str, Callable[[CustomCallOp], Kernel]] = {
+    "check.eq": lambda op: expecting(equal, "is", op.inputs[0].type),
+    "check.expect_eq": lambda op: expecting(equal, "is", op.inputs[0].type),
+    "check.expect_almost_eq": lambda op: almost(
+        _float(op.attributes.get("tolerance"), DEFAULT_TOLERANCE), op.inputs[0].type
+    ),
+    "check.expect_close": lambda op: close(
+        _int(op.attributes.get("min_ulp_difference"), DEFAULT_ULPS[0]),
+        _int(op.attributes.get("max_ulp_difference"), DEFAULT_ULPS[1]),
+        op.inputs[0].type,
+    ),
+}
+
+
+@KERNELS.of(CustomCallOp)
+def custom_call(op: CustomCallOp) -> Kernel:
+    """What is known under the name of the target. Raises: SdyError SDY-X003 where nothing is."""
+    target = op.call_target_name.data
+    make = CUSTOM_CALLS.get(target)
+    if make is None:
+        raise failure(
+            "SDY-X003",
+            f"no kernel computes the custom call @{target}",
+            hint=f"known targets: {', '.join(f'@{name}' for name in CUSTOM_CALLS)}",
+        )
+    return make(op)

@@ -1,0 +1,88 @@
+"""Which devices a collective op names: by replica groups, by pairs, or by the axes of a mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from sdy.dialects.meshes import meshes_seen_by
+from sdy.dialects.stablehlo import collectives as ops
+from sdy.dialects.stablehlo.attrs import ChannelHandleAttr
+from sdy.dialects.stablehlo.replica_groups import HloMeshAttr, ReplicaGroupMeshAxes, ReplicaGroupMeshAxesAttr
+from sdy.interpreter.failure import failure
+from sdy.interpreter.grid import axes_of_ref, grid_of_mesh
+from sdy.interpreter.replica_groups import ReplicaGroups, Rows, Strategy
+from sdy.model.axis import AxisRef, SubAxis
+from sdy.model.mesh import Mesh, MeshAxis
+
+_ReplicaFirst = ops.AllGatherOp | ops.AllReduceOp | ops.ReduceScatterOp
+_PartitionFirst = ops.AllToAllOp | ops.CollectiveBroadcastOp
+GroupedOp = _ReplicaFirst | _PartitionFirst | ops.CrossReplicaSumOp
+
+
+def groups_of(op: GroupedOp) -> ReplicaGroups:
+    """The groups of a collective op. Raises: SdyError SDY-X004 where it names a mesh that there is not."""
+    if isinstance(op.replica_groups, ReplicaGroupMeshAxesAttr):
+        return ReplicaGroups(_rows_of_axes(op, op.replica_groups.data), Strategy.FLATTENED_IDS)
+    return ReplicaGroups(_rows(op.replica_groups.get_ints(), op.replica_groups.type.get_shape()), _strategy_of(op))
+
+
+def groups_in(function: FuncOp) -> Iterator[ReplicaGroups]:
+    """The groups of all collective ops of a function."""
+    return (groups_of(op) for op in function.walk() if isinstance(op, GroupedOp))
+
+
+def transfers_of(op: ops.CollectivePermuteOp) -> ReplicaGroups:
+    """The pairs of source and target, as groups of two."""
+    strategy = Strategy.CROSS_PARTITION if _has_channel(op.channel_handle) else Strategy.CROSS_REPLICA
+    return ReplicaGroups(_rows(op.source_target_pairs.get_ints(), (-1, 2)), strategy)
+
+
+def _rows(numbers: tuple[int, ...], shape: tuple[int, ...]) -> Rows:
+    columns = shape[-1]
+    return tuple(numbers[start : start + columns] for start in range(0, len(numbers), max(columns, 1)))
+
+
+def _strategy_of(op: GroupedOp) -> Strategy:
+    match op:
+        case ops.CrossReplicaSumOp():
+            return Strategy.CROSS_REPLICA
+        case ops.AllToAllOp() | ops.CollectiveBroadcastOp():
+            return Strategy.CROSS_PARTITION if _has_channel(op.channel_handle) else Strategy.CROSS_REPLICA
+        case _:
+            if op.use_global_device_ids is not None:
+                return Strategy.FLATTENED_IDS
+            has_channel = _has_channel(op.channel_handle)
+            return Strategy.CROSS_REPLICA_AND_PARTITION if has_channel else Strategy.CROSS_REPLICA
+
+
+def _has_channel(handle: ChannelHandleAttr | None) -> bool:
+    """Whether the collective has a channel of its own, so that it may cross partitions."""
+    return handle is not None and handle.data.handle > 0
+
+
+def _rows_of_axes(op: Operation, groups: ReplicaGroupMeshAxes) -> Rows:
+    """The devices that differ along the axes alone, in the order of the axes."""
+    mesh = _mesh_of(op, groups)
+    refs = [AxisRef(ref.name, None if ref.sub_axis is None else SubAxis(*ref.sub_axis)) for ref in groups.axes]
+    grid = grid_of_mesh(mesh, refs)
+    inner = [axis for ref in refs for axis in axes_of_ref(grid, ref, mesh)]
+    outer = [axis for axis in range(grid.rank) if axis not in inner]
+    ids = grid.ids.reshape(grid.sizes).transpose([*outer, *inner])
+    rows = ids.reshape((*ids.shape[: len(outer)], -1)).reshape((-1, ids[(0,) * len(outer)].size))
+    return tuple(tuple(row) for row in rows.tolist())
+
+
+def _mesh_of(op: Operation, groups: ReplicaGroupMeshAxes) -> Mesh:
+    if isinstance(groups.mesh, HloMeshAttr):
+        axes = tuple(MeshAxis(axis.name, axis.size) for axis in groups.mesh.data.axes)
+        ids = groups.mesh.data.device_ids
+        return Mesh(axes, () if ids is None else ids.get_ints())
+    name = groups.mesh.string_value() if isinstance(groups.mesh, SymbolRefAttr) else str(groups.mesh)
+    mesh = meshes_seen_by(op).get(name)
+    if mesh is None:
+        raise failure("SDY-X004", f"no mesh @{name} is defined here", hint="define it with sdy.mesh")
+    return mesh

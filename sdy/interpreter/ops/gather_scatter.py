@@ -1,0 +1,142 @@
+"""Kernels of the ops that read or write at places which other tensors name."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from sdy.dialects.stablehlo import gather_scatter as ops
+from sdy.dialects.stablehlo.attrs import GatherDimensionNumbers
+from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.types import rank_of
+from sdy.interpreter.element_types import Array
+from sdy.interpreter.grid import IntArray
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape, operand_count, uniform
+from sdy.interpreter.ops.reducer import Reducer
+from sdy.interpreter.ops.scatter_blocks import scatter_into
+from sdy.interpreter.ops.window_dims import SliceDims, block_places, index_vectors
+
+KERNELS = KernelTable()
+
+
+@KERNELS.of(ops.GatherOp)
+def gather(op: ops.GatherOp) -> Kernel:
+    """A slice of the operand per index vector, moved so that it fits."""
+    numbers, sizes = op.dimension_numbers.data, ints_of(op.slice_sizes)
+    return lambda context, arrays: (_gathered(context, arrays[0], arrays[1], numbers, sizes),)
+
+
+@KERNELS.of(ops.DynamicGatherOp)
+def dynamic_gather(op: ops.DynamicGatherOp) -> Kernel:
+    """`gather` whose slice sizes are an operand."""
+    numbers = op.dimension_numbers.data
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        operand, indices, sizes = arrays
+        known = tuple(uniform(context, sizes, "the slice sizes").tolist())
+        return (_gathered(context, operand, indices, numbers, known),)
+
+    return kernel
+
+
+def _gathered(
+    context: KernelContext, operand: Array, indices: Array, numbers: GatherDimensionNumbers, sizes: Shape
+) -> Array:
+    vector_dim = numbers.index_vector_dim
+    dims = SliceDims(
+        shape=context.local(operand),
+        sizes=sizes,
+        index_map=numbers.start_index_map,
+        batch_dims=numbers.operand_batching_dims,
+        index_batch_dims=_without_vector(numbers.start_indices_batching_dims, vector_dim),
+        dropped=numbers.collapsed_slice_dims,
+    )
+    places, _ = block_places(context, dims, index_vectors(context, indices, vector_dim), clamp=True)
+    blocks = operand.reshape((*context.leading(operand), prod(dims.outer_shape), *dims.inner_shape))
+    slices = _blocks_at(context, blocks, places)
+    # Now: index dims, then the dims of the slices. The latter belong at `offset_dims`.
+    window = numbers.offset_dims
+    index_rank = slices.ndim - context.rank - len(window)
+    order = iter(range(index_rank))
+    local = [
+        index_rank + window.index(dim) if dim in window else next(order) for dim in range(slices.ndim - context.rank)
+    ]
+    return slices.transpose((*range(context.rank), *context.dims(local)))
+
+
+def _blocks_at(context: KernelContext, blocks: Array, places: IntArray) -> Array:
+    """The blocks, along the first local dim of `blocks`, at these places."""
+    if all(size == 1 for size in context.leading(places)):
+        return np.take(blocks, places.reshape(places.shape[context.rank :]), axis=context.rank)
+    own = (
+        np.arange(size).reshape(tuple(size if other == axis else 1 for other in range(places.ndim)))
+        for axis, size in enumerate(context.leading(blocks))
+    )
+    return blocks[(*own, places)]
+
+
+def _without_vector(index_dims: Shape, vector_dim: int) -> Shape:
+    """Dims of the indices, counted without the dim of the index vectors."""
+    return tuple(dim - (dim > vector_dim) for dim in index_dims)
+
+
+@KERNELS.of(ops.TorchIndexSelectOp)
+def torch_index_select(op: ops.TorchIndexSelectOp) -> Kernel:
+    """The slices along one dim at the indices, per index of the leading batch dims."""
+    dim, batch_rank = op.dim.value.data, op.batch_dims.value.data
+    operand_rank, index_rank = rank_of(op.operand), rank_of(op.index)
+    new = index_rank - batch_rank
+    # The result has the batch dims, the dims before `dim`, the other dims of the indices, the dims after `dim`.
+    numbers = GatherDimensionNumbers(
+        offset_dims=tuple(range(batch_rank, dim)) + tuple(range(dim + new, operand_rank - 1 + new)),
+        collapsed_slice_dims=(dim,),
+        operand_batching_dims=tuple(range(batch_rank)),
+        start_indices_batching_dims=tuple(range(batch_rank)),
+        start_index_map=(dim,),
+        index_vector_dim=index_rank,
+    )
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        operand, index = arrays
+        shape = context.local(operand)
+        sizes = tuple(1 if place < batch_rank or place == dim else size for place, size in enumerate(shape))
+        return (_gathered(context, operand, index, numbers, sizes),)
+
+    return kernel
+
+
+@KERNELS.of(ops.ScatterOp)
+def scatter(op: ops.ScatterOp) -> Kernel:
+    """The inputs with slices combined into them; an element of a slice that lies outside is left out."""
+    numbers, reducer = op.scatter_dimension_numbers.data, Reducer(op.update_computation.block)
+    count, total = len(op.inputs), operand_count(op)
+    vector_dim = numbers.index_vector_dim
+    rank = rank_of(op.updates[0])
+    index_dims = tuple(dim for dim in range(rank) if dim not in numbers.update_window_dims)
+
+    def dims_of(shape: Shape, update_shape: Shape) -> SliceDims:
+        window = iter(numbers.update_window_dims)
+        missing = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
+        return SliceDims(
+            shape=shape,
+            sizes=tuple(1 if dim in missing else update_shape[next(window)] for dim in range(len(shape))),
+            index_map=numbers.scatter_dims_to_operand_dims,
+            batch_dims=numbers.input_batching_dims,
+            index_batch_dims=_without_vector(numbers.scatter_indices_batching_dims, vector_dim),
+            dropped=numbers.inserted_window_dims,
+        )
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        inputs, indices, updates = arrays[:count], arrays[count], arrays[count + 1 : total]
+        dims = dims_of(context.local(inputs[0]), context.local(updates[0]))
+        places, inside = block_places(context, dims, index_vectors(context, indices, vector_dim), clamp=False)
+        order = (*range(context.rank), *context.dims((*index_dims, *numbers.update_window_dims)))
+        slices = tuple(update.transpose(order) for update in updates)
+        blocks = tuple(
+            array.reshape((*context.leading(array), prod(dims.outer_shape), prod(dims.inner_shape))) for array in inputs
+        )
+        results = scatter_into(context, reducer, blocks, np.where(inside, places, -1), slices, arrays[total:])
+        return tuple(result.reshape(context.leading(result) + dims.shape) for result in results)
+
+    return kernel

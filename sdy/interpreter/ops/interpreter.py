@@ -1,0 +1,120 @@
+"""Kernels of the `interpreter` dialect: printing and probing values, and running a grid of programs."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+
+from sdy.dialects import interpreter as ops
+from sdy.dialects.ssa_names import number
+from sdy.interpreter.element_types import Array
+from sdy.interpreter.failure import failure
+from sdy.interpreter.grid import Grid, grid_of, subgrid
+from sdy.interpreter.host import Host
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
+from sdy.interpreter.ops.transfers import by_device
+from sdy.interpreter.printing import tensor_text
+from sdy.interpreter.replica_groups import grid_for
+from sdy.interpreter.turns import Turns
+
+KERNELS = KernelTable()
+
+
+@KERNELS.of(ops.PrintOp)
+def print_value(op: ops.PrintOp) -> Kernel:
+    """Prints the value of each device, with the name that the operand has in MLIR."""
+    function = op.parent_op()
+    name = number(op if function is None else function, unique=False)[op.operand]
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        for _, (value,) in by_device(context, arrays):
+            context.host.write(f"%{name} = {tensor_text(value, op.operand.type)}\n")
+        return ()
+
+    return kernel
+
+
+@KERNELS.of(ops.ProbeOp)
+def probe(op: ops.ProbeOp) -> Kernel:
+    """Gives the operand, and lets the host keep what each device holds."""
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        for _, (value,) in by_device(context, arrays):
+            context.host.keep_probe(op.probe_id.data, value)
+        return arrays
+
+    return kernel
+
+
+@KERNELS.of(ops.RunParallelOp)
+def run_parallel(op: ops.RunParallelOp) -> Kernel:
+    """Runs one program per replica and partition; devices of one program run at once, programs in turns."""
+    rows = [[name.string_value() for name in row] for row in op.programs]
+    feed = [name.string_value() for name in op.infeed or ()]
+    if not rows or len({len(row) for row in rows}) > 1 or not rows[0]:
+        lengths = ", ".join(str(len(row)) for row in rows)
+        raise failure("SDY-X013", f"the rows of programs have the lengths {lengths or 'none'}", hint="write one length")
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        if context.batch:
+            raise failure("SDY-X013", "run_parallel cannot run on several devices itself")
+        names = list(chain.from_iterable(rows))
+        host = replace(context.host, infeed=deque(feed), channels={})
+        grid = grid_of(partition_count=len(rows[0]), replica_count=len(rows))
+        inputs = _shared_out(context, names, arrays)
+        return tuple(chain.from_iterable(_run(context, host, grid, names, inputs)))
+
+    return kernel
+
+
+def _shared_out(context: KernelContext, names: Sequence[str], arrays: Arrays) -> list[Arrays]:
+    """The inputs of each program. Raises: SdyError SDY-X013 where there are too many or too few."""
+    counts = [context.runner.argument_count(name) for name in names]
+    if sum(counts) != len(arrays):
+        raise failure(
+            "SDY-X013", f"run_parallel has {len(arrays)} inputs, and its programs have {sum(counts)} arguments"
+        )
+    rest = iter(arrays)
+    return [tuple(next(rest) for _ in range(count)) for count in counts]
+
+
+def _run(
+    context: KernelContext, host: Host, grid: Grid, names: Sequence[str], inputs: Sequence[Arrays]
+) -> list[Arrays]:
+    """What each program gives, in the order of devices."""
+    groups = {name: [place for place, other in enumerate(names) if other == name] for name in names}
+    grids = {name: subgrid(grid, np.array(places)) if len(groups) > 1 else grid for name, places in groups.items()}
+    grids = {name: grid_for(part, context.runner.groups_of(name)) for name, part in grids.items()}
+
+    def task(name: str) -> Callable[[], list[Arrays]]:
+        def run() -> list[Arrays]:
+            part = grids[name]
+            where = replace(context, batch=part.sizes, grid=part, host=host)
+            stacked = _stacked(part, [inputs[place] for place in groups[name]])
+            with np.errstate(all="ignore"):  # a thread does not have the settings of the one that starts it
+                results = context.runner.call(where, name, stacked)
+            return [held for _, held in by_device(where, results)]
+
+        return run
+
+    turns = Turns([task(name) for name in groups])
+    host.wait_until = turns.wait_until
+    by_place: dict[int, Arrays] = {}
+    for places, results in zip(groups.values(), turns.run(), strict=True):
+        by_place |= dict(zip(places, results, strict=True))
+    return [by_place[place] for place in range(len(names))]
+
+
+def _stacked(grid: Grid, held: Sequence[Arrays]) -> Arrays:
+    """The inputs of all devices; one that is the same value for all of them is stored once."""
+    columns: list[tuple[Array, ...]] = list(zip(*held, strict=True))
+    return tuple(
+        column[0].reshape((1,) * grid.rank + column[0].shape)
+        if all(array is column[0] for array in column)
+        else np.stack(column).reshape(grid.sizes + column[0].shape)
+        for column in columns
+    )

@@ -1,0 +1,31 @@
+"""Runs a per-device program on all devices at once: every op is one call over the distinct data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.interpreter.executor import Executor
+from sdy.interpreter.grid import Grid
+from sdy.interpreter.host import Host
+from sdy.interpreter.inputs import check_inputs
+from sdy.interpreter.kernel import KernelContext
+from sdy.interpreter.replica_groups import grid_for
+from sdy.interpreter.values import DeviceArray, regridded
+
+
+def run_spmd(
+    module: ModuleOp, inputs: Sequence[DeviceArray], grid: Grid, function: str = "main", host: Host | None = None
+) -> list[DeviceArray]:
+    """What the function returns on each device of `grid`.
+
+    The results lie on `grid`, cut further where replica groups need parts of its axes.
+    Raises: as `interpret`, and SDY-X009 and SDY-X010 where a collective and the devices do not fit.
+    """
+    executor = Executor(module)
+    check_inputs(executor.function(function), [(value.local_shape, value.array.dtype) for value in inputs])
+    fine = grid_for(grid, executor.groups_of(function))
+    context = KernelContext(batch=fine.sizes, grid=fine, runner=executor, host=host or Host())
+    arguments = tuple(regridded(value, fine).array for value in inputs)
+    return [DeviceArray(array, fine) for array in executor.run(context, function, arguments)]

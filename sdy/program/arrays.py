@@ -1,0 +1,61 @@
+"""The arrays that a program is verified with: of a file, or random."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+from zipfile import BadZipFile
+
+import numpy as np
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.interpreter.element_types import Array, DType, is_bool, is_complex, is_float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArrays:
+    """Inputs `arg0`, `arg1`, ... and, where the file has them, outputs `out0`, `out1`, ..."""
+
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+
+
+def load_arrays(path: str) -> StoredArrays:
+    """The arrays of an `.npz` file. Raises: SdyError SDY-T201 where it cannot be read."""
+    try:
+        loaded: object = np.load(Path(path), allow_pickle=False)
+        if not isinstance(loaded, np.lib.npyio.NpzFile):
+            raise ValueError("it holds one array, not several")
+        with cast("np.lib.npyio.NpzFile[np.generic]", loaded) as file:
+            arrays: dict[str, Array] = {name: file[name] for name in file.files}
+    except OSError as error:
+        reason = error.strerror or "it is no .npz file"
+    except (ValueError, BadZipFile, EOFError) as error:
+        reason = str(error)
+    else:
+        return StoredArrays(_numbered(arrays, "arg"), _numbered(arrays, "out"))
+    hint = "write it with numpy.savez(path, arg0=..., arg1=..., out0=...)"
+    raise SdyError(Diagnostic("SDY-T201", f"cannot read arrays from {path}: {reason}", hint=hint))
+
+
+def _numbered(arrays: Mapping[str, Array], prefix: str) -> tuple[Array, ...]:
+    count = next(count for count in range(len(arrays) + 1) if f"{prefix}{count}" not in arrays)
+    return tuple(arrays[f"{prefix}{index}"] for index in range(count))
+
+
+def random_arrays(types: Sequence[tuple[tuple[int, ...], DType]], seed: int) -> tuple[Array, ...]:
+    """Seeded inputs: floats from a normal distribution, integers from 0 to 7, booleans half and half."""
+    generator = np.random.default_rng(seed)
+    return tuple(_random_array(generator, shape, dtype) for shape, dtype in types)
+
+
+def _random_array(generator: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Array:
+    if is_bool(dtype):
+        return generator.integers(0, 2, shape).astype(dtype)
+    if is_complex(dtype):
+        return (generator.standard_normal(shape) + 1j * generator.standard_normal(shape)).astype(dtype)
+    if is_float(dtype):
+        return generator.standard_normal(shape).astype(dtype)
+    return generator.integers(0, 8, shape).astype(dtype)

@@ -1,0 +1,62 @@
+"""Whether two runs of a program agree, output by output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sdy.interpreter.element_types import Array, DType, is_complex, is_float
+
+# How far two results of one computation may lie apart that differ in the order of their sums.
+RELATIVE_TOLERANCE = {8: 1e-8, 4: 1e-4, 2: 2e-2, 1: 2e-1}  # by bytes of a real element
+ABSOLUTE_SHARE = 0.1  # of the relative tolerance, times the largest element
+
+
+@dataclass(frozen=True, slots=True)
+class OutputComparison:
+    """One output against what it should be. Errors are the largest over all elements."""
+
+    index: int
+    absolute_error: float
+    relative_error: float  # of elements that count: not lost in the noise of larger ones
+    agrees: bool
+    problem: str = ""
+
+
+def compare(index: int, actual: Array, expected: Array) -> OutputComparison:
+    """Compare one output. NaN equals NaN; integers and booleans must be equal."""
+    if actual.shape != expected.shape or actual.dtype != expected.dtype:
+        problem = f"{actual.dtype}{list(actual.shape)} instead of {expected.dtype}{list(expected.shape)}"
+        return OutputComparison(index, float("inf"), float("inf"), agrees=False, problem=problem)
+    wide = np.complex128 if is_complex(actual.dtype) else np.float64
+    ours, theirs = actual.astype(wide), expected.astype(wide)
+    same = (actual == expected) | (np.isnan(ours) & np.isnan(theirs))
+    with np.errstate(invalid="ignore"):
+        error = np.where(same, 0.0, np.abs(ours - theirs))
+    error = np.where(np.isnan(error), np.inf, error)
+    magnitude = np.abs(theirs)
+    relative, absolute = _tolerances(actual.dtype, magnitude)
+    allowed = absolute + relative * np.where(np.isfinite(magnitude), magnitude, 0.0)
+    counting = magnitude > (absolute / relative if relative else 0.0)
+    relative_error = _largest(error[counting] / magnitude[counting])
+    problem = "" if bool(np.all(error <= allowed)) else _first_difference(actual, expected, error > allowed)
+    return OutputComparison(index, _largest(error), relative_error, agrees=not problem, problem=problem)
+
+
+def _tolerances(dtype: DType, magnitude: Array) -> tuple[float, float]:
+    if not (is_float(dtype) or is_complex(dtype)):
+        return 0.0, 0.0
+    relative = RELATIVE_TOLERANCE[dtype.itemsize // (2 if is_complex(dtype) else 1)]
+    finite = magnitude[np.isfinite(magnitude)]
+    return relative, relative * ABSOLUTE_SHARE * _largest(finite)
+
+
+def _largest(values: Array) -> float:
+    return float(np.max(values)) if values.size else 0.0
+
+
+def _first_difference(actual: Array, expected: Array, differs: Array) -> str:
+    place = tuple(int(index) for index in np.argwhere(differs)[0])
+    where = f"at {list(place)}: " if place else ""
+    return f"{where}{actual[place]} instead of {expected[place]}"

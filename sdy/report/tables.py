@@ -1,0 +1,73 @@
+"""What a verified program looks like in the terminal: its mesh, its values, its collectives, its errors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from rich.markup import escape
+from rich.table import Table
+
+from sdy.cost.communication import CollectiveUse
+from sdy.model.mesh import Mesh
+from sdy.report.values import ValueRow
+
+Cells = tuple[str, ...]
+
+
+def mesh_table(meshes: Mapping[str, Mesh]) -> Table:
+    """Name, axes and devices of each mesh."""
+    rows = (
+        (f"@{name}", " ".join(f"{axis.name}={axis.size}" for axis in mesh.axes), _devices(mesh))
+        for name, mesh in meshes.items()
+    )
+    return _table("mesh", ("mesh", "axes", "devices"), rows)
+
+
+def _devices(mesh: Mesh) -> str:
+    order = f" in the order {', '.join(map(str, mesh.device_ids))}" if mesh.device_ids else ""
+    return f"{mesh.device_count}{order}"
+
+
+def values_table(title: str, values: Iterable[ValueRow]) -> Table:
+    """Values with their sharding, whole and on one device."""
+    rows = ((row.name, row.sharding or "replicated", row.global_type, row.local_type) for row in values)
+    return _table(title, ("value", "sharding", "global", "local"), rows)
+
+
+def collectives_table(uses: Counter[CollectiveUse]) -> Table:
+    """Collectives with what each device sends; equal ones in one row."""
+    rows = [
+        (str(count), use.kind.value, use.axes, _shape(use.local_shape), bytes_text(use.bytes_per_device * count))
+        for use, count in uses.items()
+    ]
+    table = _table(
+        "collectives", ("count", "kind", "axes", "local result", "bytes sent per device"), rows, right=(0, 4)
+    )
+    table.show_footer = True
+    table.columns[0].footer = str(uses.total())
+    table.columns[4].footer = bytes_text(sum(use.bytes_per_device * count for use, count in uses.items()))
+    return table
+
+
+def errors_table(rows: Iterable[Cells]) -> Table:
+    """Outputs with their largest errors."""
+    return _table("outputs", ("output", "absolute error", "relative error", ""), rows, right=(1, 2))
+
+
+def bytes_text(count: float) -> str:
+    """A number of bytes, whole ones."""
+    return f"{count:,.0f}"
+
+
+def _shape(sizes: tuple[int, ...]) -> str:
+    return "x".join(map(str, sizes)) or "scalar"
+
+
+def _table(title: str, columns: Cells, rows: Iterable[Cells], right: tuple[int, ...] = ()) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="right" if index in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    return table

@@ -1,0 +1,43 @@
+"""Reads and writes files for the tools; `-` is standard input or output."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.span import Span
+
+STANDARD_STREAM = "-"
+
+
+def read_text(path: str) -> str:
+    """The text of a file.
+
+    Raises: SdyError SDY-T001 where it cannot be read, SDY-P008 where it is not UTF-8.
+    """
+    try:
+        raw = sys.stdin.buffer.read() if path == STANDARD_STREAM else Path(path).read_bytes()
+    except OSError as error:
+        raise SdyError(Diagnostic("SDY-T001", f"cannot read {path}: {error.strerror}")) from None
+    try:
+        return raw.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        column = error.start - raw.rfind(b"\n", 0, error.start)
+        message = f"byte 0x{raw[error.start]:02x} is no text in UTF-8"
+        raise SdyError(Diagnostic("SDY-P008", message, Span(path, line, column))) from None
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a file.
+
+    Raises: SdyError SDY-T001 where it cannot be written.
+    """
+    if path == STANDARD_STREAM:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SdyError(Diagnostic("SDY-T001", f"cannot write {path}: {error.strerror}")) from None

@@ -1,0 +1,37 @@
+"""Reading a program from a file, with diagnostics that show its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
+from sdy.diagnostics.span import Span
+from sdy.program.program import Program
+from sdy.tools.files import read_text
+
+T = TypeVar("T")
+
+
+def with_program(path: str, use: Callable[[Program], T]) -> T:
+    """What `use` makes of the program in the file; its diagnostics carry the lines that they point at.
+
+    Raises: SdyError where the file cannot be read, or is no valid program, and whatever `use` raises.
+    """
+    text = read_text(path)
+    try:
+        return use(Program.from_text(text, path))
+    except SdyError as error:
+        raise SdyError(*(_with_lines(each, path, text.splitlines()) for each in error.diagnostics)) from error
+
+
+def _with_lines(diagnostic: Diagnostic, path: str, lines: list[str]) -> Diagnostic:
+    notes = tuple(Note(note.message, _with_line(note.span, path, lines)) for note in diagnostic.notes)
+    return replace(diagnostic, span=_with_line(diagnostic.span, path, lines), notes=notes)
+
+
+def _with_line(span: Span | None, path: str, lines: list[str]) -> Span | None:
+    if span is None or span.text is not None or span.file != path or not 0 < span.line <= len(lines):
+        return span
+    return replace(span, text=lines[span.line - 1])

@@ -1,0 +1,32 @@
+"""`sdy partition`: write the program that each device runs."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+
+from sdy.dialects.module_text import print_module
+from sdy.tools.files import write_text
+from sdy.tools.loading import with_program
+
+DESCRIPTION = """\
+Propagates the shardings of a StableHLO program, partitions it with explicit collectives, and writes the program that
+each device runs: plain StableHLO on the shapes of one shard.
+"""
+
+
+def parser() -> ArgumentParser:
+    """The arguments of the command."""
+    parser = ArgumentParser("sdy partition", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("file", help="StableHLO with sdy annotations, as JAX lowers it; - is standard input")
+    parser.add_argument("-o", "--output", default="-", metavar="OUT", help="the file to write; standard output without")
+    parser.add_argument(
+        "--global", dest="whole", action="store_true", help="stop before tensors become shards: sdy collectives"
+    )
+    return parser
+
+
+def run(arguments: Namespace) -> int:
+    """Partition and write."""
+    partitioned = with_program(arguments.file, lambda program: program.partitioned)
+    write_text(arguments.output, print_module(partitioned.whole if arguments.whole else partitioned.local))
+    return 0

@@ -1,0 +1,114 @@
+"""`sdy-opt`: reads MLIR text, runs passes on it, and prints it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.render import render
+from sdy.dialects.context import SdyContext
+from sdy.dialects.module_text import DIALECTS, make_context, parse_module, print_module
+from sdy.dialects.verify import verify_module
+from sdy.passes.pass_options import build_pass
+from sdy.passes.run import flattened, run_passes
+from sdy.tools.expectations import parse_expectations, unmet
+from sdy.tools.files import read_text, write_text
+from sdy.tools.opt_arguments import OptArguments, help_text, parse_arguments
+from sdy.tools.split_file import MARKER, Chunk, split_file
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the tool on the words of a command line. The exit code: 0, or 1 where something failed."""
+    try:
+        arguments = parse_arguments(sys.argv[1:] if words is None else words)
+        return _run(arguments)
+    except SdyError as error:
+        _report(error.diagnostics, {})
+        return 1
+
+
+def _run(arguments: OptArguments) -> int:
+    if arguments.has("help"):
+        write_text("-", help_text())
+        return 0
+    if arguments.has("show-dialects"):
+        write_text("-", "".join(f"{dialect.name}\n" for dialect in DIALECTS))
+        return 0
+    passes = [build_pass(request) for request in arguments.requests]
+    if arguments.has("dump-pass-pipeline"):
+        print(f"builtin.module({','.join(map(str, flattened(passes)))})", file=sys.stderr)
+    text = read_text(arguments.input)
+    chunks = split_file(text) if arguments.has("split-input-file") else [Chunk(text)]
+    jobs = [_Job(arguments, chunk, {arguments.input: text}) for chunk in chunks]
+    outputs = [output for job in jobs if (output := job.run(passes)) is not None]
+    if outputs:
+        write_text(arguments.output, f"{MARKER}\n".join(outputs))
+    return 0 if all(job.succeeded for job in jobs) else 1
+
+
+class _Job:
+    """One program of the input file."""
+
+    def __init__(self, arguments: OptArguments, chunk: Chunk, sources: dict[str, str]) -> None:
+        self._arguments = arguments
+        self._chunk = chunk
+        self._sources = sources
+        self._passes_run = 0
+        self.succeeded = True
+
+    def run(self, passes: Sequence[ModulePass]) -> str | None:
+        """What to print: the module in the end, or None where something failed."""
+        context = make_context(self._arguments.has("allow-unregistered-dialect"))
+        output, errors = self._transform(context, passes)
+        diagnostics = [*context.diagnostics, *errors]
+        if self._arguments.has("verify-diagnostics"):
+            expected = parse_expectations(self._arguments.input, self._chunk.text, self._chunk.first_line)
+            diagnostics = unmet(expected, diagnostics)
+            self.succeeded = not diagnostics
+        else:
+            self.succeeded = not errors
+        _report(diagnostics, self._sources)
+        return output
+
+    def _transform(self, context: SdyContext, passes: Sequence[ModulePass]) -> tuple[str | None, Sequence[Diagnostic]]:
+        arguments, chunk = self._arguments, self._chunk
+        try:
+            module = parse_module(chunk.text, arguments.input, context=context, first_line=chunk.first_line)
+            verify_module(module)
+            run_passes(
+                context,
+                module,
+                passes,
+                verify_each=arguments.has("verify-each", default=True),
+                before=self._show_before,
+                after=self._show_after,
+            )
+        except SdyError as error:
+            return None, error.diagnostics
+        return print_module(module, generic=arguments.has("mlir-print-op-generic")) + "\n", ()
+
+    def _show_before(self, each: ModulePass, module: ModuleOp) -> None:
+        if self._arguments.has("mlir-print-ir-before-all"):
+            print(f"// -----// IR Dump Before {each.name} //----- //\n{print_module(module)}", file=sys.stderr)
+
+    def _show_after(self, each: ModulePass, module: ModuleOp) -> None:
+        self._passes_run += 1
+        if self._arguments.has("mlir-print-ir-after-all"):
+            print(f"// -----// IR Dump After {each.name} //----- //\n{print_module(module)}", file=sys.stderr)
+        if self._arguments.dump_dir is not None:
+            file = Path(self._arguments.dump_dir) / f"{self._passes_run:02}-after-{each.name}.mlir"
+            write_text(str(file), print_module(module))
+
+
+def _report(diagnostics: Sequence[Diagnostic], sources: dict[str, str]) -> None:
+    for diagnostic in diagnostics:
+        print(render(diagnostic, sources), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

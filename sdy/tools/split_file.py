@@ -1,0 +1,25 @@
+"""Cuts a file of several programs at the lines `// -----`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MARKER = "// -----"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One program of a file, and the line at which it begins."""
+
+    text: str
+    first_line: int = 1
+
+
+def split_file(text: str) -> list[Chunk]:
+    """The programs of a file, in order; one of them may be empty."""
+    chunks: list[Chunk] = []
+    line = 1
+    for part in text.split(MARKER):
+        chunks.append(Chunk(part, line))
+        line += part.count("\n")
+    return chunks

@@ -1,0 +1,82 @@
+"""`sdy verify`: does the partitioned program compute the same?"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+
+from rich.console import Console
+
+from sdy.cost.communication import collectives_of
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.module_text import print_module
+from sdy.program.arrays import StoredArrays, load_arrays, random_arrays
+from sdy.program.comparison import OutputComparison
+from sdy.program.program import PartitionedProgram, Program
+from sdy.report.tables import collectives_table, errors_table, mesh_table, values_table
+from sdy.report.values import boundary_rows, value_rows
+from sdy.tools.files import write_text
+from sdy.tools.loading import with_program
+
+DESCRIPTION = """\
+Reads a StableHLO program with sdy annotations, propagates its shardings, partitions it to one program per device
+with explicit collectives, runs that on as many simulated devices as the mesh has, runs the unpartitioned program on
+one, and compares every output. The exit code is 0 only when all agree.
+"""
+
+
+def parser() -> ArgumentParser:
+    """The arguments of the command."""
+    parser = ArgumentParser("sdy verify", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("file", help="StableHLO with sdy annotations, as JAX lowers it; - is standard input")
+    parser.add_argument(
+        "--inputs",
+        metavar="X.npz",
+        help="arrays arg0, arg1, ...; with out0, out1, ... in it, outputs are compared with these; random ones without",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+    parser.add_argument("-o", "--output", metavar="LOCAL.mlir", help="also write the program of one device")
+    parser.add_argument("-v", "--verbose", action="store_true", help="list every value, not only inputs and outputs")
+    return parser
+
+
+def run(arguments: Namespace) -> int:
+    """Verify, and show what was done."""
+    return with_program(arguments.file, lambda program: _verify(program, arguments))
+
+
+def _verify(program: Program, arguments: Namespace) -> int:
+    stored = load_arrays(arguments.inputs) if arguments.inputs else StoredArrays((), ())
+    inputs = stored.inputs or random_arrays(program.input_types, arguments.seed)
+    partitioned = program.partitioned
+    if arguments.output:
+        write_text(arguments.output, print_module(partitioned.local))
+    comparisons = program.verify(inputs, stored.outputs)
+    console = Console(highlight=False)
+    _show(console, partitioned, verbose=arguments.verbose)
+    reference = "the stored outputs" if stored.outputs else "the program on one device"
+    _show_comparisons(console, comparisons, reference)
+    return 0 if all(comparison.agrees for comparison in comparisons) else 1
+
+
+def _show(console: Console, partitioned: PartitionedProgram, *, verbose: bool) -> None:
+    console.print(mesh_table(meshes_of(partitioned.whole)))
+    console.print(values_table("inputs and outputs", boundary_rows(partitioned.whole)))
+    if verbose:
+        console.print(values_table("values", value_rows(partitioned.whole)))
+    uses = collectives_of(partitioned.whole)
+    console.print(collectives_table(uses) if uses else "no collectives")
+
+
+def _show_comparisons(console: Console, comparisons: list[OutputComparison], reference: str) -> None:
+    rows = (
+        (str(each.index), f"{each.absolute_error:.3g}", f"{each.relative_error:.3g}", each.problem or "agrees")
+        for each in comparisons
+    )
+    console.print(errors_table(rows))
+    absolute = max((each.absolute_error for each in comparisons), default=0.0)
+    relative = max((each.relative_error for each in comparisons), default=0.0)
+    wrong = sum(not each.agrees for each in comparisons)
+    verdict = f"[red]{wrong} of {len(comparisons)} outputs differ from {reference}[/red]"
+    if not wrong:
+        verdict = f"[green]all {len(comparisons)} outputs agree with {reference}[/green]"
+    console.print(f"{verdict}; largest absolute error {absolute:.3g}, relative {relative:.3g}")

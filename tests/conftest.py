@@ -1,0 +1,43 @@
+"""Collects the file tests: every `.mlir` file in tests/filecheck with RUN lines is a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from support.run_lines import RunLineFailed, run, run_lines
+
+FILE_TESTS = Path(__file__).parent / "filecheck"
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix != ".mlir" or FILE_TESTS not in file_path.parents:
+        return None
+    return RunLinesFile.from_parent(parent, path=file_path)
+
+
+class RunLinesFile(pytest.File):
+    """A file with RUN lines."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        yield RunLinesItem.from_parent(self, name="RUN")
+
+
+class RunLinesItem(pytest.Item):
+    """All RUN lines of a file, in order."""
+
+    def runtest(self) -> None:
+        commands = run_lines(self.path)
+        if not commands:
+            pytest.fail("the file has no RUN line", pytrace=False)
+        with TemporaryDirectory() as scratch:
+            for command in commands:
+                try:
+                    run(command, self.path, Path(scratch) / "t")
+                except RunLineFailed as failure:
+                    pytest.fail(str(failure), pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, str(self.path.relative_to(FILE_TESTS))

@@ -1,0 +1,90 @@
+"""When two shardings place data alike."""
+
+from __future__ import annotations
+
+import pytest
+from support.notation import mesh, sharding
+
+from sdy.grammar.parse import parse_sharding
+from sdy.model.equivalence import equivalent, equivalent_across_reshape
+
+MESH = mesh('<["a"=6, "b"=2, "c"=4]>')
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ('[{"a", ?}p2, {}]', '[{"a"}, {?}], replicated={"b"}', True),
+        ('[{"a"}, {}]', '[{}, {"a"}]', False),
+        ('[{"a"}]', '[{"a"}, {}]', False),
+        ("[{}, {}]", "[{?}]", True),  # without axes the rank does not count
+        ('[{"a"}], unreduced={"b"}', '[{"a"}]', False),
+        ('[{}], unreduced={"b"}', "[{}]", False),
+        ('[{"a"}], unreduced=max{"b"}', '[{"a"}], unreduced={"b"}', True),  # nor does the kind
+    ],
+)
+def test_equivalent(left: str, right: str, expected: bool) -> None:
+    assert equivalent(sharding(left), sharding(right)) is expected
+    assert equivalent(sharding(right), sharding(left)) is expected
+
+
+def test_unreduced_axes_may_be_ignored() -> None:
+    assert equivalent(sharding('[{"a"}], unreduced={"b"}'), sharding('[{"a"}]'), ignore_unreduced=True)
+    assert equivalent(sharding('[{}], unreduced={"b"}'), None, ignore_unreduced=True)
+
+
+def test_a_missing_sharding_equals_one_without_axes_on_any_mesh() -> None:
+    assert equivalent(None, None)
+    assert equivalent(None, sharding("[{?}]"))
+    assert equivalent(sharding("[{}]"), parse_sharding("<@other, [{}]>"))
+    assert not equivalent(None, sharding('[{"a"}]'))
+    assert not equivalent(sharding('[{"a"}]'), None)
+
+
+def test_a_mesh_is_not_its_name() -> None:
+    named, inlined = parse_sharding('<@m, [{"x"}]>'), parse_sharding('<mesh<["x"=2]>, [{"x"}]>')
+    assert not equivalent(named, inlined)
+    assert not equivalent(named, parse_sharding('<@n, [{"x"}]>'))
+
+
+@pytest.mark.parametrize(
+    ("left", "left_shape", "right", "right_shape", "expected"),
+    [
+        ('[{"a":(1)3}, {"a":(3)2}]', (3, 4), '[{"a"}]', (12,), True),
+        ('[{"a":(3)2}, {"a":(1)3}]', (2, 6), '[{"a"}]', (12,), False),
+        ('[{"a"}, {}]', (12, 4), '[{"a"}]', (48,), True),
+        ('[{}, {"b"}]', (4, 8), '[{"b"}]', (32,), False),
+        ('[{"b"}, {"c"}]', (2, 8), '[{"b", "c"}]', (16,), True),
+        ('[{"b"}, {"c"}]', (4, 8), '[{"b", "c"}]', (32,), False),  # the second dim is not cut whole
+        ('[{"b"}], replicated={"c"}', (8,), '[{"b"}, {}]', (8, 1), False),
+        ('[{"b"}], unreduced={"c"}', (8,), '[{"b"}, {}]', (8, 1), True),
+    ],
+)
+def test_equivalent_across_reshape(
+    left: str, left_shape: tuple[int, ...], right: str, right_shape: tuple[int, ...], expected: bool
+) -> None:
+    a, b = sharding(left), sharding(right)
+    assert equivalent_across_reshape(a, left_shape, b, right_shape, MESH) is expected
+    assert equivalent_across_reshape(b, right_shape, a, left_shape, MESH) is expected
+
+
+def test_across_reshapes_the_mesh_has_one_name() -> None:
+    inlined = parse_sharding('<mesh<["b"=2]>, [{"b"}]>')
+    assert equivalent_across_reshape(inlined, (8,), inlined, (8,), mesh('<["b"=2]>'))
+    assert not equivalent_across_reshape(inlined, (8,), inlined, (8, 1), mesh('<["b"=2]>'))
+    other = parse_sharding('<@n, [{"b"}]>')
+    assert not equivalent_across_reshape(sharding('[{"b"}]'), (8,), other, (8,), MESH)
+
+
+def test_uneven_dims_compare_by_what_is_major_to_an_axis() -> None:
+    a, b = sharding('[{"c"}, {}]'), sharding('[{"c"}]')
+    assert not equivalent_across_reshape(a, (6, 4), b, (24,), MESH)
+    assert equivalent_across_reshape(a, (6, 4), b, (24,), MESH, allow_uneven=True)
+    assert not equivalent_across_reshape(sharding('[{}, {"c"}]'), (6, 4), b, (24,), MESH, allow_uneven=True)
+
+
+def test_uneven_parts_of_one_axis_join_where_the_major_one_fills_its_dim() -> None:
+    whole = sharding('[{"a"}]')
+    parts = sharding('[{"a":(1)3}, {"a":(3)2}]')
+    assert equivalent_across_reshape(parts, (3, 4), whole, (12,), MESH, allow_uneven=True)
+    assert not equivalent_across_reshape(parts, (6, 4), whole, (24,), MESH, allow_uneven=True)
