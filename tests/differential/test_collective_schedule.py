@@ -1,0 +1,68 @@
+"""The schedule of collectives against real Shardy, on random reshards."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+import pytest
+from support.oracle import run_pipeline
+
+from sdy.dialects.module_text import make_context, parse_module, print_module
+from sdy.grammar.write import write_mesh, write_sharding
+from sdy.model.axis import AxisRef, SubAxis, can_merge
+from sdy.model.mesh import Mesh, MeshAxis
+from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.passes.export.reshard_to_collectives import ReshardToCollectivesPass
+from sdy.passes.run import run_passes
+
+SIZES = (2, 2, 2, 4, 4, 8)  # with powers of two the reference is right for every pair
+DIMS = (6, 8, 24, 64, 128)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_reshards_become_the_collectives_of_shardy(seed: int) -> None:
+    text = _module(random.Random(seed), functions=20)
+    module = parse_module(text)
+    run_passes(make_context(), module, [ReshardToCollectivesPass()])
+    assert print_module(module).strip() == run_pipeline(text, "func.func(sdy-reshard-to-collectives)").strip()
+    assert re.search(r"sdy\.(all_gather|all_slice|all_to_all|collective_permute)", print_module(module))
+
+
+def _module(rng: random.Random, functions: int) -> str:
+    mesh = Mesh(tuple(MeshAxis(name, rng.choice(SIZES)) for name in "abcd"[: rng.randint(1, 4)]))
+    turned = Mesh(mesh.axes, tuple(reversed(range(mesh.device_count))))
+    lines = [f"sdy.mesh @m = {write_mesh(mesh)}", f"sdy.mesh @r = {write_mesh(turned)}"]
+    for number in range(functions):
+        rank = rng.randint(1, 3)
+        tensor = f"tensor<{'x'.join(str(rng.choice(DIMS)) for _ in range(rank))}xf32>"
+        source, target = _sharding(rng, mesh, rank, "m"), _sharding(rng, mesh, rank, rng.choice("mmmr"))
+        lines += [
+            f"func.func @f{number}(%a: {tensor} {{sdy.sharding = #sdy.sharding{write_sharding(source)}}}) -> {tensor} {{",
+            f"  %0 = sdy.reshard %a {write_sharding(target)} : {tensor}",
+            f"  return %0 : {tensor}",
+            "}",
+        ]
+    return "\n".join(lines)
+
+
+def _sharding(rng: random.Random, mesh: Mesh, rank: int, name: str) -> TensorSharding:
+    pieces = [piece for axis in mesh.axes for piece in _pieces(rng, axis)]
+    rng.shuffle(pieces)
+    dims: list[list[AxisRef]] = [[] for _ in range(rank)]
+    for piece in pieces:
+        dim = rng.choice(dims)
+        if rng.random() < 0.7 and not (dim and can_merge(dim[-1], piece)):
+            dim.append(piece)
+    return TensorSharding(name, tuple(DimSharding(tuple(axes)) for axes in dims))
+
+
+def _pieces(rng: random.Random, axis: MeshAxis) -> Iterator[AxisRef]:
+    cuts = [cut for cut in range(2, axis.size) if axis.size % cut == 0]
+    if not cuts or rng.random() > 0.35:
+        yield AxisRef(axis.name)
+        return
+    cut = rng.choice(cuts)
+    both = [AxisRef(axis.name, SubAxis(1, cut)), AxisRef(axis.name, SubAxis(cut, axis.size // cut))]
+    yield from both if rng.random() < 0.4 else [rng.choice(both)]

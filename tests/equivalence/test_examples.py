@@ -1,0 +1,37 @@
+"""The programs that ship with the package: partitioned, on all devices, they compute what JAX computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.oracle import generic_text
+from support.programs import EXAMPLE_NAMES, EXAMPLES
+
+from sdy.dialects.module_text import print_module
+from sdy.program.arrays import load_arrays, random_arrays
+from sdy.program.program import load
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=EXAMPLE_NAMES)
+def test_partitioned_outputs_are_those_of_jax(path: Path) -> None:
+    stored = load_arrays(str(path.with_suffix(".npz")))
+    assert stored.outputs
+    for actual, expected in zip(load(path).partitioned.run(stored.inputs), stored.outputs, strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=EXAMPLE_NAMES)
+def test_partitioned_outputs_are_those_of_one_device(path: Path) -> None:
+    program = load(path)
+    outcomes = program.verify(random_arrays(program.input_types, seed=7))
+    assert outcomes
+    assert all(outcome.agrees for outcome in outcomes)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=EXAMPLE_NAMES)
+def test_local_programs_are_valid_for_mlir(path: Path) -> None:
+    local = print_module(load(path).partitioned.local)
+    assert '"builtin.module"' in generic_text(local)
+    assert "sdy." not in local
