@@ -180,6 +180,21 @@ CODES: dict[str, Code] = {
     "SDY-D004": Code(
         "An op uses a value from outside the function or module around it.", "Pass the value as an argument."
     ),
+    "SDY-D011": Code(
+        "A value is no ranked tensor, or has not the dims that the op asks for.", "Give a tensor of another type."
+    ),
+    "SDY-D012": Code(
+        "The type of a value is not what the other types and the parameters of its op give.",
+        "Use the type that the message names, or correct the parameters.",
+    ),
+    "SDY-D013": Code("Two values whose types or sizes should agree do not.", "Convert or reshape one of them."),
+    "SDY-D014": Code("A list of numbers is longer or shorter than there are dims.", "Give one number per dim."),
+    "SDY-D015": Code("A dim is named that does not exist, or twice.", "Count dims from 0, and name each once."),
+    "SDY-D016": Code("A parameter of an op is out of its range.", "Use a value in the range that the message names."),
+    "SDY-D018": Code(
+        "A region takes or gives other values than its op asks for.",
+        "Give the region the types that the message names.",
+    ),
     "SDY-D021": Code("The body of a function has other arguments than its type says.", "Give both the same types."),
     "SDY-D022": Code(
         "A return gives other types than its function, or stands outside of one.",
@@ -379,5 +394,12 @@ CODES: dict[str, Code] = {
     "SDY-T202": Code("The command is not known.", "Use one of those that `sdy --help` lists."),
     "SDY-X102": Code(
         "There are more or fewer expected outputs than the program has results.", "Give one per result, or none."
+    ),
+    "SDY-T110": Code(
+        "A manual computation has manual axes, but no sharding that names a mesh.", "Pass a value in or out."
+    ),
+    "SDY-T111": Code("A function that is only declared is called where its body is needed.", "Define it."),
+    "SDY-T112": Code(
+        "A function is called more than once, and its body is copied.", "Run -sdy-flatten-call-graph first."
     ),
 }

@@ -23,6 +23,11 @@ class ElementCodec(ABC):
     def byte_width(self) -> int:
         """Bytes of an element."""
 
+    @property
+    @abstractmethod
+    def bit_width(self) -> int:
+        """Bits of an element that mean something."""
+
     @abstractmethod
     def encode(self, value: Scalar) -> bytes:
         """The bytes of `value`. Raises: ValueError where the type cannot hold it."""
@@ -50,6 +55,10 @@ class IntCodec(ElementCodec):
     @property
     def byte_width(self) -> int:
         return (self.width + 7) // 8
+
+    @property
+    def bit_width(self) -> int:
+        return self.width
 
     @property
     def _range(self) -> tuple[int, int]:
@@ -94,6 +103,10 @@ class FloatCodec(ElementCodec):
     def byte_width(self) -> int:
         return self.layout.byte_width
 
+    @property
+    def bit_width(self) -> int:
+        return self.layout.width
+
     def encode(self, value: Scalar) -> bytes:
         if isinstance(value, complex):
             raise ValueError(f"{value} is no real number")
@@ -125,6 +138,10 @@ class ComplexCodec(ElementCodec):
     @property
     def byte_width(self) -> int:
         return 2 * self.part.byte_width
+
+    @property
+    def bit_width(self) -> int:
+        return 2 * self.part.bit_width
 
     def encode(self, value: Scalar) -> bytes:
         number = complex(value)

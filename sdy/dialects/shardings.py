@@ -235,3 +235,11 @@ def _with_sharding(
     entries = [DictionaryAttr({})] * count if attrs is None else list(attrs.data)
     entries[index] = DictionaryAttr({**entries[index].data, SHARDING: TensorShardingAttr(sharding)})
     return ArrayAttr(entries)
+
+
+def remove_function_result_sharding(func: FuncOp, index: int) -> None:
+    """Leave result `index` without a sharding."""
+    if func.res_attrs is not None:
+        entries = list(func.res_attrs.data)
+        entries[index] = DictionaryAttr({name: attr for name, attr in entries[index].data.items() if name != SHARDING})
+        func.res_attrs = ArrayAttr(entries)

@@ -36,12 +36,13 @@ class _Verification:
         """Check `op`, then all that is in it."""
         for operand in op.operands:
             self._check_is_visible(operand, op)
+        blocks = [block for region in op.regions for block in region.blocks]
+        for block in blocks:
+            _check_end(block, op)
         _check_alone(op)
-        for region in op.regions:
-            for block in region.blocks:
-                for inner in block.ops:
-                    self.check(inner)
-                _check_end(block, op)
+        for block in blocks:
+            for inner in block.ops:
+                self.check(inner)
         self._seen.add(op)
 
     def _check_is_visible(self, value: SSAValue, user: Operation) -> None:

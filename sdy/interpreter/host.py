@@ -30,7 +30,7 @@ class Host:
 
     `infeed` holds the names of the functions that make the next inputs, `outfeed` what the devices handed over;
     `channels` what was sent and not yet received; `probes` every value that a probe saw, by probe and in order.
-    `wait_until` lets other programs run until a condition holds, and tells whether it does.
+    `random` is where `rng` draws from, the same in every run. `wait_until` lets other programs run until a condition holds, and tells whether it does.
     """
 
     write: Callable[[str], None] = _discard
@@ -39,6 +39,7 @@ class Host:
     outfeed: list[tuple[Array, ...]] = field(default_factory=list[tuple[Array, ...]])
     channels: dict[Channel, deque[tuple[Array, ...]]] = field(default_factory=dict[Channel, deque[tuple[Array, ...]]])
     probes: dict[str, list[Array]] = field(default_factory=dict[str, list[Array]])
+    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     wait_until: Callable[[Callable[[], bool]], bool] = _is_ready
 
     def keep_probe(self, name: str, value: Array) -> None:

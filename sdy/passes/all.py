@@ -15,6 +15,7 @@ _PACKAGE = "sdy.passes"
 # The places are relative to the package.
 PASSES: dict[str, str] = {
     "canonicalize": "canonicalize.CanonicalizePass",
+    "sdy-inline-meshes": "inline_meshes.InlineMeshesPass",
     "symbol-dce": "symbol_dce.SymbolDcePass",
     "sdy-add-data-flow-edges": "import_.add_data_flow_edges.AddDataFlowEdgesPass",
     "sdy-apply-sharding-constraints": "import_.apply_sharding_constraints.ApplyShardingConstraintsPass",
@@ -39,6 +40,19 @@ PASSES: dict[str, str] = {
     "sdy-sharding-constraint-to-reshard": "export.sharding_constraint_to_reshard.ShardingConstraintToReshardPass",
     "sdy-sink-data-flow-edges": "export.sink_data_flow_edges.SinkDataFlowEdgesPass",
     "sdy-update-non-divisible-input-output-shardings": "export.update_non_divisible.UpdateNonDivisiblePass",
+    "sdy-propagate-sharding-from-func-to-call": (
+        "import_.propagate_sharding_from_func_to_call.PropagateShardingFromFuncToCallPass"
+    ),
+    "sdy-manual-axes-cleanup": "import_.manual_axes_cleanup.ManualAxesCleanupPass",
+    "sdy-flatten-call-graph": "import_.flatten_call_graph.FlattenCallGraphPass",
+    "sdy-import-func-calls": "import_.import_func_calls.ImportFuncCallsPass",
+    "sdy-add-func-data-flow-edges": "import_.add_func_data_flow_edges.AddFuncDataFlowEdgesPass",
+    "sdy-pre-order-funcs": "import_.pre_order_funcs.PreOrderFuncsPass",
+    "sdy-sink-func-data-flow-edges": "export.sink_func_data_flow_edges.SinkFuncDataFlowEdgesPass",
+    "sdy-export-named-computations": "export.export_named_computations.ExportNamedComputationsPass",
+    "sdy-propagate-to-func-results": "export.propagate_to_func_results.PropagateToFuncResultsPass",
+    "sdy-unflatten-call-graph": "export.unflatten_call_graph.UnflattenCallGraphPass",
+    "sdy-insert-func-call-reshards": "export.insert_func_call_reshards.InsertFuncCallReshardsPass",
     "sdy-import-pipeline": "pipelines.ImportPipeline",
     "sdy-propagation-pipeline": "pipelines.PropagationPipeline",
     "sdy-export-pipeline": "pipelines.ExportPipeline",

@@ -16,35 +16,60 @@ from sdy.passes.export.constant_or_scalar_merger import ConstantOrScalarMergerPa
 from sdy.passes.export.convert_global_to_local import ConvertGlobalToLocalPass
 from sdy.passes.export.drop_sharding_and_mesh import DropShardingAndMeshPass
 from sdy.passes.export.drop_sharding_rules import DropShardingRulesPass
+from sdy.passes.export.export_named_computations import ExportNamedComputationsPass
 from sdy.passes.export.insert_explicit_reshards import InsertExplicitReshardsPass
+from sdy.passes.export.insert_func_call_reshards import InsertFuncCallReshardsPass
+from sdy.passes.export.propagate_to_func_results import PropagateToFuncResultsPass
 from sdy.passes.export.remove_sharding_groups import RemoveShardingGroupsPass
 from sdy.passes.export.remove_sub_axes import RemoveSubAxesPass
 from sdy.passes.export.reshard_to_collectives import ReshardToCollectivesPass
 from sdy.passes.export.sharding_constraint_to_reshard import ShardingConstraintToReshardPass
 from sdy.passes.export.sink_data_flow_edges import SinkDataFlowEdgesPass
+from sdy.passes.export.sink_func_data_flow_edges import SinkFuncDataFlowEdgesPass
+from sdy.passes.export.unflatten_call_graph import UnflattenCallGraphPass
 from sdy.passes.export.update_non_divisible import UpdateNonDivisiblePass
 from sdy.passes.import_.add_data_flow_edges import AddDataFlowEdgesPass
+from sdy.passes.import_.add_func_data_flow_edges import AddFuncDataFlowEdgesPass
 from sdy.passes.import_.apply_sharding_constraints import ApplyShardingConstraintsPass
 from sdy.passes.import_.constant_or_scalar_splitter import ConstantOrScalarSplitterPass
+from sdy.passes.import_.flatten_call_graph import FlattenCallGraphPass
+from sdy.passes.import_.import_func_calls import ImportFuncCallsPass
 from sdy.passes.import_.lift_inlined_meshes import LiftInlinedMeshesPass
+from sdy.passes.import_.manual_axes_cleanup import ManualAxesCleanupPass
+from sdy.passes.import_.pre_order_funcs import PreOrderFuncsPass
+from sdy.passes.import_.propagate_sharding_from_func_to_call import PropagateShardingFromFuncToCallPass
 from sdy.passes.import_.remove_size_one_axes import RemoveSizeOneAxesPass
 from sdy.passes.import_.sharding_group_import import ShardingGroupImportPass
+from sdy.passes.inline_meshes import InlineMeshesPass
 from sdy.passes.propagation.propagate import UserPriorityPropagatePass
 from sdy.passes.run import Pipeline
 from sdy.passes.symbol_dce import SymbolDcePass
 
-IMPORT: tuple[ModulePass, ...] = (
+Passes = tuple[ModulePass, ...]
+
+IMPORT: Passes = (
     SymbolDcePass(),
     LiftInlinedMeshesPass(),  # first of those that look at shardings: all others want names of meshes
     RemoveSizeOneAxesPass(),
-    ConstantOrScalarSplitterPass(),
+    PropagateShardingFromFuncToCallPass(),
+    ConstantOrScalarSplitterPass(),  # copies functions, and leaves the originals behind
     SymbolDcePass(),
+    ManualAxesCleanupPass(),  # wants names of meshes, and no axes of size 1
     AddDataFlowEdgesPass(),
-    ApplyShardingConstraintsPass(),  # after the edges: a value that stands for an edge stays free
-    ShardingGroupImportPass(),
 )
+# After the edges: a value that stands for an edge stays free. Groups after constraints, which may join them.
+CONSTRAINTS: Passes = (ApplyShardingConstraintsPass(), ShardingGroupImportPass())
 
-CLOSE: tuple[ModulePass, ...] = (
+# Each call gets a function of its own, and becomes a region that propagation sees through.
+CALLS_TO_COMPUTATIONS: Passes = (
+    FlattenCallGraphPass(),
+    SymbolDcePass(),
+    ImportFuncCallsPass(),
+    SymbolDcePass(),
+)
+COMPUTATIONS_TO_CALLS: Passes = (ExportNamedComputationsPass(), PropagateToFuncResultsPass())
+
+CLOSE: Passes = (
     ConstantOrScalarMergerPass(),  # before shardings are closed: equal means equal in this too
     SinkDataFlowEdgesPass(),
     RemoveShardingGroupsPass(),
@@ -54,12 +79,24 @@ CLOSE: tuple[ModulePass, ...] = (
     CloseShardingsPass(),
 )
 
-COLLECTIVES: tuple[ModulePass, ...] = (
+COLLECTIVES: Passes = (
     InsertExplicitReshardsPass(enable_full_version=True),
     CanonicalizePass(("sdy-reshard",)),  # chains of reshards collapse before each becomes collectives
     ReshardToCollectivesPass(),
-    CanonicalizePass(("sdy-collective",)),
 )
+
+
+def propagation(*, dedup_functions_fully: bool = False) -> Passes:
+    """From the program as it was written to shardings on every value. Rules stay: the export uses them."""
+    propagate = (PreOrderFuncsPass(), UserPriorityPropagatePass(keep_sharding_rules=True))
+    if dedup_functions_fully:
+        edges: Passes = (*CONSTRAINTS, AddFuncDataFlowEdgesPass())
+        back: Passes = (PropagateToFuncResultsPass(), SinkFuncDataFlowEdgesPass())
+    else:
+        edges = (*CALLS_TO_COMPUTATIONS, *CONSTRAINTS)
+        back = COMPUTATIONS_TO_CALLS
+    merge: Passes = (UnflattenCallGraphPass(), SymbolDcePass(), InsertFuncCallReshardsPass())
+    return (*IMPORT, *edges, *propagate, *back, *merge)
 
 
 @dataclass(frozen=True)
@@ -68,9 +105,11 @@ class ImportPipeline(Pipeline):
 
     name = "sdy-import-pipeline"
 
+    dedup_functions_fully: bool = False
+
     def passes(self) -> Sequence[ModulePass]:
-        """As listed in `IMPORT`."""
-        return IMPORT
+        """Constraints and groups come later where calls are imported in between."""
+        return (*IMPORT, *(CONSTRAINTS if self.dedup_functions_fully else ()))
 
 
 @dataclass(frozen=True)
@@ -81,14 +120,16 @@ class ExportPipeline(Pipeline):
 
     enable_insert_explicit_collectives: bool = False
     keep_sharding_rules: bool = False
+    inline_meshes: bool = True
 
     def passes(self) -> Sequence[ModulePass]:
         """Without explicit collectives, only the reshards without which the program would not be right."""
-        light = (InsertExplicitReshardsPass(), CanonicalizePass(("sdy-collective",)))
         return (
             *CLOSE,
-            *(COLLECTIVES if self.enable_insert_explicit_collectives else light),
+            *(COLLECTIVES if self.enable_insert_explicit_collectives else (InsertExplicitReshardsPass(),)),
+            CanonicalizePass(("sdy-collective",)),
             *(() if self.keep_sharding_rules else (DropShardingRulesPass(),)),
+            *((InlineMeshesPass(),) if self.inline_meshes else ()),
         )
 
 
@@ -98,9 +139,12 @@ class PropagationPipeline(Pipeline):
 
     name = "sdy-propagation-pipeline"
 
+    dedup_functions_fully: bool = False
+
     def passes(self) -> Sequence[ModulePass]:
-        """The rules that propagation attaches serve the export, which drops them."""
-        return (*IMPORT, UserPriorityPropagatePass(keep_sharding_rules=True), *ExportPipeline().passes())
+        """Meshes keep their names."""
+        export = ExportPipeline(inline_meshes=False)
+        return (*propagation(dedup_functions_fully=self.dedup_functions_fully), *export.passes())
 
 
 @dataclass(frozen=True)
@@ -111,11 +155,8 @@ class PartitionPipeline(Pipeline):
 
     def passes(self) -> Sequence[ModulePass]:
         """As the propagation pipeline, but every reshard is explicit and done by collectives."""
-        return (
-            *IMPORT,
-            UserPriorityPropagatePass(keep_sharding_rules=True),
-            *ExportPipeline(enable_insert_explicit_collectives=True).passes(),
-        )
+        export = ExportPipeline(enable_insert_explicit_collectives=True, inline_meshes=False)
+        return (*propagation(), *export.passes())
 
 
 @dataclass(frozen=True)

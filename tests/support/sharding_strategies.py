@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import prod
 
 from hypothesis import strategies as st
@@ -67,14 +68,17 @@ rules = st.builds(
 all_to_all_params = st.builds(AllToAllParam, axis_lists.filter(bool), INT64, INT64)
 
 edge_nodes = st.builds(EdgeNode, st.sampled_from(NodeKind), INT64)
-axis_flows = st.builds(
-    lambda axis, source, targets: AxisFlow(axis, source, tuple(target for target in targets if target != source)),
-    axis_refs,
-    edge_nodes,
-    st.lists(edge_nodes, min_size=2, max_size=3, unique=True),
-)
+
+
+@st.composite
+def axis_flows(draw: st.DrawFn) -> AxisFlow:
+    """A flow from one node to others, each once."""
+    source, *targets = draw(st.lists(edge_nodes, min_size=2, max_size=4, unique=True))
+    return AxisFlow(draw(axis_refs), source, tuple(targets))
+
+
 propagation_steps = st.builds(
-    PropagationStep, st.integers(0, 2**63 - 1), st.lists(axis_flows, min_size=1, max_size=2).map(tuple)
+    PropagationStep, st.integers(0, 2**63 - 1), st.lists(axis_flows(), min_size=1, max_size=2).map(tuple)
 )
 propagation_edges = st.lists(propagation_steps, min_size=1, max_size=3, unique_by=lambda step: step.index).map(tuple)
 
@@ -90,8 +94,8 @@ def pieces(draw: st.DrawFn) -> AxisList:
     refs: list[AxisRef] = []
     for axis in MESH.axes:
         cuts = draw(st.sampled_from(_CUTS[axis.name]))
-        for start, end in zip(cuts, cuts[1:], strict=False):
-            refs.append(AxisRef(axis.name) if end - start == axis.size - 1 else between(axis.name, start, end))
+        for start, end in pairwise(cuts):
+            refs.append(AxisRef(axis.name) if (start, end) == (1, axis.size) else between(axis.name, start, end))
     return tuple(refs)
 
 

@@ -20,7 +20,15 @@ from xdsl.traits import Pure
 
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.attrs import ChannelHandleAttr
-from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
+from sdy.dialects.stablehlo.base import Check, FormattedOp, StablehloOp
+from sdy.dialects.stablehlo.checks.collectives import (
+    broadcasts_in_group,
+    exchanges,
+    gathers_all,
+    keeps_types,
+    permutes_devices,
+    scatters_reduced,
+)
 from sdy.dialects.stablehlo.replica_groups import ReplicaGroupMeshAxesAttr
 from sdy.dialects.stablehlo.signatures import RESULT_ONLY
 from sdy.dialects.stablehlo.syntax import Form
@@ -39,6 +47,7 @@ class AllGatherOp(StablehloOp):
     channel_handle = opt_prop_def(ChannelHandleAttr)
     use_global_device_ids = opt_prop_def(UnitAttr)
     result = var_result_def()
+    CHECKS: ClassVar[tuple[Check, ...]] = (gathers_all,)
 
 
 @irdl_op_definition
@@ -52,6 +61,7 @@ class AllReduceOp(StablehloOp):
     use_global_device_ids = opt_prop_def(UnitAttr)
     result = var_result_def()
     computation = region_def("single_block")
+    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_types,)
 
 
 @irdl_op_definition
@@ -66,6 +76,7 @@ class ReduceScatterOp(StablehloOp):
     use_global_device_ids = opt_prop_def(UnitAttr)
     result = result_def()
     computation = region_def("single_block")
+    CHECKS: ClassVar[tuple[Check, ...]] = (scatters_reduced,)
 
 
 @irdl_op_definition
@@ -80,6 +91,7 @@ class AllToAllOp(StablehloOp):
     replica_groups = prop_def(REPLICA_GROUPS)
     channel_handle = opt_prop_def(ChannelHandleAttr)
     result = var_result_def()
+    CHECKS: ClassVar[tuple[Check, ...]] = (exchanges,)
 
 
 @irdl_op_definition
@@ -91,17 +103,24 @@ class CollectivePermuteOp(StablehloOp):
     source_target_pairs = prop_def(DenseElementsAttr)
     channel_handle = opt_prop_def(ChannelHandleAttr)
     result = result_def()
+    CHECKS: ClassVar[tuple[Check, ...]] = (permutes_devices,)
 
 
 @irdl_op_definition
 class CollectiveBroadcastOp(StablehloOp):
-    """The operands of the first device of a group, at all devices of the group."""
+    """The operands of one device of a group, at all devices of the group.
+
+    It is the first device of the group, or where `has_dynamic_root` the one whose place in the group the last operand
+    gives, a number per other operand.
+    """
 
     name = "stablehlo.collective_broadcast"
     inputs = var_operand_def()
     replica_groups = prop_def(REPLICA_GROUPS)
     channel_handle = opt_prop_def(ChannelHandleAttr)
+    has_dynamic_root = opt_prop_def(UnitAttr)
     result = var_result_def()
+    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_in_group,)
 
 
 @irdl_op_definition
@@ -114,6 +133,7 @@ class CollectiveReduceOp(StablehloOp):
     channel_handle = opt_prop_def(ChannelHandleAttr)
     result = result_def()
     computation = region_def("single_block")
+    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_types,)
 
 
 @irdl_op_definition
@@ -125,6 +145,7 @@ class CrossReplicaSumOp(StablehloOp):
     replica_groups = prop_def(DenseElementsAttr)
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_types,)
 
 
 class DeviceNumberOp(FormattedOp):

@@ -9,7 +9,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from sdy.dialects.stablehlo.attrs import DotDimensionNumbersAttr
-from sdy.dialects.stablehlo.base import FormattedOp
+from sdy.dialects.stablehlo.base import Check, FormattedOp
+from sdy.dialects.stablehlo.checks.contraction import contracts, multiplies_matrices
 from sdy.dialects.stablehlo.clauses import String
 from sdy.dialects.stablehlo.dot_clauses import DotAlgorithmAttr, DotAlgorithmClause, DotDims, PrecisionConfig
 from sdy.dialects.stablehlo.enums import PrecisionAttr
@@ -32,6 +33,7 @@ class DotGeneralOp(FormattedOp):
     algorithm = opt_prop_def(DotAlgorithmAttr)
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (contracts,)
     FORM: ClassVar[Form] = Form(clauses=(DotDims(), PrecisionConfig(), DotAlgorithmClause()))
 
 
@@ -48,6 +50,7 @@ class DotOp(FormattedOp):
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (multiplies_matrices,)
     FORM: ClassVar[Form] = Form(clauses=(PrecisionConfig(),))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import TypeAttribute
@@ -22,7 +22,8 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 
 from sdy.dialects.ssa_names import NamesArguments
-from sdy.dialects.stablehlo.base import StablehloOp
+from sdy.dialects.stablehlo.base import Check, StablehloOp
+from sdy.dialects.stablehlo.checks.control import chooses_branch, loops, passes_operands
 
 
 @irdl_op_definition
@@ -71,6 +72,7 @@ class WhileOp(StablehloOp, NamesArguments):
     cond = region_def("single_block")
     body = region_def("single_block")
     traits = traits_def(RecursiveMemoryEffect())
+    CHECKS: ClassVar[tuple[Check, ...]] = (loops,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -131,6 +133,7 @@ class IfOp(StablehloOp):
     true_branch = region_def("single_block")
     false_branch = region_def("single_block")
     traits = traits_def(RecursiveMemoryEffect())
+    CHECKS: ClassVar[tuple[Check, ...]] = (chooses_branch,)
 
 
 @irdl_op_definition
@@ -142,6 +145,7 @@ class CaseOp(StablehloOp):
     result = var_result_def()
     branches = var_region_def("single_block")
     traits = traits_def(RecursiveMemoryEffect())
+    CHECKS: ClassVar[tuple[Check, ...]] = (chooses_branch,)
 
 
 @irdl_op_definition
@@ -167,6 +171,7 @@ class OptimizationBarrierOp(StablehloOp):
     operand = var_operand_def()
     result = var_result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (passes_operands,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

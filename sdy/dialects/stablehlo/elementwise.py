@@ -9,7 +9,17 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from sdy.dialects.stablehlo.attrs import DEFAULT_ACCURACY, ResultAccuracyAttr
-from sdy.dialects.stablehlo.base import FormattedOp
+from sdy.dialects.stablehlo.base import Check, FormattedOp
+from sdy.dialects.stablehlo.checks.elementwise import (
+    all_alike,
+    clamps,
+    gives_booleans,
+    gives_complex,
+    gives_parts,
+    operands_alike,
+    same_shape,
+    selects,
+)
 from sdy.dialects.stablehlo.clauses import BareChoice, ExponentMantissa
 from sdy.dialects.stablehlo.enums import ComparisonDirectionAttr, ComparisonTypeAttr
 from sdy.dialects.stablehlo.signatures import COMPLEX_TYPES, SAME, SELECT_TYPES
@@ -22,6 +32,7 @@ class UnaryOp(FormattedOp):
     operand = operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike,)
     FORM: ClassVar[Form] = Form(signature=SAME)
 
 
@@ -38,6 +49,7 @@ class BinaryOp(FormattedOp):
     rhs = operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike,)
     FORM: ClassVar[Form] = Form(signature=SAME)
 
 
@@ -46,6 +58,7 @@ class AbsOp(UnaryOp):
     """Magnitude of every element; of a complex element, its modulus as a real number."""
 
     name = "stablehlo.abs"
+    CHECKS: ClassVar[tuple[Check, ...]] = (gives_parts,)
 
 
 @irdl_op_definition
@@ -67,6 +80,7 @@ class ConvertOp(UnaryOp):
     """The same values with another element type, rounded or cut as the types need."""
 
     name = "stablehlo.convert"
+    CHECKS: ClassVar[tuple[Check, ...]] = (same_shape,)
 
 
 @irdl_op_definition
@@ -109,6 +123,7 @@ class ImagOp(UnaryOp):
     """Imaginary part."""
 
     name = "stablehlo.imag"
+    CHECKS: ClassVar[tuple[Check, ...]] = (gives_parts,)
 
 
 @irdl_op_definition
@@ -158,6 +173,7 @@ class RealOp(UnaryOp):
     """Real part."""
 
     name = "stablehlo.real"
+    CHECKS: ClassVar[tuple[Check, ...]] = (gives_parts,)
 
 
 @irdl_op_definition
@@ -326,6 +342,7 @@ class ComplexOp(BinaryOp):
     """The complex number of a real and an imaginary part."""
 
     name = "stablehlo.complex"
+    CHECKS: ClassVar[tuple[Check, ...]] = (gives_complex,)
     FORM: ClassVar[Form] = Form(signature=COMPLEX_TYPES)
 
 
@@ -343,6 +360,10 @@ class CompareOp(FormattedOp):
     compare_type = opt_prop_def(ComparisonTypeAttr)
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (
+        operands_alike,
+        gives_booleans,
+    )
     FORM: ClassVar[Form] = Form(
         lead=BareChoice("comparison_direction", ComparisonDirectionAttr),
         clauses=(BareChoice("compare_type", ComparisonTypeAttr, is_optional=True),),
@@ -362,6 +383,7 @@ class SelectOp(FormattedOp):
     on_false = operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (selects,)
     FORM: ClassVar[Form] = Form(signature=SELECT_TYPES)
 
 
@@ -378,6 +400,7 @@ class ClampOp(FormattedOp):
     max = operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (clamps,)
     FORM: ClassVar[Form] = Form(signature=SAME)
 
 
@@ -392,6 +415,7 @@ class IsFiniteOp(FormattedOp):
     x = operand_def()
     y = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (gives_booleans,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -408,6 +432,7 @@ class ReducePrecisionOp(FormattedOp):
     mantissa_bits = prop_def(IntegerAttr.constr(i32))
     output = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike,)
     FORM: ClassVar[Form] = Form(clauses=(ExponentMantissa(),), signature=SAME)
 
 
@@ -419,6 +444,7 @@ class UniformQuantizeOp(FormattedOp):
     operand = operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (same_shape,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -430,6 +456,7 @@ class UniformDequantizeOp(FormattedOp):
     operand = operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (same_shape,)
     FORM: ClassVar[Form] = Form()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i1, i64
 from xdsl.irdl import (
     SameVariadicOperandSize,
@@ -18,7 +20,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.stablehlo.attrs import GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr
-from sdy.dialects.stablehlo.base import StablehloOp
+from sdy.dialects.stablehlo.base import Check, StablehloOp
+from sdy.dialects.stablehlo.checks.gather_scatter import gathers, scatters
 
 FALSE = IntegerAttr(0, i1)
 
@@ -35,6 +38,7 @@ class GatherOp(StablehloOp):
     indices_are_sorted = opt_prop_def(IntegerAttr.constr(i1), default_value=FALSE)
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (gathers,)
 
 
 @irdl_op_definition
@@ -66,6 +70,7 @@ class ScatterOp(StablehloOp):
     update_computation = region_def("single_block")
     irdl_options = (SameVariadicOperandSize(),)
     traits = traits_def(RecursiveMemoryEffect())
+    CHECKS: ClassVar[tuple[Check, ...]] = (scatters,)
 
 
 @irdl_op_definition

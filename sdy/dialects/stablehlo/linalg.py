@@ -19,7 +19,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.ssa_names import NamesResults
-from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
+from sdy.dialects.stablehlo.base import Check, FormattedOp, StablehloOp
+from sdy.dialects.stablehlo.checks.linalg import factors, solves, sorts, transforms
 from sdy.dialects.stablehlo.clauses import Bool, Choice, Ints
 from sdy.dialects.stablehlo.enums import FftTypeAttr, TransposeAttr
 from sdy.dialects.stablehlo.signatures import SAME
@@ -38,6 +39,7 @@ class CholeskyOp(FormattedOp):
     lower = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (factors,)
     FORM: ClassVar[Form] = Form(clauses=(Bool("lower", "lower", is_optional=True),), signature=SAME)
 
 
@@ -54,6 +56,7 @@ class TriangularSolveOp(StablehloOp):
     transpose_a = prop_def(TransposeAttr)
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (solves,)
 
 
 @irdl_op_definition
@@ -69,6 +72,7 @@ class FftOp(FormattedOp):
     fft_length = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (transforms,)
     FORM: ClassVar[Form] = Form(clauses=(Choice("type", "fft_type", FftTypeAttr), Ints("length", "fft_length")))
 
 
@@ -83,6 +87,7 @@ class SortOp(StablehloOp):
     result = var_result_def()
     comparator = region_def("single_block")
     traits = traits_def(RecursiveMemoryEffect())
+    CHECKS: ClassVar[tuple[Check, ...]] = (sorts,)
 
 
 class BatchNormOp(StablehloOp):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute, Block, Region
@@ -21,7 +21,8 @@ from xdsl.printer import Printer
 from xdsl.traits import RecursiveMemoryEffect
 
 from sdy.dialects.stablehlo.attrs import parse_ints
-from sdy.dialects.stablehlo.base import StablehloOp
+from sdy.dialects.stablehlo.base import Check, StablehloOp
+from sdy.dialects.stablehlo.checks.reduction import reduces
 from sdy.dialects.stablehlo.clauses import Properties, ints_text
 from sdy.dialects.stablehlo.control import ReturnOp
 from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, BinaryOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
@@ -49,6 +50,7 @@ class ReduceOp(StablehloOp):
     body = region_def("single_block")
     irdl_options = (SameVariadicOperandSize(),)
     traits = traits_def(RecursiveMemoryEffect())
+    CHECKS: ClassVar[tuple[Check, ...]] = (reduces,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

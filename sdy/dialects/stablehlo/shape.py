@@ -12,7 +12,18 @@ from xdsl.traits import Pure
 
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.ssa_names import NamesResults
-from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
+from sdy.dialects.stablehlo.base import Check, FormattedOp, StablehloOp
+from sdy.dialects.stablehlo.checks.shape import (
+    broadcasts_in_dim,
+    broadcasts_in_front,
+    counts_along_dim,
+    is_its_value,
+    keeps_bits,
+    keeps_count,
+    names_a_dim,
+    permutes,
+    reverses,
+)
 from sdy.dialects.stablehlo.clauses import Int, Ints
 from sdy.dialects.stablehlo.signatures import RESULT_ONLY, SAME
 from sdy.dialects.stablehlo.syntax import Form
@@ -24,6 +35,7 @@ class LiteralOp(StablehloOp):
     value = prop_def(DenseElementsAttr)
     output = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (is_its_value,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -64,6 +76,7 @@ class IotaOp(FormattedOp):
     iota_dimension = prop_def(IntegerAttr.constr(i64))
     output = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (counts_along_dim,)
     FORM: ClassVar[Form] = Form(clauses=(Int("dim", "iota_dimension"),), signature=RESULT_ONLY)
 
 
@@ -79,6 +92,7 @@ class DynamicIotaOp(FormattedOp):
     iota_dimension = prop_def(IntegerAttr.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (counts_along_dim,)
     FORM: ClassVar[Form] = Form(clauses=(Int("dim", "iota_dimension"),))
 
 
@@ -94,6 +108,7 @@ class BroadcastInDimOp(FormattedOp):
     broadcast_dimensions = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_in_dim,)
     FORM: ClassVar[Form] = Form(clauses=(Ints("dims", "broadcast_dimensions"),))
 
 
@@ -112,6 +127,7 @@ class DynamicBroadcastInDimOp(FormattedOp):
     known_nonexpanding_dimensions = opt_prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_in_dim,)
     FORM: ClassVar[Form] = Form(clauses=(Ints("dims", "broadcast_dimensions"),))
 
 
@@ -127,6 +143,7 @@ class BroadcastOp(FormattedOp):
     broadcast_sizes = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_in_front,)
     FORM: ClassVar[Form] = Form(clauses=(Ints("sizes", "broadcast_sizes"),))
 
 
@@ -141,6 +158,7 @@ class ReshapeOp(FormattedOp):
     operand = operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_count,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -156,6 +174,7 @@ class DynamicReshapeOp(FormattedOp):
     output_shape = operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_count,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -171,6 +190,7 @@ class TransposeOp(FormattedOp):
     permutation = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (permutes,)
     FORM: ClassVar[Form] = Form(clauses=(Ints("dims", "permutation"),))
 
 
@@ -186,6 +206,7 @@ class ReverseOp(FormattedOp):
     dimensions = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (reverses,)
     FORM: ClassVar[Form] = Form(clauses=(Ints("dims", "dimensions"),), signature=SAME)
 
 
@@ -200,6 +221,7 @@ class BitcastConvertOp(FormattedOp):
     operand = operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_bits,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -215,6 +237,7 @@ class GetDimensionSizeOp(FormattedOp):
     dimension = prop_def(IntegerAttr.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (names_a_dim,)
     FORM: ClassVar[Form] = Form(clauses=(Int("dim", "dimension"),))
 
 
@@ -231,6 +254,7 @@ class SetDimensionSizeOp(FormattedOp):
     dimension = prop_def(IntegerAttr.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (names_a_dim,)
     FORM: ClassVar[Form] = Form(clauses=(Int("dim", "dimension"),))
 
 

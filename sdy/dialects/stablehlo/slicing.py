@@ -10,7 +10,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.parser import Parser
 from xdsl.traits import Pure
 
-from sdy.dialects.stablehlo.base import FormattedOp
+from sdy.dialects.stablehlo.base import Check, FormattedOp
+from sdy.dialects.stablehlo.checks.shape import keeps_element
+from sdy.dialects.stablehlo.checks.slicing import concatenates, pads, slices, slices_dynamically, updates_slice
 from sdy.dialects.stablehlo.clauses import Clause, Int, Ints, Properties, ints_of
 from sdy.dialects.stablehlo.syntax import Form
 
@@ -56,6 +58,7 @@ class SliceOp(FormattedOp):
     strides = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (slices,)
     FORM: ClassVar[Form] = Form(clauses=(SliceRanges(),))
 
 
@@ -72,6 +75,7 @@ class DynamicSliceOp(FormattedOp):
     slice_sizes = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (slices_dynamically,)
     FORM: ClassVar[Form] = Form(clauses=(Ints("sizes", "slice_sizes"),))
 
 
@@ -88,6 +92,7 @@ class DynamicUpdateSliceOp(FormattedOp):
     start_indices = var_operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (updates_slice,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -102,6 +107,7 @@ class RealDynamicSliceOp(FormattedOp):
     strides = operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_element,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -117,6 +123,7 @@ class ConcatenateOp(FormattedOp):
     dimension = prop_def(IntegerAttr.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (concatenates,)
     FORM: ClassVar[Form] = Form(clauses=(Int("dim", "dimension"),))
 
 
@@ -135,6 +142,7 @@ class PadOp(FormattedOp):
     interior_padding = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (pads,)
     FORM: ClassVar[Form] = Form(
         clauses=(
             Ints("low", "edge_padding_low"),
@@ -156,6 +164,7 @@ class DynamicPadOp(FormattedOp):
     interior_padding = operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_element,)
     FORM: ClassVar[Form] = Form()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self, cast
+from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
@@ -24,7 +24,8 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.attrs import parse_ints
-from sdy.dialects.stablehlo.base import StablehloOp
+from sdy.dialects.stablehlo.base import Check, StablehloOp
+from sdy.dialects.stablehlo.checks.window import convolves, reduces_windows, selects_and_scatters
 from sdy.dialects.stablehlo.clauses import Properties, ints_of, ints_text
 from sdy.dialects.stablehlo.conv_numbers import ConvDimensionNumbersAttr, parse_conv_numbers
 from sdy.dialects.stablehlo.enums import PrecisionAttr
@@ -60,6 +61,7 @@ class ConvolutionOp(StablehloOp):
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (convolves,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -131,6 +133,7 @@ class ReduceWindowOp(StablehloOp):
     body = region_def("single_block")
     irdl_options = (SameVariadicOperandSize(),)
     traits = traits_def(RecursiveMemoryEffect())
+    CHECKS: ClassVar[tuple[Check, ...]] = (reduces_windows,)
 
 
 @irdl_op_definition
@@ -148,6 +151,7 @@ class SelectAndScatterOp(StablehloOp):
     select = region_def("single_block")
     scatter = region_def("single_block")
     traits = traits_def(RecursiveMemoryEffect())
+    CHECKS: ClassVar[tuple[Check, ...]] = (selects_and_scatters,)
 
 
 def _parse_window_entry(parser: Parser, into: Properties) -> None:

@@ -44,7 +44,7 @@ class SinkDataFlowEdgesPass(ModulePass):
 
 
 def _sink(op: DataFlowOp) -> None:
-    arguments, results = _edge_shardings(argument_owners(op)), _edge_shardings(result_owners(op))
+    arguments, results = edge_shardings(argument_owners(op)), edge_shardings(result_owners(op))
     if arguments is not None and isinstance(op, ManualComputationOp | NamedComputationOp):
         if isinstance(op, ManualComputationOp):
             axes = op.manual_axes.data
@@ -58,7 +58,7 @@ def _sink(op: DataFlowOp) -> None:
             set_result_shardings(op, results)
 
 
-def _edge_shardings(owners: Sequence[SSAValue]) -> Shardings | None:
+def edge_shardings(owners: Sequence[SSAValue]) -> Shardings | None:
     """The shardings of the owners' edges, fully open ones in place of missing ones; None where all are missing."""
     edges = [edge_of_owner(owner) for owner in owners]
     found = [None if edge is None or edge.sharding is None else edge.sharding.data for edge in edges]

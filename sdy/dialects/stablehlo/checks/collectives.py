@@ -1,0 +1,113 @@
+"""Types of collectives, given how many devices form a group."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Operation
+
+from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.stablehlo.checks.control import demand_result_per_operand, gives_operand_types
+from sdy.dialects.stablehlo.checks.demands import (
+    demand_dims,
+    demand_same_element,
+    demand_shape,
+    fail,
+    integer,
+    shape,
+    times,
+)
+
+PADDING = -1  # fills up groups that are smaller than others
+
+
+def gathers_all(op: Operation) -> None:
+    """`all_gather`: the dim is as many times larger as a group has devices."""
+    _check_groups(op)
+    demand_result_per_operand(op)
+    for operand, result in zip(op.operands, op.results, strict=True):
+        demand_same_element(op, (operand, result))
+        sizes = list(shape(op, operand))
+        dim = integer(op, "all_gather_dim")
+        demand_dims(op, "all_gather_dim", [dim], len(sizes), "the operand")
+        group = _group_size(op)
+        sizes[dim] = DYNAMIC_INDEX if group is None else times(sizes[dim], group)
+        demand_shape(op, result, sizes, f"operand and {group or 'the'} devices of a group give it")
+
+
+def scatters_reduced(op: Operation) -> None:
+    """`reduce_scatter`: the dim is as many times smaller as a group has devices."""
+    _check_groups(op)
+    demand_same_element(op, (op.operands[0], op.results[0]))
+    sizes = list(shape(op, op.operands[0]))
+    dim = integer(op, "scatter_dimension")
+    demand_dims(op, "scatter_dimension", [dim], len(sizes), "the operand")
+    group = _group_size(op)
+    sizes[dim] = DYNAMIC_INDEX if group is None else _part(op, dim, sizes[dim], group)
+    demand_shape(op, op.results[0], sizes, f"operand and {group or 'the'} devices of a group give it")
+
+
+def exchanges(op: Operation) -> None:
+    """`all_to_all`: one dim is cut in `split_count` parts, another one grows by as much."""
+    _check_groups(op)
+    count = integer(op, "split_count")
+    if count < 1:
+        fail(op, "SDY-D016", f"split_count is {count}, it should be at least 1")
+    group = _group_size(op)
+    if group is not None and group != count:
+        fail(op, "SDY-D013", f"split_count is {count}, a group has {group} devices")
+    demand_result_per_operand(op)
+    for operand, result in zip(op.operands, op.results, strict=True):
+        demand_same_element(op, (operand, result))
+        sizes = list(shape(op, operand))
+        split, concat = integer(op, "split_dimension"), integer(op, "concat_dimension")
+        demand_dims(op, "split_dimension", [split], len(sizes), "the operand")
+        demand_dims(op, "concat_dimension", [concat], len(sizes), "the operand")
+        sizes[split] = _part(op, split, sizes[split], count)
+        sizes[concat] = times(sizes[concat], count)
+        demand_shape(op, result, sizes, "operand and split_count give it")
+
+
+def keeps_types(op: Operation) -> None:
+    """A collective whose results have the types of its operands."""
+    _check_groups(op)
+    gives_operand_types(op)
+
+
+def permutes_devices(op: Operation) -> None:
+    """`collective_permute`: no device sends twice, none receives twice."""
+    gives_operand_types(op)
+    pairs = op.properties["source_target_pairs"]
+    if not isinstance(pairs, DenseElementsAttr) or len(pairs.type.get_shape()) != 2 or pairs.type.get_shape()[1] != 2:
+        fail(op, "SDY-D016", "source_target_pairs should be a list of pairs")
+    numbers = pairs.get_ints()
+    for what, devices in (("source", numbers[::2]), ("target", numbers[1::2])):
+        if len({*devices}) != len(devices):
+            fail(op, "SDY-D016", f"a device is the {what} of two pairs: {list(devices)}")
+
+
+def _check_groups(op: Operation) -> None:
+    """Every device is in one group at most."""
+    groups = op.properties["replica_groups"]
+    if not isinstance(groups, DenseElementsAttr):
+        return
+    if len(groups.type.get_shape()) != 2:
+        fail(op, "SDY-D016", f"replica_groups should have two dims, it is {groups.type}")
+    devices = [device for device in groups.get_ints() if device != PADDING]
+    if len({*devices}) != len(devices):
+        fail(op, "SDY-D016", f"a device is in two places of replica_groups: {devices}")
+
+
+def _group_size(op: Operation) -> int | None:
+    """How many devices a group has; None where groups differ, or are given by mesh axes."""
+    groups = op.properties["replica_groups"]
+    if not isinstance(groups, DenseElementsAttr) or PADDING in groups.get_ints():
+        return None
+    return groups.type.get_shape()[1] or None
+
+
+def _part(op: Operation, dim: int, size: int, count: int) -> int:
+    if size == DYNAMIC_INDEX:
+        return size
+    if size % count:
+        fail(op, "SDY-D016", f"dim {dim} has size {size}, it does not divide by {count}")
+    return size // count

@@ -1,0 +1,81 @@
+"""Types at the borders of regions that run as part of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, Operation, Region
+
+from sdy.dialects.stablehlo.checks.demands import (
+    agree,
+    demand_element,
+    demand_same_type,
+    demand_shape,
+    fail,
+    shape,
+    tensor,
+)
+
+
+def loops(op: Operation) -> None:
+    """`while`: both regions take the values that go around; the body gives them, the condition gives a boolean."""
+    types = op.operand_types
+    cond, body = op.regions
+    _demand_types(op, "the op gives", op.result_types, types)
+    _demand_types(op, "the arguments of the condition are", cond.block.arg_types, types)
+    _demand_types(op, "the arguments of the body are", body.block.arg_types, types)
+    _demand_types(op, "the body gives", _given(body), types)
+    given = _given(cond)
+    if len(given) != 1 or tensor(op, _last(cond).operands[0]).element_type != i1 or shape(op, _last(cond).operands[0]):
+        fail(op, "SDY-D018", f"the condition gives ({_listed(given)}), it should give one tensor<i1>")
+
+
+def chooses_branch(op: Operation) -> None:
+    """`if` and `case`: branches take nothing, and give what the op gives."""
+    chooser = op.operands[0]
+    demand_shape(op, chooser, (), "it chooses one branch")
+    if op.name == "stablehlo.if":
+        demand_element(op, chooser, i1, "it chooses one of two")
+    if not op.regions:
+        fail(op, "SDY-D001", "there is no branch")
+    for index, region in enumerate(op.regions):
+        _demand_types(op, f"the arguments of branch {index} are", region.block.arg_types, ())
+        _demand_types(op, f"branch {index} gives", _given(region), op.result_types)
+
+
+def passes_operands(op: Operation) -> None:
+    """`optimization_barrier`: gives its operands."""
+    _demand_types(op, "the op gives", op.result_types, op.operand_types)
+
+
+def gives_operand_types(op: Operation) -> None:
+    """One result per operand, of its type."""
+    demand_result_per_operand(op)
+    for operand, result in zip(op.operands, op.results, strict=True):
+        demand_same_type(op, (operand, result))
+
+
+def demand_result_per_operand(op: Operation) -> None:
+    """The op has as many results as operands."""
+    if len(op.results) != len(op.operands):
+        fail(op, "SDY-D001", f"{len(op.results)} results for {len(op.operands)} operands")
+
+
+def _last(region: Region) -> Operation:
+    last = region.block.last_op
+    assert last is not None  # every region ends in a terminator, which is checked before
+    return last
+
+
+def _given(region: Region) -> Sequence[Attribute]:
+    return _last(region).operand_types
+
+
+def _demand_types(op: Operation, what: str, found: Sequence[Attribute], wanted: Sequence[Attribute]) -> None:
+    if len(found) != len(wanted) or not all(map(agree, found, wanted)):
+        fail(op, "SDY-D018", f"{what} ({_listed(found)}), it should be ({_listed(wanted)})")
+
+
+def _listed(types: Sequence[Attribute]) -> str:
+    return ", ".join(map(str, types))

@@ -1,0 +1,104 @@
+"""Sorts by a comparator that is a region of the op: by NumPy where it compares one input, else by a sorting network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import Block
+
+from sdy.dialects.stablehlo.elementwise import CompareOp
+from sdy.dialects.stablehlo.enums import ComparisonDirection, ComparisonType
+from sdy.interpreter.element_types import Array, compute_dtype, is_complex, is_float
+from sdy.interpreter.grid import IntArray
+from sdy.interpreter.kernel import Arrays, KernelContext, with_unit_dims
+from sdy.interpreter.ops.arithmetic import total_order_key
+
+_IS_DESCENDING = {ComparisonDirection.LT: False, ComparisonDirection.GT: True}
+
+
+def sorted_together(context: KernelContext, comparator: Block, inputs: Arrays, dim: int, captured: Arrays) -> Arrays:
+    """The inputs in a stable order along `dim`, in which the comparator holds of no element and one before it."""
+    leading = np.broadcast_shapes(*(context.leading(array) for array in inputs))
+    rows = tuple(
+        np.moveaxis(np.broadcast_to(array, leading + context.local(array)), context.rank + dim, -1) for array in inputs
+    )
+    order = _order_by_key(comparator, rows)
+    if order is None:
+        order = _order_by_network(context, comparator, rows, captured)
+    return tuple(np.moveaxis(np.take_along_axis(row, order, axis=-1), -1, context.rank + dim) for row in rows)
+
+
+def stable_order(keys: Array, *, descending: bool) -> IntArray:
+    """The indices that sort the keys along the last dim; equal ones keep their order."""
+    if not descending:
+        return np.argsort(keys, axis=-1, kind="stable").astype(np.int64)
+    # Equal keys change places when the row is turned around, and once more when the order is.
+    turned = np.argsort(keys[..., ::-1], axis=-1, kind="stable").astype(np.int64)
+    return keys.shape[-1] - 1 - turned[..., ::-1]
+
+
+def _order_by_key(comparator: Block, rows: Arrays) -> IntArray | None:
+    """The order where the comparator is one comparison of both elements of one input; None where it is more."""
+    terminator = comparator.last_op
+    compare = None if terminator is None else terminator.operands[0].owner
+    if not isinstance(compare, CompareOp) or compare.comparison_direction.data not in _IS_DESCENDING:
+        return None
+    places = [comparator.args.index(side) for side in (compare.lhs, compare.rhs) if side in comparator.args]
+    if len(places) != 2 or places[0] // 2 != places[1] // 2 or places[0] == places[1]:
+        return None
+    keys = rows[places[0] // 2]
+    is_total = compare.compare_type is not None and compare.compare_type.data is ComparisonType.TOTALORDER
+    if is_total:
+        keys = total_order_key(keys)
+    elif is_complex(keys.dtype):
+        return None
+    else:
+        keys = keys.astype(compute_dtype(keys.dtype), copy=False)
+        if is_float(keys.dtype) and np.isnan(keys).any():
+            return None  # no order: NaN is neither before nor after anything
+    is_swapped = places[0] > places[1]
+    descending = _IS_DESCENDING[compare.comparison_direction.data] != is_swapped
+    return stable_order(keys, descending=descending)
+
+
+def _order_by_network(context: KernelContext, comparator: Block, rows: Arrays, captured: Arrays) -> IntArray:
+    """The order that Batcher's merge exchange finds: all pairs of a step are compared at the same time."""
+    size = rows[0].shape[-1]
+    order: IntArray = np.broadcast_to(np.arange(size, dtype=np.int64), rows[0].shape).copy()
+    for low, high in _exchanges(size):
+        first, second = order[..., low], order[..., high]
+        lhs = tuple(np.take_along_axis(row, first, axis=-1) for row in rows)
+        rhs = tuple(np.take_along_axis(row, second, axis=-1) for row in rows)
+        is_before = _holds(context, comparator, lhs, rhs, captured)
+        is_after = _holds(context, comparator, rhs, lhs, captured)
+        swap = is_after | (~is_before & (second < first))
+        order[..., low] = np.where(swap, second, first)
+        order[..., high] = np.where(swap, first, second)
+    return order
+
+
+def _holds(context: KernelContext, comparator: Block, lhs: Arrays, rhs: Arrays, captured: Arrays) -> NDArray[np.bool_]:
+    """Whether the comparator holds, at each place."""
+    sizes = context.local(lhs[0])
+    pairs = tuple(side for pair in zip(lhs, rhs, strict=True) for side in pair)
+    outer = tuple(with_unit_dims(context, value, len(sizes)) for value in captured)
+    (result,) = context.runner.run_block(context.with_elements(sizes), comparator, pairs, outer)
+    return np.broadcast_to(result, lhs[0].shape).astype(np.bool_)
+
+
+def _exchanges(size: int) -> Iterator[tuple[IntArray, IntArray]]:
+    """The places that each step of the network compares. Source: Knuth, The Art of Computer Programming, 5.2.2 M."""
+    top = 1 << max(size - 1, 0).bit_length() >> 1
+    part = top
+    while part:
+        step, remainder, distance = top, 0, part
+        while True:
+            low = np.arange(max(size - distance, 0), dtype=np.int64)
+            low = low[(low & part) == remainder]
+            yield low, low + distance
+            if step == part:
+                break
+            distance, step, remainder = step - part, step >> 1, part
+        part >>= 1

@@ -1,0 +1,191 @@
+"""Special functions of real numbers, to the accuracy of f64.
+
+Error functions are Chebyshev series through the values that Python's `math` computes at the nodes. The functions
+around gamma shift their argument up, where asymptotic series with Bernoulli numbers take over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+from numpy.polynomial.chebyshev import Chebyshev
+from numpy.typing import NDArray
+
+Reals = NDArray[np.float64]
+
+_LARGEST_ERFC = 27.0  # beyond it erfc is below the smallest f64
+_SHIFT = 10  # from here on the asymptotic series are exact to f64
+_TERMS = 12
+
+
+def erf(x: Reals) -> Reals:
+    """The error function."""
+    near = np.abs(x) < 1
+    small = np.where(near, x, 0.0)
+    large = np.where(near, 1.0, np.abs(x))
+    tail = np.copysign(1.0 - _erfc_tail(large), x)
+    result = np.where(near, small * _erf_over_x()(small * small), tail)
+    return np.where(np.isnan(x), x, result)
+
+
+def erfc(x: Reals) -> Reals:
+    """One minus the error function, exact where that is close to 1."""
+    near = np.abs(x) < 1
+    tail = _erfc_tail(np.where(near, 1.0, np.abs(x)))
+    result = np.where(near, 1.0 - erf(np.where(near, x, 0.0)), np.where(np.less(x, 0), 2.0 - tail, tail))
+    return np.where(np.isnan(x), x, result)
+
+
+def erf_inv(x: Reals) -> Reals:
+    """The inverse of the error function; infinite at -1 and 1, NaN beyond."""
+    rest = 1.0 - np.abs(x)
+    inside = np.where(rest > 0, rest, 0.5)
+    # The first guess is good to 3 digits; each step of Halley's method triples them.
+    log = np.log(inside * (2.0 - inside))
+    middle = 2.0 / (math.pi * 0.147) + log / 2.0
+    y = np.sqrt(np.sqrt(middle * middle - log / 0.147) - middle)
+    for _ in range(3):
+        error = np.where(y < 0.5, np.abs(np.where(rest > 0, x, 0.5)) - erf(y), erfc(y) - inside)
+        slope = 2.0 / math.sqrt(math.pi) * np.exp(-y * y)
+        y = y + error / (slope + y * error)
+    result = np.where(rest > 0, y, np.where(rest == 0, np.inf, np.nan))
+    return np.where(x == 0, x, np.copysign(result, x))
+
+
+def lgamma(x: Reals) -> Reals:
+    """The logarithm of the magnitude of gamma; infinite at 0 and the negative integers."""
+    is_low = np.less(x, 0.5)
+    upper = np.where(is_low, 1.0 - x, x)
+    shifted = np.maximum(upper, 0.5)
+    product = np.ones_like(shifted)
+    for _ in range(_SHIFT):
+        step = shifted < _SHIFT
+        product = np.where(step, product * shifted, product)
+        shifted = np.where(step, shifted + 1.0, shifted)
+    series = sum(_bernoulli(2 * k) / (2 * k * (2 * k - 1)) / shifted ** (2 * k - 1) for k in range(1, _TERMS))
+    value = (shifted - 0.5) * np.log(shifted) - shifted + 0.5 * math.log(2 * math.pi) + series - np.log(product)
+    # The reflection is taken to the nearest integer, so that the sine does not lose digits.
+    distance = np.abs(x - np.rint(x))
+    mirrored = np.log(math.pi / np.abs(np.sin(math.pi * distance))) - value
+    result = np.where(is_low, mirrored, value)
+    return np.where(np.isinf(x), np.inf, result)
+
+
+def digamma(x: Reals) -> Reals:
+    """The derivative of the logarithm of gamma; NaN at 0 and the negative integers."""
+    is_low = np.less(x, 0.5)
+    shifted = np.where(is_low, 1.0 - x, x)
+    total = np.zeros_like(shifted)
+    for _ in range(_SHIFT):
+        step = shifted < _SHIFT
+        total = np.where(step, total - 1.0 / shifted, total)
+        shifted = np.where(step, shifted + 1.0, shifted)
+    series = sum(_bernoulli(2 * k) / (2 * k) / shifted ** (2 * k) for k in range(1, _TERMS))
+    value = np.log(shifted) - 0.5 / shifted - series + total
+    fraction = x - np.rint(x)
+    mirrored = value - math.pi / np.tan(math.pi * fraction)
+    return np.where(is_low, np.where(fraction == 0, np.nan, mirrored), value)
+
+
+def zeta(x: Reals, q: Reals) -> Reals:
+    """The sum of `(q + k) ** -x` over k from 0 on: Hurwitz's zeta function. NaN where it does not converge."""
+    x, q = np.broadcast_arrays(x, q)
+    total = np.zeros_like(x)
+    for k in range(_SHIFT):
+        total = total + (q + k) ** -x
+    shifted = q + _SHIFT
+    total = total + shifted ** (1.0 - x) / (x - 1.0) + 0.5 * shifted**-x
+    factor = x * shifted ** (-x - 1.0)
+    for k in range(1, _TERMS):
+        total = total + _bernoulli(2 * k) / math.factorial(2 * k) * factor
+        factor = factor * (x + 2 * k - 1) * (x + 2 * k) / (shifted * shifted)
+    is_pole = np.less_equal(q, 0) & (q == np.floor(q))
+    is_undefined = np.less(x, 1) | (np.less_equal(q, 0) & (x != np.floor(x)) & ~is_pole)
+    result = np.where(is_pole, np.where(np.floor(x / 2) * 2 == x, np.inf, np.nan), total)
+    return np.where(is_undefined, np.nan, np.where(x == 1, np.inf, result))
+
+
+def polygamma(n: Reals, x: Reals) -> Reals:
+    """The derivative of order `n` of digamma; NaN where `n` is no natural number."""
+    order = np.where(np.isfinite(n), n, 0.0)
+    factorial = np.exp(lgamma(order + 1.0))
+    value = np.where(np.fmod(order, 2.0) == 0, -1.0, 1.0) * factorial * zeta(order + 1.0, x)
+    value = np.where(order == 0, digamma(np.asarray(x)), value)
+    return np.where(np.less(n, 0) | (n != np.floor(n)), np.nan, value)
+
+
+def bessel_i1e(x: Reals) -> Reals:
+    """The modified Bessel function of order 1, times `exp(-|x|)`."""
+    size = np.abs(x)
+    is_small = size < 30
+    half = np.where(is_small, size, 1.0) / 2.0
+    term = half.copy()
+    total = term.copy()
+    for k in range(1, 80):
+        term = term * half * half / (k * (k + 1))
+        total = total + term
+    near = total * np.exp(-2.0 * half)
+    large = np.where(is_small, 30.0, size)
+    term = np.ones_like(large)
+    far = term.copy()
+    for k in range(1, 20):
+        term = term * -(4.0 - (2 * k - 1) ** 2) / (k * 8.0 * large)
+        far = far + term
+    far = far / np.sqrt(2 * math.pi * large)
+    return np.copysign(np.where(np.isinf(size), 0.0, np.where(is_small, near, far)), x)
+
+
+def _erfc_tail(x: Reals) -> Reals:
+    """erfc of numbers from 1 on."""
+    inside = np.minimum(x, _LARGEST_ERFC)
+    # The square is rounded; its error, found from the halves of the factors, goes into the exponential too.
+    high = np.rint(inside * 2.0**20) / 2.0**20
+    exponential = np.exp(-high * high) * np.exp(-(inside - high) * (inside + high))
+    value = exponential / inside * _erfc_scaled()(1.0 / (inside * inside))
+    return np.where(x > _LARGEST_ERFC, 0.0, value)
+
+
+@cache
+def _erf_over_x() -> Chebyshev:
+    """`erf(x) / x` as a function of `x ** 2` up to 1."""
+    return _interpolated(lambda t: math.erf(math.sqrt(t)) / math.sqrt(t), 1e-300, 1.0, 18)
+
+
+@cache
+def _erfc_scaled() -> Chebyshev:
+    """`erfc(x) * x * exp(x ** 2)` as a function of `1 / x ** 2` for x from 1 on."""
+    return _interpolated(_scaled_tail, _LARGEST_ERFC**-2, 1.0, 40)
+
+
+def _scaled_tail(t: float) -> float:
+    square = Fraction(1) / Fraction(t)
+    x = math.sqrt(float(square))
+    rest = float(square - Fraction(x) ** 2)
+    # exp(x * x) exactly: the integer part of the square apart from the rest, which is small.
+    whole = math.floor(Fraction(x) ** 2)
+    exact = math.exp(whole) * math.exp(float(Fraction(x) ** 2 - whole))
+    return math.erfc(x) * x * exact if rest == rest else math.nan
+
+
+def _interpolated(function: Callable[[float], float], low: float, high: float, degree: int) -> Chebyshev:
+    def at_nodes(nodes: Reals) -> Reals:
+        return np.array([function(float(node)) for node in nodes])
+
+    return Chebyshev.interpolate(at_nodes, degree, domain=[low, high])
+
+
+@cache
+def _bernoulli(index: int) -> float:
+    """The Bernoulli number of this index."""
+    return float(_bernoulli_fraction(index))
+
+
+@cache
+def _bernoulli_fraction(index: int) -> Fraction:
+    if index == 0:
+        return Fraction(1)
+    return -sum(math.comb(index + 1, k) * _bernoulli_fraction(k) for k in range(index)) / Fraction(index + 1)

@@ -1,0 +1,51 @@
+"""Put an edge between each call and the function it calls: on arguments, and on the results of calls.
+
+    before  %0 = call @f(%x)                                 func @f(%p) { tanh %p }
+    after   %0 = call @f(%x)  %1 = sdy.func_data_flow_edge %0   func @f(%p) { %2 = sdy.func_data_flow_edge %p  tanh %2 }
+
+Source: spec of import and export, section 2.12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from sdy.dialects.sdy.ops import FuncDataFlowEdgeOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import set_result_shardings, sharding_of
+from sdy.dialects.symbols import functions_of, main_function
+from sdy.passes.call_graph import calls_in
+from sdy.passes.insertion import after_definition, insert, location_of, redirect_other_uses
+
+
+@dataclass(frozen=True)
+class AddFuncDataFlowEdgesPass(ModulePass):
+    """Add edges across calls."""
+
+    name = "sdy-add-func-data-flow-edges"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Arguments of all functions but the main one, then results of all calls."""
+        main = main_function(op)
+        for func in functions_of(op).values():
+            if func is not main and func.body.blocks:
+                _add_edges(func.args)
+        for call in calls_in(op):
+            _add_edges(call.results)
+
+
+def _add_edges(values: Iterable[SSAValue]) -> None:
+    """Add an edge to each value of static shape; backwards, so that they come to stand in order."""
+    for value in reversed([each for each in values if static_shape(each.type) is not None]):
+        edge = FuncDataFlowEdgeOp.create(operands=[value], result_types=[value.type])
+        sharding = sharding_of(value)
+        if sharding is not None:
+            set_result_shardings(edge, (sharding,))
+        insert(edge, after_definition(value), location_of(value))
+        redirect_other_uses(value, edge.result)

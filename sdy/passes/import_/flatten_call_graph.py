@@ -1,0 +1,37 @@
+"""Give each call a function of its own, so that every call can be sharded its own way.
+
+    before  call @f, call @f            func @f
+    after   call @f, call @f_0          func @f, func @f_0 {sdy.original_func_name = "f"}
+
+Source: spec of import and export, section 2.10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.passes import ModulePass
+
+from sdy.dialects.symbols import functions_of
+from sdy.passes.call_graph import add_copy, callee_name, callee_of, callees_first, calls_in
+from sdy.passes.unique_names import UniqueNames
+
+
+@dataclass(frozen=True)
+class FlattenCallGraphPass(ModulePass):
+    """Copy functions that are called more than once."""
+
+    name = "sdy-flatten-call-graph"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit calls, callees before callers; the first call keeps the function."""
+        functions, names = functions_of(op), UniqueNames(op)
+        called: set[str] = set()
+        for func in callees_first(op):
+            for call in calls_in(func):
+                if callee_name(call) in called:
+                    copy = add_copy(callee_of(call, functions), op, names)
+                    call.properties["callee"] = SymbolRefAttr(copy.sym_name.data)
+                called.add(callee_name(call))

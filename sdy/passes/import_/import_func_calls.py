@@ -1,0 +1,110 @@
+"""Turn calls into named computations, which propagation sees through.
+
+    before  %0 = call @f(%x)        func @f(%p) { return tanh(%p) }
+    after   %0 = sdy.named_computation<"f">(%x) (%p) { sdy.return tanh(%p) }
+
+Source: spec of import and export, section 2.11.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import ReturnOp as FuncReturnOp
+from xdsl.ir import Region
+from xdsl.passes import ModulePass
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity
+from sdy.dialects.context import emit
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.places import span_of
+from sdy.dialects.sdy.ops import ReturnOp
+from sdy.dialects.sdy.regions import NamedComputationOp
+from sdy.dialects.shardings import SHARDING, argument_shardings, result_shardings
+from sdy.dialects.symbols import functions_of
+from sdy.model.meshes import MeshTable
+from sdy.passes.call_graph import callee_name, callee_of, callees_first, calls_in, original_name
+from sdy.passes.import_.add_data_flow_edges import add_edges
+from sdy.passes.insertion import erase, replace_op
+
+EXECUTION_THREAD = "execution_thread"
+
+
+@dataclass(frozen=True)
+class ImportFuncCallsPass(ModulePass):
+    """Replace every call by a named computation with the body of its function."""
+
+    name = "sdy-import-func-calls"
+
+    add_data_flow_edges_on_named_computations: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Callees before callers: the calls in a body have been imported when the body is."""
+        importer = _Importer(op, ctx)
+        for func in callees_first(op):
+            for call in calls_in(func):
+                importer.replace(call)
+        importer.erase_called()
+        if self.add_data_flow_edges_on_named_computations:
+            for inner in list(op.walk(region_first=True)):
+                if isinstance(inner, NamedComputationOp):
+                    add_edges(inner)
+
+
+class _Importer:
+    """The calls of one module."""
+
+    def __init__(self, module: ModuleOp, ctx: Context) -> None:
+        self._functions = functions_of(module)
+        self._meshes: MeshTable = meshes_of(module)
+        self._ctx = ctx
+        self._bodies: dict[str, NamedComputationOp] = {}  # who has the body of a function
+        self._has_warned = False
+
+    def replace(self, call: CallOp) -> None:
+        """Put a named computation in the place of the call."""
+        callee = callee_of(call, self._functions)
+        if not callee.body.blocks and callee_name(call) not in self._bodies:
+            message = f"@{callee_name(call)} is only declared: its body cannot be imported"
+            raise SdyError(Diagnostic("SDY-T111", message, span_of(call), hint="define the function in the module"))
+        computation = NamedComputationOp(
+            original_name(callee),
+            call.operands,
+            self._body_of(call, callee),
+            call.result_types,
+            argument_shardings(callee, self._meshes),
+            result_shardings(call),
+        )
+        computation.attributes.update(call.attributes)
+        computation.attributes.pop(SHARDING, None)
+        if EXECUTION_THREAD in callee.attributes:
+            computation.attributes[EXECUTION_THREAD] = callee.attributes[EXECUTION_THREAD]
+        self._bodies.setdefault(callee_name(call), computation)
+        replace_op(call, computation)
+
+    def erase_called(self) -> None:
+        """Functions whose body was taken go."""
+        for name in self._bodies:
+            erase(self._functions[name])
+
+    def _body_of(self, call: CallOp, callee: FuncOp) -> Region:
+        first = self._bodies.get(callee_name(call))
+        if first is None:
+            body = callee.detach_region(callee.body)
+            callee.add_region(Region())
+            terminator = body.block.last_op
+            if isinstance(terminator, FuncReturnOp):
+                replace_op(terminator, ReturnOp.create(operands=terminator.operands))
+            return body
+        if not self._has_warned:
+            self._has_warned = True
+            message = f"@{callee_name(call)} is called more than once; its body is copied"
+            hint = "run -sdy-flatten-call-graph first"
+            self._warn(Diagnostic("SDY-T112", message, span_of(call), hint=hint, severity=Severity.WARNING))
+        return first.body.clone()
+
+    def _warn(self, diagnostic: Diagnostic) -> None:
+        emit(self._ctx, diagnostic)

@@ -1,0 +1,24 @@
+"""Put callers before the functions that they call. Source: spec of import and export, section 2.13."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.passes.call_graph import callees_first
+
+
+@dataclass(frozen=True)
+class PreOrderFuncsPass(ModulePass):
+    """Sort the functions that have a body, behind everything else in the module."""
+
+    name = "sdy-pre-order-funcs"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Move each one to the end, callers first."""
+        for func in reversed(callees_first(op)):
+            func.detach()
+            op.body.block.add_op(func)

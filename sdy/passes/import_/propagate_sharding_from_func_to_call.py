@@ -1,0 +1,35 @@
+"""Give each call the result shardings of the function that it calls, where it has none of its own.
+
+    before  %0 = call @f(%x)        func @f(...) -> (tensor<4xf32> {sdy.sharding = <@m, [{"x"}]>})
+    after   %0 = call @f(%x) {sdy.sharding = [<@m, [{"x"}]>]}
+
+Source: spec of import and export, section 2.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.shardings import SHARDING, function_result_shardings, set_result_shardings
+from sdy.dialects.symbols import functions_of
+from sdy.passes.call_graph import callee_of, calls_in
+
+
+@dataclass(frozen=True)
+class PropagateShardingFromFuncToCallPass(ModulePass):
+    """Copy result shardings from functions to their calls."""
+
+    name = "sdy-propagate-sharding-from-func-to-call"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit every call without shardings."""
+        functions, meshes = functions_of(op), meshes_of(op)
+        for call in calls_in(op):
+            if SHARDING not in call.attributes:
+                shardings = function_result_shardings(callee_of(call, functions), meshes)
+                set_result_shardings(call, shardings or ())

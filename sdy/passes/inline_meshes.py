@@ -1,0 +1,43 @@
+"""Write every mesh where it is used, and remove the mesh symbols.
+
+    before  sdy.mesh @m = <["x"=2]>        <@m, [{"x"}]>
+    after                                  <mesh<["x"=2]>, [{"x"}]>
+
+Source: spec of import and export, section 3.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.ops import MeshOp
+from sdy.model.meshes import MeshTable
+from sdy.model.sharding import TensorSharding
+from sdy.passes.insertion import erase
+from sdy.passes.sharding_walk import map_shardings
+
+
+@dataclass(frozen=True)
+class InlineMeshesPass(ModulePass):
+    """Replace names of meshes by the meshes."""
+
+    name = "sdy-inline-meshes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Rewrite all shardings, then erase the mesh ops."""
+        meshes = meshes_of(op)
+        map_shardings(op, lambda sharding: with_inlined_mesh(sharding, meshes))
+        for mesh in [inner for inner in op.ops if isinstance(inner, MeshOp)]:
+            erase(mesh)
+
+
+def with_inlined_mesh(sharding: TensorSharding, meshes: MeshTable) -> TensorSharding:
+    """The sharding with its mesh in place of the mesh's name."""
+    if not isinstance(sharding.mesh, str) or sharding.mesh not in meshes:
+        return sharding
+    return replace(sharding, mesh=meshes[sharding.mesh])
