@@ -30,7 +30,8 @@ class Host:
 
     `infeed` holds the names of the functions that make the next inputs, `outfeed` what the devices handed over;
     `channels` what was sent and not yet received; `probes` every value that a probe saw, by probe and in order.
-    `random` is where `rng` draws from, the same in every run. `wait_until` lets other programs run until a condition holds, and tells whether it does.
+    `random` is where `rng` draws from, the same in every run. `wait_until` lets other programs run until a condition
+    holds, and tells whether it does.
     """
 
     write: Callable[[str], None] = _discard

@@ -25,10 +25,12 @@ class StoredArrays:
 def load_arrays(path: str) -> StoredArrays:
     """The arrays of an `.npz` file. Raises: SdyError SDY-T201 where it cannot be read."""
     try:
-        loaded: object = np.load(Path(path), allow_pickle=False)
-        if not isinstance(loaded, np.lib.npyio.NpzFile):
-            raise ValueError("it holds one array, not several")
-        with cast("np.lib.npyio.NpzFile[np.generic]", loaded) as file:
+        # Opened here, because numpy leaves a file open that turns out not to be what it looks like.
+        with Path(path).open("rb") as stream:
+            loaded: object = np.load(stream, allow_pickle=False)
+            if not isinstance(loaded, np.lib.npyio.NpzFile):
+                raise ValueError("it holds one array, not several")
+            file = cast("np.lib.npyio.NpzFile[np.generic]", loaded)
             arrays: dict[str, Array] = {name: file[name] for name in file.files}
     except OSError as error:
         reason = error.strerror or "it is no .npz file"

@@ -45,12 +45,14 @@ def run(arguments: Namespace) -> int:
 
 
 def _verify(program: Program, arguments: Namespace) -> int:
-    stored = load_arrays(arguments.inputs) if arguments.inputs else StoredArrays((), ())
-    inputs = stored.inputs or random_arrays(program.input_types, arguments.seed)
+    if arguments.inputs:
+        stored = load_arrays(arguments.inputs)
+    else:
+        stored = StoredArrays(random_arrays(program.input_types, arguments.seed), ())
     partitioned = program.partitioned
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))
-    comparisons = program.verify(inputs, stored.outputs)
+    comparisons = program.verify(stored.inputs, stored.outputs)
     console = Console(highlight=False)
     _show(console, partitioned, verbose=arguments.verbose)
     reference = "the stored outputs" if stored.outputs else "the program on one device"

@@ -27,6 +27,7 @@ from sdy.dialects.stablehlo.checks.collectives import (
     gathers_all,
     keeps_types,
     permutes_devices,
+    reduces_in_group,
     scatters_reduced,
 )
 from sdy.dialects.stablehlo.replica_groups import ReplicaGroupMeshAxesAttr
@@ -61,7 +62,7 @@ class AllReduceOp(StablehloOp):
     use_global_device_ids = opt_prop_def(UnitAttr)
     result = var_result_def()
     computation = region_def("single_block")
-    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_types,)
+    CHECKS: ClassVar[tuple[Check, ...]] = (reduces_in_group,)
 
 
 @irdl_op_definition
@@ -133,7 +134,7 @@ class CollectiveReduceOp(StablehloOp):
     channel_handle = opt_prop_def(ChannelHandleAttr)
     result = result_def()
     computation = region_def("single_block")
-    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_types,)
+    CHECKS: ClassVar[tuple[Check, ...]] = (reduces_in_group,)
 
 
 @irdl_op_definition

@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.dialects.stablehlo.enums import ComparisonDirection, ComparisonType
-from sdy.interpreter.element_types import Array, compute_dtype, dtype_of_type
+from sdy.interpreter.element_types import Array, DType, compute_dtype, dtype_of_type
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, pointwise, with_unit_dims
 from sdy.interpreter.ops import arithmetic
 from sdy.interpreter.ops.arithmetic import Compute, in_compute_dtype, in_exact_dtype
@@ -79,15 +79,19 @@ def convert(op: ops.ConvertOp) -> Kernel:
 @KERNELS.of(ops.ComplexOp)
 def complex_of_parts(op: ops.ComplexOp) -> Kernel:
     """`lhs + i * rhs`, without arithmetic: infinities and signed zeros stay in their part."""
-    dtype = dtype_of_type(op.result.type)
+    return pointwise(joined_parts(dtype_of_type(op.result.type)))
 
-    def compute(lhs: Array, rhs: Array) -> Array:
-        result = np.empty(np.broadcast_shapes(lhs.shape, rhs.shape), dtype)
-        parts = result.view(lhs.dtype).reshape((*result.shape, 2))
-        parts[..., 0], parts[..., 1] = lhs, rhs
+
+def joined_parts(dtype: DType) -> Compute:
+    """The complex numbers of this dtype with the given real and imaginary parts."""
+
+    def compute(real: Array, imaginary: Array) -> Array:
+        result = np.empty(np.broadcast_shapes(real.shape, imaginary.shape), dtype)
+        parts = result[..., np.newaxis].view(real.dtype)
+        parts[..., 0], parts[..., 1] = real, imaginary
         return result
 
-    return pointwise(compute)
+    return compute
 
 
 _COMPARISONS: dict[ComparisonDirection, np.ufunc] = {
@@ -102,17 +106,20 @@ _COMPARISONS: dict[ComparisonDirection, np.ufunc] = {
 
 @KERNELS.of(ops.CompareOp)
 def compare(op: ops.CompareOp) -> Kernel:
-    """How lhs relates to rhs; NaN is unequal to all, unless the order is total."""
-    relation = _COMPARISONS[op.comparison_direction.data]
-    if op.compare_type is not None and op.compare_type.data is ComparisonType.TOTALORDER:
-        key = arithmetic.total_order_key
-    else:
-        key = _in_compute_dtype
+    """How lhs relates to rhs."""
+    compare_type = None if op.compare_type is None else op.compare_type.data
+    return pointwise(comparison(op.comparison_direction.data, compare_type))
+
+
+def comparison(direction: ComparisonDirection, compare_type: ComparisonType | None) -> Compute:
+    """Whether two values are in a relation; NaN is unequal to all, unless the order is total."""
+    relation = _COMPARISONS[direction]
+    key = arithmetic.total_order_key if compare_type is ComparisonType.TOTALORDER else _in_compute_dtype
 
     def compute(lhs: Array, rhs: Array) -> Array:
         return relation(key(lhs), key(rhs))
 
-    return pointwise(compute)
+    return compute
 
 
 @KERNELS.of(ops.SelectOp)

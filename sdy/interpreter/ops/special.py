@@ -44,11 +44,11 @@ def erf_inv(x: Reals) -> Reals:
     """The inverse of the error function; infinite at -1 and 1, NaN beyond."""
     rest = 1.0 - np.abs(x)
     inside = np.where(rest > 0, rest, 0.5)
-    # The first guess is good to 3 digits; each step of Halley's method triples them.
+    # The first guess is good to 2 digits; each step of Halley's method about triples them.
     log = np.log(inside * (2.0 - inside))
     middle = 2.0 / (math.pi * 0.147) + log / 2.0
     y = np.sqrt(np.sqrt(middle * middle - log / 0.147) - middle)
-    for _ in range(3):
+    for _ in range(4):
         error = np.where(y < 0.5, np.abs(np.where(rest > 0, x, 0.5)) - erf(y), erfc(y) - inside)
         slope = 2.0 / math.sqrt(math.pi) * np.exp(-y * y)
         y = y + error / (slope + y * error)
@@ -162,13 +162,10 @@ def _erfc_scaled() -> Chebyshev:
 
 
 def _scaled_tail(t: float) -> float:
-    square = Fraction(1) / Fraction(t)
-    x = math.sqrt(float(square))
-    rest = float(square - Fraction(x) ** 2)
-    # exp(x * x) exactly: the integer part of the square apart from the rest, which is small.
-    whole = math.floor(Fraction(x) ** 2)
-    exact = math.exp(whole) * math.exp(float(Fraction(x) ** 2 - whole))
-    return math.erfc(x) * x * exact if rest == rest else math.nan
+    x = 1.0 / math.sqrt(t)
+    square = Fraction(x) ** 2  # exact: an error in the exponent would be an error of the result
+    whole = math.floor(square)
+    return math.erfc(x) * x * math.exp(whole) * math.exp(float(square - whole))
 
 
 def _interpolated(function: Callable[[float], float], low: float, high: float, degree: int) -> Chebyshev:

@@ -10,12 +10,14 @@ from sdy.dialects.stablehlo.checks.control import demand_result_per_operand, giv
 from sdy.dialects.stablehlo.checks.demands import (
     demand_dims,
     demand_same_element,
+    demand_same_type,
     demand_shape,
     fail,
     integer,
     shape,
     times,
 )
+from sdy.dialects.stablehlo.checks.reduction import demand_fold_region
 
 PADDING = -1  # fills up groups that are smaller than others
 
@@ -44,6 +46,7 @@ def scatters_reduced(op: Operation) -> None:
     group = _group_size(op)
     sizes[dim] = DYNAMIC_INDEX if group is None else _part(op, dim, sizes[dim], group)
     demand_shape(op, op.results[0], sizes, f"operand and {group or 'the'} devices of a group give it")
+    demand_fold_region(op, op.regions[0], op.operands)
 
 
 def exchanges(op: Operation) -> None:
@@ -71,6 +74,26 @@ def keeps_types(op: Operation) -> None:
     """A collective whose results have the types of its operands."""
     _check_groups(op)
     gives_operand_types(op)
+
+
+def broadcasts_in_group(op: Operation) -> None:
+    """`collective_broadcast`: gives all its operands but the one that names the roots."""
+    _check_groups(op)
+    operands = list(op.operands)
+    if "has_dynamic_root" in op.properties:
+        if not operands:
+            fail(op, "SDY-D001", "the operand that names the roots is missing")
+        demand_shape(op, operands.pop(), (len(op.results),), "it names a root per result")
+    if len(operands) != len(op.results):
+        fail(op, "SDY-D001", f"{len(op.results)} results for {len(operands)} operands")
+    for operand, result in zip(operands, op.results, strict=True):
+        demand_same_type(op, (operand, result))
+
+
+def reduces_in_group(op: Operation) -> None:
+    """`all_reduce`: results like the operands; the region folds two elements."""
+    keeps_types(op)
+    demand_fold_region(op, op.regions[0], op.operands[:1])
 
 
 def permutes_devices(op: Operation) -> None:

@@ -34,11 +34,6 @@ def reduces(op: Operation) -> None:
     demand_fold_region(op, op.regions[0], inputs)
 
 
-def folds_with_region(op: Operation) -> None:
-    """The first region folds the operands, two elements of each at a time."""
-    demand_fold_region(op, op.regions[0], op.operands)
-
-
 def demand_fold_region(op: Operation, region: Region, folded: Sequence[SSAValue]) -> None:
     """The region takes an element so far and a new element of every value, and gives an element of every value."""
     block = region.block

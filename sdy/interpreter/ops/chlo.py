@@ -1,0 +1,182 @@
+"""Kernels of the CHLO ops: functions that StableHLO spells out, and the structured ops of frameworks."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Operation
+
+from sdy.dialects.chlo import elementwise as ops
+from sdy.dialects.chlo import structured
+from sdy.dialects.stablehlo.types import shape_of
+from sdy.interpreter.element_types import (
+    Array,
+    compute_dtype,
+    dtype_of_type,
+    is_float,
+    is_signed,
+)
+from sdy.interpreter.elements import array_of
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count, pointwise
+from sdy.interpreter.ops import special
+from sdy.interpreter.ops.arithmetic import Compute, in_compute_dtype, in_exact_dtype, multiply, total_order_key
+from sdy.interpreter.ops.conversion import converted
+from sdy.interpreter.ops.sorting import stable_order
+
+KERNELS = KernelTable()
+
+
+def in_double(function: Compute) -> Compute:
+    """`function`, which is made for f64, on any real floats."""
+
+    def compute(*arrays: Array) -> Array:
+        return converted(np.asarray(function(*(array.astype(np.float64) for array in arrays))), arrays[0].dtype)
+
+    return compute
+
+
+def _is_positive_infinity(operand: Array) -> Array:
+    return operand.astype(compute_dtype(operand.dtype)) == np.inf
+
+
+def _is_negative_infinity(operand: Array) -> Array:
+    return operand.astype(compute_dtype(operand.dtype)) == -np.inf
+
+
+def _is_infinite(operand: Array) -> Array:
+    return np.isinf(operand.astype(compute_dtype(operand.dtype)))
+
+
+def _square(operand: Array) -> Array:
+    return multiply(operand, operand)
+
+
+def high_product(lhs: Array, rhs: Array) -> Array:
+    """The upper half of the bits of the full product of integers."""
+    dtype = lhs.dtype
+    width = dtype.itemsize * 8
+    if width < 64:
+        wide = np.dtype(f"{'i' if is_signed(dtype) else 'u'}8")
+        return np.right_shift(np.multiply(lhs.astype(wide), rhs.astype(wide)), width).astype(dtype)
+    left, right = lhs.astype(np.uint64), rhs.astype(np.uint64)
+    half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
+    low = (left & mask) * (right & mask)
+    cross = (left >> half) * (right & mask) + (low >> half)
+    other = (left & mask) * (right >> half) + (cross & mask)
+    high = (left >> half) * (right >> half) + (cross >> half) + (other >> half)
+    if is_signed(dtype):
+        # A negative factor counts 2 ** 64 too much, which shows as the other factor in the upper half.
+        zero = np.uint64(0)
+        high = high - np.where(np.less(lhs, 0), right, zero) - np.where(np.less(rhs, 0), left, zero)
+    return high.astype(dtype)
+
+
+def next_after(start: Array, goal: Array) -> Array:
+    """The neighbour of `start` in the direction of `goal`, among the floats of the dtype."""
+    dtype = start.dtype
+    if dtype in (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)):
+        return np.nextafter(start, goal)
+    left, right = (array.astype(np.float32) for array in (start, goal))
+    bits = np.asarray(start, order="C").view(np.dtype(f"i{dtype.itemsize}"))
+    smallest = np.copysign(np.array(1, bits.dtype).view(dtype).astype(np.float32), right).astype(dtype)
+    away = np.equal(np.less(left, right), np.greater(left, 0))
+    stepped = np.where(away, np.add(bits, 1), np.subtract(bits, 1)).astype(bits.dtype).view(dtype)
+    moved = np.where(left == 0, smallest, stepped)
+    return np.where(
+        np.isnan(left) | np.isnan(right), np.add(left, right).astype(dtype), np.where(left == right, goal, moved)
+    )
+
+
+FUNCTIONS: dict[type[Operation], Compute] = {
+    ops.AcosOp: in_exact_dtype(np.arccos),
+    ops.AcoshOp: in_exact_dtype(np.arccosh),
+    ops.AsinOp: in_exact_dtype(np.arcsin),
+    ops.AsinhOp: in_exact_dtype(np.arcsinh),
+    ops.AtanOp: in_exact_dtype(np.arctan),
+    ops.AtanhOp: in_exact_dtype(np.arctanh),
+    ops.BesselI1eOp: in_double(special.bessel_i1e),
+    ops.ConjOp: in_compute_dtype(np.conj),
+    ops.CoshOp: in_exact_dtype(np.cosh),
+    ops.DigammaOp: in_double(special.digamma),
+    ops.ErfOp: in_double(special.erf),
+    ops.ErfInvOp: in_double(special.erf_inv),
+    ops.ErfcOp: in_double(special.erfc),
+    ops.IsInfOp: _is_infinite,
+    ops.IsNegInfOp: _is_negative_infinity,
+    ops.IsPosInfOp: _is_positive_infinity,
+    ops.LgammaOp: in_double(special.lgamma),
+    ops.MulhiOp: high_product,
+    ops.NextAfterOp: next_after,
+    ops.PolygammaOp: in_double(special.polygamma),
+    ops.SinhOp: in_exact_dtype(np.sinh),
+    ops.SquareOp: _square,
+    ops.TanOp: in_exact_dtype(np.tan),
+    ops.ZetaOp: in_double(special.zeta),
+}
+
+
+@KERNELS.of(*FUNCTIONS)
+def function_of_elements(op: Operation) -> Kernel:
+    """One call of the function that the op stands for."""
+    return pointwise(FUNCTIONS[type(op)])
+
+
+@KERNELS.of(structured.ConstantOp)
+def constant(op: structured.ConstantOp) -> Kernel:
+    """The elements, the same on every device."""
+    array = array_of(op.value.data)
+    return lambda context, _: (context.replicated(array),)
+
+
+@KERNELS.of(structured.ConstantLikeOp)
+def constant_like(op: structured.ConstantLikeOp) -> Kernel:
+    """One value, as often as the operand has elements."""
+    value = op.value.value.data if isinstance(op.value, IntegerAttr | FloatAttr) else 0
+    element = converted(np.array(value), dtype_of_type(op.result.type))
+    return lambda context, arrays: (context.replicated(np.broadcast_to(element, context.local(arrays[0]))),)
+
+
+@KERNELS.of(structured.TopKOp)
+def top_k(op: structured.TopKOp) -> Kernel:
+    """The k largest elements along the last dim, in descending order, and their places; NaN counts as the largest."""
+    k = op.k.value.data
+    index_dtype = dtype_of_type(op.indices.type)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        (operand,) = arrays
+        keys = total_order_key(operand) if is_float(operand.dtype) else operand.astype(compute_dtype(operand.dtype))
+        order = stable_order(keys, descending=True)[..., :k]
+        return np.take_along_axis(operand, order, axis=-1), order.astype(index_dtype)
+
+    return kernel
+
+
+@KERNELS.of(structured.ScanOp)
+def scan(op: structured.ScanOp) -> Kernel:
+    """Runs the body along a dim: it takes a slice of each input and what is carried, and gives outputs and carries."""
+    block, captured_at = op.body.block, operand_count(op)
+    count, output_count = len(op.inputs), len(op.outputs)
+    dim, is_reverse = op.dimension.value.data, bool(op.is_reverse.value.data)
+    empty = [np.zeros(shape_of(output), dtype_of_type(output.type)) for output in op.outputs]
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        inputs, carries, captured = arrays[:count], arrays[count:captured_at], arrays[captured_at:]
+        length = context.local(inputs[0])[dim] if inputs else shape_of(op.outputs[0])[dim]
+        outputs: list[Arrays] = []
+        for place in reversed(range(length)) if is_reverse else range(length):
+            slices = tuple(np.take(array, place, axis=context.rank + dim) for array in inputs)
+            results = context.runner.run_block(context, block, (*slices, *carries), captured)
+            outputs.append(results[:output_count])
+            carries = results[output_count:]
+        if not outputs:
+            return (*(context.replicated(array) for array in empty), *carries)
+        columns = zip(*(outputs[::-1] if is_reverse else outputs), strict=True)
+        return (*(_stacked(context, column, dim) for column in columns), *carries)
+
+    return kernel
+
+
+def _stacked(context: KernelContext, column: Arrays, dim: int) -> Array:
+    leading = np.broadcast_shapes(*(context.leading(array) for array in column))
+    whole = [np.broadcast_to(array, leading + context.local(array)) for array in column]
+    return np.stack(whole, axis=context.rank + dim)

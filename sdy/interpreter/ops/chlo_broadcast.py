@@ -1,0 +1,82 @@
+"""Kernels of the CHLO ops that first broadcast their operands to a common shape."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import Operation
+
+from sdy.dialects.chlo import broadcast as ops
+from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.interpreter.element_types import Array, dtype_of_type
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
+from sdy.interpreter.ops import arithmetic, special
+from sdy.interpreter.ops.arithmetic import Compute
+from sdy.interpreter.ops.chlo import in_double, next_after
+from sdy.interpreter.ops.elementwise import comparison, joined_parts
+
+KERNELS = KernelTable()
+
+FUNCTIONS: dict[type[Operation], Compute] = {
+    ops.BroadcastAddOp: arithmetic.add,
+    ops.BroadcastAndOp: arithmetic.bitwise_and,
+    ops.BroadcastAtan2Op: arithmetic.atan2,
+    ops.BroadcastDivideOp: arithmetic.divide,
+    ops.BroadcastMaximumOp: arithmetic.maximum,
+    ops.BroadcastMinimumOp: arithmetic.minimum,
+    ops.BroadcastMultiplyOp: arithmetic.multiply,
+    ops.BroadcastNextAfterOp: next_after,
+    ops.BroadcastOrOp: arithmetic.bitwise_or,
+    ops.BroadcastPolygammaOp: in_double(special.polygamma),
+    ops.BroadcastPowerOp: arithmetic.power,
+    ops.BroadcastRemainderOp: arithmetic.remainder,
+    ops.BroadcastSelectOp: np.where,
+    ops.BroadcastShiftLeftOp: arithmetic.shift_left,
+    ops.BroadcastShiftRightArithmeticOp: arithmetic.shift_right_arithmetic,
+    ops.BroadcastShiftRightLogicalOp: arithmetic.shift_right_logical,
+    ops.BroadcastSubtractOp: arithmetic.subtract,
+    ops.BroadcastXorOp: arithmetic.bitwise_xor,
+    ops.BroadcastZetaOp: in_double(special.zeta),
+}
+
+
+@KERNELS.of(*FUNCTIONS)
+def function_of_broadcast_elements(op: Operation) -> Kernel:
+    """One call of the function that the op stands for."""
+    return _broadcast_first(op, FUNCTIONS[type(op)])
+
+
+@KERNELS.of(ops.BroadcastCompareOp)
+def broadcast_compare(op: ops.BroadcastCompareOp) -> Kernel:
+    """How lhs relates to rhs."""
+    compare_type = None if op.compare_type is None else op.compare_type.data
+    return _broadcast_first(op, comparison(op.comparison_direction.data, compare_type))
+
+
+@KERNELS.of(ops.BroadcastComplexOp)
+def broadcast_complex(op: ops.BroadcastComplexOp) -> Kernel:
+    """Complex numbers of their parts."""
+    return _broadcast_first(op, joined_parts(dtype_of_type(op.result.type)))
+
+
+def _broadcast_first(op: Operation, function: Compute) -> Kernel:
+    written = op.properties.get("broadcast_dimensions")
+    dims = None if written is None else ints_of(written)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        rank = max(len(context.local(array)) for array in arrays)
+        placed = [_placed(context, array, dims, rank) for array in arrays]
+        sizes = np.broadcast_shapes(*(context.local(array) for array in placed))
+        whole = [np.broadcast_to(array, context.leading(array) + sizes) for array in placed]
+        return (np.asarray(function(*whole)),)
+
+    return kernel
+
+
+def _placed(context: KernelContext, array: Array, dims: tuple[int, ...] | None, rank: int) -> Array:
+    """The array with dims of size 1 so that it has `rank` of them: at the front, unless `dims` says where its own go."""
+    local = context.local(array)
+    if len(local) == rank:
+        return array
+    places = tuple(range(rank - len(local), rank)) if dims is None else dims
+    size_along = dict(zip(places, local, strict=True))
+    return array.reshape(context.leading(array) + tuple(size_along.get(dim, 1) for dim in range(rank)))

@@ -1,0 +1,125 @@
+"""The kernel of `ragged_dot`: a product in which groups of rows, or of summed elements, have matrices of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdy.dialects.chlo.attrs import RaggedDotDimensionNumbers
+from sdy.dialects.chlo.structured import RaggedDotOp
+from sdy.dialects.stablehlo.types import rank_of
+from sdy.interpreter.element_types import Array, DType, dtype_of_type
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape
+from sdy.interpreter.ops.contract import ContractedDims, contracted
+
+KERNELS = KernelTable()
+
+
+@KERNELS.of(RaggedDotOp)
+def ragged_dot(op: RaggedDotOp) -> Kernel:
+    """Row i of lhs is multiplied with the matrix of its group; a ragged dim that is summed gives a matrix per group."""
+    numbers, dtype = op.ragged_dot_dimension_numbers.data, dtype_of_type(op.result.type)
+    (ragged,) = numbers.lhs_ragged_dimensions
+    rank = rank_of(op.lhs)
+    dims = ContractedDims(
+        numbers.lhs_batching_dimensions,
+        numbers.rhs_batching_dimensions,
+        numbers.lhs_contracting_dimensions,
+        numbers.rhs_contracting_dimensions,
+    )
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        lhs, rhs, sizes = arrays
+        if ragged in dims.lhs_batch:
+            return (contracted(context, lhs, rhs, dims, dtype),)  # the groups only cut the batch
+        members = _members(context, lhs, sizes, ragged, _prefix_dims(dims, ragged, rank))
+        if ragged in dims.lhs_summed:
+            return (_matrix_per_group(context, lhs, rhs, dims, members, dtype),)
+        return (_row_by_group(context, lhs, rhs, numbers, dims, members, dtype),)
+
+    return kernel
+
+
+def _prefix_dims(dims: ContractedDims, ragged: int, rank: int) -> Shape:
+    """The dims of lhs that may have group sizes of their own: batch dims, and those of the ragged dim's kind before it."""
+    if ragged in dims.lhs_summed:
+        kind = dims.lhs_summed
+    else:
+        kind = tuple(dim for dim in range(rank) if dim not in (*dims.lhs_batch, *dims.lhs_summed))
+    return (*dims.lhs_batch, *kind[: kind.index(ragged)])
+
+
+def _members(context: KernelContext, lhs: Array, sizes: Array, ragged: int, prefix: Shape) -> NDArray[np.bool_]:
+    """Which elements of lhs belong to each group: the dims of lhs, of size 1 where all is the same, then the groups."""
+    local = context.local(sizes)
+    ends = np.cumsum(sizes.astype(np.int64), axis=-1)
+    placed = [1] * (lhs.ndim - context.rank)
+    for dim, size in zip(prefix, local[:-1], strict=False):
+        placed[dim] = size
+    order = sorted(range(len(local) - 1), key=lambda place: prefix[place])
+    ends = ends.transpose((*range(context.rank), *context.dims(order), ends.ndim - 1))
+    ends = ends.reshape((*context.leading(sizes), *placed, local[-1]))
+    starts = ends - np.diff(ends, axis=-1, prepend=0)
+    along = [lhs.shape[context.rank + ragged] if dim == ragged else 1 for dim in range(len(placed))]
+    places = np.arange(lhs.shape[context.rank + ragged]).reshape((*along, 1))
+    return (places >= starts) & (places < ends)
+
+
+def _matrix_per_group(
+    context: KernelContext, lhs: Array, rhs: Array, dims: ContractedDims, members: NDArray[np.bool_], dtype: DType
+) -> Array:
+    """One product per group, of the elements that belong to it, along a new first dim."""
+    results: list[Array] = []
+    to_rhs = dict(zip((*dims.lhs_batch, *dims.lhs_summed), (*dims.rhs_batch, *dims.rhs_summed), strict=True))
+    for group in range(members.shape[-1]):
+        inside = members[..., group]
+        local = context.local(inside)
+        on_rhs = [1] * (rhs.ndim - context.rank)
+        order = sorted((dim for dim in to_rhs), key=to_rhs.__getitem__)
+        for dim in order:
+            on_rhs[to_rhs[dim]] = local[dim]
+        free = [dim for dim in range(len(local)) if dim not in to_rhs]
+        moved = inside.transpose((*range(context.rank), *context.dims((*order, *free))))
+        right = np.where(moved.reshape((*context.leading(inside), *on_rhs)), rhs, np.zeros((), rhs.dtype))
+        left = np.where(inside, lhs, np.zeros((), lhs.dtype))
+        results.append(contracted(context, left, right, dims, dtype))
+    leading = np.broadcast_shapes(*(context.leading(result) for result in results))
+    whole = [np.broadcast_to(result, leading + context.local(result)) for result in results]
+    return np.stack(whole, axis=context.rank)
+
+
+def _row_by_group(
+    context: KernelContext,
+    lhs: Array,
+    rhs: Array,
+    numbers: RaggedDotDimensionNumbers,
+    dims: ContractedDims,
+    members: NDArray[np.bool_],
+    dtype: DType,
+) -> Array:
+    """Every row of lhs times the matrix of its group; zeros for a row of no group."""
+    (group_dim,) = numbers.rhs_group_dimensions
+    inner = ContractedDims(
+        dims.lhs_batch,
+        _without(dims.rhs_batch, group_dim),
+        dims.lhs_summed,
+        _without(dims.rhs_summed, group_dim),
+    )
+    rank = lhs.ndim - context.rank
+    free = [dim for dim in range(rank) if dim not in (*dims.lhs_batch, *dims.lhs_summed)]
+    result: Array | None = None
+    for group in range(members.shape[-1]):
+        product = contracted(context, lhs, np.take(rhs, group, axis=context.rank + group_dim), inner, dtype)
+        inside = members[..., group]
+        ordered = inside.transpose((*range(context.rank), *context.dims((*dims.lhs_batch, *free, *dims.lhs_summed))))
+        kept = len(dims.lhs_batch) + len(free)
+        sizes = context.local(ordered)[:kept] + (1,) * (product.ndim - context.rank - kept)
+        rest = np.zeros((), dtype) if result is None else result
+        result = np.where(ordered.reshape(context.leading(ordered) + sizes), product, rest)
+    assert result is not None
+    return result
+
+
+def _without(dims: Shape, removed: int) -> Shape:
+    """The dims, counted without one that goes away."""
+    return tuple(dim - (dim > removed) for dim in dims)

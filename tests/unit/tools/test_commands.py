@@ -1,0 +1,61 @@
+"""What the `sdy` command prints and writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.programs import EXAMPLES
+
+from sdy.tools.main import COMMANDS, main
+
+MLP = next(path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def test_verify_shows_mesh_values_collectives_and_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(MLP), "--inputs", str(MLP.with_suffix(".npz"))]) == 0
+    text = capsys.readouterr().out
+    for part in ("x=4 y=2", "%arg8", "tensor<16x24xf32>", "result 3", "all-reduce", "46,850", "relative error"):
+        assert part in text
+    assert "%0 = stablehlo.dot_general" not in text
+    assert "all 9 outputs agree" in text
+
+
+def test_verify_lists_every_value_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(MLP), "-v"]) == 0
+    text = capsys.readouterr().out
+    assert "stablehlo.dot_general" in text
+    assert "the program on one device" in text
+
+
+def test_partition_writes_the_local_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "local.mlir"
+    assert main(["partition", str(MLP), "-o", str(out)]) == 0
+    local = out.read_text()
+    assert '"stablehlo.all_reduce"' in local
+    assert "%arg8: tensor<16x24xf32>" in local
+    assert main(["partition", str(MLP)]) == 0
+    assert capsys.readouterr().out == local
+    assert main(["verify", str(MLP), "-o", str(tmp_path / "again.mlir")]) == 0
+    assert (tmp_path / "again.mlir").read_text() == local
+
+
+def test_partition_can_stop_at_whole_tensors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["partition", str(MLP), "--global"]) == 0
+    assert 'sdy.all_reduce {"x"}' in capsys.readouterr().out
+
+
+def test_help_explains_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    for command in COMMANDS:
+        assert command in text
+        with pytest.raises(SystemExit) as stop:
+            main([command, "--help"])
+        assert stop.value.code == 0
+        assert f"usage: sdy {command}" in capsys.readouterr().out
