@@ -402,4 +402,8 @@ CODES: dict[str, Code] = {
     "SDY-T112": Code(
         "A function is called more than once, and its body is copied.", "Run -sdy-flatten-call-graph first."
     ),
+    "SDY-R101": Code(
+        "No sharding rule is known for an op, so that nothing propagates through it.",
+        "Write a custom sharding rule on it.",
+    ),
 }

@@ -21,13 +21,14 @@ from xdsl.parser import ForwardDeclaredValue, Parser, ParserState, Position, Unr
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind
+from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.dense_literal import parse_dense
 from sdy.dialects.func_syntax import parse_call, parse_func, parse_module, parse_return
 from sdy.dialects.lexer import RegexLexer
+from sdy.dialects.line_templates import Key, Line, Template, learn, next_line
 from sdy.dialects.source_lines import SourceLines
 
 # Ops that xDSL defines, but reads otherwise than MLIR.
@@ -45,6 +46,26 @@ DEFAULT_DIALECTS: dict[type[Operation], str] = {ModuleOp: "builtin", FuncOp: "fu
 _COMMON_TYPE = re.compile(r"tensor<(?:(?:[0-9]+|\?)x)*(?:[a-z][A-Za-z0-9]*|complex<f[0-9]+>)>")
 
 
+class LazyState(ParserState[MLIRTokenKind, str]):
+    """A state that reads the next token when somebody asks for it: a line that has a template needs no tokens."""
+
+    def __init__(self, lexer: RegexLexer) -> None:
+        self.lexer = lexer
+        self.token: MLIRToken | None = None
+        self.dialect_stack = []
+
+    @property
+    def current_token(self) -> MLIRToken:
+        """The next token."""
+        if self.token is None:
+            self.token = self.lexer.lex()
+        return self.token
+
+    @current_token.setter
+    def current_token(self, token: MLIRToken) -> None:
+        self.token = token
+
+
 class LocatingParser(Parser):
     """Parses the text of `file`.
 
@@ -58,8 +79,11 @@ class LocatingParser(Parser):
         self._forward_places: dict[str, Span] = {}  # first uses of names not defined yet
         self._enclosing: list[type[Operation]] = []
         self._types: dict[str, TypeAttribute] = {}
+        self._templates: dict[Key, Template] = {}
+        self._resolved: list[tuple[int, SSAValue]] = []  # operands of the op that is being read, with their places
+        self._consumed = 0  # where the last token that was read ends
         super().__init__(context, "", file)
-        self._parser_state = ParserState(RegexLexer(Input(text, file)))
+        self._parser_state = LazyState(RegexLexer(Input(text, file)))
 
     # Modules
 
@@ -84,6 +108,67 @@ class LocatingParser(Parser):
     # Ops
 
     def parse_operation(self) -> Operation:
+        line = self._next_line()
+        return self._parse_op() if line is None else self._parse_line(line)
+
+    def parse_optional_operation(self) -> Operation | None:
+        line = self._next_line()
+        if line is not None:
+            return self._parse_line(line)
+        # Whatever does not end a region has to be an op, so that the error stands where the text goes wrong.
+        ends = (MLIRTokenKind.R_BRACE, MLIRTokenKind.CARET_IDENT, MLIRTokenKind.EOF)
+        return None if self._current_token.kind in ends else self._parse_op()
+
+    def _next_line(self) -> Line | None:
+        return next_line(self.lexer.input.content, self._position(), self._default_dialect())
+
+    def _parse_line(self, line: Line) -> Operation:
+        """The op that begins on this line."""
+        template = self._templates.get(line.key)
+        if template is not None and line.result_count == len(template.result_types):
+            return self._build_op(line, template)
+        outer, self._resolved = self._resolved, []
+        op = self._parse_op()
+        content = self.lexer.input.content
+        if template is None and self._consumed <= line.end and not content[self._consumed : line.end].strip():
+            learned = learn(line, op, self._resolved)
+            if learned is not None:
+                self._templates[line.key] = learned
+        self._resolved = outer
+        return op
+
+    def _build_op(self, line: Line, template: Template) -> Operation:
+        """The op on a line that has a template."""
+        operands: list[SSAValue] = []
+        for place, of_type in zip(template.operand_places, template.operand_types, strict=True):
+            name, _, index = line.values[place][1:].partition("#")
+            values = self.ssa_values.get(name)
+            number = int(index) if index else 0
+            if values is None or number >= len(values) or values[number].type != of_type:
+                start = line.value_starts[place]
+                span = Span(start, start + len(name) + 1, self.lexer.input)
+                operands.append(self.resolve_operand(UnresolvedOperand(span, number), of_type))
+            else:
+                operands.append(values[number])
+        op = template.op_class.create(
+            operands=operands,
+            result_types=template.result_types,
+            properties=template.properties,
+            attributes=template.attributes,
+            location=self._location_at(line.start),
+            regions=(template.regions() or ()) if template.regions is not None else (),
+        )
+        self._resume_from(line.end)
+        if line.result is not None:
+            if line.result in self.ssa_values or line.result in self.forward_ssa_references:
+                start = self.lexer.input.content.rindex("%", 0, line.start)
+                self._register_ssa_definition(line.result, op.results, Span(start, line.start, self.lexer.input))
+            else:
+                self.ssa_values[line.result] = op.results
+                self._scope.append(line.result)
+        return op
+
+    def _parse_op(self) -> Operation:
         results = self._parse_op_result_list()
         name = self._current_token
         if name.kind is MLIRTokenKind.BARE_IDENT:
@@ -104,17 +189,14 @@ class LocatingParser(Parser):
             self._bind_results(op, results)
         return op
 
-    def parse_optional_operation(self) -> Operation | None:
-        # Whatever does not end a region has to be an op, so that the error stands where the text goes wrong.
-        ends = (MLIRTokenKind.R_BRACE, MLIRTokenKind.CARET_IDENT, MLIRTokenKind.EOF)
-        return None if self._current_token.kind in ends else self.parse_operation()
-
     def _generic_parser_of(self, op_class: type[Operation]) -> Callable[[Parser], Operation]:
         return lambda _: self._parse_generic_operation(op_class)
 
+    def _default_dialect(self) -> str:
+        return DEFAULT_DIALECTS.get(self._enclosing[-1], "") if self._enclosing else "builtin"
+
     def _op_class_of(self, name: str, place: Span, is_generic: bool = False) -> type[Operation]:
-        default = DEFAULT_DIALECTS.get(self._enclosing[-1], "") if self._enclosing else "builtin"
-        full_name = name if "." in name or is_generic else f"{default}.{name}"
+        full_name = name if "." in name or is_generic else f"{self._default_dialect()}.{name}"
         op_class = self.ctx.get_optional_op(full_name)
         if op_class is None or (issubclass(op_class, UnregisteredOp) and not is_generic):
             known = [op.name for op in self.ctx.loaded_ops if not issubclass(op, UnregisteredOp)]
@@ -201,6 +283,7 @@ class LocatingParser(Parser):
             self._fail("SDY-P003", message, operand.span)
         if value.type != type:
             self._fail_type(name, type, value.type, operand.span)
+        self._resolved.append((operand.span.start, value))
         return cast("SSAValue[AttributeInvT]", value)
 
     def resolve_operands(
@@ -234,6 +317,26 @@ class LocatingParser(Parser):
 
     def _parse_builtin_dense_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- ours replaces xDSL's attribute
         return parse_dense(self)
+
+    # Tokens
+
+    def _position(self) -> int:
+        """Where the next token begins, or the blanks before it."""
+        token = cast(LazyState, self._parser_state).token
+        return self.lexer.pos if token is None else token.span.start
+
+    def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> MLIRToken:
+        consumed = self._current_token
+        cast(LazyState, self._parser_state).token = None
+        self._consumed = consumed.span.end
+        return consumed
+
+    def _resume_from(self, pos: Position | ParserState[MLIRTokenKind, str]) -> None:
+        if isinstance(pos, ParserState):
+            super()._resume_from(pos)
+            return
+        self.lexer.pos = self._consumed = pos
+        cast(LazyState, self._parser_state).token = None
 
     # Places and errors
 

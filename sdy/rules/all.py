@@ -1,30 +1,131 @@
 """The sharding rule of an op: the one it carries, or the one its class has.
 
-Source: spec of the sharding rules, sections 1.6 and 3.
+Source: spec of the sharding rules, sections 1.6, 3 and 7.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from collections.abc import Callable
 
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation
+from xdsl.traits import IsTerminator
+
+from sdy.diagnostics.diagnostic import Diagnostic, Severity
+from sdy.dialects.data_flow import has_data_flow_edges
 from sdy.dialects.op_table import OpTable
+from sdy.dialects.places import span_of
+from sdy.dialects.sdy import ops as sdy_ops
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
+from sdy.dialects.stablehlo import collectives as communication
+from sdy.dialects.stablehlo import shape as shapes
+from sdy.dialects.stablehlo import tokens
+from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.model.rule import OpShardingRule
-from sdy.rules import contraction, elementwise, reduction, shape
+from sdy.rules import (
+    collectives,
+    contraction,
+    custom_calls,
+    elementwise,
+    gather_scatter,
+    linalg,
+    random,
+    reduction,
+    shape,
+    slicing,
+    window,
+)
 
 RULE_ATTRIBUTE = "sdy.sharding_rule"
 
-RULES = OpTable[OpShardingRule | None](elementwise.RULES, contraction.RULES, reduction.RULES, shape.RULES)
+RULES = OpTable[OpShardingRule | None](
+    elementwise.RULES,
+    contraction.RULES,
+    reduction.RULES,
+    shape.RULES,
+    slicing.RULES,
+    gather_scatter.RULES,
+    window.RULES,
+    collectives.RULES,
+    linalg.RULES,
+    random.RULES,
+    custom_calls.RULES,
+)
+# Ops whose rule is more careful in conservative mode, which never suggests axes that need not divide a dim.
+CONSERVATIVE = OpTable[OpShardingRule | None](slicing.CONSERVATIVE, window.CONSERVATIVE)
+
+# Ops that are known to have no rule.
+WITHOUT_RULE = frozenset[type[Operation]](
+    (
+        ModuleOp,
+        FuncOp,
+        CallOp,
+        sdy_ops.ConstantOp,
+        sdy_ops.DataFlowEdgeOp,
+        sdy_ops.FuncDataFlowEdgeOp,
+        sdy_ops.MeshOp,
+        sdy_ops.PropagationBarrierOp,
+        sdy_ops.ReshardOp,
+        sdy_ops.ShardingGroupOp,
+        shapes.ConstantOp,
+        shapes.IotaOp,
+        communication.InfeedOp,
+        communication.OutfeedOp,
+        communication.PartitionIdOp,
+        communication.RecvOp,
+        communication.SendOp,
+        tokens.AfterAllOp,
+        tokens.CreateTokenOp,
+        tokens.GetTupleElementOp,
+    )
+)
 
 
-def sharding_rule(op: Operation) -> OpShardingRule | None:
+def sharding_rule(op: Operation, *, conservative: bool = False) -> OpShardingRule | None:
     """The rule of `op`; None where nothing propagates through it.
 
     A rule that the op carries wins, whoever wrote it.
     """
     given = op.attributes.get(RULE_ATTRIBUTE)
-    return given.data if isinstance(given, OpShardingRuleAttr) else RULES.get(op)
+    if isinstance(given, OpShardingRuleAttr):
+        return given.data
+    return (CONSERVATIVE if conservative and type(op) in CONSERVATIVE else RULES).get(op)
+
+
+def is_known(op: Operation) -> bool:
+    """Whether it is known how sharding propagates through `op`, be it not at all."""
+    if RULE_ATTRIBUTE in op.attributes or type(op) in WITHOUT_RULE:
+        return True
+    if isinstance(op, CustomCallOp):
+        return custom_calls.is_known(op.call_target_name.data)
+    return type(op) in RULES or has_data_flow_edges(op) or op.has_trait(IsTerminator, value_if_unregistered=False)
+
+
+class RuleSource:
+    """Gives ops their rules, and says once of each kind that an op is not known."""
+
+    def __init__(self, emit: Callable[[Diagnostic], None], *, conservative: bool = False) -> None:
+        self._emit = emit
+        self._conservative = conservative
+        self._warned: set[bool] = set()  # for custom calls, for other ops
+
+    def __call__(self, op: Operation) -> OpShardingRule | None:
+        """The rule of `op`."""
+        rule = sharding_rule(op, conservative=self._conservative)
+        if rule is None and not is_known(op):
+            self._warn(op)
+        return rule
+
+    def _warn(self, op: Operation) -> None:
+        is_call = isinstance(op, CustomCallOp)
+        if is_call in self._warned:
+            return
+        self._warned.add(is_call)
+        what = f"custom call @{op.call_target_name.data}" if isinstance(op, CustomCallOp) else op.name
+        hint = f"give it one: {{{RULE_ATTRIBUTE} = #sdy.op_sharding_rule<([i])->([i]) {{i=8}}, custom>}}"
+        message = f"no sharding rule is known for {what}: nothing propagates through it"
+        self._emit(Diagnostic("SDY-R101", message, span_of(op), hint=hint, severity=Severity.WARNING))
 
 
 def drop_rules(module: ModuleOp) -> None:

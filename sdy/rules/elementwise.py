@@ -14,7 +14,18 @@ from sdy.rules.tensors import all_ranks, is_shaped, shape_of
 RULES = OpTable[OpShardingRule | None]()
 
 
-@RULES.of(
+def pointwise(op: Operation) -> OpShardingRule | None:
+    """`([i, j], [i, j]) -> ([i, j])`, with the sizes of the first result; none where that is a token."""
+    if not is_shaped(op.results[0]):
+        return None
+    builder = RuleBuilder(*all_ranks(op))
+    for dim, size in enumerate(shape_of(op.results[0])):
+        places = tuple(tuple(dim if dim < rank else None for rank in ranks) for ranks in all_ranks(op))
+        builder.factor(size, operands=places[0], results=places[1])
+    return builder.build()
+
+
+RULES.of(
     ops.AbsOp,
     ops.AddOp,
     ops.AndOp,
@@ -60,16 +71,7 @@ RULES = OpTable[OpShardingRule | None]()
     ops.TanhOp,
     ops.XorOp,
     ShardingConstraintOp,
-)
-def pointwise(op: Operation) -> OpShardingRule | None:
-    """`([i, j], [i, j]) -> ([i, j])`, with the sizes of the first result; none where that is a token."""
-    if not is_shaped(op.results[0]):
-        return None
-    builder = RuleBuilder(*all_ranks(op))
-    for dim, size in enumerate(shape_of(op.results[0])):
-        places = tuple(tuple(dim if dim < rank else None for rank in ranks) for ranks in all_ranks(op))
-        builder.factor(size, operands=places[0], results=places[1])
-    return builder.build()
+)(pointwise)
 
 
 @RULES.of(ops.ClampOp, ops.SelectOp)

@@ -10,7 +10,6 @@ from typing import TypeVar, cast
 
 from xdsl.ir import Attribute, Data
 from xdsl.parser import AttrParser
-from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.grammar.errors import NotationError, Source
@@ -74,7 +73,7 @@ def read_rest(parser: AttrParser, notation: Notation[T]) -> T:
 
 def is_at_attribute(parser: AttrParser) -> bool:
     """Whether an attribute in its long form, or an alias of one, stands at the parser's position."""
-    return parser._current_token.kind is MLIRTokenKind.HASH_IDENT  # pyright: ignore[reportPrivateUsage]
+    return _content(parser).startswith("#", parser.pos)
 
 
 def read_attribute(parser: AttrParser, wanted: type[DataT]) -> DataT:

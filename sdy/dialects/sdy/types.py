@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.irdl import AnyOf, BaseAttr
 
-from sdy.model.shape import Shapeless, ValueShape
+from sdy.model.shape import Shape, Shapeless, ValueShape
 
 Shaped = AnyOf(
     (
@@ -30,14 +30,18 @@ Shaped = AnyOf(
 
 def value_shape(value_type: Attribute) -> ValueShape:
     """What a sharding of a value of this type may speak of. A tuple of one element counts as that element."""
+    if type(value_type) is TensorType:  # nearly always; asking for the class itself is much faster than `isinstance`
+        return _shape(value_type.get_shape())
     if isinstance(value_type, TupleType):
         elements = value_type.types.data
         return value_shape(elements[0]) if len(elements) == 1 else Shapeless.TUPLE
     if isinstance(value_type, UnrankedTensorType | UnrankedMemRefType):
         return Shapeless.UNRANKED
-    if not isinstance(value_type, ShapedType):
-        return Shapeless.NOT_SHAPED
-    return tuple(None if size == DYNAMIC_INDEX else size for size in value_type.get_shape())
+    return _shape(value_type.get_shape()) if isinstance(value_type, ShapedType) else Shapeless.NOT_SHAPED
+
+
+def _shape(sizes: tuple[int, ...]) -> Shape:
+    return sizes if DYNAMIC_INDEX not in sizes else tuple(None if size == DYNAMIC_INDEX else size for size in sizes)
 
 
 def rank_of_type(value_type: Attribute) -> int:

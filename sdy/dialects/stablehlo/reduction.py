@@ -20,6 +20,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import RecursiveMemoryEffect
 
+from sdy.dialects.line_templates import FreshRegions
 from sdy.dialects.stablehlo.attrs import parse_ints
 from sdy.dialects.stablehlo.base import Check, StablehloOp
 from sdy.dialects.stablehlo.checks.reduction import reduces
@@ -35,7 +36,7 @@ COMMUTATIVE: dict[str, type[BinaryOp]] = {
 
 
 @irdl_op_definition
-class ReduceOp(StablehloOp):
+class ReduceOp(StablehloOp, FreshRegions):
     """Folds each slice along `dimensions` into one element, beginning with the init value.
 
     The region takes one element so far of every input, then one new element of every input.
@@ -91,6 +92,10 @@ class ReduceOp(StablehloOp):
         printer.print_operation_type(self)
         if applied is None:
             self._print_reducer(printer)
+
+    def fresh_regions(self) -> list[Region] | None:
+        applied = self.applied_op()
+        return None if applied is None else [_applying(type(applied), applied.result.type)]
 
     def applied_op(self) -> BinaryOp | None:
         """The commutative op that is all the region does, on its arguments in order; None where it does more."""
@@ -154,6 +159,11 @@ def _body_of(op_class: type[BinaryOp], parser: Parser, input_types: Sequence[Att
     scalar = _scalar_of(input_types[0]) if input_types else None
     if scalar is None:
         parser.raise_error("a reduction in short form needs a tensor to reduce", place, parser.pos)
+    return _applying(op_class, scalar)
+
+
+def _applying(op_class: type[BinaryOp], scalar: Attribute) -> Region:
+    """The region that applies an op to its two arguments."""
     block = Block(arg_types=[scalar, scalar])
     inner = op_class.create(operands=block.args, result_types=[scalar])
     block.add_ops([inner, ReturnOp.create(operands=inner.results)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Operation
 
 from sdy.dialects.chlo import elementwise as ops
@@ -13,6 +12,7 @@ from sdy.interpreter.element_types import (
     Array,
     compute_dtype,
     dtype_of_type,
+    is_complex,
     is_float,
     is_signed,
 )
@@ -87,6 +87,30 @@ def next_after(start: Array, goal: Array) -> Array:
     )
 
 
+def cosh(operand: Array) -> Array:
+    """`exp(x + log(1/2)) + exp(log(1/2) - x)`, as CHLO spells it out: for large x the last digits come from the sum."""
+    growing, shrinking = _halved_exponentials(operand)
+    return np.add(growing, shrinking)
+
+
+def sinh(operand: Array) -> Array:
+    """`exp(x + log(1/2)) - exp(log(1/2) - x)`, as CHLO spells it out; of small real numbers through `expm1`."""
+    growing, shrinking = _halved_exponentials(operand)
+    large = np.subtract(growing, shrinking)
+    if is_complex(operand.dtype):
+        return large
+    grown = in_exact_dtype(np.expm1)(operand)
+    half = np.array(0.5, operand.dtype)
+    small = np.multiply(half, np.add(grown, np.divide(grown, np.add(grown, np.ones((), operand.dtype)))))
+    return np.where(np.less(np.abs(operand), 1), small, large)
+
+
+def _halved_exponentials(operand: Array) -> tuple[Array, Array]:
+    log_half = np.log(np.array(0.5, operand.dtype))
+    exp = in_exact_dtype(np.exp)
+    return exp(np.add(operand, log_half)), exp(np.subtract(log_half, operand))
+
+
 FUNCTIONS: dict[type[Operation], Compute] = {
     ops.AcosOp: in_exact_dtype(np.arccos),
     ops.AcoshOp: in_exact_dtype(np.arccosh),
@@ -96,7 +120,7 @@ FUNCTIONS: dict[type[Operation], Compute] = {
     ops.AtanhOp: in_exact_dtype(np.arctanh),
     ops.BesselI1eOp: in_double(special.bessel_i1e),
     ops.ConjOp: in_compute_dtype(np.conj),
-    ops.CoshOp: in_exact_dtype(np.cosh),
+    ops.CoshOp: in_compute_dtype(cosh),
     ops.DigammaOp: in_double(special.digamma),
     ops.ErfOp: in_double(special.erf),
     ops.ErfInvOp: in_double(special.erf_inv),
@@ -108,7 +132,7 @@ FUNCTIONS: dict[type[Operation], Compute] = {
     ops.MulhiOp: high_product,
     ops.NextAfterOp: next_after,
     ops.PolygammaOp: in_double(special.polygamma),
-    ops.SinhOp: in_exact_dtype(np.sinh),
+    ops.SinhOp: in_compute_dtype(sinh),
     ops.SquareOp: _square,
     ops.TanOp: in_exact_dtype(np.tan),
     ops.ZetaOp: in_double(special.zeta),
@@ -131,8 +155,7 @@ def constant(op: structured.ConstantOp) -> Kernel:
 @KERNELS.of(structured.ConstantLikeOp)
 def constant_like(op: structured.ConstantLikeOp) -> Kernel:
     """One value, as often as the operand has elements."""
-    value = op.value.value.data if isinstance(op.value, IntegerAttr | FloatAttr) else 0
-    element = converted(np.array(value), dtype_of_type(op.result.type))
+    element = converted(np.array(op.value.value.data), dtype_of_type(op.result.type))
     return lambda context, arrays: (context.replicated(np.broadcast_to(element, context.local(arrays[0]))),)
 
 

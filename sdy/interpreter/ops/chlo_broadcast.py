@@ -73,7 +73,7 @@ def _broadcast_first(op: Operation, function: Compute) -> Kernel:
 
 
 def _placed(context: KernelContext, array: Array, dims: tuple[int, ...] | None, rank: int) -> Array:
-    """The array with dims of size 1 so that it has `rank` of them: at the front, unless `dims` says where its own go."""
+    """The array with `rank` dims: new ones of size 1 at the front, unless `dims` says where its own go."""
     local = context.local(array)
     if len(local) == rank:
         return array

@@ -19,7 +19,7 @@ from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.mesh import Mesh, MeshAxis
 
 _ReplicaFirst = ops.AllGatherOp | ops.AllReduceOp | ops.ReduceScatterOp
-_PartitionFirst = ops.AllToAllOp | ops.CollectiveBroadcastOp
+_PartitionFirst = ops.AllToAllOp | ops.CollectiveBroadcastOp | ops.CollectiveReduceOp
 GroupedOp = _ReplicaFirst | _PartitionFirst | ops.CrossReplicaSumOp
 
 
@@ -50,7 +50,7 @@ def _strategy_of(op: GroupedOp) -> Strategy:
     match op:
         case ops.CrossReplicaSumOp():
             return Strategy.CROSS_REPLICA
-        case ops.AllToAllOp() | ops.CollectiveBroadcastOp():
+        case ops.AllToAllOp() | ops.CollectiveBroadcastOp() | ops.CollectiveReduceOp():
             return Strategy.CROSS_PARTITION if _has_channel(op.channel_handle) else Strategy.CROSS_REPLICA
         case _:
             if op.use_global_device_ids is not None:

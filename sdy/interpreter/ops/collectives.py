@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -10,17 +9,17 @@ import numpy as np
 from sdy.dialects.stablehlo import collectives as ops
 from sdy.interpreter.element_types import Array, dtype_of_type
 from sdy.interpreter.failure import failure
-from sdy.interpreter.grid import Grid, IntArray, positions_by_id
+from sdy.interpreter.grid import Grid
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count, uniform
 from sdy.interpreter.ops.collective_groups import groups_of, transfers_of
 from sdy.interpreter.ops.reducer import Reducer
 from sdy.interpreter.replica_groups import (
     GroupLayout,
     IndexGroups,
-    device_groups,
     layout_of,
     layouts_of,
 )
+from sdy.interpreter.routes import route_from_root, route_of_pairs, sent
 
 KERNELS = KernelTable()
 
@@ -127,78 +126,44 @@ def all_to_all(op: ops.AllToAllOp) -> Kernel:
     return lambda context, arrays: tuple(exchanged(context, array) for array in arrays)
 
 
+@KERNELS.of(ops.CollectiveReduceOp)
+def collective_reduce(op: ops.CollectiveReduceOp) -> Kernel:
+    """`all_reduce` of which only the first device of a group gets the result; the others get zeros."""
+    groups, reducer = groups_of(op), Reducer(op.computation.block)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        layout = layout_of(groups, grid_of_devices(context))
+        total = _reduced(context, layout, reducer, arrays[0], arrays[1:])
+        rank = layout.group_rank
+        by_member = np.zeros((*total.shape[:rank], layout.size, *total.shape[rank:]), total.dtype)
+        by_member[(slice(None),) * rank + (0,)] = total
+        return (layout.given_to_each(by_member),)
+
+    return kernel
+
+
 @KERNELS.of(ops.CollectivePermuteOp)
 def collective_permute(op: ops.CollectivePermuteOp) -> Kernel:
     """The operand of the source of each pair, at its target; zeros where a device is nobody's target."""
     transfers = transfers_of(op)
-
-    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
-        grid = grid_of_devices(context)
-        pairs = device_groups(transfers, grid.replica_count, grid.partition_count) if transfers.rows else ()
-        return (_sent(arrays[0], grid, _sources(grid, pairs)),)
-
-    return kernel
+    return lambda context, arrays: (sent(arrays[0], route_of_pairs(transfers, grid_of_devices(context))),)
 
 
 @KERNELS.of(ops.CollectiveBroadcastOp)
 def collective_broadcast(op: ops.CollectiveBroadcastOp) -> Kernel:
-    """The operand of the first device of a group at all of its devices; zeros at a device of no group."""
-    groups = groups_of(op)
+    """The operands of one device of a group at all of its devices; zeros at a device of no group."""
+    groups, count = groups_of(op), len(op.result)
+    is_dynamic = op.has_dynamic_root is not None
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         grid = grid_of_devices(context)
-        rows = device_groups(groups, grid.replica_count, grid.partition_count)
-        pairs = ((row[0], target) for row in rows for target in row)
-        return (_sent(arrays[0], grid, _sources(grid, pairs)),)
+        if not is_dynamic:
+            return tuple(sent(array, route_from_root(groups, grid, 0)) for array in arrays[:count])
+        roots = [int(place) for place in uniform(context, arrays[count], "the root of a broadcast")]
+        routes = (route_from_root(groups, grid, place) for place in roots)
+        return tuple(sent(array, route) for array, route in zip(arrays[:count], routes, strict=True))
 
     return kernel
-
-
-def _sources(grid: Grid, pairs: Iterable[tuple[int, ...]]) -> IntArray:
-    """For each position of the grid the one whose value it gets; -1 where it gets zeros."""
-    positions = positions_by_id(grid)
-    sources = np.full(grid.position_count, -1, np.int64)
-    for source, target in pairs:
-        if (source in positions) != (target in positions):
-            raise failure("SDY-X010", f"device {target} waits for device {source}, which is not there")
-        if target in positions:
-            sources[positions[target]] = positions[source]
-    return sources
-
-
-def _sent(array: Array, grid: Grid, sources: IntArray) -> Array:
-    """The value of the source of each position. Axes along which nothing moves keep what size the array has there."""
-    moving = _moving_axes(grid, sources)
-    still = [axis for axis in range(grid.rank) if axis not in moving]
-    order = [*moving, *still]
-    # Without moving along them, all positions along the still axes tell the same.
-    table = sources.reshape(grid.sizes).transpose(order)[(..., *(0 for _ in still))]
-    places = np.unravel_index(np.maximum(table.reshape(-1), 0), grid.sizes) if grid.rank else ()
-    sizes = [grid.sizes[axis] if axis in moving else array.shape[axis] for axis in range(grid.rank)]
-    full = np.broadcast_to(array, (*sizes, *array.shape[grid.rank :]))
-    ordered = full.transpose([*order, *range(grid.rank, array.ndim)])
-    taken = ordered[tuple(places[axis] for axis in moving)] if moving else ordered[np.newaxis]
-    is_target = (table.reshape(-1) >= 0).reshape((-1,) + (1,) * (taken.ndim - 1))
-    sent = np.where(is_target, taken, np.zeros((), array.dtype))
-    unfolded = sent.reshape((*(grid.sizes[axis] for axis in moving), *sent.shape[1:]))
-    back = [order.index(axis) for axis in range(grid.rank)]
-    return unfolded.transpose([*back, *range(grid.rank, unfolded.ndim)])
-
-
-def _moving_axes(grid: Grid, sources: IntArray) -> list[int]:
-    """The axes along which sources differ from targets, or where it matters for other axes which device one is."""
-    table = sources.reshape(grid.sizes)
-    is_none = table < 0
-    places = np.unravel_index(np.maximum(table, 0), grid.sizes) if grid.rank else ()
-    own = np.indices(grid.sizes)
-    moving: list[int] = []
-    for axis in range(grid.rank):
-        first = (slice(None),) * axis + (slice(0, 1),)
-        stays = ((places[axis] == own[axis]) | is_none).all() and (is_none == is_none[first]).all()
-        others = [place for other, place in enumerate(places) if other != axis]
-        if not stays or any(((place != place[first]) & ~is_none).any() for place in others):
-            moving.append(axis)
-    return moving
 
 
 @KERNELS.of(ops.PartitionIdOp)

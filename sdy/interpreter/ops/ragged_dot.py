@@ -9,6 +9,7 @@ from sdy.dialects.chlo.attrs import RaggedDotDimensionNumbers
 from sdy.dialects.chlo.structured import RaggedDotOp
 from sdy.dialects.stablehlo.types import rank_of
 from sdy.interpreter.element_types import Array, DType, dtype_of_type
+from sdy.interpreter.grid import IntArray
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape
 from sdy.interpreter.ops.contract import ContractedDims, contracted
 
@@ -41,7 +42,7 @@ def ragged_dot(op: RaggedDotOp) -> Kernel:
 
 
 def _prefix_dims(dims: ContractedDims, ragged: int, rank: int) -> Shape:
-    """The dims of lhs that may have group sizes of their own: batch dims, and those of the ragged dim's kind before it."""
+    """The dims of lhs that may have group sizes of their own: batch dims, and those like the ragged dim before it."""
     if ragged in dims.lhs_summed:
         kind = dims.lhs_summed
     else:
@@ -61,7 +62,7 @@ def _members(context: KernelContext, lhs: Array, sizes: Array, ragged: int, pref
     ends = ends.reshape((*context.leading(sizes), *placed, local[-1]))
     starts = ends - np.diff(ends, axis=-1, prepend=0)
     along = [lhs.shape[context.rank + ragged] if dim == ragged else 1 for dim in range(len(placed))]
-    places = np.arange(lhs.shape[context.rank + ragged]).reshape((*along, 1))
+    places: IntArray = np.arange(lhs.shape[context.rank + ragged], dtype=np.int64).reshape((*along, 1))
     return (places >= starts) & (places < ends)
 
 

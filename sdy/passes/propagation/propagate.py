@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -30,7 +31,7 @@ from sdy.propagation.strategies.aggressive import aggressive
 from sdy.propagation.strategies.basic import basic
 from sdy.propagation.strategies.step import Strategy
 from sdy.propagation.user_priority import run_by_user_priority
-from sdy.rules.all import RULE_ATTRIBUTE, drop_rules, sharding_rule
+from sdy.rules.all import RULE_ATTRIBUTE, RuleSource, drop_rules
 
 STRATEGIES: Mapping[str, tuple[Strategy, ...]] = {
     "basic": (basic,),
@@ -46,8 +47,9 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, *, by_user_pri
     """
     _require_static_tensors(module)
     groups = groups_of(module)
-    synchronise(groups, lambda diagnostic: emit(ctx, diagnostic))
-    flat = FlatModule(module, sharding_rule)
+    warn = partial(emit, ctx)
+    synchronise(groups, warn)
+    flat = FlatModule(module, RuleSource(warn, conservative=schedule.conservative))
     for members in groups.values():
         values = [flat.value(member) for member in members]
         for value in values:

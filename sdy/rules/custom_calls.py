@@ -1,0 +1,143 @@
+"""Rules of custom calls, by the name of their target. Source: spec of the sharding rules, section 6."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sdy.dialects.op_table import OpTable
+from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.stablehlo.random import RngBitGeneratorOp
+from sdy.model.rule import FactorKind, OpShardingRule
+from sdy.model.rule_builder import RuleBuilder
+from sdy.rules.elementwise import pointwise
+from sdy.rules.tensors import all_ranks, shape_of
+
+RULES = OpTable[OpShardingRule | None]()
+WHOLE = FactorKind.NEED_REPLICATION
+
+POINTWISE = (
+    "annotate_device_placement",
+    "Cholesky",
+    "CompactWyHelper",
+    "InspectSharding",
+    "InvertDiagBlocksLowerTriangular",
+    "InvertDiagBlocksUpperTriangular",
+    "LayoutConstraint",
+    "mhlo.erf",
+    "MoveToDevice",
+    "MoveToHost",
+    "X64SplitHigh",
+    "X64SplitLow",
+    "xla.megascale.provide_metadata",
+    "_SPMDInternalOp_MultiPad",
+    "_SPMDInternalOp_RotateRight",
+    "_SPMDInternalOp_MultiRotate",
+    "_SPMDInternalOp_MultiSlice",
+    "_SPMDInternalOp_Wrap",
+)
+# Known to have no rule, which is nothing to warn about.
+WITHOUT_RULE = frozenset(
+    (
+        "sdy_testonly",
+        "tpu_custom_call",
+        "xla_python_cpu_callback",
+        "xla_python_gpu_callback",
+        "xla_ffi_python_cpu_callback",
+        "xla_ffi_python_gpu_callback",
+        "xla.debug.Log",
+    )
+)
+
+
+def is_known(target: str) -> bool:
+    """Whether it is known what to do about a custom call of this target, be it nothing."""
+    return target in BY_TARGET or target in WITHOUT_RULE
+
+
+@RULES.of(CustomCallOp)
+def custom_call(op: CustomCallOp) -> OpShardingRule | None:
+    """The rule of the target; none for one that is not known, or that is given other operands than it has."""
+    entry = BY_TARGET.get(op.call_target_name.data)
+    if entry is None:
+        return None
+    operands, results, rule = entry
+    fits = operands in (None, len(op.operands)) and results in (None, len(op.results))
+    return rule(op) if fits else None
+
+
+def _batch(builder: RuleBuilder, op: CustomCallOp) -> tuple[int, int]:
+    """Add the dims before the last two; the places of these."""
+    shape = shape_of(op.operands[0])
+    for dim in range(len(shape) - 2):
+        builder.spread(dim, shape[dim])
+    return len(shape) - 2, len(shape) - 1
+
+
+def eigh(op: CustomCallOp) -> OpShardingRule:
+    """`([b, i, j]) -> ([b, i, j], [b, j])`."""
+    builder = RuleBuilder(*all_ranks(op))
+    rows, columns = _batch(builder, op)
+    shape = shape_of(op.operands[0])
+    builder.factor(shape[rows], operands=(rows,), results=(rows, None))
+    return builder.factor(shape[columns], operands=(columns,), results=(columns, rows)).build()
+
+
+def qr(op: CustomCallOp) -> OpShardingRule:
+    """`([b, i, j]) -> ([b, i, j], [b, k])` with whole matrices."""
+    builder = RuleBuilder(*all_ranks(op))
+    rows, columns = _batch(builder, op)
+    shape = shape_of(op.operands[0])
+    for dim in (rows, columns):
+        builder.factor(shape[dim], operands=(dim,), results=(dim, None), kind=WHOLE)
+    return builder.factor(shape_of(op.results[1])[rows], operands=(None,), results=(None, rows), kind=WHOLE).build()
+
+
+def householder_product(op: CustomCallOp) -> OpShardingRule:
+    """`([b, i, j], [b, k]) -> ([b, i, j])` with whole matrices."""
+    builder = RuleBuilder(*all_ranks(op))
+    rows, columns = _batch(builder, op)
+    shape = shape_of(op.operands[0])
+    for dim in (rows, columns):
+        builder.factor(shape[dim], operands=(dim, None), results=(dim,), kind=WHOLE)
+    return builder.factor(shape_of(op.operands[1])[rows], operands=(None, rows), results=(None,), kind=WHOLE).build()
+
+
+def top_k(op: CustomCallOp) -> OpShardingRule:
+    """`([i, j]) -> ([i, j], [i, j])`; the dim that shrinks is whole, and nothing propagates along it."""
+    builder = RuleBuilder(*all_ranks(op))
+    shapes = shape_of(op.operands[0]), shape_of(op.results[0])
+    return builder.pointwise_where_equal(*shapes, WHOLE, is_blocked=True).build()
+
+
+def approximate_top_k(op: CustomCallOp) -> OpShardingRule:
+    """`([i, k], [i, k], [], []) -> ([j, k], [j, k])`; the operands may be cut along the dim that shrinks."""
+    builder = RuleBuilder(*all_ranks(op))
+    for dim, (size, kept) in enumerate(zip(shape_of(op.operands[0]), shape_of(op.results[0]), strict=True)):
+        if size == kept:
+            builder.spread(dim, size)
+        else:
+            builder.factor(size, operands=(dim, dim, None, None), results=(None, None))
+            builder.factor(kept, operands=(None,) * 4, results=(dim, dim), kind=WHOLE, is_blocked=True)
+    return builder.build()
+
+
+def combine_64_bits(op: CustomCallOp) -> OpShardingRule | None:
+    """Pointwise, unless the result is the state of a random bit generator: that is whole."""
+    if not any(isinstance(use.operation, RngBitGeneratorOp) for result in op.results for use in result.uses):
+        return pointwise(op)
+    builder = RuleBuilder(*all_ranks(op))
+    return builder.spread(0, shape_of(op.results[0])[0], WHOLE, is_blocked=True).build()
+
+
+# How many operands and results the target has, None for any number, and its rule.
+BY_TARGET: dict[str, tuple[int | None, int | None, Callable[[CustomCallOp], OpShardingRule | None]]] = {
+    **dict.fromkeys(POINTWISE, (None, None, pointwise)),
+    "Eigh": (1, 2, eigh),
+    "Qr": (1, 2, qr),
+    "QrDecompositionBlock": (1, 2, qr),
+    "ProductOfElementaryHouseholderReflectors": (2, 1, householder_product),
+    "mhlo.topk": (1, 2, top_k),
+    "ApproxTopK": (4, 2, approximate_top_k),
+    "PartialReduce": (4, 2, approximate_top_k),
+    "X64Combine": (None, None, combine_64_bits),
+}

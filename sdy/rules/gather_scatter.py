@@ -1,0 +1,124 @@
+"""Rules of gather and scatter: window dims pair up, index dims pair up, what is looked up is reduced.
+
+Source: spec of the sharding rules, sections 5.16 and 5.17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Operation
+
+from sdy.dialects.op_table import OpTable
+from sdy.dialects.stablehlo import elementwise
+from sdy.dialects.stablehlo import gather_scatter as ops
+from sdy.dialects.stablehlo.types import as_tensor
+from sdy.model.rule import FactorKind, OpShardingRule
+from sdy.model.rule_builder import Places, RuleBuilder
+from sdy.rules.tensors import all_ranks, shape_of
+
+RULES = OpTable[OpShardingRule | None]()
+WHOLE = FactorKind.NEED_REPLICATION
+MERGING = (elementwise.AddOp, elementwise.MultiplyOp, elementwise.MaximumOp, elementwise.MinimumOp)
+MERGING_BITS = (elementwise.AndOp, elementwise.OrOp)
+
+
+def _other_dims(rank: int, *left_out: Sequence[int]) -> list[int]:
+    """The dims below `rank` that none of the lists has, in order."""
+    return [dim for dim in range(rank) if not any(dim in dims for dims in left_out)]
+
+
+@RULES.of(ops.GatherOp)
+def gather(op: ops.GatherOp) -> OpShardingRule:
+    """`([l, k], [i, j]) -> ([i, j, k])` with l reduced, for the lookup of rows."""
+    numbers = op.dimension_numbers.data
+    operand, indices, result = shape_of(op.operand), shape_of(op.start_indices), shape_of(op.result)
+    windows = iter(_other_dims(len(operand), numbers.collapsed_slice_dims, numbers.operand_batching_dims))
+    index_dims = iter(_other_dims(len(indices), (numbers.index_vector_dim,)))
+    batching = dict(zip(numbers.start_indices_batching_dims, numbers.operand_batching_dims, strict=True))
+    builder = RuleBuilder(*all_ranks(op))
+    for dim, size in enumerate(result):
+        if dim in numbers.offset_dims:
+            _add_window(builder, operand, next(windows), dim, size)
+        else:
+            index_dim = next(index_dims)
+            builder.factor(size, operands=(batching.get(index_dim), index_dim), results=(dim,))
+    for dim in numbers.collapsed_slice_dims:
+        kind = WHOLE if operand[dim] == 1 else FactorKind.REDUCTION
+        builder.factor(operand[dim], operands=(dim, None), results=(None,), kind=kind)
+    if numbers.index_vector_dim < len(indices):
+        size = indices[numbers.index_vector_dim]
+        builder.factor(size, operands=(None, numbers.index_vector_dim), results=(None,), kind=WHOLE)
+    return builder.build()
+
+
+def _add_window(builder: RuleBuilder, operand: Sequence[int], window: int, dim: int, size: int) -> None:
+    if operand[window] == size:
+        builder.factor(size, operands=(window, None), results=(dim,))
+    elif size == 1:
+        builder.factor(operand[window], operands=(window, None), results=(None,), kind=FactorKind.REDUCTION)
+        builder.factor(1, operands=(None, None), results=(dim,), kind=WHOLE)
+    else:
+        builder.factor(operand[window], operands=(window, None), results=(dim,), kind=WHOLE, is_blocked=True)
+
+
+@RULES.of(ops.ScatterOp)
+def scatter(op: ops.ScatterOp) -> OpShardingRule:
+    """`([l, k], [i, j], [i, j, k]) -> ([l, k])` with i and j reduced, for adding rows."""
+    numbers, count = op.scatter_dimension_numbers.data, len(op.inputs)
+    operand, indices, update = shape_of(op.inputs[0]), shape_of(op.scatter_indices), shape_of(op.updates[0])
+    windows = iter(_other_dims(len(operand), numbers.inserted_window_dims, numbers.input_batching_dims))
+    index_dims = iter(_other_dims(len(indices), (numbers.index_vector_dim,)))
+    batching = dict(zip(numbers.scatter_indices_batching_dims, numbers.input_batching_dims, strict=True))
+    index_kind = FactorKind.REDUCTION if is_mergeable(op) else WHOLE
+    builder = RuleBuilder(*all_ranks(op))
+
+    def places(operand_dim: int | None, index_dim: int | None, update_dim: int | None) -> Places:
+        return (*(operand_dim,) * count, index_dim, *(update_dim,) * count)
+
+    def add(
+        size: int, operand_dim: int | None, index_dim: int | None, update_dim: int | None, kind: FactorKind
+    ) -> None:
+        where = places(operand_dim, index_dim, update_dim)
+        builder.factor(size, operands=where, results=(operand_dim,) * count, kind=kind)
+
+    for dim, size in enumerate(update):
+        if dim not in numbers.update_window_dims:
+            index_dim = next(index_dims)
+            batch = batching.get(index_dim)
+            add(size, batch, index_dim, dim, index_kind if batch is None else FactorKind.PASS_THROUGH)
+            continue
+        window = next(windows)
+        if operand[window] == size:
+            add(size, window, None, dim, FactorKind.PASS_THROUGH)
+        else:
+            add(operand[window], window, None, None, WHOLE)
+            add(size, None, None, dim, WHOLE)
+    for dim in numbers.inserted_window_dims:
+        add(operand[dim], dim, None, None, FactorKind.PASS_THROUGH)
+    if numbers.index_vector_dim < len(indices):
+        add(indices[numbers.index_vector_dim], None, numbers.index_vector_dim, None, WHOLE)
+    return builder.build()
+
+
+def is_mergeable(op: ops.ScatterOp) -> bool:
+    """Whether updates combine with what is there by one commutative op, so that partial results can be merged."""
+    body, count = op.update_computation.block, len(op.inputs)
+    terminator = body.last_op
+    if terminator is None or len(body.args) != 2 * count or len(terminator.operands) != count:
+        return False
+    merging = [value.owner for value in terminator.operands if isinstance(value.owner, Operation)]
+    if len(merging) != count or len({type(each) for each in merging}) != 1:
+        return False
+    return all(
+        _merges(each) and set(each.operands) == {body.args[index], body.args[index + count]}
+        for index, each in enumerate(merging)
+    )
+
+
+def _merges(op: Operation) -> bool:
+    tensor = as_tensor(op.results[0].type)
+    if tensor is None or len(op.operands) != 2:
+        return False
+    return isinstance(op, MERGING) or (isinstance(op, MERGING_BITS) and tensor.element_type == i1)

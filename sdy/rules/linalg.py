@@ -1,0 +1,87 @@
+"""Rules of ops that work on whole rows or matrices: everything before these is a batch.
+
+Source: spec of the sharding rules, sections 5.4, 5.7, 5.15, 5.25 and 5.27.
+"""
+
+from __future__ import annotations
+
+from sdy.dialects.op_table import OpTable
+from sdy.dialects.stablehlo import linalg as ops
+from sdy.dialects.stablehlo.enums import Transpose
+from sdy.model.rule import FactorKind, OpShardingRule
+from sdy.model.rule_builder import RuleBuilder
+from sdy.rules.tensors import all_ranks, shape_of
+
+RULES = OpTable[OpShardingRule | None]()
+WHOLE = FactorKind.NEED_REPLICATION
+
+
+@RULES.of(ops.CholeskyOp)
+def cholesky(op: ops.CholeskyOp) -> OpShardingRule:
+    """`([i, j, k]) -> ([i, j, k])` with whole matrices."""
+    shape = shape_of(op.a)
+    builder = RuleBuilder(*all_ranks(op))
+    for dim, size in enumerate(shape):
+        builder.spread(dim, size, WHOLE if dim >= len(shape) - 2 else FactorKind.PASS_THROUGH)
+    return builder.build()
+
+
+@RULES.of(ops.FftOp)
+def fft(op: ops.FftOp) -> OpShardingRule:
+    """`([i, j]) -> ([i, j])` with the transformed dims whole; one that changes its size blocks propagation."""
+    shape, result = shape_of(op.operand), shape_of(op.result)
+    first, last = len(shape) - len(op.fft_length.get_values()), len(shape) - 1
+    builder = RuleBuilder(*all_ranks(op))
+    for dim, size in enumerate(shape):
+        is_resized = dim == last and size != result[dim]
+        builder.spread(dim, size, WHOLE if dim >= first else FactorKind.PASS_THROUGH, is_blocked=is_resized)
+    return builder.build()
+
+
+@RULES.of(ops.SortOp)
+def sort(op: ops.SortOp) -> OpShardingRule:
+    """`([i, j], [i, j]) -> ([i, j], [i, j])` with the sorted dim whole; blocked where there is no other to cut.
+
+    A negative dimension matches none, as in the reference.
+    """
+    shape = shape_of(op.inputs[0])
+    sorted_dim = op.dimension.value.data
+    is_alone = all(size == 1 for dim, size in enumerate(shape) if dim != sorted_dim)
+    builder = RuleBuilder(*all_ranks(op))
+    for dim, size in enumerate(shape):
+        if dim == sorted_dim:
+            builder.spread(dim, size, WHOLE, is_blocked=is_alone)
+        else:
+            builder.spread(dim, size)
+    return builder.build()
+
+
+@RULES.of(ops.BatchNormInferenceOp)
+def batch_norm_inference(op: ops.BatchNormInferenceOp) -> OpShardingRule:
+    """`([i, j], [j], [j], [j], [j]) -> ([i, j])`, where j is the feature dim."""
+    builder = RuleBuilder(*all_ranks(op))
+    for dim, size in enumerate(shape_of(op.operands[0])):
+        feature = 0 if dim == op.feature_index.value.data else None
+        builder.factor(size, operands=(dim, *(feature,) * 4), results=(dim,))
+    return builder.build()
+
+
+@RULES.of(ops.TriangularSolveOp)
+def triangular_solve(op: ops.TriangularSolveOp) -> OpShardingRule:
+    """`([b, i, k], [b, i, j]) -> ([b, k, j])` with whole matrices, as the sides and the transposition have it."""
+    a, b = shape_of(op.a), shape_of(op.b)
+    rows, columns = len(a) - 2, len(a) - 1
+    is_transposed = op.transpose_a.data in (Transpose.TRANSPOSE, Transpose.ADJOINT)
+    into, out_of = (columns, rows) if is_transposed else (rows, columns)
+    builder = RuleBuilder(*all_ranks(op))
+    for dim in range(rows):
+        builder.spread(dim, a[dim])
+    if op.left_side.value.data:
+        builder.factor(a[into], operands=(into, rows), results=(None,), kind=WHOLE)
+        builder.factor(b[columns], operands=(None, columns), results=(columns,), kind=WHOLE)
+        builder.factor(a[out_of], operands=(out_of, None), results=(rows,), kind=WHOLE)
+    else:
+        builder.factor(b[rows], operands=(None, rows), results=(rows,), kind=WHOLE)
+        builder.factor(a[out_of], operands=(out_of, columns), results=(None,), kind=WHOLE)
+        builder.factor(a[into], operands=(into, None), results=(columns,), kind=WHOLE)
+    return builder.build()

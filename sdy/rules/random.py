@@ -1,0 +1,23 @@
+"""Rule of the random bit generator. Source: spec of the sharding rules, section 5.24."""
+
+from __future__ import annotations
+
+from sdy.dialects.op_table import OpTable
+from sdy.dialects.stablehlo import random as ops
+from sdy.model.rule import FactorKind, OpShardingRule
+from sdy.model.rule_builder import RuleBuilder
+from sdy.rules.tensors import all_ranks, shape_of
+
+RULES = OpTable[OpShardingRule | None]()
+
+
+@RULES.of(ops.RngBitGeneratorOp)
+def rng_bit_generator(op: ops.RngBitGeneratorOp) -> OpShardingRule:
+    """`([i]) -> ([i], [j, k])`: the state is whole, the bits are free."""
+    state, bits = shape_of(op.operands[0]), shape_of(op.results[1])
+    builder = RuleBuilder(*all_ranks(op))
+    for dim, size in enumerate(state):
+        builder.factor(size, operands=(dim,), results=(dim, None), kind=FactorKind.NEED_REPLICATION, is_blocked=True)
+    for dim, size in enumerate(bits):
+        builder.factor(size, operands=(None,), results=(None, dim))
+    return builder.build()

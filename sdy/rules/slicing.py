@@ -1,0 +1,94 @@
+"""Rules of ops that take or place parts of tensors.
+
+Source: spec of the sharding rules, sections 5.9, 5.13, 5.14 and 5.18; conservative mode: section 8.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from sdy.dialects.op_table import OpTable
+from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
+from sdy.dialects.stablehlo import slicing as ops
+from sdy.dialects.stablehlo.shape import ConstantOp
+from sdy.model.rule import FactorKind, OpShardingRule
+from sdy.model.rule_builder import RuleBuilder
+from sdy.rules.tensors import all_ranks, shape_of
+
+RULES = OpTable[OpShardingRule | None]()
+CONSERVATIVE = OpTable[OpShardingRule | None]()
+
+
+@RULES.of(ops.PadOp, ops.SliceOp)
+def pad_or_slice(op: ops.PadOp | ops.SliceOp) -> OpShardingRule:
+    """`([i, j], []) -> ([i, j])`; along a dim whose size changes, elements move to neighbours."""
+    return _moved(op, is_blocked=False)
+
+
+@CONSERVATIVE.of(ops.PadOp, ops.SliceOp)
+def pad_or_slice_conservatively(op: ops.PadOp | ops.SliceOp) -> OpShardingRule:
+    """As otherwise, but nothing propagates along a dim whose size changes."""
+    return _moved(op, is_blocked=True)
+
+
+def _moved(op: ops.PadOp | ops.SliceOp, *, is_blocked: bool) -> OpShardingRule:
+    builder = RuleBuilder(*all_ranks(op))
+    return builder.pointwise_where_equal(
+        shape_of(op.operand), shape_of(op.result), FactorKind.PERMUTATION, is_blocked=is_blocked
+    ).build()
+
+
+@RULES.of(ops.DynamicSliceOp)
+def dynamic_slice(op: ops.DynamicSliceOp) -> OpShardingRule:
+    """`([i, j], [], []) -> ([i, j])`; a sliced dim is whole on every device, and nothing propagates along it."""
+    builder = RuleBuilder(*all_ranks(op))
+    return builder.pointwise_where_equal(
+        shape_of(op.operand), shape_of(op.result), FactorKind.NEED_REPLICATION, is_blocked=True
+    ).build()
+
+
+@RULES.of(ops.DynamicUpdateSliceOp)
+def dynamic_update_slice(op: ops.DynamicUpdateSliceOp) -> OpShardingRule:
+    """`([i, j], [i, k], [], []) -> ([i, j])`; the update is whole along j unless all starts are constants."""
+    builder = RuleBuilder(*all_ranks(op))
+    is_fixed = all(_is_constant(start) for start in op.start_indices)
+    kind = FactorKind.PASS_THROUGH if is_fixed else FactorKind.NEED_REPLICATION
+    scalars = (None,) * len(op.start_indices)
+    for dim, (size, update) in enumerate(zip(shape_of(op.operand), shape_of(op.update), strict=True)):
+        if size == update:
+            builder.spread(dim, size)
+        else:
+            builder.factor(size, operands=(dim, None, *scalars), results=(dim,))
+            builder.factor(update, operands=(None, dim, *scalars), results=(None,), kind=kind)
+    return builder.build()
+
+
+def _is_constant(value: SSAValue) -> bool:
+    return isinstance(value.owner, ConstantOp | ShardedConstantOp)
+
+
+@RULES.of(ops.ConcatenateOp)
+def concatenate(op: ops.ConcatenateOp) -> OpShardingRule:
+    """`([i, j], [i, j]) -> ([i, j])`; pieces of one tensor are moved, other operands must be whole along the dim."""
+    builder = RuleBuilder(*all_ranks(op))
+    kind = FactorKind.PERMUTATION if _joins_slices(op) else FactorKind.NEED_REPLICATION
+    for dim, size in enumerate(shape_of(op.result)):
+        builder.spread(dim, size, kind if dim == op.dimension.value.data else FactorKind.PASS_THROUGH)
+    return builder.build()
+
+
+@CONSERVATIVE.of(ops.ConcatenateOp)
+def concatenate_conservatively(op: ops.ConcatenateOp) -> OpShardingRule:
+    """`([i, j], [i, k]) -> ([i, l])`: nothing is shared along the dim."""
+    builder = RuleBuilder(*all_ranks(op))
+    for dim, size in enumerate(shape_of(op.result)):
+        if dim != op.dimension.value.data:
+            builder.spread(dim, size)
+    return builder.build()
+
+
+def _joins_slices(op: ops.ConcatenateOp) -> bool:
+    """Whether all operands are slices; or one tensor and slices of it, at least one."""
+    sliced = [isinstance(operand.owner, ops.SliceOp) for operand in op.inputs]
+    sources = {operand.owner.operand if isinstance(operand.owner, ops.SliceOp) else operand for operand in op.inputs}
+    return all(sliced) or (any(sliced) and len(sources) == 1)

@@ -1,0 +1,136 @@
+"""Rules of ops that slide a window: what the window covers comes from neighbours.
+
+Source: spec of the sharding rules, sections 5.10, 5.20 and 5.21; conservative mode: section 8.
+"""
+
+from __future__ import annotations
+
+from sdy.dialects.op_table import OpTable
+from sdy.dialects.stablehlo import window as ops
+from sdy.model.rule import FactorKind, OpShardingRule
+from sdy.model.rule_builder import RuleBuilder
+from sdy.rules.tensors import all_ranks, shape_of
+
+RULES = OpTable[OpShardingRule | None]()
+CONSERVATIVE = OpTable[OpShardingRule | None]()
+WindowOp = ops.ReduceWindowOp | ops.SelectAndScatterOp
+
+
+@RULES.of(ops.ReduceWindowOp)
+def reduce_window(op: ops.ReduceWindowOp) -> OpShardingRule:
+    """`([i, j], []) -> ([i, j])` with the sizes of the result; along a dim with a window, elements move."""
+    return _reduce_window(op, is_blocked=False)
+
+
+@CONSERVATIVE.of(ops.ReduceWindowOp)
+def reduce_window_conservatively(op: ops.ReduceWindowOp) -> OpShardingRule:
+    """As otherwise, but nothing propagates along a dim with a window."""
+    return _reduce_window(op, is_blocked=True)
+
+
+def _reduce_window(op: ops.ReduceWindowOp, *, is_blocked: bool) -> OpShardingRule:
+    builder = RuleBuilder(*all_ranks(op))
+    for dim, size in enumerate(shape_of(op.results[0])):
+        if _has_window(op, dim):
+            builder.spread(dim, size, FactorKind.PERMUTATION, is_blocked=is_blocked)
+        else:
+            builder.spread(dim, size)
+    return builder.build()
+
+
+@RULES.of(ops.SelectAndScatterOp)
+def select_and_scatter(op: ops.SelectAndScatterOp) -> OpShardingRule:
+    """`([i, k], [i, j], []) -> ([i, k])`; along a dim with a window the source must be whole."""
+    return _select_and_scatter(op, is_blocked=False)
+
+
+@CONSERVATIVE.of(ops.SelectAndScatterOp)
+def select_and_scatter_conservatively(op: ops.SelectAndScatterOp) -> OpShardingRule:
+    """As otherwise, but nothing propagates along a dim with a window."""
+    return _select_and_scatter(op, is_blocked=True)
+
+
+def _select_and_scatter(op: ops.SelectAndScatterOp, *, is_blocked: bool) -> OpShardingRule:
+    builder = RuleBuilder(*all_ranks(op))
+    for dim, (size, source) in enumerate(zip(shape_of(op.result), shape_of(op.source), strict=True)):
+        if not _has_window(op, dim):
+            builder.spread(dim, size)
+            continue
+        builder.factor(
+            source,
+            operands=(None, dim, None),
+            results=(None,),
+            kind=FactorKind.NEED_REPLICATION,
+            is_blocked=is_blocked,
+        )
+        builder.factor(
+            size, operands=(dim, None, None), results=(dim,), kind=FactorKind.PERMUTATION, is_blocked=is_blocked
+        )
+    return builder.build()
+
+
+def _has_window(op: WindowOp, dim: int) -> bool:
+    """Whether anything but the element itself takes part along `dim`; dilations are not looked at."""
+    padding = op.padding.get_ints()[2 * dim : 2 * dim + 2] if op.padding is not None else (0, 0)
+    stride = op.window_strides.get_values()[dim] if op.window_strides is not None else 1
+    size = op.window_dimensions.get_values()[dim] if op.window_dimensions is not None else 1
+    return tuple(padding) != (0, 0) or stride != 1 or size != 1
+
+
+@RULES.of(ops.ConvolutionOp)
+def convolution(op: ops.ConvolutionOp) -> OpShardingRule:
+    """`([b, wk, f], [k, f, o]) -> ([b, w, o])`: k and f are reduced, along w elements move."""
+    return _convolution(op, with_spatial=True)
+
+
+@CONSERVATIVE.of(ops.ConvolutionOp)
+def convolution_conservatively(op: ops.ConvolutionOp) -> OpShardingRule:
+    """As otherwise, but spatial dims share nothing."""
+    return _convolution(op, with_spatial=False)
+
+
+def _convolution(op: ops.ConvolutionOp, *, with_spatial: bool) -> OpShardingRule:
+    numbers = op.dimension_numbers.data
+    result = shape_of(op.result)
+    kernel = shape_of(op.rhs)
+    batch_groups, feature_groups = op.batch_group_count.value.data, op.feature_group_count.value.data
+    into, out_of = numbers.kernel_input_feature_dimension, numbers.kernel_output_feature_dimension
+    builder = RuleBuilder(*all_ranks(op))
+    batch, feature = numbers.input_batch_dimension, numbers.input_feature_dimension
+    if batch_groups > 1:
+        builder.factor(batch_groups, operands=(batch, out_of), results=(numbers.output_feature_dimension,))
+    builder.factor(
+        result[numbers.output_batch_dimension], operands=(batch, None), results=(numbers.output_batch_dimension,)
+    )
+    if with_spatial:
+        _add_spatial_factors(builder, op)
+    if feature_groups > 1:
+        builder.factor(feature_groups, operands=(feature, out_of), results=(numbers.output_feature_dimension,))
+    builder.factor(kernel[into], operands=(feature, into), results=(None,), kind=FactorKind.REDUCTION)
+    rest = result[numbers.output_feature_dimension] // (batch_groups * feature_groups)
+    if rest > 1:
+        builder.factor(rest, operands=(None, out_of), results=(numbers.output_feature_dimension,))
+    return builder.build()
+
+
+def _add_spatial_factors(builder: RuleBuilder, op: ops.ConvolutionOp) -> None:
+    """Of each spatial dim, a factor for the windows and one for the place within a window, the larger first."""
+    numbers = op.dimension_numbers.data
+    lhs, kernel, result = shape_of(op.lhs), shape_of(op.rhs), shape_of(op.result)
+    for dim, kernel_dim, result_dim in zip(
+        numbers.input_spatial_dimensions,
+        numbers.kernel_spatial_dimensions,
+        numbers.output_spatial_dimensions,
+        strict=True,
+    ):
+        left = lhs[dim]
+        windows_first = result[result_dim] >= kernel[kernel_dim]
+        for is_windows in (windows_first, not windows_first):
+            size = min(left, result[result_dim] if is_windows else kernel[kernel_dim])
+            if size <= 1:
+                continue
+            left //= size
+            if is_windows:
+                builder.factor(size, operands=(dim, None), results=(result_dim,), kind=FactorKind.PERMUTATION)
+            else:
+                builder.factor(size, operands=(dim, kernel_dim), results=(None,), kind=FactorKind.REDUCTION)

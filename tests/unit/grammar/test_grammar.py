@@ -1,0 +1,29 @@
+"""The grammar itself: every choice that it leaves to the parser is settled by the next token."""
+
+from __future__ import annotations
+
+import logging
+from importlib.resources import files
+
+import pytest
+from lark import Lark, logger
+
+from sdy.grammar._lark import START_RULES
+
+
+def test_no_conflict_is_resolved_in_silence(caplog: pytest.LogCaptureFixture) -> None:
+    text = files("sdy.grammar").joinpath("sharding.lark").read_text(encoding="utf-8")
+    with caplog.at_level(logging.DEBUG, logger.name):
+        logger.addHandler(caplog.handler)
+        Lark(text, start=list(START_RULES), parser="lalr", debug=True)
+        logger.removeHandler(caplog.handler)
+    assert [message for message in caplog.messages if "conflict" in message.lower()] == []
+
+
+def test_the_check_above_sees_conflicts(caplog: pytest.LogCaptureFixture) -> None:
+    ambiguous = 'start: "{" item ("," item)* ["," OPEN] "}"\nitem: "a"\nOPEN: "?"'
+    with caplog.at_level(logging.DEBUG, logger.name):
+        logger.addHandler(caplog.handler)
+        Lark(ambiguous, parser="lalr", debug=True)
+        logger.removeHandler(caplog.handler)
+    assert any("conflict" in message.lower() for message in caplog.messages)
