@@ -14,16 +14,20 @@ if TYPE_CHECKING:
     from sdy.grammar.parse import parse_sharding as parse_sharding
     from sdy.model.mesh import Mesh as Mesh
     from sdy.model.sharding import TensorSharding as TensorSharding
+    from sdy.program.program import Program as Program
+    from sdy.program.program import load as load
 
 _HOME = {
     "Mesh": "sdy.model.mesh",
+    "Program": "sdy.program.program",
     "SdyError": "sdy.diagnostics.diagnostic",
     "TensorSharding": "sdy.model.sharding",
+    "load": "sdy.program.program",
     "parse_mesh": "sdy.grammar.parse",
     "parse_sharding": "sdy.grammar.parse",
 }
 
-__all__ = ["Mesh", "SdyError", "TensorSharding", "parse_mesh", "parse_sharding"]
+__all__ = ["Mesh", "Program", "SdyError", "TensorSharding", "load", "parse_mesh", "parse_sharding"]
 
 
 def __getattr__(name: str) -> object:

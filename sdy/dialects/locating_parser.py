@@ -7,9 +7,11 @@ region), the lookup of ops, and the words and places of errors.
 from __future__ import annotations
 
 import difflib
+import gc
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import NoReturn, cast
 
@@ -30,6 +32,7 @@ from sdy.dialects.func_syntax import parse_call, parse_func, parse_module, parse
 from sdy.dialects.lexer import RegexLexer
 from sdy.dialects.line_templates import Key, Line, Template, learn, next_line
 from sdy.dialects.source_lines import SourceLines
+from sdy.dialects.unchecked import make_location, make_op
 
 # Ops that xDSL defines, but reads otherwise than MLIR.
 OWN_SYNTAX: dict[type[Operation], Callable[[Parser], Operation]] = {
@@ -150,13 +153,14 @@ class LocatingParser(Parser):
                 operands.append(self.resolve_operand(UnresolvedOperand(span, number), of_type))
             else:
                 operands.append(values[number])
-        op = template.op_class.create(
-            operands=operands,
-            result_types=template.result_types,
-            properties=template.properties,
-            attributes=template.attributes,
-            location=self._location_at(line.start),
-            regions=(template.regions() or ()) if template.regions is not None else (),
+        op = make_op(
+            template.op_class,
+            operands,
+            template.result_types,
+            template.properties,
+            template.attributes,
+            self._location_at(line.start),
+            (template.regions() or ()) if template.regions is not None else (),
         )
         self._resume_from(line.end)
         if line.result is not None:
@@ -342,7 +346,7 @@ class LocatingParser(Parser):
 
     def _location_at(self, start: int) -> FileLineColLoc:
         line, column = self._lines.place_of(start)
-        return FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+        return make_location(self._file, line, _column(column))
 
     def _fail_type(self, name: str, used: Attribute, defined: Attribute, place: Span) -> NoReturn:
         self._fail("SDY-P005", f"%{name} is used as {used}, but it is {defined}", place)
@@ -361,7 +365,8 @@ def parse_text(context: Context, text: str, file: str) -> ModuleOp:
     try:
         parser = LocatingParser(context, text, file)
         try:
-            return parser.parse_module()
+            with _without_collection():
+                return parser.parse_module()
         finally:
             position = parser.pos
     except MultipleSpansParseError as error:
@@ -374,6 +379,23 @@ def parse_text(context: Context, text: str, file: str) -> ModuleOp:
     except RecursionError:
         raise SdyError(Diagnostic("SDY-P007", "the text nests too deeply", lines.span(position))) from None
     raise SdyError(Diagnostic("SDY-P001", message[:1].lower() + message[1:], span))
+
+
+@contextmanager
+def _without_collection() -> Generator[None]:
+    """Lets nothing look for garbage: parsing makes objects that stay, and looking through them again and again costs."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@cache
+def _column(number: int) -> IntAttr:
+    return IntAttr(number)
 
 
 @cache

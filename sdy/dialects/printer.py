@@ -44,10 +44,11 @@ class MlirPrinter(Printer):
 
     def __init__(self, stream: StringIO, root: Operation, generic: bool = False) -> None:
         super().__init__(stream=stream, print_generic_format=generic)
-        self._write = stream.write
+        self._write: Callable[[str], object] = stream.write
         self._names = number(root, unique=generic)
         self._default_dialects = ["builtin"]
         self._depth = 0
+        self._texts: dict[int, str] = {}  # of attributes and types, by identity: they live as long as the root
 
     # Text
 
@@ -75,6 +76,17 @@ class MlirPrinter(Printer):
             self._write(string)
 
     # Attributes
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        text = self._texts.get(id(attribute))
+        if text is None:
+            parts: list[str] = []
+            outer, self._write = self._write, parts.append
+            super().print_attribute(attribute)
+            self._write = outer
+            text = "".join(parts)
+            self._texts[id(attribute)] = text
+        self._write(text)
 
     def print_float(self, value: float, type: AnyFloat) -> None:  # noqa: A002 -- xDSL's name
         layout = FLOAT_FORMATS.get(type.name)

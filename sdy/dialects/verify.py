@@ -12,6 +12,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.functions import check_call, check_function, check_return
 from sdy.dialects.places import span_of
 from sdy.dialects.sdy.verify import verify_sdy
+from sdy.dialects.stablehlo.base import StablehloOp
 
 
 def verify_module(module: ModuleOp) -> None:
@@ -26,11 +27,16 @@ def verify_module(module: ModuleOp) -> None:
     verify_sdy(module)
 
 
+# What an op without regions is judged by: its class, and the identities of all its types and properties.
+_Likeness = tuple[type[Operation], tuple[int, ...], tuple[int, ...], tuple[tuple[str, int], ...]]
+
+
 class _Verification:
-    """One walk over ops in their order; it knows which ops it has seen."""
+    """One walk over ops in their order; it knows which ops it has seen, and which kinds of op it has found valid."""
 
     def __init__(self) -> None:
         self._seen: set[Operation] = set()
+        self._valid: set[_Likeness] = set()
 
     def check(self, op: Operation) -> None:
         """Check `op`, then all that is in it."""
@@ -39,11 +45,26 @@ class _Verification:
         blocks = [block for region in op.regions for block in region.blocks]
         for block in blocks:
             _check_end(block, op)
-        _check_alone(op)
+        if op.regions or not isinstance(op, StablehloOp):
+            _check_alone(op)
+        else:
+            self._check_like_others(op)
         for block in blocks:
             for inner in block.ops:
                 self.check(inner)
         self._seen.add(op)
+
+    def _check_like_others(self, op: StablehloOp) -> None:
+        """Equal ops are equally valid; the objects that stand for types and properties live as long as the module."""
+        likeness = (
+            type(op),
+            tuple([id(operand.type) for operand in op.operands]),
+            tuple([id(result.type) for result in op.results]),
+            tuple([(name, id(value)) for name, value in op.properties.items()]),
+        )
+        if likeness not in self._valid:
+            _check_alone(op)
+            self._valid.add(likeness)
 
     def _check_is_visible(self, value: SSAValue, user: Operation) -> None:
         """The value is defined before its use, in the block of the user or in one around it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute
 
@@ -25,7 +27,7 @@ def parse_inputs(text: str) -> list[Array]:
     values = module.attributes.get("sdy.inputs")
     if not isinstance(values, ArrayAttr):
         raise failure("SDY-X015", f"{text} is no list", hint=_HINT)
-    return [_array(value) for value in values]
+    return [_array(value) for value in cast(ArrayAttr[Attribute], values)]
 
 
 def _array(value: Attribute) -> Array:

@@ -57,11 +57,15 @@ def _results(arguments: RunArguments, chunk: Chunk, inputs: Sequence[Array]) -> 
         return
     function = main_function(module)
     folder = arguments.values.get("probe-output-dir")
-    host = Host(write=sys.stdout.write, probe_folder=None if folder is None else Path(folder))
+    host = Host(write=_write, probe_folder=None if folder is None else Path(folder))
     show = dense_text if "interpreter-print-dense" in arguments.flags else tensor_text
     results = interpret(module, inputs, function.sym_name.data, host)
     for result, result_type in zip(results, function.function_type.outputs, strict=True):
         yield show(result, result_type)
+
+
+def _write(text: str) -> None:
+    write_text("-", text)
 
 
 def _report(diagnostics: Sequence[Diagnostic], sources: dict[str, str]) -> None:

@@ -21,7 +21,7 @@ def test_no_conflict_is_resolved_in_silence(caplog: pytest.LogCaptureFixture) ->
 
 
 def test_the_check_above_sees_conflicts(caplog: pytest.LogCaptureFixture) -> None:
-    ambiguous = 'start: "{" item ("," item)* ["," OPEN] "}"\nitem: "a"\nOPEN: "?"'
+    ambiguous = 'start: "{" list "," "?" "}"\nlist: "a" ("," "a")*'
     with caplog.at_level(logging.DEBUG, logger.name):
         logger.addHandler(caplog.handler)
         Lark(ambiguous, parser="lalr", debug=True)

@@ -237,6 +237,14 @@ def test_collectives_of_a_tensor_without_sharding(op: str, code: str | None) -> 
     check(in_function(f"%0 = {op} : tensor<8x8xf32> // <<<"), code)
 
 
+def test_a_permute_from_one_device_changes_the_rank_of_the_sharding() -> None:
+    text = (
+        "func.func @f(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@one, []>}) {\n"
+        "%0 = sdy.collective_permute %x out_sharding=<@m, [{}]> : tensor<8xf32> // <<<\nreturn\n}"
+    )
+    check(text, "SDY-D203")
+
+
 def test_reductions_keep_to_the_kind_of_the_unreduced_axes() -> None:
     body = (
         '%0 = sdy.replicated_to_unreduced {{"a"}} %x out_sharding=<@m, [{{}}, {{}}], unreduced={{"a"}}> '
