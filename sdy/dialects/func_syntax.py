@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -13,9 +14,19 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """How an op is read, after its name, and written."""
+
+    parse: Callable[[Parser], Operation]
+    print: Callable[[Operation, Printer], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,3 +210,18 @@ def print_return(op: ReturnOp, printer: Printer) -> None:
         printer.print_list(op.operands, printer.print_ssa_value)
         printer.print_string(" : ")
         printer.print_list([operand.type for operand in op.operands], printer.print_attribute)
+
+
+def _syntax(parse: Callable[[Parser], OpT], write: Callable[[OpT, Printer], None]) -> Syntax:
+    return Syntax(parse, cast("Callable[[Operation, Printer], None]", write))
+
+
+OWN_SYNTAX: dict[type[Operation], Syntax] = {
+    ModuleOp: _syntax(parse_module, print_module),
+    FuncOp: _syntax(parse_func, print_func),
+    CallOp: _syntax(parse_call, print_call),
+    ReturnOp: _syntax(parse_return, print_return),
+}
+
+# Directly within these ops, ops of a dialect are written without its name.
+DEFAULT_DIALECTS: dict[type[Operation], str] = {ModuleOp: "builtin", FuncOp: "func"}

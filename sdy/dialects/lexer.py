@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from xdsl.parser import ParserState
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
@@ -78,3 +79,25 @@ def _string_kind(text: str) -> MLIRTokenKind:
     if "\\" in text and re.search(r"\\[89A-Fa-f][0-9A-Fa-f]", text.replace("\\\\", "")):
         return MLIRTokenKind.BYTES_LIT
     return MLIRTokenKind.STRING_LIT
+
+
+class LazyState(ParserState[MLIRTokenKind, str]):
+    """A state that reads the next token when somebody asks for it: a line that has a template needs no tokens."""
+
+    def __init__(self, lexer: RegexLexer) -> None:
+        self.lexer = lexer
+        self.token: MLIRToken | None = None
+        self.dialect_stack = []
+
+    @property
+    def current_token(self) -> MLIRToken:
+        """The next token."""
+        if self.token is None:
+            self.token = self.lexer.lex()
+        return self.token
+
+    @current_token.setter
+    def current_token(  # pyright: ignore[reportIncompatibleVariableOverride] -- xDSL's field, read and set alike
+        self, token: MLIRToken
+    ) -> None:
+        self.token = token

@@ -7,66 +7,31 @@ region), the lookup of ops, and the words and places of errors.
 from __future__ import annotations
 
 import difflib
-import gc
 import re
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import NoReturn, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnregisteredOp
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import ForwardDeclaredValue, Parser, ParserState, Position, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove
-from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.dense_literal import parse_dense
-from sdy.dialects.func_syntax import parse_call, parse_func, parse_module, parse_return
-from sdy.dialects.lexer import RegexLexer
+from sdy.dialects.func_syntax import DEFAULT_DIALECTS, OWN_SYNTAX
+from sdy.dialects.lexer import LazyState, RegexLexer
 from sdy.dialects.line_templates import Key, Line, Template, learn, next_line
 from sdy.dialects.source_lines import SourceLines
 from sdy.dialects.unchecked import make_location, make_op
 
-# Ops that xDSL defines, but reads otherwise than MLIR.
-OWN_SYNTAX: dict[type[Operation], Callable[[Parser], Operation]] = {
-    ModuleOp: parse_module,
-    FuncOp: parse_func,
-    CallOp: parse_call,
-    ReturnOp: parse_return,
-}
-
-# Directly within these ops, ops of a dialect may be written without its name.
-DEFAULT_DIALECTS: dict[type[Operation], str] = {ModuleOp: "builtin", FuncOp: "func"}
-
 # Types that come again and again; the whole text of one is recognized at once, and looked up.
 _COMMON_TYPE = re.compile(r"tensor<(?:(?:[0-9]+|\?)x)*(?:[a-z][A-Za-z0-9]*|complex<f[0-9]+>)>")
-
-
-class LazyState(ParserState[MLIRTokenKind, str]):
-    """A state that reads the next token when somebody asks for it: a line that has a template needs no tokens."""
-
-    def __init__(self, lexer: RegexLexer) -> None:
-        self.lexer = lexer
-        self.token: MLIRToken | None = None
-        self.dialect_stack = []
-
-    @property
-    def current_token(self) -> MLIRToken:
-        """The next token."""
-        if self.token is None:
-            self.token = self.lexer.lex()
-        return self.token
-
-    @current_token.setter
-    def current_token(self, token: MLIRToken) -> None:
-        self.token = token
 
 
 class LocatingParser(Parser):
@@ -76,7 +41,7 @@ class LocatingParser(Parser):
     """
 
     def __init__(self, context: Context, text: str, file: str) -> None:
-        self._lines = SourceLines(file, text)
+        self.lines = SourceLines(file, text)
         self._file = StringAttr(file)
         self._scope: list[str] = []  # names defined in the region that is being read
         self._forward_places: dict[str, Span] = {}  # first uses of names not defined yet
@@ -84,9 +49,10 @@ class LocatingParser(Parser):
         self._types: dict[str, TypeAttribute] = {}
         self._templates: dict[Key, Template] = {}
         self._resolved: list[tuple[int, SSAValue]] = []  # operands of the op that is being read, with their places
-        self._consumed = 0  # where the last token that was read ends
+        self.consumed = 0  # where the last token that was read ends
         super().__init__(context, "", file)
-        self._parser_state = LazyState(RegexLexer(Input(text, file)))
+        self._state = LazyState(RegexLexer(Input(text, file)))
+        self._parser_state = self._state
 
     # Modules
 
@@ -133,7 +99,7 @@ class LocatingParser(Parser):
         outer, self._resolved = self._resolved, []
         op = self._parse_op()
         content = self.lexer.input.content
-        if template is None and self._consumed <= line.end and not content[self._consumed : line.end].strip():
+        if template is None and self.consumed <= line.end and not content[self.consumed : line.end].strip():
             learned = learn(line, op, self._resolved)
             if learned is not None:
                 self._templates[line.key] = learned
@@ -178,7 +144,8 @@ class LocatingParser(Parser):
         if name.kind is MLIRTokenKind.BARE_IDENT:
             op_class = self._op_class_of(name.text, name.span)
             self._consume_token()
-            parse = OWN_SYNTAX.get(op_class, op_class.parse)
+            own = OWN_SYNTAX.get(op_class)
+            parse = op_class.parse if own is None else own.parse
         elif name.kind is MLIRTokenKind.STRING_LIT:
             op_class = self._op_class_of(self.parse_str_literal(), name.span, is_generic=True)
             parse = self._generic_parser_of(op_class)
@@ -326,71 +293,33 @@ class LocatingParser(Parser):
 
     def _position(self) -> int:
         """Where the next token begins, or the blanks before it."""
-        token = cast(LazyState, self._parser_state).token
+        token = self._state.token
         return self.lexer.pos if token is None else token.span.start
 
     def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> MLIRToken:
         consumed = self._current_token
-        cast(LazyState, self._parser_state).token = None
-        self._consumed = consumed.span.end
+        self._state.token = None
+        self.consumed = consumed.span.end
         return consumed
 
     def _resume_from(self, pos: Position | ParserState[MLIRTokenKind, str]) -> None:
         if isinstance(pos, ParserState):
             super()._resume_from(pos)
             return
-        self.lexer.pos = self._consumed = pos
-        cast(LazyState, self._parser_state).token = None
+        self.lexer.pos = self.consumed = pos
+        self._state.token = None
 
     # Places and errors
 
     def _location_at(self, start: int) -> FileLineColLoc:
-        line, column = self._lines.place_of(start)
+        line, column = self.lines.place_of(start)
         return make_location(self._file, line, _column(column))
 
     def _fail_type(self, name: str, used: Attribute, defined: Attribute, place: Span) -> NoReturn:
         self._fail("SDY-P005", f"%{name} is used as {used}, but it is {defined}", place)
 
     def _fail(self, code: str, message: str, place: Span, hint: str | None = None) -> NoReturn:
-        raise SdyError(Diagnostic(code, message, self._lines.span(place.start, place.end), hint))
-
-
-def parse_text(context: Context, text: str, file: str) -> ModuleOp:
-    """The module that a text spells, or a module of the ops that it lists.
-
-    Raises: SdyError at the first mistake.
-    """
-    lines = SourceLines(file, text)
-    position = 0
-    try:
-        parser = LocatingParser(context, text, file)
-        try:
-            with _without_collection():
-                return parser.parse_module()
-        finally:
-            position = parser.pos
-    except MultipleSpansParseError as error:
-        message = error.msg
-        span = lines.span(error.span.start, error.span.end)
-    except ParseError as error:
-        message, span = error.msg, lines.span(error.span.start, error.span.end)
-    except VerifyException as error:
-        message, span = str(error), lines.span(position)
-    except RecursionError:
-        raise SdyError(Diagnostic("SDY-P007", "the text nests too deeply", lines.span(position))) from None
-    raise SdyError(Diagnostic("SDY-P001", message[:1].lower() + message[1:], span))
-
-
-@contextmanager
-def _without_collection() -> Generator[None]:
-    """Lets nothing look for garbage: parsing makes objects that stay, and looking through them again and again costs."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+        raise SdyError(Diagnostic(code, message, self.lines.span(place.start, place.end), hint))
 
 
 @cache

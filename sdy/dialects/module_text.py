@@ -13,7 +13,7 @@ from sdy.dialects.check import CHECK
 from sdy.dialects.chlo.dialect import CHLO
 from sdy.dialects.context import SdyContext
 from sdy.dialects.interpreter import INTERPRETER
-from sdy.dialects.locating_parser import parse_text
+from sdy.dialects.parse_text import parse_text
 from sdy.dialects.printer import print_operation
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO

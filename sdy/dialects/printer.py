@@ -6,27 +6,14 @@ import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from io import StringIO
-from typing import cast
 
-from xdsl.dialects.builtin import AnyFloat, ModuleOp, UnitAttr, UnregisteredOp
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.builtin import AnyFloat, UnitAttr, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.printer import Printer
 
 from sdy.dialects.float_formats import FLOAT_FORMATS, bits_of, float_text
-from sdy.dialects.func_syntax import print_call, print_func, print_module, print_return
+from sdy.dialects.func_syntax import DEFAULT_DIALECTS, OWN_SYNTAX
 from sdy.dialects.ssa_names import number
-
-# Ops that xDSL defines, but writes otherwise than MLIR.
-OWN_SYNTAX: dict[type[Operation], Callable[[Operation, Printer], None]] = {
-    ModuleOp: cast(Callable[[Operation, Printer], None], print_module),
-    FuncOp: cast(Callable[[Operation, Printer], None], print_func),
-    CallOp: cast(Callable[[Operation, Printer], None], print_call),
-    ReturnOp: cast(Callable[[Operation, Printer], None], print_return),
-}
-
-# Directly within these ops, ops of a dialect are written without its name.
-DEFAULT_DIALECTS: dict[type[Operation], str] = {ModuleOp: "builtin", FuncOp: "func"}
 
 _BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _TO_ESCAPE = re.compile(rb"[^ !#-\[\]-~]")
@@ -48,7 +35,7 @@ class MlirPrinter(Printer):
         self._names = number(root, unique=generic)
         self._default_dialects = ["builtin"]
         self._depth = 0
-        self._texts: dict[int, str] = {}  # of attributes and types, by identity: they live as long as the root
+        self._texts: dict[int, tuple[str, Attribute]] = {}  # by identity; the attribute keeps its number while it lives
 
     # Text
 
@@ -78,15 +65,14 @@ class MlirPrinter(Printer):
     # Attributes
 
     def print_attribute(self, attribute: Attribute) -> None:
-        text = self._texts.get(id(attribute))
-        if text is None:
+        known = self._texts.get(id(attribute))
+        if known is None:
             parts: list[str] = []
             outer, self._write = self._write, parts.append
             super().print_attribute(attribute)
             self._write = outer
-            text = "".join(parts)
-            self._texts[id(attribute)] = text
-        self._write(text)
+            known = self._texts[id(attribute)] = ("".join(parts), attribute)
+        self._write(known[0])
 
     def print_float(self, value: float, type: AnyFloat) -> None:  # noqa: A002 -- xDSL's name
         layout = FLOAT_FORMATS.get(type.name)
@@ -192,5 +178,5 @@ def _custom_print(op: Operation) -> Callable[[Operation, Printer], None] | None:
     """How the op is written in its own syntax; None where it has none."""
     own = OWN_SYNTAX.get(type(op))
     if own is not None:
-        return own
+        return own.print
     return None if type(op).print is Operation.print else type(op).print

@@ -149,7 +149,8 @@ def _data(attr: TensorShardingPerValueAttr | None) -> Shardings | None:
 
 
 def _element(shardings: Shardings | None, index: int) -> TensorSharding | None:
-    return shardings[index] if shardings else None
+    # A list too short is found invalid only after some ops have asked for its elements.
+    return shardings[index] if shardings and index < len(shardings) else None
 
 
 def _with_element(

@@ -41,12 +41,17 @@ def _demand(problem: Diagnostic | None, node: Node) -> None:
 def integer(node: Node) -> int:
     """`int`: decimal or hexadecimal, of 64 bits."""
     number = node.token(1)
-    value = int(number, 16 if number.startswith("0x") else 10)
-    if node.has(0):
-        value = -value
-    if not -_INT64_MAX - 1 <= value <= _INT64_MAX:
-        raise error_at(number, "SDY-P104", f"the integer {value} does not fit 64 bits")
-    return value
+    magnitude = _magnitude(number)
+    if magnitude is None or magnitude > (_INT64_MAX + 1 if node.has(0) else _INT64_MAX):
+        raise error_at(number, "SDY-P104", f"the integer {'-' if node.has(0) else ''}{number} does not fit 64 bits")
+    return -magnitude if node.has(0) else magnitude
+
+
+def _magnitude(number: str) -> int | None:
+    """The number without its sign; None where it is far too long, which Python might refuse to convert."""
+    base = 16 if number.startswith("0x") else 10
+    digits = number.removeprefix("0x").lstrip("0")
+    return int(digits or "0", base) if len(digits) <= len(str(_INT64_MAX)) else None
 
 
 # Meshes, checked as they are built
@@ -108,11 +113,12 @@ def dim_sharding(node: Node, _: Aliases = no_aliases) -> DimSharding:
 
 def _priority(word: Token) -> int:
     digits = word[1:]
-    is_priority = word[0] == "p" and digits.isdigit() and (digits == "0" or digits[0] != "0")
-    if not is_priority or int(digits) > _INT64_MAX:
+    is_number = digits.isdigit() and (digits == "0" or digits[0] != "0")
+    priority = _magnitude(digits) if word[0] == "p" and is_number else None
+    if priority is None or priority > _INT64_MAX:
         hint = "a priority is `p` and a number without leading zeros, such as `p1`"
         raise error_at(word, "SDY-P103", f"`{word}` is not a priority", hint)
-    return int(digits)
+    return priority
 
 
 def tensor_sharding(node: Node, aliases: Aliases = no_aliases) -> TensorSharding:

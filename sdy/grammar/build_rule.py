@@ -26,10 +26,9 @@ def op_sharding_rule(node: Node, _: Aliases = no_aliases) -> OpShardingRule:
 
 def tensor_mapping(node: Node, _: Aliases = no_aliases) -> TensorMapping:
     """`tensor_mapping`. A dim may be without factors in the text; verification rejects it."""
-    words = node.tokens() or [token for dim in node.nodes() for token in dim.tokens()[:1]]
-    if len(words) == len(node.children):
-        return tuple(_factors(word) for word in words)
-    return tuple(_factors(dim.token(0)) if dim.children else () for dim in node.nodes())
+    if node.tokens():
+        return (_factors(node.token(0)),)
+    return tuple(_factors(dim.token(0)) if dim.tokens() else () for dim in node.nodes())
 
 
 def _factor_sizes(node: Node) -> tuple[int, ...]:

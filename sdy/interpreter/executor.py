@@ -9,11 +9,11 @@ from typing import cast
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.symbols import functions_of
-from sdy.interpreter.compile import captured_by, compile_block, leaf_count
+from sdy.interpreter.compile import captured_by, compile_block
 from sdy.interpreter.element_types import Array
 from sdy.interpreter.failure import failure, located
 from sdy.interpreter.kernel import Arrays, KernelContext
@@ -77,18 +77,15 @@ class Executor:
         body = self.function(function).body.block
         return self.run_block(replace(context, depth=context.depth + 1), body, arguments, ())
 
-    def argument_count(self, function: str) -> int:
-        """How many arrays the function takes."""
-        return sum(leaf_count(argument.type) for argument in self.function(function).body.block.args)
-
-    def groups_of(self, function: str) -> Iterator[ReplicaGroups]:
-        """The replica groups of all collectives that the function may run, by itself or in what it calls."""
-        pending, seen = [function], {function}
+    def groups_within(self, root: Operation) -> Iterator[ReplicaGroups]:
+        """The replica groups of all collectives in `root`, and in the functions that are called there."""
+        pending: list[Operation] = [root]
+        seen: set[str] = set()
         while pending:
-            body = self.function(pending.pop())
-            yield from groups_in(body)
-            called = {op.callee.string_value() for op in body.walk() if isinstance(op, CallOp)} - seen
-            pending += sorted(called)
+            op = pending.pop()
+            yield from groups_in(op)
+            called = {call.callee.string_value() for call in op.walk() if isinstance(call, CallOp)} - seen
+            pending += [self.functions[name] for name in sorted(called) if name in self.functions]
             seen |= called
 
     def run(self, context: KernelContext, function: str, arguments: Arrays) -> Arrays:

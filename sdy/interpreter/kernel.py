@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
 from sdy.dialects.op_table import OpTable
@@ -39,12 +40,12 @@ class Runner(Protocol):
         """What the function of this name returns. Raises: SdyError where there is none."""
         ...
 
-    def argument_count(self, function: str) -> int:
-        """How many arrays the function takes."""
+    def function(self, name: str) -> FuncOp:
+        """The function of this name. Raises: SdyError where there is none."""
         ...
 
-    def groups_of(self, function: str) -> Iterable[ReplicaGroups]:
-        """The replica groups of all collectives that the function may run."""
+    def groups_within(self, root: Operation) -> Iterable[ReplicaGroups]:
+        """The replica groups of all collectives in `root`, and in the functions that are called there."""
         ...
 
 

@@ -24,8 +24,9 @@ def run_spmd(
     Raises: as `interpret`, and SDY-X009 and SDY-X010 where a collective and the devices do not fit.
     """
     executor = Executor(module)
-    check_inputs(executor.function(function), [(value.local_shape, value.array.dtype) for value in inputs])
-    fine = grid_for(grid, executor.groups_of(function))
+    body = executor.function(function)
+    check_inputs(body, [(value.local_shape, value.array.dtype) for value in inputs])
+    fine = grid_for(grid, executor.groups_within(body))
     context = KernelContext(batch=fine.sizes, grid=fine, runner=executor, host=host or Host())
     arguments = tuple(regridded(value, fine).array for value in inputs)
     return [DeviceArray(array, fine) for array in executor.run(context, function, arguments)]

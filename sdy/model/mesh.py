@@ -33,7 +33,8 @@ class Mesh(HashedOnce):
     __hash__ = HashedOnce.__hash__
 
     def __post_init__(self) -> None:
-        if self.axes and self.device_ids == tuple(range(prod(axis.size for axis in self.axes))):
+        ids = self.device_ids
+        if self.axes and len(ids) == self.device_count and ids == tuple(range(len(ids))):
             object.__setattr__(self, "device_ids", ())
 
     @property

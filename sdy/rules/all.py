@@ -5,14 +5,14 @@ Source: spec of the sharding rules, sections 1.6, 3 and 7.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
+from sdy.dialects.context import emit_once
 from sdy.dialects.data_flow import has_data_flow_edges
 from sdy.dialects.op_table import OpTable
 from sdy.dialects.places import span_of
@@ -103,12 +103,11 @@ def is_known(op: Operation) -> bool:
 
 
 class RuleSource:
-    """Gives ops their rules, and says once of each kind that an op is not known."""
+    """Gives ops their rules, and warns once about a custom call, and once about another op, that is not known."""
 
-    def __init__(self, emit: Callable[[Diagnostic], None], *, conservative: bool = False) -> None:
-        self._emit = emit
+    def __init__(self, ctx: Context, *, conservative: bool = False) -> None:
+        self._ctx = ctx
         self._conservative = conservative
-        self._warned: set[bool] = set()  # for custom calls, for other ops
 
     def __call__(self, op: Operation) -> OpShardingRule | None:
         """The rule of `op`."""
@@ -119,13 +118,11 @@ class RuleSource:
 
     def _warn(self, op: Operation) -> None:
         is_call = isinstance(op, CustomCallOp)
-        if is_call in self._warned:
-            return
-        self._warned.add(is_call)
-        what = f"custom call @{op.call_target_name.data}" if isinstance(op, CustomCallOp) else op.name
+        what = f"custom call @{op.call_target_name.data}" if is_call else op.name
         hint = f"give it one: {{{RULE_ATTRIBUTE} = #sdy.op_sharding_rule<([i])->([i]) {{i=8}}, custom>}}"
         message = f"no sharding rule is known for {what}: nothing propagates through it"
-        self._emit(Diagnostic("SDY-R101", message, span_of(op), hint=hint, severity=Severity.WARNING))
+        diagnostic = Diagnostic("SDY-R101", message, span_of(op), hint=hint, severity=Severity.WARNING)
+        emit_once(self._ctx, diagnostic, "custom calls" if is_call else "ops")
 
 
 def drop_rules(module: ModuleOp) -> None:

@@ -44,7 +44,8 @@ def _run(arguments: OptArguments) -> int:
         print(f"builtin.module({','.join(map(str, flattened(passes)))})", file=sys.stderr)
     text = read_text(arguments.input)
     chunks = split_file(text) if arguments.has("split-input-file") else [Chunk(text)]
-    jobs = [_Job(arguments, chunk, {arguments.input: text}) for chunk in chunks]
+    said: set[str] = set()
+    jobs = [_Job(arguments, chunk, {arguments.input: text}, said) for chunk in chunks]
     outputs = [output for job in jobs if (output := job.run(passes)) is not None]
     if outputs:
         write_text(arguments.output, f"{MARKER}\n".join(outputs))
@@ -54,16 +55,18 @@ def _run(arguments: OptArguments) -> int:
 class _Job:
     """One program of the input file."""
 
-    def __init__(self, arguments: OptArguments, chunk: Chunk, sources: dict[str, str]) -> None:
+    def __init__(self, arguments: OptArguments, chunk: Chunk, sources: dict[str, str], said: set[str]) -> None:
         self._arguments = arguments
         self._chunk = chunk
         self._sources = sources
+        self._said = said  # what is said once is said once for all programs of the file
         self._passes_run = 0
         self.succeeded = True
 
     def run(self, passes: Sequence[ModulePass]) -> str | None:
         """What to print: the module in the end, or None where something failed."""
         context = make_context(self._arguments.has("allow-unregistered-dialect"))
+        context.said = self._said
         output, errors = self._transform(context, passes)
         diagnostics = [*context.diagnostics, *errors]
         if self._arguments.has("verify-diagnostics"):

@@ -15,6 +15,7 @@ from sdy.interpreter.ops import (
     gather_scatter,
     interpreter,
     linalg,
+    manual,
     ragged_dot,
     random,
     reduction,
@@ -43,4 +44,5 @@ KERNELS = KernelTable(
     transfers.KERNELS,
     check.KERNELS,
     interpreter.KERNELS,
+    manual.KERNELS,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects.builtin import SymbolRefAttr
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from sdy.dialects.meshes import meshes_seen_by
@@ -30,9 +29,9 @@ def groups_of(op: GroupedOp) -> ReplicaGroups:
     return ReplicaGroups(_rows(op.replica_groups.get_ints(), op.replica_groups.type.get_shape()), _strategy_of(op))
 
 
-def groups_in(function: FuncOp) -> Iterator[ReplicaGroups]:
-    """The groups of all collective ops of a function."""
-    return (groups_of(op) for op in function.walk() if isinstance(op, GroupedOp))
+def groups_in(root: Operation) -> Iterator[ReplicaGroups]:
+    """The groups of all collective ops within `root`."""
+    return (groups_of(op) for op in root.walk() if isinstance(op, GroupedOp))
 
 
 def transfers_of(op: ops.CollectivePermuteOp) -> ReplicaGroups:

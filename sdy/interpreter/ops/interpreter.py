@@ -73,7 +73,7 @@ def run_parallel(op: ops.RunParallelOp) -> Kernel:
 
 def _shared_out(context: KernelContext, names: Sequence[str], arrays: Arrays) -> list[Arrays]:
     """The inputs of each program. Raises: SdyError SDY-X013 where there are too many or too few."""
-    counts = [context.runner.argument_count(name) for name in names]
+    counts = [len(context.runner.function(name).body.block.args) for name in names]
     if sum(counts) != len(arrays):
         raise failure(
             "SDY-X013", f"run_parallel has {len(arrays)} inputs, and its programs have {sum(counts)} arguments"
@@ -88,7 +88,10 @@ def _run(
     """What each program gives, in the order of devices."""
     groups = {name: [place for place, other in enumerate(names) if other == name] for name in names}
     grids = {name: subgrid(grid, np.array(places)) if len(groups) > 1 else grid for name, places in groups.items()}
-    grids = {name: grid_for(part, context.runner.groups_of(name)) for name, part in grids.items()}
+    grids = {
+        name: grid_for(part, context.runner.groups_within(context.runner.function(name)))
+        for name, part in grids.items()
+    }
 
     def task(name: str) -> Callable[[], list[Arrays]]:
         def run() -> list[Arrays]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation, Region
+from xdsl.ir import Operation, Region, SSAValue
 
 from sdy.dialects.stablehlo.elementwise import AddOp, MaximumOp, MinimumOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.model.sharding import ReductionKind
+
+Kinds = tuple[ReductionKind, ...]  # one per result
 
 KIND_OF_BODY: dict[type[Operation], ReductionKind] = {
     AddOp: ReductionKind.SUM,
@@ -15,19 +17,33 @@ KIND_OF_BODY: dict[type[Operation], ReductionKind] = {
 }
 
 
-def reduction_kind(op: Operation) -> ReductionKind | None:
-    """The kind of all-reduce that completes the op; None where none does.
+def reduction_kinds(op: Operation) -> Kinds | None:
+    """For each result the kind of all-reduce that completes it; None where there is no such kind.
 
     Only a `reduce` has a choice, by its body; every other op with reduction dims adds.
     """
-    return body_kind(op.body) if isinstance(op, ReduceOp) else ReductionKind.SUM
+    if isinstance(op, ReduceOp):
+        return body_kinds(op.body)
+    return (ReductionKind.SUM,) * len(op.results)
 
 
-def body_kind(body: Region) -> ReductionKind | None:
-    """The kind of a body that is one op on its two arguments."""
-    first, last = body.block.first_op, body.block.last_op
-    if first is None or last is None or first.next_op is not last or tuple(last.operands) != tuple(first.results):
+def body_kinds(body: Region) -> Kinds | None:
+    """The kinds of a body each of whose results is one op on the two arguments for it."""
+    terminator = body.block.last_op
+    arguments = tuple(body.block.args)
+    if terminator is None:
         return None
-    if set(first.operands) != set(body.block.args):
+    kinds: list[ReductionKind] = []
+    for returned, *pair in zip(terminator.operands, arguments, arguments[len(arguments) // 2 :], strict=False):
+        kind = _kind_of(returned, pair)
+        if kind is None:
+            return None
+        kinds.append(kind)
+    return tuple(kinds)
+
+
+def _kind_of(returned: SSAValue, arguments: list[SSAValue]) -> ReductionKind | None:
+    op = returned.owner
+    if not isinstance(op, Operation) or set(op.operands) != set(arguments):
         return None
-    return KIND_OF_BODY.get(type(first))
+    return KIND_OF_BODY.get(type(op))

@@ -16,18 +16,18 @@ from sdy.dialects.stablehlo.shape import ReshapeOp
 from sdy.model.axis import AxisList
 from sdy.model.meshes import CommonMesh, MeshTable
 from sdy.model.rule import OpShardingRule
-from sdy.model.sharding import ReductionKind, TensorSharding
+from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.conflicts import Resolution, Tensors, agreed_reduction_axes, resolve, resolve_dot
 from sdy.partitioner.op_mesh import op_mesh
-from sdy.passes.export.reduction_kind import reduction_kind
+from sdy.passes.export.reduction_kind import Kinds, reduction_kinds
 from sdy.passes.insertion import insert, location_of, redirect_other_uses, reshard
 
 
 def reshard_op(op: Operation, rule: OpShardingRule, meshes: MeshTable, *, full: bool) -> None:
     """Let all tensors of `op` agree; in the light version, only change the result of a product where that pays."""
-    kind = reduction_kind(op)
-    if kind is None:
+    kinds = reduction_kinds(op)
+    if kinds is None:
         rule = _without_reduction(rule)
     values = (*op.operands, *op.results)
     shardings = tuple(sharding_before_barriers(value) for value in values)
@@ -39,7 +39,8 @@ def reshard_op(op: Operation, rule: OpShardingRule, meshes: MeshTable, *, full: 
     resolution = resolve(tensors, on, meshes, is_reshape=is_reshape) if full else _light(op, tensors, on)
     _apply(op, resolution, on)
     if resolution.reduction_axes:
-        _reduce_results(op, resolution.reduction_axes, on, kind)
+        assert kinds is not None  # without a kind the rule reduces nothing
+        _reduce_results(op, resolution.reduction_axes, on, kinds)
 
 
 def _light(op: Operation, tensors: Tensors, on: CommonMesh) -> Resolution:
@@ -70,12 +71,12 @@ def _apply(op: Operation, resolution: Resolution, on: CommonMesh) -> None:
             set_sharding(result, needed)
 
 
-def _reduce_results(op: Operation, axes: AxisList, on: CommonMesh, kind: ReductionKind | None) -> None:
+def _reduce_results(op: Operation, axes: AxisList, on: CommonMesh, kinds: Kinds) -> None:
     """All-reduce every result right behind the op, before it is resharded."""
     last = op
-    for result in op.results:
+    for result, kind in zip(op.results, kinds, strict=True):
         sharding = sharding_of(result) or _replicated(result, on)
-        combined = sharding.unreduced_kind if sharding.unreduced or kind is None else kind
+        combined = sharding.unreduced_kind if sharding.unreduced else kind
         last = insert(AllReduceOp(result, axes, sharding, combined), InsertPoint.after(last), op.location)
         redirect_other_uses(result, last.result)
 

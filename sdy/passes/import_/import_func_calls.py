@@ -18,7 +18,7 @@ from xdsl.ir import Region
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity
-from sdy.dialects.context import emit
+from sdy.dialects.context import emit_once
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.places import span_of
 from sdy.dialects.sdy.ops import ReturnOp
@@ -62,7 +62,6 @@ class _Importer:
         self._meshes: MeshTable = meshes_of(module)
         self._ctx = ctx
         self._bodies: dict[str, NamedComputationOp] = {}  # who has the body of a function
-        self._has_warned = False
 
     def replace(self, call: CallOp) -> None:
         """Put a named computation in the place of the call."""
@@ -99,12 +98,8 @@ class _Importer:
             if isinstance(terminator, FuncReturnOp):
                 replace_op(terminator, ReturnOp.create(operands=terminator.operands))
             return body
-        if not self._has_warned:
-            self._has_warned = True
-            message = f"@{callee_name(call)} is called more than once; its body is copied"
-            hint = "run -sdy-flatten-call-graph first"
-            self._warn(Diagnostic("SDY-T112", message, span_of(call), hint=hint, severity=Severity.WARNING))
+        message = f"@{callee_name(call)} is called more than once; its body is copied"
+        hint = "run -sdy-flatten-call-graph first"
+        diagnostic = Diagnostic("SDY-T112", message, span_of(call), hint=hint, severity=Severity.WARNING)
+        emit_once(self._ctx, diagnostic)
         return first.body.clone()
-
-    def _warn(self, diagnostic: Diagnostic) -> None:
-        emit(self._ctx, diagnostic)

@@ -13,19 +13,39 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TensorType, i64
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.sdy.attrs import MeshAttr
 from sdy.dialects.sdy.ops import MeshOp
-from sdy.model.mesh import Mesh
+from sdy.dialects.stablehlo import collectives
+from sdy.dialects.stablehlo.replica_groups import HloMesh, HloMeshAttr, ReplicaGroupMeshAxesAttr
+from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import TensorSharding
 from sdy.passes.sharding_walk import map_shardings
 from sdy.passes.unique_names import UniqueNames
 
 STABLEHLO_MESH = "stablehlo.mesh"
+REPLICA_GROUPS = "replica_groups"
+# In the order in which new meshes are named.
+WITH_REPLICA_GROUPS: tuple[type[Operation], ...] = (
+    collectives.AllGatherOp,
+    collectives.AllReduceOp,
+    collectives.ReduceScatterOp,
+    collectives.AllToAllOp,
+    collectives.CollectiveBroadcastOp,
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +58,9 @@ class LiftInlinedMeshesPass(ModulePass):
         """Join the meshes there are, then name those in shardings."""
         lifter = _Lifter(op)
         map_shardings(op, lifter.named)
+        for kind in WITH_REPLICA_GROUPS:
+            for collective in (inner for inner in op.walk() if isinstance(inner, kind)):
+                lifter.name_in_groups(collective)
         for mesh_op in _mesh_ops(op):
             if STABLEHLO_MESH not in mesh_op.attributes:
                 mesh_op.attributes[STABLEHLO_MESH] = stablehlo_mesh(mesh_op.mesh.data)
@@ -48,6 +71,7 @@ class _Lifter:
 
     def __init__(self, module: ModuleOp) -> None:
         self._name_of: dict[Mesh, str] = {}
+        self._name_of_hlo: dict[HloMesh, str] = {}
         self._kept_name: dict[str, str] = {}  # of meshes that were erased
         self._module = module
         self._last: MeshOp | None = None
@@ -69,6 +93,28 @@ class _Lifter:
         if sharding.mesh not in self._name_of:
             self._name_of[sharding.mesh] = self._define(sharding.mesh)
         return replace(sharding, mesh=self._name_of[sharding.mesh])
+
+    def name_in_groups(self, op: Operation) -> None:
+        """Name the mesh that the replica groups of a collective are written in terms of."""
+        groups = op.properties.get(REPLICA_GROUPS)
+        if not isinstance(groups, ReplicaGroupMeshAxesAttr):
+            return
+        mesh = groups.data.mesh
+        match mesh:
+            case SymbolRefAttr():
+                name = self._kept_name.get(mesh.root_reference.data, mesh.root_reference.data)
+            case MeshAttr():
+                name = self._name_of.get(mesh.data) or self._name_of.setdefault(mesh.data, self._define(mesh.data))
+            case HloMeshAttr():
+                # Never the same as a mesh of ours; the device ids are dropped, as upstream does.
+                if mesh.data not in self._name_of_hlo:
+                    axes = tuple(MeshAxis(axis.name, axis.size) for axis in mesh.data.axes)
+                    self._name_of_hlo[mesh.data] = self._define(Mesh(axes))
+                name = self._name_of_hlo[mesh.data]
+            case _:
+                return
+        named = replace(groups.data, mesh=SymbolRefAttr(name))
+        op.properties[REPLICA_GROUPS] = ReplicaGroupMeshAxesAttr(named)
 
     def _define(self, mesh: Mesh) -> str:
         name = self._names.new(_base_name(mesh))
@@ -102,6 +148,10 @@ def stablehlo_mesh(mesh: Mesh) -> DictionaryAttr:
     )
     entries: dict[str, Attribute] = {"axes": axes}
     if mesh.device_ids:
-        tensor = TensorType(i64, [len(mesh.device_ids)])
-        entries["device_ids"] = DenseElementsAttr.from_values(tensor, mesh.device_ids)
+        entries["device_ids"] = device_ids_attribute(mesh)
     return DictionaryAttr(entries)
+
+
+def device_ids_attribute(mesh: Mesh) -> DenseElementsAttr:
+    """The device ids of a mesh as a dense list."""
+    return DenseElementsAttr.from_values(TensorType(i64, [len(mesh.device_ids)]), mesh.device_ids)

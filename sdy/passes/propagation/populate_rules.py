@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.dialects.context import emit
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.rules.all import RULE_ATTRIBUTE, RuleSource
 
@@ -24,7 +22,7 @@ class PopulateOpShardingRulesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit every op; a rule that is there already stays."""
-        rule_of = RuleSource(partial(emit, ctx), conservative=self.conservative_propagation)
+        rule_of = RuleSource(ctx, conservative=self.conservative_propagation)
         for inner in op.walk(region_first=True):
             rule = rule_of(inner)
             if rule is not None and RULE_ATTRIBUTE not in inner.attributes:

@@ -47,9 +47,8 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, *, by_user_pri
     """
     _require_static_tensors(module)
     groups = groups_of(module)
-    warn = partial(emit, ctx)
-    synchronise(groups, warn)
-    flat = FlatModule(module, RuleSource(warn, conservative=schedule.conservative))
+    synchronise(groups, partial(emit, ctx))
+    flat = FlatModule(module, RuleSource(ctx, conservative=schedule.conservative))
     for members in groups.values():
         values = [flat.value(member) for member in members]
         for value in values:

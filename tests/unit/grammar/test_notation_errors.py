@@ -130,6 +130,16 @@ def test_other_kinds(notation: Notation[object], marked: str, code: str) -> None
     check(notation, marked, code)
 
 
+def test_numbers_of_any_length_are_read() -> None:
+    digits = "9" * 5000
+    assert error_in(parse.SUB_AXIS, f"(1){digits}").code == "SDY-P104"
+    assert error_in(parse.SUB_AXIS, f"(1)0x{'F' * 5000}").code == "SDY-P104"
+    assert error_in(parse.DIM_SHARDING, "{}p" + digits).code == "SDY-P103"
+    assert error_in(parse.TENSOR_MAPPING, f"[z_{digits}]").code == "SDY-P106"
+    assert parse.SUB_AXIS.parse(f"(-9223372036854775808)0x{'0' * 5000}F") == (-(2**63), 15)
+    assert error_in(parse.SUB_AXIS, "(1)9223372036854775808").code == "SDY-P104"
+
+
 def test_an_alias_of_another_kind() -> None:
     with pytest.raises(NotationError, match="stands for something else than a sharding"):
         parse.SHARDING_LIST.read("[#m]", {"m": parse.parse_mesh("<[]>")}.get)

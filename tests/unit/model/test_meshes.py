@@ -26,6 +26,10 @@ def test_kinds_of_mesh() -> None:
     assert mesh("<[], device_ids=[7]>").device_count == 1
 
 
+def test_a_mesh_may_have_more_devices_than_fit_memory() -> None:
+    assert mesh('<["x"=9223372036854775807]>').device_count == 2**63 - 1
+
+
 def test_meshes_that_differ_in_the_order_of_devices_have_the_same_axes() -> None:
     assert GRID.same_axes(TURNED)
     assert not GRID.same_axes(MESHES["line"])
