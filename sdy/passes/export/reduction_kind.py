@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Operation, Region, SSAValue
 
 from sdy.dialects.stablehlo.elementwise import AddOp, MaximumOp, MinimumOp
@@ -42,7 +44,7 @@ def body_kinds(body: Region) -> Kinds | None:
     return tuple(kinds)
 
 
-def _kind_of(returned: SSAValue, arguments: list[SSAValue]) -> ReductionKind | None:
+def _kind_of(returned: SSAValue, arguments: Sequence[SSAValue]) -> ReductionKind | None:
     op = returned.owner
     if not isinstance(op, Operation) or set(op.operands) != set(arguments):
         return None

@@ -1,0 +1,56 @@
+"""Going through the ops of a module, quickly: passes do little else.
+
+Classes of ops are compared with `is`, for none of ours has subclasses that stand for other ops, and `isinstance` is
+slow on classes with an abstract base.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar, cast
+
+from xdsl.ir import Block, Operation
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+def pre_order(root: Operation) -> list[Operation]:
+    """All ops inside `root`, each before those in its regions."""
+    found: list[Operation] = []
+    pending = _blocks(root)
+    while pending:
+        op = pending[-1]
+        if op is None:
+            pending.pop()
+            continue
+        pending[-1] = op.next_op
+        found.append(op)
+        if op.regions:
+            pending += _blocks(op)
+    return found
+
+
+def post_order(root: Operation) -> list[Operation]:
+    """All ops inside `root`, each after those in its regions."""
+    found: list[Operation] = []
+    for block in _ordered_blocks(root):
+        op = block.first_op
+        while op is not None:
+            if op.regions:
+                found += post_order(op)
+            found.append(op)
+            op = op.next_op
+    return found
+
+
+def ops_of(root: Operation, op_class: type[OpT]) -> list[OpT]:
+    """The ops of a class inside `root`, in program order."""
+    return [cast(OpT, op) for op in pre_order(root) if type(op) is op_class]
+
+
+def _ordered_blocks(op: Operation) -> list[Block]:
+    return [block for region in op.regions for block in region.blocks]
+
+
+def _blocks(op: Operation) -> list[Operation | None]:
+    """The first op of each block, the first block last: it is taken first."""
+    return [block.first_op for block in reversed(_ordered_blocks(op))]
