@@ -14,7 +14,7 @@ _STRING = r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"'
 
 _TOKEN = re.compile(
     rf"""
-    (?:[ \t\n\r\f\v]+|//[^\n]*)*
+    (?:[ \t\n\r\f\v]+|//[^\n]*)*+   # possessive: blanks are divided in one way only
     (?: (?P<BARE_IDENT>[A-Za-z_][A-Za-z0-9_$.]*)
       | (?P<PERCENT_IDENT>%{_SUFFIX})
       | (?P<PUNCTUATION>->|\#-\}}|\{{-\#|\.\.\.|[-:,=<>(){{}}\[\]+?/*|])
@@ -31,7 +31,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
-_SPACE = re.compile(r"(?:[ \t\n\r\f\v]+|//[^\n]*)*")
+_SPACE = re.compile(r"(?:[ \t\n\r\f\v]+|//[^\n]*)*+")
 
 _KINDS = {number: MLIRTokenKind[name] for name, number in _TOKEN.groupindex.items() if name != "PUNCTUATION"}
 _PUNCTUATION = _TOKEN.groupindex["PUNCTUATION"]

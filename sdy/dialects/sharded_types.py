@@ -47,8 +47,26 @@ def _sizes(shape: Shape) -> list[int]:
     return [DYNAMIC_INDEX if size is None else size for size in shape]
 
 
+_MOST_SHAPES = 65536
+_shapes: dict[int, tuple[Attribute, tuple[int, ...] | None]] = {}
+
+
 def static_shape(value_type: Attribute) -> tuple[int, ...] | None:
-    """The sizes of the dims of a ranked tensor, all of them known; None for any other type."""
+    """The sizes of the dims of a ranked tensor, all of them known; None for any other type.
+
+    Remembered by the identity of the type, of which a program has few: building a shape anew is slow in xDSL.
+    """
+    known = _shapes.get(id(value_type))
+    if known is not None:
+        return known[1]
+    shape = _static_shape(value_type)
+    if len(_shapes) == _MOST_SHAPES:
+        _shapes.clear()
+    _shapes[id(value_type)] = value_type, shape  # the type is kept, so that its identity stays its own
+    return shape
+
+
+def _static_shape(value_type: Attribute) -> tuple[int, ...] | None:
     if not isinstance(value_type, TensorType):
         return None
     shape = cast("TensorType[Attribute]", value_type).get_shape()

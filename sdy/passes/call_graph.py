@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.places import span_of
 from sdy.dialects.symbols import functions_of
+from sdy.dialects.walk import ops_of
 from sdy.passes.unique_names import UniqueNames
 
 ORIGINAL_NAME = "sdy.original_func_name"
@@ -18,7 +19,7 @@ ORIGINAL_NAME = "sdy.original_func_name"
 
 def calls_in(op: Operation) -> list[CallOp]:
     """The calls inside `op`, in textual order."""
-    return [inner for inner in op.walk() if isinstance(inner, CallOp)]
+    return ops_of(op, CallOp)
 
 
 def callee_name(call: CallOp) -> str:

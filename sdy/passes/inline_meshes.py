@@ -18,6 +18,7 @@ from xdsl.passes import ModulePass
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.stablehlo.replica_groups import HloMesh, HloMeshAttr, HloMeshAxis, ReplicaGroupMeshAxesAttr
+from sdy.dialects.walk import pre_order
 from sdy.model.meshes import MeshTable
 from sdy.model.sharding import TensorSharding
 from sdy.passes.import_.lift_inlined_meshes import REPLICA_GROUPS, device_ids_attribute
@@ -35,7 +36,7 @@ class InlineMeshesPass(ModulePass):
         """Rewrite all shardings, then erase the mesh ops."""
         meshes = meshes_of(op)
         map_shardings(op, lambda sharding: with_inlined_mesh(sharding, meshes))
-        for inner in op.walk():
+        for inner in pre_order(op):
             _inline_in_groups(inner, meshes)
         for mesh in [inner for inner in op.ops if isinstance(inner, MeshOp)]:
             erase(mesh)

@@ -16,6 +16,7 @@ from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.shardings import SHARDING
+from sdy.dialects.walk import pre_order
 from sdy.model.sharding import TensorSharding
 
 Rewrite = Callable[[TensorSharding], TensorSharding]
@@ -26,7 +27,7 @@ def map_shardings(module: ModuleOp, rewrite: Rewrite) -> None:
 
     Of a manual computation these are the shardings that it shows outside.
     """
-    for op in module.walk():
+    for op in pre_order(module):
         _map_op(op, rewrite)
 
 

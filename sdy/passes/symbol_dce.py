@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from sdy.dialects.symbols import functions_of
+from sdy.dialects.walk import pre_order
 from sdy.passes.insertion import erase
 
 PRIVATE = StringAttr("private")
@@ -44,7 +45,7 @@ def _is_private(op: Operation) -> bool:
 
 
 def _referenced(op: Operation) -> Iterator[str]:
-    for inner in op.walk():
+    for inner in (op, *pre_order(op)):
         for attribute in (*inner.properties.values(), *inner.attributes.values()):
             yield from _names_in(attribute)
 

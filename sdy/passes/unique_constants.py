@@ -15,13 +15,14 @@ from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
 
 from sdy.dialects.stablehlo.shape import ConstantOp
+from sdy.dialects.walk import ops_of
 from sdy.passes.insertion import erase
 
 
 def unique_constants(module: ModuleOp) -> None:
     """Merge equal constants and move them to the front of their scope; leading ones stay where they are."""
     scopes: dict[Block, _Scope] = {}
-    for op in [inner for inner in module.walk() if isinstance(inner, ConstantOp)]:
+    for op in ops_of(module, ConstantOp):
         block = _scope_of(op)
         if block is not None:
             scopes.setdefault(block, _Scope(block)).take(op)

@@ -14,12 +14,11 @@ from sdy.propagation.directions import OP_PRIORITIES, DirectionFunction, OpTrait
 from sdy.propagation.graph import MISSING, PROPAGATING, Direction, Graph, Holder, Node, NodeKind, PassThrough, Value
 from sdy.propagation.manual_boundary import held_by_edge, seen_by_sources
 from sdy.propagation.notify import Notifier, visited_ancestors
-from sdy.propagation.op_step import StepFunction, StepResult
+from sdy.propagation.numbering import Numbering
+from sdy.propagation.op_step import Directions, StepFunction, StepResult
 from sdy.propagation.strategies.aggressive import aggressive
 from sdy.propagation.strategies.step import Strategy
 from sdy.propagation.worklist import Worklist
-
-Directions = tuple[Direction, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +46,15 @@ class Engine:
         self._schedule = schedule or Schedule()
         self._on_update = on_update
         self._notifier = Notifier(graph)
+        self._direction_numbers: Numbering[Directions] = Numbering()
         self._steps = {
-            strategy: StepFunction(strategy, graph.meshes, graph.rules, graph.shardings)
+            strategy: StepFunction(strategy, graph.meshes, graph.rules, graph.shardings, self._direction_numbers)
             for strategy in self._schedule.strategies
         }
-        self._directions: dict[tuple[int, PassThrough, bool, bool, int], Directions] = {}
-        self._distinct_directions: dict[Directions, Directions] = {}
+        self._directions: dict[tuple[int, PassThrough, bool, bool, int], int] = {}
         self._multi_use: dict[Node, bool] = {}
         # What a node was last visited with, to no effect; gone when one of its tensors changes.
-        self._clean: dict[Node, tuple[StepFunction, Directions]] = {}
+        self._clean: dict[Node, tuple[StepFunction, int]] = {}
         self._worklist: Worklist | None = None
         self._level = 0
         self._step = self._steps[self._schedule.strategies[0]]
@@ -103,7 +102,7 @@ class Engine:
             tensors = (result.returned.holder, result.holder)
             rule = self._graph.rules.value(result.rule)
             numbers = tuple(MISSING if holder is None else holder.sharding for holder in tensors)
-            directions = (Direction.BOTH,) * len(rule.factor_sizes)
+            directions = self._direction_numbers.number((Direction.BOTH,) * len(rule.factor_sizes))
             outcome = self._step(result.rule, numbers, directions, is_elementwise=False, conservative=False)
             for place, number in outcome.updates:
                 holder = tensors[place]
@@ -120,7 +119,7 @@ class Engine:
         if node.kind not in PROPAGATING:
             return False
         clean = self._clean.get(node)
-        return clean is None or clean[0] is not self._step or clean[1] is not self._directions_of(node)
+        return clean is None or clean[0] is not self._step or clean[1] != self._directions_of(node)
 
     def _visit(self, node: Node) -> None:
         directions = self._directions_of(node)
@@ -169,22 +168,18 @@ class Engine:
         for ancestor in visited_ancestors(node):
             self._worklist.push(ancestor)
 
-    def _directions_of(self, node: Node) -> Directions:
-        """The direction of each factor of the node's rule at this level: one object for equal directions."""
+    def _directions_of(self, node: Node) -> int:
+        """The number of the directions of the node's factors at this level."""
         if node.kind is NodeKind.BARRIER:
             count = len(self._graph.rules.value(node.rule).factor_sizes)
-            return self._unique_directions((node.direction,) * count)
+            return self._direction_numbers.number((node.direction,) * count)
         key = (self._level, node.pass_through, self._is_multi_use(node), node.kind is NodeKind.RULE, node.rule)
         known = self._directions.get(key)
         if known is None:
-            traits = OpTraits(*key[1:4])
             levels = self._schedule.levels[: self._level + 1]
-            known = self._unique_directions(factor_directions(levels, traits, self._graph.rules.value(node.rule)))
-            self._directions[key] = known
+            directions = factor_directions(levels, OpTraits(*key[1:4]), self._graph.rules.value(node.rule))
+            known = self._directions[key] = self._direction_numbers.number(directions)
         return known
-
-    def _unique_directions(self, directions: Directions) -> Directions:
-        return self._distinct_directions.setdefault(directions, directions)
 
     def _is_multi_use(self, node: Node) -> bool:
         """Whether somebody else reads an operand that is no scalar tensor, or the op reads it twice."""

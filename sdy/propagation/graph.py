@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import Enum, IntEnum, auto
 
 from sdy.model.mesh import Mesh
 from sdy.model.rule import OpShardingRule
@@ -34,7 +34,7 @@ class NodeKind(Enum):
 PROPAGATING = frozenset({NodeKind.RULE, NodeKind.BARRIER, NodeKind.EDGE})
 
 
-class PassThrough(Enum):
+class PassThrough(IntEnum):
     """In which op-priority class an op starts (spec of propagation, 5.2)."""
 
     BOTH = auto()  # element-wise ops, reshape, transpose, edges, moves between memories
@@ -43,8 +43,8 @@ class PassThrough(Enum):
     NO = auto()
 
 
-class Direction(Enum):
-    """Which tensors may be the source of an axis; all tensors are destinations."""
+class Direction(IntEnum):
+    """Which tensors may be the source of an axis; all tensors are destinations. Integers, as they key tables."""
 
     NONE = 0
     FORWARD = 1

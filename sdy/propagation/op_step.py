@@ -32,11 +32,12 @@ class StepResult:
 
 
 UNCHANGED = StepResult()
-StepKey = tuple[int, tuple[int, ...], tuple[Direction, ...], bool, bool]
+Directions = tuple[Direction, ...]  # one a factor
+StepKey = tuple[int, tuple[int, ...], int, bool, bool]
 
 
 class StepFunction:
-    """The op step of one strategy, over numbered rules and shardings."""
+    """The op step of one strategy, over numbered rules, shardings and directions."""
 
     def __init__(
         self,
@@ -44,18 +45,20 @@ class StepFunction:
         meshes: Mapping[str, Mesh],
         rules: Numbering[OpShardingRule],
         shardings: Numbering[TensorSharding],
+        directions: Numbering[Directions],
     ) -> None:
         self._strategy = strategy
         self._meshes = meshes
         self._rules = rules
         self._shardings = shardings
+        self._directions = directions
         self._known: dict[StepKey, StepResult] = {}
 
     def __call__(
         self,
         rule: int,
         shardings: tuple[int, ...],
-        directions: tuple[Direction, ...],
+        directions: int,
         is_elementwise: bool,
         conservative: bool,
     ) -> StepResult:
@@ -67,7 +70,7 @@ class StepFunction:
         return result
 
     def _compute(self, key: StepKey) -> StepResult:
-        rule_number, numbers, directions, is_elementwise, conservative = key
+        rule_number, numbers, direction_number, is_elementwise, conservative = key
         old = tuple(None if number == MISSING else self._shardings.value(number) for number in numbers)
         if all(sharding is None or sharding.is_fully_replicated for sharding in old):
             return UNCHANGED  # no tensor offers an axis
@@ -75,7 +78,7 @@ class StepFunction:
         if common is None or common.mesh.is_maximal:
             return UNCHANGED
         mesh = common.mesh
-        rule = self._rules.value(rule_number)
+        rule, directions = self._rules.value(rule_number), self._directions.value(direction_number)
         before = project(rule, old, mesh)
         after = self._strategy(OpStep(rule, directions, mesh, is_elementwise, conservative), before)
         updates: list[tuple[int, int]] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
@@ -22,6 +22,7 @@ from sdy.dialects.stablehlo import collectives as communication
 from sdy.dialects.stablehlo import shape as shapes
 from sdy.dialects.stablehlo import tokens
 from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.walk import pre_order
 from sdy.model.rule import OpShardingRule
 from sdy.rules import (
     collectives,
@@ -54,6 +55,10 @@ RULES = OpTable[OpShardingRule | None](
 )
 # Ops whose rule is more careful in conservative mode, which never suggests axes that need not divide a dim.
 CONSERVATIVE = OpTable[OpShardingRule | None](slicing.CONSERVATIVE, window.CONSERVATIVE)
+
+# Ops whose rule depends on nothing but their class, their types and their properties.
+BY_TYPE = frozenset((*elementwise.RULES, *contraction.RULES, *reduction.RULES, *shape.RULES))
+Signature = tuple[type[Operation], tuple[int, ...], tuple[tuple[str, Attribute], ...]]
 
 # Ops that are known to have no rule.
 WITHOUT_RULE = frozenset[type[Operation]](
@@ -108,9 +113,20 @@ class RuleSource:
     def __init__(self, ctx: Context, *, conservative: bool = False) -> None:
         self._ctx = ctx
         self._conservative = conservative
+        self._by_type: dict[Signature, tuple[Operation, OpShardingRule | None]] = {}
 
     def __call__(self, op: Operation) -> OpShardingRule | None:
-        """The rule of `op`."""
+        """The rule of `op`. Of ops that look at nothing but types and properties it is made once."""
+        if RULE_ATTRIBUTE in op.attributes or type(op) not in BY_TYPE:
+            return self._make(op)
+        signature = _signature(op)
+        known = self._by_type.get(signature)
+        if known is None:
+            # The op is kept, so that the identities of its types stay theirs.
+            known = self._by_type[signature] = op, self._make(op)
+        return known[1]
+
+    def _make(self, op: Operation) -> OpShardingRule | None:
         rule = sharding_rule(op, conservative=self._conservative)
         if rule is None and not is_known(op):
             self._warn(op)
@@ -125,9 +141,14 @@ class RuleSource:
         emit_once(self._ctx, diagnostic, "custom calls" if is_call else "ops")
 
 
+def _signature(op: Operation) -> Signature:
+    types = tuple([id(value.type) for value in (*op.operands, *op.results)])
+    return type(op), types, tuple(op.properties.items())
+
+
 def drop_rules(module: ModuleOp) -> None:
     """Remove the sharding rules of all ops, but for those that the user wrote as custom."""
-    for op in module.walk():
+    for op in pre_order(module):
         rule = op.attributes.get(RULE_ATTRIBUTE)
         if isinstance(rule, OpShardingRuleAttr) and not rule.data.is_custom:
             del op.attributes[RULE_ATTRIBUTE]

@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from xdsl.dialects.builtin import ShapedType
 from xdsl.ir import Operation, SSAValue
 
+from sdy.dialects.sharded_types import static_shape
+
 Shape = tuple[int, ...]
 
 
 def shape_of(value: SSAValue) -> Shape:
-    """The dims of a tensor; none for a type without shape, such as a token."""
-    return value.type.get_shape() if isinstance(value.type, ShapedType) else ()
+    """The dims of a tensor; none for a type without static shape, such as a token."""
+    return static_shape(value.type) or ()
 
 
 def ranks_of(values: Iterable[SSAValue]) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from sdy.dialects.places import span_of
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attrs import ChannelHandleAttr
+from sdy.dialects.walk import pre_order
 from sdy.grammar.write import write_sharding
 from sdy.model.axis import AxisList
 from sdy.model.mesh import Mesh
@@ -34,7 +35,7 @@ class Lowering:
         self._counts_replicas = counts_replicas
         self._shardings: dict[SSAValue, TensorSharding] = {}
         last_channel = 0
-        for op in module.walk():
+        for op in pre_order(module):
             for value in (*op.results, *(argument for region in op.regions for argument in _arguments(region))):
                 sharding = sharding_of(value)
                 if sharding is not None:

@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
+from sdy.dialects.walk import post_order
 from sdy.passes.import_.constant_expressions import is_scalar_broadcast
 from sdy.passes.insertion import erase
 
@@ -30,7 +31,7 @@ class ConstantOrScalarMergerPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Keep the first of equal ops."""
         first: dict[tuple[object, ...], Operation] = {}
-        for inner in list(op.walk(region_first=True)):
+        for inner in post_order(op):
             if not (isinstance(inner, ConstantOp | StablehloConstantOp) or is_scalar_broadcast(inner)):
                 continue
             kept = first.setdefault(_key(inner), inner)

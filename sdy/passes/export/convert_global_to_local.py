@@ -20,6 +20,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.places import span_of
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
+from sdy.dialects.walk import pre_order
 from sdy.partitioner.local.all import local_form
 from sdy.partitioner.local.lowering import Lowering
 
@@ -39,7 +40,7 @@ class ConvertGlobalToLocalPass(ModulePass):
             message = f"replica-count={self.replica_count} and partition-count={self.partition_count}: one must be 1"
             raise SdyError(Diagnostic("SDY-L004", message, span_of(op), hint="devices are replicas or partitions"))
         lowering = Lowering(op, counts_replicas=self.replica_count > 1)
-        for inner in list(op.walk()):
+        for inner in pre_order(op):
             if isinstance(inner, FuncOp):
                 _convert_function(inner, lowering)
             elif not isinstance(inner, ModuleOp | MeshOp):

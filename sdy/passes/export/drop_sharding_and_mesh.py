@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.shardings import SHARDING
+from sdy.dialects.walk import pre_order
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class DropShardingAndMeshPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit every op once."""
-        for inner in list(op.walk()):
+        for inner in pre_order(op):
             inner.attributes.pop(SHARDING, None)
             if isinstance(inner, FuncOp):
                 inner.arg_attrs = _without_shardings(inner.arg_attrs)

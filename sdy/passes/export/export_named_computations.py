@@ -21,6 +21,7 @@ from sdy.dialects.data_flow import argument_owners, edge_of_owner, result_owners
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ReturnOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.shardings import set_argument_sharding, set_result_shardings
+from sdy.dialects.walk import post_order
 from sdy.passes.call_graph import ORIGINAL_NAME
 from sdy.passes.export.sink_data_flow_edges import edge_shardings
 from sdy.passes.import_.import_func_calls import EXECUTION_THREAD
@@ -37,7 +38,7 @@ class ExportNamedComputationsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Inner computations first."""
         names = UniqueNames(op)
-        for inner in list(op.walk(region_first=True)):
+        for inner in post_order(op):
             if isinstance(inner, NamedComputationOp):
                 _export(inner, op, names)
 

@@ -45,6 +45,7 @@ from sdy.dialects.shardings import (
 )
 from sdy.dialects.stablehlo.slicing import ConcatenateOp
 from sdy.dialects.symbols import functions_of
+from sdy.dialects.walk import post_order
 from sdy.model.manual_axes import without_manual_axes
 from sdy.model.meshes import MeshTable
 from sdy.model.sharding import TensorSharding
@@ -83,7 +84,7 @@ class _Inserter:
 
     def visit_function(self, func: FuncOp) -> None:
         """Insert what the ops of the function and its results need."""
-        for op in list(func.body.walk(region_first=True)):
+        for op in post_order(func):
             if not op.has_trait(IsTerminator):
                 self._visit(op)
         terminator = func.body.block.last_op

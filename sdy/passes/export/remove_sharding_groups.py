@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.dialects.sdy.ops import ShardingGroupOp
+from sdy.dialects.walk import ops_of
 from sdy.passes.insertion import erase
 
 
@@ -20,5 +21,5 @@ class RemoveShardingGroupsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Remove every one, regions included."""
-        for group in [inner for inner in op.walk() if isinstance(inner, ShardingGroupOp)]:
+        for group in ops_of(op, ShardingGroupOp):
             erase(group)

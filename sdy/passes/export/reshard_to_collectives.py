@@ -23,6 +23,7 @@ from sdy.dialects.sdy.collectives import AllGatherOp, AllSliceOp, AllToAllOp, Co
 from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp
 from sdy.dialects.sdy.types import value_shape
 from sdy.dialects.shardings import sharding_before_barriers
+from sdy.dialects.walk import ops_of
 from sdy.model.collective import AllGather, AllSlice, AllToAll, CollectivePermute
 from sdy.model.equivalence import equivalent
 from sdy.model.meshes import MeshTable, resolved
@@ -44,7 +45,7 @@ class ReshardToCollectivesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite every reshard of the module."""
         meshes = meshes_of(op)
-        for reshard in [inner for inner in op.walk() if isinstance(inner, ReshardOp)]:
+        for reshard in ops_of(op, ReshardOp):
             source, target = sharding_before_barriers(reshard.input), reshard.sharding.data
             if self.keep_redundant_reshards and equivalent(source, target):
                 continue

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.dialects.sdy.ops import ShardingConstraintOp
+from sdy.dialects.walk import ops_of
 from sdy.passes.insertion import replace_op, reshard
 
 
@@ -26,7 +27,7 @@ class ShardingConstraintToReshardPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Replace each one, its discardable attributes kept."""
-        for constraint in [inner for inner in op.walk() if isinstance(inner, ShardingConstraintOp)]:
+        for constraint in ops_of(op, ShardingConstraintOp):
             replacement = reshard(constraint.input, constraint.sharding.data)
             replacement.attributes.update(constraint.attributes)
             replace_op(constraint, replacement)

@@ -22,6 +22,7 @@ from sdy.dialects.sdy.ops import DataFlowEdgeOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import Shardings, set_result_shardings
+from sdy.dialects.walk import pre_order
 from sdy.model.manual_axes import with_manual_axes
 from sdy.model.sharding_update import fully_open
 from sdy.passes.insertion import erase
@@ -35,7 +36,7 @@ class SinkDataFlowEdgesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Outer region ops first; all edges of an op are read before any goes."""
-        for inner in list(op.walk()):
+        for inner in pre_order(op):
             if has_data_flow_edges(inner):
                 _sink(inner)
             elif isinstance(inner, DataFlowEdgeOp):

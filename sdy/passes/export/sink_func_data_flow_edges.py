@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.sdy.ops import FuncDataFlowEdgeOp
 from sdy.dialects.shardings import set_sharding, sharding_of
+from sdy.dialects.walk import ops_of
 from sdy.model.sharding_update import fully_open_like
 from sdy.passes.insertion import erase
 
@@ -28,7 +29,7 @@ class SinkFuncDataFlowEdgesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """An edge without sharding opens what it stands on."""
-        for edge in [inner for inner in op.walk() if isinstance(inner, FuncDataFlowEdgeOp)]:
+        for edge in ops_of(op, FuncDataFlowEdgeOp):
             found, before = sharding_of(edge.result), sharding_of(edge.input)
             if found is not None:
                 set_sharding(edge.input, found)

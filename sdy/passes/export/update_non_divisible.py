@@ -30,6 +30,7 @@ from sdy.dialects.shardings import (
     set_sharding,
     sharding_of,
 )
+from sdy.dialects.walk import ops_of
 from sdy.model.meshes import MeshTable, resolved
 from sdy.model.sharding import TensorSharding
 from sdy.passes.export.boundary_shardings import divisible
@@ -44,14 +45,13 @@ class UpdateNonDivisiblePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Functions first, then calls, then manual computations."""
         meshes = meshes_of(op)
-        ops = list(op.walk())
-        for func in (inner for inner in ops if isinstance(inner, FuncOp)):
+        for func in ops_of(op, FuncOp):
             _update_function(func, meshes)
-        for call in (inner for inner in ops if isinstance(inner, CallOp)):
+        for call in ops_of(op, CallOp):
             shardings = result_shardings(call) or ()
             pairs = zip(shardings, call.result_types, strict=False)
             set_result_shardings(call, tuple(_divisible(sharding, type_, meshes) for sharding, type_ in pairs))
-        for computation in (inner for inner in ops if isinstance(inner, ManualComputationOp)):
+        for computation in ops_of(op, ManualComputationOp):
             _update_computation(computation, meshes)
 
 

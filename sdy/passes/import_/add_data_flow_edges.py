@@ -20,6 +20,7 @@ from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import DataFlowEdgeOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
+from sdy.dialects.walk import post_order
 from sdy.passes.insertion import after_definition, insert, location_of, redirect_other_uses
 
 
@@ -31,7 +32,7 @@ class AddDataFlowEdgesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit region ops, inner ones first."""
-        for inner in list(op.walk(region_first=True)):
+        for inner in post_order(op):
             if has_data_flow_edges(inner):
                 add_edges(inner)
 

@@ -23,6 +23,7 @@ from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import holder, set_sharding, sharding_of
+from sdy.dialects.walk import post_order
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open
 from sdy.passes.insertion import after_definition, insert
@@ -37,7 +38,7 @@ class ApplyShardingConstraintsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit constraints and manual computations, inner ones first."""
-        for inner in list(op.walk(region_first=True)):
+        for inner in post_order(op):
             if isinstance(inner, ShardingConstraintOp):
                 _pass_on_chain(inner)
                 if _may_apply(inner.input, inner.sharding.data):

@@ -25,6 +25,7 @@ from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.dialects.symbols import functions_of
+from sdy.dialects.walk import ops_of, post_order
 from sdy.passes.call_graph import add_copy, callee_of, callees_first
 from sdy.passes.import_.constant_expressions import ConstantClassifier, is_scalar_broadcast
 from sdy.passes.insertion import insert_before, replace_op
@@ -39,7 +40,7 @@ class ConstantOrScalarSplitterPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Shield the constants, then split region by region, callees before callers."""
-        for constant in [inner for inner in op.walk() if isinstance(inner, StablehloConstantOp)]:
+        for constant in ops_of(op, StablehloConstantOp):
             shielded = ConstantOp.create(
                 result_types=[constant.output.type],
                 properties={"value": constant.value},
@@ -48,7 +49,7 @@ class ConstantOrScalarSplitterPass(ModulePass):
             replace_op(constant, shielded)
         splitter = _Splitter(op)
         for func in callees_first(op):
-            for computation in [inner for inner in func.walk(region_first=True) if _is_computation(inner)]:
+            for computation in [inner for inner in post_order(func) if _is_computation(inner)]:
                 splitter.split(computation.regions[0])
             splitter.split(func.body)
 

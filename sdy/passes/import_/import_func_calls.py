@@ -25,6 +25,7 @@ from sdy.dialects.sdy.ops import ReturnOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.shardings import SHARDING, argument_shardings, result_shardings
 from sdy.dialects.symbols import functions_of
+from sdy.dialects.walk import post_order
 from sdy.model.meshes import MeshTable
 from sdy.passes.call_graph import callee_name, callee_of, callees_first, calls_in, original_name
 from sdy.passes.import_.add_data_flow_edges import add_edges
@@ -49,7 +50,7 @@ class ImportFuncCallsPass(ModulePass):
                 importer.replace(call)
         importer.erase_called()
         if self.add_data_flow_edges_on_named_computations:
-            for inner in list(op.walk(region_first=True)):
+            for inner in post_order(op):
                 if isinstance(inner, NamedComputationOp):
                     add_edges(inner)
 

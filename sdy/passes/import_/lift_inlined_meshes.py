@@ -31,6 +31,7 @@ from sdy.dialects.sdy.attrs import MeshAttr
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.stablehlo import collectives
 from sdy.dialects.stablehlo.replica_groups import HloMesh, HloMeshAttr, ReplicaGroupMeshAxesAttr
+from sdy.dialects.walk import ops_of
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import TensorSharding
 from sdy.passes.sharding_walk import map_shardings
@@ -59,7 +60,7 @@ class LiftInlinedMeshesPass(ModulePass):
         lifter = _Lifter(op)
         map_shardings(op, lifter.named)
         for kind in WITH_REPLICA_GROUPS:
-            for collective in (inner for inner in op.walk() if isinstance(inner, kind)):
+            for collective in ops_of(op, kind):
                 lifter.name_in_groups(collective)
         for mesh_op in _mesh_ops(op):
             if STABLEHLO_MESH not in mesh_op.attributes:

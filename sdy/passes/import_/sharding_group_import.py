@@ -20,6 +20,7 @@ from sdy.dialects.places import span_of
 from sdy.dialects.sdy.ops import ShardingGroupOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.walk import ops_of
 from sdy.passes.insertion import erase
 
 
@@ -31,7 +32,7 @@ class ShardingGroupImportPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Check, join, renumber, drop what is said twice."""
-        groups = [inner for inner in op.walk() if isinstance(inner, ShardingGroupOp)]
+        groups = ops_of(op, ShardingGroupOp)
         _check(groups)
         numbers = joined_groups([(group.input, group.group_id.value.data) for group in groups])
         seen: set[tuple[SSAValue, int]] = set()

@@ -11,26 +11,37 @@ from collections.abc import Callable, Iterator
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
-from sdy.dialects.data_flow import Source, edge_of_source, has_data_flow_edges, index_of, op_of, sources_of
+from sdy.dialects.data_flow import DATA_FLOW_OPS, Source, edge_of_source, index_of, op_of, sources_of
 from sdy.dialects.data_flow import other_targets_of as linked_targets_of
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp, PropagationBarrierOp
+from sdy.dialects.sdy.collectives import CollectiveOp
+from sdy.dialects.sdy.dialect import SDY
+from sdy.dialects.sdy.ops import (
+    DataFlowEdgeOp,
+    FuncDataFlowEdgeOp,
+    PropagationBarrierOp,
+    ReshardOp,
+    ShardingConstraintOp,
+)
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import (
     function_result_sharding,
     holder,
+    result_shardings,
     set_function_result_sharding,
+    set_result_shardings,
     set_sharding,
     sharding_of,
 )
 from sdy.dialects.symbols import calls_of, main_function
 from sdy.model.rule import OpShardingRule
 from sdy.model.rule_builder import identity_rule
+from sdy.model.sharding import TensorSharding
 from sdy.passes.propagation.op_traits import is_elementwise, is_erasable, pass_through
 from sdy.propagation.graph import Boundary, Direction, FunctionResult, Graph, Holder, Node, NodeKind, Value
 
@@ -68,14 +79,23 @@ class FlatModule:
             sharding = self.graph.sharding(holder_)
             if holder_.is_changed and sharding is not None:
                 set_function_result_sharding(func, index, sharding)
+        for op, node in self._nodes.items():
+            if type(op) in KEEPERS or not any(_is_changed(result) for result in node.results):
+                continue
+            set_result_shardings(op, tuple(self._present_sharding(result) for result in node.results))
         for holder_, ssa in self._stored_on.items():
             sharding = self.graph.sharding(holder_)
-            if holder_.is_changed and sharding is not None:
+            if holder_.is_changed and sharding is not None and not _is_plain_result(ssa):
                 set_sharding(ssa, sharding)
         for op, node in reversed(list(self._nodes.items())):
             if node.is_erased and (node.parent is None or not node.parent.is_erased):
                 op.detach()
                 op.erase()
+
+    def _present_sharding(self, value: Value) -> TensorSharding:
+        """The sharding of a result of an op that has shardings: it has them all."""
+        assert value.holder is not None
+        return self.graph.shardings.value(value.holder.sharding)
 
     # Nodes, values and holders, in program order
 
@@ -86,9 +106,11 @@ class FlatModule:
         if parent is not None:
             parent.children.append(node)
         node.is_erasable = is_erasable(op)
-        node.results = [self._new_value(result, node) for result in op.results]
-        self._share_list(op, node)
-        if isinstance(op, FuncOp):
+        if type(op) in KEEPERS:
+            node.results = [self._new_value(result, node) for result in op.results]
+        else:
+            self._add_plain_results(op, node)
+        if type(op) is FuncOp:
             self._add_function_results(op)
         for region in op.regions:
             for block in region.blocks:
@@ -97,20 +119,28 @@ class FlatModule:
                 for inner in block.ops:
                     self._add(inner, node)
 
+    def _add_plain_results(self, op: Operation, node: Node) -> None:
+        """Results whose shardings are entries of the attribute `sdy.sharding`: they come to have one together."""
+        shardings = result_shardings(op)
+        holders: list[Holder] = []
+        for index, result in enumerate(op.results):
+            shape = static_shape(result.type) or ()
+            value = self._values[result] = Value(node, is_scalar_tensor=is_scalar_tensor(result.type))
+            value.holder = self.graph.new_holder(shardings[index] if shardings else None, len(shape), value)
+            self._stored_on[value.holder] = result
+            node.results.append(value)
+            holders.append(value.holder)
+        if len(holders) > 1:
+            for holder_ in holders:
+                holder_.siblings = holders
+
     def _new_value(self, ssa: SSAValue, owner: Node) -> Value:
-        shape = static_shape(ssa.type)
-        value = self._values[ssa] = Value(owner, is_scalar_tensor=shape == ())
+        """A value whose sharding may be stored anywhere."""
+        value = self._values[ssa] = Value(owner, is_scalar_tensor=is_scalar_tensor(ssa.type))
         if holder(ssa) is ssa:
             value.holder = self.graph.new_holder(sharding_of(ssa), rank_of_type(ssa.type), value)
             self._stored_on[value.holder] = ssa
         return value
-
-    def _share_list(self, op: Operation, node: Node) -> None:
-        """Results whose shardings are entries of one attribute come to have one together."""
-        if len(op.results) > 1:
-            holders = [result.holder for result in node.results if result.holder is not None]
-            for holder_ in holders:
-                holder_.siblings = holders
 
     def _add_function_results(self, func: FuncOp) -> None:
         for index, value_type in enumerate(func.function_type.outputs):
@@ -127,22 +157,20 @@ class FlatModule:
                 value.holder = None if stored_on is None else self._values[stored_on].holder
         for op, node in self._nodes.items():
             node.operands = [self._values[operand] for operand in op.operands]
-            self._link_edges_fed(op, node)
-            match node.kind:
-                case NodeKind.EDGE:
-                    self._link_edge(op, node)
-                case NodeKind.BARRIER | NodeKind.OPAQUE:
-                    self._link_rule(op, node)
-                case NodeKind.CALL:
-                    self._link_call(op, node)
-                case NodeKind.RETURN | NodeKind.TERMINATOR | NodeKind.RULE:
-                    pass
+            kind = node.kind
+            if kind is NodeKind.OPAQUE or kind is NodeKind.BARRIER:
+                self._link_rule(op, node)
+            elif kind is NodeKind.EDGE:
+                self._link_edge(op, node)
+            elif kind is NodeKind.CALL:
+                self._link_call(op, node)
+            if kind is NodeKind.TERMINATOR or type(op) in DATA_FLOW_OPS:
+                self._link_edges_fed(op, node)
         self._link_main_results()
 
     def _link_edges_fed(self, op: Operation, node: Node) -> None:
-        if has_data_flow_edges(op) or node.kind is NodeKind.TERMINATOR:
-            edges = ((index, edge_of_source(Source(op, index))) for index in range(len(op.operands)))
-            node.feeds = {index: self._nodes[edge] for index, edge in edges if edge is not None}
+        edges = ((index, edge_of_source(Source(op, index))) for index in range(len(op.operands)))
+        node.feeds = {index: self._nodes[edge] for index, edge in edges if edge is not None}
 
     def _link_rule(self, op: Operation, node: Node) -> None:
         if isinstance(op, PropagationBarrierOp):
@@ -210,19 +238,45 @@ class FlatModule:
                 self.graph.main_results.append(result)
 
 
+def _is_changed(value: Value) -> bool:
+    return value.holder is not None and value.holder.is_changed
+
+
+def _is_plain_result(ssa: SSAValue) -> bool:
+    return isinstance(ssa, OpResult) and type(ssa.op) not in KEEPERS
+
+
+def is_scalar_tensor(value_type: Attribute) -> bool:
+    """Whether values of the type are tensors of rank 0."""
+    return static_shape(value_type) == ()
+
+
+# Ops that keep the shardings of their results in a way of their own.
+KEEPERS = frozenset[type[Operation]](
+    (
+        *DATA_FLOW_OPS,
+        *(op for op in SDY.operations if issubclass(op, CollectiveOp)),
+        DataFlowEdgeOp,
+        ReshardOp,
+        ShardingConstraintOp,
+    )
+)
+_KINDS: dict[type[Operation], NodeKind] = {
+    DataFlowEdgeOp: NodeKind.EDGE,
+    FuncDataFlowEdgeOp: NodeKind.EDGE,
+    PropagationBarrierOp: NodeKind.BARRIER,
+    CallOp: NodeKind.CALL,
+    FuncReturnOp: NodeKind.RETURN,
+}
+
+
 def _kind(op: Operation) -> NodeKind:
     """The kind as far as the class of the op tells; an opaque op with a rule is told apart later."""
-    match op:
-        case DataFlowEdgeOp() | FuncDataFlowEdgeOp():
-            return NodeKind.EDGE
-        case PropagationBarrierOp():
-            return NodeKind.BARRIER
-        case CallOp():
-            return NodeKind.CALL
-        case FuncReturnOp():
-            return NodeKind.RETURN
-        case _:
-            return NodeKind.TERMINATOR if op.has_trait(IsTerminator) else NodeKind.OPAQUE
+    kind = _KINDS.get(type(op))
+    if kind is None:
+        is_terminator = op.has_trait(IsTerminator, value_if_unregistered=False)
+        kind = _KINDS[type(op)] = NodeKind.TERMINATOR if is_terminator else NodeKind.OPAQUE
+    return kind
 
 
 def _boundary(owner: SSAValue) -> Boundary | None:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
+from sdy.dialects.walk import post_order
 from sdy.rules.all import RULE_ATTRIBUTE, RuleSource
 
 
@@ -23,7 +24,7 @@ class PopulateOpShardingRulesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit every op; a rule that is there already stays."""
         rule_of = RuleSource(ctx, conservative=self.conservative_propagation)
-        for inner in op.walk(region_first=True):
+        for inner in post_order(op):
             rule = rule_of(inner)
             if rule is not None and RULE_ATTRIBUTE not in inner.attributes:
                 inner.attributes[RULE_ATTRIBUTE] = OpShardingRuleAttr(rule)

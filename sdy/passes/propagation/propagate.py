@@ -23,6 +23,7 @@ from sdy.dialects.context import emit
 from sdy.dialects.places import span_of
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.walk import post_order
 from sdy.passes.propagation.flatten import FlatModule
 from sdy.passes.propagation.sharding_groups import groups_of, synchronise
 from sdy.propagation.directions import NO_PRIORITIES, OP_PRIORITIES
@@ -67,10 +68,9 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, *, by_user_pri
 
 
 def _require_static_tensors(module: ModuleOp) -> None:
-    for op in module.walk(region_first=True):
+    for op in post_order(module):
         for result in op.results:
-            is_dynamic = isinstance(result.type, ShapedType) and static_shape(result.type) is None
-            if is_dynamic or isinstance(result.type, TupleType):
+            if static_shape(result.type) is None and isinstance(result.type, ShapedType | TupleType):
                 wanted = "tensors of static shape, and no tuples"
                 message = f"{op.name} gives a value of type {result.type}; propagation needs {wanted}"
                 raise SdyError(Diagnostic("SDY-T103", message, span_of(op)))

@@ -14,6 +14,7 @@ from sdy.dialects.places import span_of
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ShardingConstraintOp, ShardingGroupOp
 from sdy.dialects.shardings import set_sharding, sharding_of
+from sdy.dialects.walk import post_order
 from sdy.grammar.write import write_sharding
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open_like
@@ -30,8 +31,8 @@ def groups_of(module: ModuleOp) -> dict[int, Members]:
     """
     groups: dict[int, Members] = {}
     group_of: dict[SSAValue, int] = {}
-    for op in module.walk(region_first=True):
-        if isinstance(op, ShardingGroupOp):
+    for op in post_order(module):
+        if type(op) is ShardingGroupOp:
             number = op.group_id.value.data
             if group_of.setdefault(op.input, number) != number:
                 message = f"a value is in the sharding groups {group_of[op.input]} and {number}"
