@@ -36,6 +36,8 @@ _SPACE = re.compile(r"(?:[ \t\n\r\f\v]+|//[^\n]*)*+")
 _KINDS = {number: MLIRTokenKind[name] for name, number in _TOKEN.groupindex.items() if name != "PUNCTUATION"}
 _PUNCTUATION = _TOKEN.groupindex["PUNCTUATION"]
 _STRINGS = _TOKEN.groupindex["STRING_LIT"]
+_INTEGERS = _TOKEN.groupindex["INTEGER_LIT"]
+LONGEST_NUMBER = 1000  # digits; beyond 4300, Python refuses to read a number
 
 
 class RegexLexer(MLIRLexer):
@@ -50,6 +52,8 @@ class RegexLexer(MLIRLexer):
         group = match.lastindex
         assert group is not None  # every alternative is a group
         start, end = match.span(group)
+        if end - start > LONGEST_NUMBER and group == _INTEGERS:
+            raise ParseError(Span(start, end, self.input), f"an integer has at most {LONGEST_NUMBER} digits")
         self.pos = end
         if group == _PUNCTUATION:
             return MLIRToken(KIND_BY_PUNCTUATION_SPELLING[match[group]], Span(start, end, self.input))

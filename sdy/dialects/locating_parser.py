@@ -14,7 +14,20 @@ from functools import cache
 from typing import NoReturn, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnregisteredOp
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FileLineColLoc,
+    FloatAttr,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+    UnregisteredOp,
+    f64,
+    i64,
+)
 from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import ForwardDeclaredValue, Parser, ParserState, Position, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove
@@ -24,11 +37,15 @@ from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.dense_literal import parse_dense
+from sdy.dialects.elements import codec_of
 from sdy.dialects.func_syntax import DEFAULT_DIALECTS, OWN_SYNTAX
 from sdy.dialects.lexer import LazyState, RegexLexer
 from sdy.dialects.line_templates import Key, Line, Template, learn, next_line
 from sdy.dialects.source_lines import SourceLines
 from sdy.dialects.unchecked import make_location, make_op
+
+MOST_BITS = 2**24 - 1  # of an integer, in MLIR
+_TOO_WIDE = re.compile(r"[su]?i[0-9]{8,}")
 
 # Types that come again and again; the whole text of one is recognized at once, and looked up.
 _COMMON_TYPE = re.compile(r"tensor<(?:(?:[0-9]+|\?)x)*(?:[a-z][A-Za-z0-9]*|complex<f[0-9]+>)>")
@@ -285,6 +302,32 @@ class LocatingParser(Parser):
         if parsed is not None:
             self._types[common[0]] = parsed
         return parsed
+
+    def parse_optional_builtin_int_or_float_attr(self) -> IntegerAttr | FloatAttr | None:
+        boolean = self.try_parse_builtin_boolean_attr()
+        start = self.pos
+        if boolean is not None or (number := self.parse_optional_number()) is None:
+            return boolean
+        spelled = self.lexer.input.content[start : self.consumed].replace(" ", "")
+        if self.parse_optional_punctuation(":") is None:
+            return FloatAttr(number, f64) if isinstance(number, float) else IntegerAttr(number, i64)
+        of_type = self.parse_type()
+        codec = codec_of(of_type)
+        if codec is None:
+            self.raise_error(f"a number cannot have the type {of_type}", start, self.consumed)
+        try:
+            value = codec.decode(codec.encode_text(spelled))
+        except ValueError as error:
+            self.raise_error(str(error), start, self.consumed)
+        if isinstance(of_type, IntegerType | IndexType):
+            return IntegerAttr(cast(int, value), cast("IntegerType | IndexType", of_type))
+        return FloatAttr(cast(float, value), cast(AnyFloat, of_type))
+
+    def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
+        token = self._current_token
+        if token.kind is MLIRTokenKind.BARE_IDENT and _TOO_WIDE.fullmatch(token.text):
+            self.raise_error(f"{token.text} has more than {MOST_BITS} bits", token.span)
+        return super()._parse_optional_integer_or_float_type()
 
     def _parse_builtin_dense_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- ours replaces xDSL's attribute
         return parse_dense(self)

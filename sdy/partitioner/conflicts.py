@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import set_difference, sort_and_merge
@@ -63,6 +64,7 @@ def resolve(tensors: Tensors, on: CommonMesh, meshes: MeshTable, *, is_reshape: 
     return Resolution(reshards, _to_reduce(reduced, tensors, on))
 
 
+@lru_cache(maxsize=65536)
 def resolve_dot(tensors: Tensors, on: CommonMesh) -> Resolution | None:
     """The light resolution of a product: change the result where that is cheaper than changing an operand."""
     projection = project(tensors.rule, tensors.shardings, on.mesh, missing_is_closed=True)

@@ -14,10 +14,14 @@ from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWal
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.sdy.canonicalize import ALL_PATTERNS, LABELLED_PATTERNS
+from sdy.dialects.sdy.dialect import SDY
+from sdy.dialects.walk import pre_order
 from sdy.passes.dead_code import erase_dead_ops
 from sdy.passes.unique_constants import unique_constants
 
 MAX_ROUNDS = 10
+# The ops that patterns match: a module without them, as most are after propagation, is not walked for each pattern.
+TARGETS = frozenset(SDY.operations)
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class CanonicalizePass(ModulePass):
         walker = PatternRewriteWalker(GreedyRewritePatternApplier(list(self._patterns())), apply_recursively=False)
         for _ in range(MAX_ROUNDS):
             erased = erase_dead_ops(op)
-            if not walker.rewrite_module(op) and not erased:
+            has_targets = any(type(inner) in TARGETS for inner in pre_order(op))
+            if not (has_targets and walker.rewrite_module(op)) and not erased:
                 return
 
     def _patterns(self) -> tuple[RewritePattern, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -49,11 +51,24 @@ def run_passes(
 
     Raises: SdyError of the first pass that fails, or that leaves an invalid module.
     """
-    for each in flattened(passes):
-        if before is not None:
-            before(each, module)
-        each.apply(ctx, module)
-        if verify_each:
-            verify_module(module)
-        if after is not None:
-            after(each, module)
+    with collection_paused():
+        for each in flattened(passes):
+            if before is not None:
+                before(each, module)
+            each.apply(ctx, module)
+            if verify_each:
+                verify_module(module)
+            if after is not None:
+                after(each, module)
+
+
+@contextmanager
+def collection_paused() -> Generator[None, None, None]:
+    """Without the cyclic garbage collector: it would go through the whole module again and again, and find nothing."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sdy.dialects.stablehlo import gather_scatter as ops
 from sdy.dialects.stablehlo.attrs import GatherDimensionNumbers
@@ -12,7 +13,7 @@ from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.dialects.stablehlo.types import rank_of
 from sdy.interpreter.element_types import Array
 from sdy.interpreter.grid import IntArray
-from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape, operand_count, uniform
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, ScalarT, Shape, operand_count, uniform
 from sdy.interpreter.ops.reducer import Reducer
 from sdy.interpreter.ops.scatter_blocks import scatter_into
 from sdy.interpreter.ops.window_dims import SliceDims, block_places, index_vectors
@@ -131,12 +132,33 @@ def scatter(op: ops.ScatterOp) -> Kernel:
         inputs, indices, updates = arrays[:count], arrays[count], arrays[count + 1 : total]
         dims = dims_of(context.local(inputs[0]), context.local(updates[0]))
         places, inside = block_places(context, dims, index_vectors(context, indices, vector_dim), clamp=False)
-        order = (*range(context.rank), *context.dims((*index_dims, *numbers.update_window_dims)))
-        slices = tuple(update.transpose(order) for update in updates)
+        order = (*index_dims, *numbers.update_window_dims)
+        slices = tuple(update.transpose((*range(context.rank), *context.dims(order))) for update in updates)
+        places = np.where(inside, places, -1)
+        if order != tuple(range(rank)):
+            outer_rank = rank - dims.inner_rank
+            turns = _turns(context.local(updates[0]), order, outer_rank)
+            places = _reordered(context, places, turns, outer_rank)
+            slices = tuple(_reordered(context, update, turns, outer_rank) for update in slices)
         blocks = tuple(
             array.reshape((*context.leading(array), prod(dims.outer_shape), prod(dims.inner_shape))) for array in inputs
         )
-        results = scatter_into(context, reducer, blocks, np.where(inside, places, -1), slices, arrays[total:])
+        results = scatter_into(context, reducer, blocks, places, slices, arrays[total:])
         return tuple(result.reshape(context.leading(result) + dims.shape) for result in results)
 
     return kernel
+
+
+def _turns(shape: Shape, order: Shape, outer_rank: int) -> IntArray:
+    """The blocks of updates, transposed by `order`, in the order in which their updates come in row-major order."""
+    places = np.zeros((1,) * outer_rank, np.int64)
+    for index, dim in enumerate(order[:outer_rank]):
+        along = np.arange(shape[dim], dtype=np.int64) * prod(shape[dim + 1 :])
+        places = places + along.reshape(tuple(shape[dim] if other == index else 1 for other in range(outer_rank)))
+    return np.argsort(places.reshape(-1))
+
+
+def _reordered(context: KernelContext, blocks: NDArray[ScalarT], turns: IntArray, outer_rank: int) -> NDArray[ScalarT]:
+    """The blocks, which the first `outer_rank` local dims count, along one dim in the order of `turns`."""
+    inner = context.local(blocks)[outer_rank:]
+    return blocks.reshape((*context.leading(blocks), len(turns), *inner))[(slice(None),) * context.rank + (turns,)]

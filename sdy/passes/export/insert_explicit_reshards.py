@@ -23,6 +23,7 @@ from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.data_flow import (
+    DATA_FLOW_OPS,
     DataFlowOp,
     Source,
     argument_owners,
@@ -50,9 +51,10 @@ from sdy.model.manual_axes import without_manual_axes
 from sdy.model.meshes import MeshTable
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
-from sdy.passes.export.reshard_op import reshard_op
+from sdy.passes.export.reshard_op import RESOLVED_LIGHTLY, reshard_op
 from sdy.passes.export.reshard_uses import adapt_use, make_unreduced, reduce_use
 from sdy.passes.insertion import after_definition
+from sdy.passes.sharding_walk import map_shardings
 from sdy.rules.all import sharding_rule
 
 RAGGED_DOT = "mhlo.ragged_dot"  # always resharded in full
@@ -81,6 +83,7 @@ class _Inserter:
         self._meshes: MeshTable = meshes_of(module)
         self._functions = functions_of(module)
         self._full = full
+        self._has_unreduced = _mentions_unreduced_axes(module)
 
     def visit_function(self, func: FuncOp) -> None:
         """Insert what the ops of the function and its results need."""
@@ -95,18 +98,22 @@ class _Inserter:
                 adapt_use(Source(terminator, index), target, point, self._meshes, full=self._full)
 
     def _visit(self, op: Operation) -> None:
-        if has_data_flow_edges(op):
+        if type(op) in DATA_FLOW_OPS and has_data_flow_edges(op):
             self._adapt_edges(op)
             return
-        if isinstance(op, CallOp):
+        if type(op) is CallOp:
             self._adapt_call(op)
             return
-        if isinstance(op, ReshardOp) and self._make_unreduced_instead(op):
+        if type(op) is ReshardOp and self._make_unreduced_instead(op):
             return
-        self._reduce_operands(op)
+        if self._has_unreduced:
+            self._reduce_operands(op)
+        full = self._full or _is_always_full(op)
+        if not full and not self._has_unreduced and type(op) not in RESOLVED_LIGHTLY:
+            return
         rule = sharding_rule(op)
         if rule is not None and not rule.is_custom:
-            reshard_op(op, rule, self._meshes, full=self._full or _is_always_full(op))
+            reshard_op(op, rule, self._meshes, full=full)
 
     def _adapt_edges(self, op: DataFlowOp) -> None:
         """Every source of an edge comes in the sharding of the edge's owner."""
@@ -151,6 +158,19 @@ class _Inserter:
             reduce_use(Source(op, index), sharding_of(op.results[0]), InsertPoint.before(op), self._meshes)
 
 
+def _mentions_unreduced_axes(module: ModuleOp) -> bool:
+    """Whether any sharding of the module has unreduced axes. Most have none, and nothing needs to be reduced then."""
+    found = False
+
+    def look(sharding: TensorSharding) -> TensorSharding:
+        nonlocal found
+        found = found or bool(sharding.unreduced)
+        return sharding
+
+    map_shardings(module, look)
+    return found
+
+
 def _owner_target(op: DataFlowOp, owner: SSAValue) -> TensorSharding | None:
     if not isinstance(op, ManualComputationOp):
         return sharding_of(owner)
@@ -166,7 +186,7 @@ def _is_unreduced(value: SSAValue) -> bool:
 
 def _is_always_full(op: Operation) -> bool:
     """Whether even the light version reshards this op: its local form needs its tensors to agree."""
-    if isinstance(op, ConcatenateOp):
+    if type(op) is ConcatenateOp:
         shardings = result_shardings(op)
         result = shardings[0] if shardings else None
         return any(sharding_of(operand) != result for operand in op.operands)

@@ -23,6 +23,8 @@ from sdy.partitioner.op_mesh import op_mesh
 from sdy.passes.export.reduction_kind import Kinds, reduction_kinds
 from sdy.passes.insertion import insert, location_of, redirect_other_uses, reshard
 
+RESOLVED_LIGHTLY = frozenset[type[Operation]]((DotOp, DotGeneralOp))  # all that the light version may reshard
+
 
 def reshard_op(op: Operation, rule: OpShardingRule, meshes: MeshTable, *, full: bool) -> None:
     """Let all tensors of `op` agree; in the light version, only change the result of a product where that pays."""
@@ -44,7 +46,7 @@ def reshard_op(op: Operation, rule: OpShardingRule, meshes: MeshTable, *, full: 
 
 
 def _light(op: Operation, tensors: Tensors, on: CommonMesh) -> Resolution:
-    found = resolve_dot(tensors, on) if isinstance(op, DotOp | DotGeneralOp) else None
+    found = resolve_dot(tensors, on) if type(op) in RESOLVED_LIGHTLY else None
     resolution = found or Resolution((None,) * len(tensors.shardings))
     return replace(resolution, reduction_axes=agreed_reduction_axes(tensors, on))
 

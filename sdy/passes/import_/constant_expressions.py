@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
-from xdsl.traits import is_side_effect_free
 
 from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.sdy.regions import NamedComputationOp
@@ -12,7 +11,10 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, IotaOp, ReshapeOp
 from sdy.dialects.stablehlo.slicing import SliceOp
 from sdy.passes.call_graph import callee_name, original_name
-from sdy.passes.propagation.op_traits import is_elementwise
+from sdy.passes.propagation.op_traits import is_elementwise, is_erasable
+
+SOURCES = frozenset[type[Operation]]((ConstantOp, IotaOp))
+MOVERS = frozenset[type[Operation]]((BroadcastInDimOp, ReshapeOp, SliceOp))
 
 
 class ConstantClassifier:
@@ -25,19 +27,18 @@ class ConstantClassifier:
 
     def preserves_constants(self, op: Operation) -> bool:
         """Whether the results of `op` are constant where its operands are."""
-        if isinstance(op, CallOp):
+        if type(op) is CallOp:
             callee = self._functions.get(callee_name(op))
             return callee is None or original_name(callee) not in self._busy_functions
-        if isinstance(op, NamedComputationOp):
+        if type(op) is NamedComputationOp:
             return op.computation_name.data not in self._busy_computations
-        is_mover = isinstance(op, BroadcastInDimOp | ReshapeOp | SliceOp)
-        return (is_mover or is_elementwise(op)) and is_side_effect_free(op)
+        return (type(op) in MOVERS or is_elementwise(op)) and is_erasable(op)
 
     def is_constant(self, op: Operation, constants: dict[Operation, None]) -> bool:
         """Whether `op` is a constant expression, given those that come before it."""
-        if isinstance(op, ConstantOp | IotaOp):
+        if type(op) in SOURCES:
             return True
-        return self.preserves_constants(op) and all(operand.owner in constants for operand in op.operands)
+        return all(operand.owner in constants for operand in op.operands) and self.preserves_constants(op)
 
     def note_busy(self, op: Operation) -> None:
         """What encloses `op`, which is no constant expression, does not preserve constants."""
@@ -55,4 +56,4 @@ class ConstantClassifier:
 
 def is_scalar_broadcast(op: Operation) -> bool:
     """Whether `op` repeats a scalar."""
-    return isinstance(op, BroadcastInDimOp) and static_shape(op.operand.type) == ()
+    return type(op) is BroadcastInDimOp and static_shape(op.operand.type) == ()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
@@ -55,7 +55,7 @@ class ConstantOrScalarSplitterPass(ModulePass):
 
 
 def _is_computation(op: Operation) -> bool:
-    return isinstance(op, NamedComputationOp)
+    return type(op) is NamedComputationOp
 
 
 class _Splitter:
@@ -72,7 +72,7 @@ class _Splitter:
         constants: dict[Operation, None] = {}
         scalars: dict[Operation, None] = {}
         for op in list(_ops_of(region)):
-            if isinstance(op, FuncOp | ShardingGroupOp):
+            if type(op) is ShardingGroupOp:
                 continue
             if self._classifier.is_constant(op, constants):
                 constants[op] = None
@@ -82,7 +82,7 @@ class _Splitter:
             if is_scalar_broadcast(op):
                 scalars[op] = None
                 continue
-            for index, operand in enumerate(tuple(op.operands)):
+            for index, operand in enumerate(op.operands):
                 if operand.owner in constants or operand.owner in scalars:
                     op.operands[index] = self._copied(operand, {})
         for op in (*scalars, *reversed(constants)):
