@@ -13,7 +13,8 @@ def render(diagnostic: Diagnostic, sources: Mapping[str, str] | None = None) -> 
 
     `sources` maps file names to their text; it serves spans that do not carry their line.
     """
-    lines = [*_located(diagnostic.span, f"{diagnostic.severity.value}: {diagnostic.message} [{diagnostic.code}]", sources)]
+    headline = f"{diagnostic.severity.value}: {diagnostic.message} [{diagnostic.code}]"
+    lines = _located(diagnostic.span, headline, sources)
     for note in diagnostic.notes:
         lines += _located(note.span, f"note: {note.message}", sources)
     if diagnostic.hint:

@@ -17,9 +17,16 @@ def check_function(func: FuncOp) -> None:
 
     Raises: SdyError SDY-D021.
     """
+    types = func.function_type
+    for what, attrs, count in (
+        ("arg_attrs", func.arg_attrs, len(types.inputs)),
+        ("res_attrs", func.res_attrs, len(types.outputs)),
+    ):
+        if attrs is not None and len(attrs) != count:
+            raise _failure(func, "SDY-D021", f"{what} has {len(attrs)} entries, the function has {count} of them")
     entry = func.body.blocks.first
     if entry is not None:
-        _check_types(func, "SDY-D021", "argument", func.function_type.inputs.data, entry.arg_types)
+        _check_types(func, "SDY-D021", "argument", types.inputs.data, entry.arg_types)
 
 
 def check_return(op: ReturnOp) -> None:

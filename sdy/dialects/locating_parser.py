@@ -239,6 +239,29 @@ class LocatingParser(Parser):
             self._fail("SDY-P003", f"no block is called ^{name}", uses[0])
         return region
 
+    def _parse_block(self) -> Block:
+        place = self._parse_token(MLIRTokenKind.CARET_IDENT, "an op, a block or a } belongs here").span
+        name = place.text[1:]
+        block, definition = self.blocks.get(name, (Block(), None))
+        if definition is not None:
+            self._fail("SDY-P004", f"^{name} is already defined", place, "give one of the two another name")
+        self.blocks[name] = (block, place)
+        self.forward_block_references.pop(name, None)
+        self._parse_optional_block_arg_list(block)
+        self.parse_punctuation(":")
+        self._parse_block_body(block)
+        return block
+
+    def parse_optional_successor(self) -> Block | None:
+        token = self._parse_optional_token(MLIRTokenKind.CARET_IDENT)
+        if token is None:
+            return None
+        name = token.text[1:]
+        if name not in self.blocks:
+            self.forward_block_references[name].append(token.span)
+            self.blocks[name] = (Block(), None)
+        return self.blocks[name][0]
+
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
         if name in self.ssa_values:
             self._fail("SDY-P004", f"%{name} is already defined", span, "give one of the two another name")

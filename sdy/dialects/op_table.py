@@ -43,7 +43,7 @@ class OpTable(Generic[R]):
         entry = self._entries.get(type(op))
         return None if entry is None else entry(op)
 
-    def __contains__(self, op_class: object) -> bool:
+    def __contains__(self, op_class: type[Operation]) -> bool:
         return op_class in self._entries
 
     def __iter__(self) -> Iterator[type[Operation]]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
+from typing import cast
+
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, OpTraits, SSAValue
+from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.func_syntax import OWN_SYNTAX
 from sdy.dialects.functions import check_call, check_function, check_return
 from sdy.dialects.places import span_of
 from sdy.dialects.sdy.verify import verify_sdy
@@ -87,18 +93,26 @@ class _Verification:
 
 def _check_alone(op: Operation) -> None:
     """What can be said of an op without looking at others."""
-    match op:
-        case FuncOp():
-            check_function(op)
-        case ReturnOp():
-            check_return(op)
-        case ModuleOp() | UnregisteredOp() | CallOp():
-            pass
-        case _:
-            try:
-                op.verify_()
-            except VerifyException as error:
-                raise _failure(op, "SDY-D001", f"{op.name}: {error}") from None
+    if isinstance(op, UnregisteredOp):
+        return
+    try:
+        if type(op) in OWN_SYNTAX:
+            _structure_of(type(op)).verify(op)
+        else:
+            op.verify_()
+    except VerifyException as error:
+        raise _failure(op, "SDY-D001", f"{op.name}: {error}") from None
+    if isinstance(op, FuncOp):
+        check_function(op)
+    elif isinstance(op, ReturnOp):
+        check_return(op)
+
+
+@cache
+def _structure_of(op_class: type[Operation]) -> OpDef:
+    """What xDSL knows of an op's operands, results, regions and properties, but not what it checks of ops inside."""
+    definition = cast("type[IRDLOperation]", op_class).get_irdl_definition()
+    return replace(definition, traits=OpTraits(lambda: ()))
 
 
 def _check_end(block: Block, parent: Operation) -> None:

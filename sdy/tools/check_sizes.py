@@ -12,6 +12,7 @@ from pathlib import Path
 
 FILE_LIMIT, TABLE_LIMIT, FUNCTION_LIMIT = 400, 600, 60
 OVERSIZE: dict[str, str] = {
+    "sdy/diagnostics/codes.py": "one table of all diagnostics, two sentences each",
     "sdy/dialects/stablehlo/elementwise.py": "48 ops of a few lines each, all alike",
 }
 

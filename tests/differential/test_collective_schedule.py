@@ -38,8 +38,9 @@ def _module(rng: random.Random, functions: int) -> str:
         rank = rng.randint(1, 3)
         tensor = f"tensor<{'x'.join(str(rng.choice(DIMS)) for _ in range(rank))}xf32>"
         source, target = _sharding(rng, mesh, rank, "m"), _sharding(rng, mesh, rank, rng.choice("mmmr"))
+        argument = f"%a: {tensor} {{sdy.sharding = #sdy.sharding{write_sharding(source)}}}"
         lines += [
-            f"func.func @f{number}(%a: {tensor} {{sdy.sharding = #sdy.sharding{write_sharding(source)}}}) -> {tensor} {{",
+            f"func.func @f{number}({argument}) -> {tensor} {{",
             f"  %0 = sdy.reshard %a {write_sharding(target)} : {tensor}",
             f"  return %0 : {tensor}",
             "}",

@@ -16,7 +16,7 @@ K = '<["t"=3, "w"=2, "z"=4]>'
 MIXED = '<["y"=5, "c"=6, "a"=2]>'
 
 # mesh, global dims (0: 64 each), from, to, steps
-CASES = [
+CASES: list[tuple[str, int, str, str, list[str]]] = [
     (G, 0, '{"p","q","r"} {"s"}', '{"p","q":(1)2} {"s"}', ['gather {"q":(2)2, "r"} {}']),
     (G, 0, '{"p","r"} {"q"}', "{} {}", ['gather {"p", "r"} {"q"}']),
     (G, 0, '{"q"} {}', '{"q","p"} {"r"}', ['slice {"p"} {"r"}']),

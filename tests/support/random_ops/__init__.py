@@ -1,0 +1,1 @@
+"""Seeded programs of one StableHLO op each, on random constants."""

@@ -1,0 +1,156 @@
+"""A program of one op that is being written, and its random constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    ComplexType,
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    IntegerType,
+    Signedness,
+    TensorType,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+
+from sdy.interpreter.element_types import Array, compute_dtype, dtype_of, is_bool, is_complex, is_float, is_signed
+from sdy.interpreter.elements import attribute_of
+
+ELEMENTS: dict[str, Attribute] = {
+    "i1": i1,
+    "i8": i8,
+    "i16": i16,
+    "i32": i32,
+    "i64": i64,
+    "ui8": IntegerType(8, Signedness.UNSIGNED),
+    "ui16": IntegerType(16, Signedness.UNSIGNED),
+    "ui32": IntegerType(32, Signedness.UNSIGNED),
+    "ui64": IntegerType(64, Signedness.UNSIGNED),
+    "f16": f16,
+    "bf16": BFloat16Type(),
+    "f32": f32,
+    "f64": f64,
+    "f8E4M3FN": Float8E4M3FNType(),
+    "f8E5M2": Float8E5M2Type(),
+    "complex<f32>": ComplexType(f32),
+    "complex<f64>": ComplexType(f64),
+}
+SIGNED = ("i8", "i16", "i32", "i64")
+UNSIGNED = ("ui8", "ui16", "ui32", "ui64")
+FLOATS = ("f8E4M3FN", "f8E5M2", "f16", "bf16", "f32", "f64")
+COMPLEX = ("complex<f32>", "complex<f64>")
+INTEGERS = SIGNED + UNSIGNED
+NUMBERS = INTEGERS + FLOATS + COMPLEX
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, np.inf, -np.inf, np.nan)
+
+
+@dataclass
+class Draft:
+    """A program that is being written: constants and ops, then what it returns.
+
+    `ulps` says how many floats apart results may lie; `closeness` how far, relative to the largest one.
+    """
+
+    random: np.random.Generator
+    lines: list[str] = field(default_factory=list[str])
+    results: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    ulps: int = 1
+    closeness: float = 0.0
+
+    def pick(self, *choices: str) -> str:
+        return choices[int(self.random.integers(len(choices)))]
+
+    def size(self, low: int = 1, high: int = 5) -> int:
+        return int(self.random.integers(low, high))
+
+    def shape(self, low_rank: int = 0, high_rank: int = 4) -> tuple[int, ...]:
+        return tuple(self.size() for _ in range(int(self.random.integers(low_rank, high_rank))))
+
+    def constant(self, array: Array, element: str) -> str:
+        """A constant of these elements; its name."""
+        name = f"%c{len(self.lines)}"
+        tensor_type = TensorType(ELEMENTS[element], array.shape)
+        self.lines.append(f"{name} = stablehlo.constant {attribute_of(array, tensor_type)}")
+        return name
+
+    def values(self, shape: Sequence[int], element: str) -> Array:
+        """Random elements: small numbers, large ones, and those that functions treat in a way of their own."""
+        dtype = dtype_of(ELEMENTS[element])
+        count = int(np.prod(shape))
+        if is_bool(dtype):
+            flat = self.random.integers(0, 2, count).astype(dtype)
+        elif is_complex(dtype):
+            flat = (self.random.normal(size=count) + 1j * self.random.normal(size=count)).astype(dtype)
+        elif is_float(dtype):
+            wide = self.random.normal(size=count) * self.random.choice([0.1, 1.0, 3.0, 20.0], count)
+            chosen = self.random.random(count) < 0.2
+            wide = np.where(chosen, self.random.choice(SPECIAL, count), wide)
+            flat = wide.astype(compute_dtype(dtype)).astype(dtype)
+        else:
+            limits = np.iinfo(dtype)
+            small = self.random.integers(-5 if is_signed(dtype) else 0, 9, count)
+            large = self.random.integers(limits.min, limits.max, count, dtype=dtype, endpoint=True)
+            flat = np.where(self.random.random(count) < 0.3, large, small.astype(dtype))
+        return flat.reshape(tuple(shape))
+
+    def plain(self, shape: Sequence[int], element: str) -> Array:
+        """Random elements without the special ones, for ops that add many of them up."""
+        dtype = dtype_of(ELEMENTS[element])
+        if is_float(dtype):
+            return self.random.normal(size=tuple(shape)).astype(compute_dtype(dtype)).astype(dtype)
+        return self.values(shape, element)
+
+    def tensor(self, shape: Sequence[int], element: str) -> str:
+        return self.constant(self.values(shape, element), element)
+
+    def numbers(self, shape: Sequence[int], element: str) -> str:
+        return self.constant(self.plain(shape, element), element)
+
+    def op(self, text: str, *types: str) -> None:
+        """An op whose results, of these types, the program returns."""
+        names = [f"%r{len(self.lines)}_{index}" for index in range(len(types))]
+        self.lines.append(f"{', '.join(names)} = {text}")
+        for name, kind in zip(names, types, strict=True):
+            if "complex" not in kind:
+                self.results.append((name, kind))
+                continue
+            # What carries results out of the reference knows no complex numbers.
+            real = kind.replace("complex<", "", 1).replace(">", "", 1)
+            for part in ("real", "imag"):
+                self.lines.append(f"{name}_{part} = stablehlo.{part} {name} : ({kind}) -> {real}")
+                self.results.append((f"{name}_{part}", real))
+
+    def text(self) -> str:
+        types = ", ".join(kind for _, kind in self.results)
+        body = "\n  ".join(self.lines)
+        names = ", ".join(name for name, _ in self.results)
+        return f"func.func @main() -> ({types}) {{\n  {body}\n  return {names} : {types}\n}}\n"
+
+
+def tensor(shape: Sequence[int], element: str) -> str:
+    """The type of a tensor, as text."""
+    return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
+
+
+def array(numbers: Sequence[int]) -> str:
+    """`array<i64: 1, 2>`."""
+    return f"array<i64: {', '.join(map(str, numbers))}>" if numbers else "array<i64>"
+
+
+def region(element: str, body: str, count: int = 2) -> str:
+    """A region of one op, `%0 = body : type`, on scalars `%a`, `%b` and so on."""
+    scalar = tensor((), element)
+    arguments = ", ".join(f"%{'abcd'[index]}: {scalar}" for index in range(count))
+    return f"({{\n  ^bb0({arguments}):\n    %0 = {body} : {scalar}\n    stablehlo.return %0 : {scalar}\n  }})"

@@ -1,0 +1,40 @@
+"""The families of ops that random programs are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from support.random_ops import data_movement, elementwise, sums
+from support.random_ops.draft import Draft
+
+FAMILIES: dict[str, Callable[[Draft], None]] = {
+    "unary": elementwise.unary,
+    "binary": elementwise.binary,
+    "compare": elementwise.compare,
+    "convert": elementwise.convert,
+    "bitcast": elementwise.bitcast,
+    "select_and_clamp": elementwise.select_and_clamp,
+    "reduce_precision": elementwise.reduce_precision,
+    "shape": data_movement.shape_ops,
+    "slicing": data_movement.slicing,
+    "dot_general": sums.dot_general,
+    "reduce": sums.reduce,
+    "argmax": sums.argmax,
+    "gather": data_movement.gather,
+    "scatter": data_movement.scatter,
+    "reduce_window": sums.reduce_window,
+    "convolution": sums.convolution,
+    "sort": data_movement.sort,
+    "select_and_scatter": sums.select_and_scatter,
+    "fft": sums.fft,
+    "control": data_movement.control,
+}
+
+
+def random_program(family: str, seed: int) -> Draft:
+    """A program of one op of the family; the same for the same seed."""
+    draft = Draft(np.random.default_rng([seed, *family.encode()]))
+    FAMILIES[family](draft)
+    return draft

@@ -1,0 +1,179 @@
+"""Programs of one op that adds elements up, or folds them in another way."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sdy.interpreter.element_types import dtype_of
+from support.random_ops.draft import (
+    ELEMENTS,
+    Draft,
+    array,
+    region,
+    tensor,
+)
+
+
+def dot_general(draft: Draft) -> None:
+    element = draft.pick("i8", "ui16", "i64", "i1", "f32", "f64", "complex<f32>")
+    batch, left, right, summed = (list(draft.shape(0, 3)) for _ in range(4))
+    orders = [draft.random.permutation(len(batch) + len(free) + len(summed)) for free in (left, right)]
+    names: list[str] = []
+    shapes: list[str] = []
+    dims: list[tuple[list[int], list[int]]] = []
+    for order, free in zip(orders, (left, right), strict=True):
+        sizes = [*batch, *summed, *free]
+        shape = [sizes[int(place)] for place in order]
+        place_of = {int(place): index for index, place in enumerate(order)}
+        names.append(draft.numbers(shape, element))
+        shapes.append(tensor(shape, element))
+        # Free dims come out in the order in which the operand has them.
+        free[:] = [sizes[int(place)] for place in order if place >= len(batch) + len(summed)]
+        batch_dims = [place_of[place] for place in range(len(batch))]
+        dims.append((batch_dims, [place_of[len(batch) + place] for place in range(len(summed))]))
+    result = tensor([*batch, *left, *right], element)
+    draft.closeness = 1e-6
+    text = f"batching_dims = {dims[0][0]} x {dims[1][0]}, contracting_dims = {dims[0][1]} x {dims[1][1]}"
+    draft.op(f"stablehlo.dot_general {names[0]}, {names[1]}, {text} : ({', '.join(shapes)}) -> {result}", result)
+
+
+def reduce(draft: Draft) -> None:
+    op, element = (
+        draft.pick("add", "multiply", "maximum", "minimum"),
+        draft.pick("i8", "ui32", "f32", "f64"),
+    )
+    shape = draft.shape(1, 4)
+    dims = [dim for dim in range(len(shape)) if draft.random.random() < 0.6] or [0]
+    result = tensor([size for dim, size in enumerate(shape) if dim not in dims], element)
+    operands = f"{draft.numbers(shape, element)}, {draft.numbers((), element)}"
+    body = f"stablehlo.{op} %a, %b"
+    draft.closeness = 1e-5
+    types = f"({tensor(shape, element)}, {tensor((), element)}) -> {result}"
+    draft.op(
+        f'"stablehlo.reduce"({operands}) <{{dimensions = {array(dims)}}}> {region(element, body)} : {types}', result
+    )
+
+
+def argmax(draft: Draft) -> None:
+    size = draft.size(1, 9)
+    kind, scalar, index = tensor((size,), "i8"), "tensor<i8>", "tensor<i32>"
+    values = draft.constant(draft.random.integers(-2, 3, (size,)).astype(np.int8), "i8")
+    numbers = draft.constant(np.arange(size, dtype=np.int32), "i32")
+    low, zero = draft.constant(np.array(-128, np.int8), "i8"), draft.constant(np.array(0, np.int32), "i32")
+    body = f"""({{
+  ^bb0(%v: {scalar}, %i: {index}, %w: {scalar}, %j: {index}):
+    %gt = stablehlo.compare GT, %v, %w : ({scalar}, {scalar}) -> tensor<i1>
+    %eq = stablehlo.compare EQ, %v, %w : ({scalar}, {scalar}) -> tensor<i1>
+    %first = stablehlo.compare LT, %i, %j : ({index}, {index}) -> tensor<i1>
+    %tie = stablehlo.and %eq, %first : tensor<i1>
+    %keep = stablehlo.or %gt, %tie : tensor<i1>
+    %x = stablehlo.select %keep, %v, %w : tensor<i1>, {scalar}
+    %y = stablehlo.select %keep, %i, %j : tensor<i1>, {index}
+    stablehlo.return %x, %y : {scalar}, {index}
+  }})"""
+    types = f"({kind}, {tensor((size,), 'i32')}, {scalar}, {index}) -> ({scalar}, {index})"
+    operands = f"{values}, {numbers}, {low}, {zero}"
+    draft.op(f'"stablehlo.reduce"({operands}) <{{dimensions = array<i64: 0>}}> {body} : {types}', scalar, index)
+
+
+def reduce_window(draft: Draft) -> None:
+    element, shape = draft.pick("i32", "ui8", "f32"), draft.shape(1, 4)
+    base = [draft.size(1, 3) for _ in shape]
+    dilations = [draft.size(1, 3) for _ in shape]
+    low, high = ([draft.size(0, 3) for _ in shape] for _ in range(2))
+    spread = [
+        (size - 1) * gap + 1 + before + after for size, gap, before, after in zip(shape, base, low, high, strict=True)
+    ]
+    sizes = [draft.size(1, max((room - 1) // gap + 1, 1) + 1) for room, gap in zip(spread, dilations, strict=True)]
+    steps = [draft.size(1, 3) for _ in shape]
+    spans = [(size - 1) * gap + 1 for size, gap in zip(sizes, dilations, strict=True)]
+    counts = [(room - span) // step + 1 for room, span, step in zip(spread, spans, steps, strict=True)]
+    padding = [[before, after] for before, after in zip(low, high, strict=True)]
+    body = draft.pick("stablehlo.add %a, %b", "stablehlo.maximum %a, %b", "stablehlo.multiply %a, %b")
+    operands = f"{draft.numbers(shape, element)}, {draft.numbers((), element)}"
+    attributes = (
+        f"<{{window_dimensions = {array(sizes)}, window_strides = {array(steps)}, base_dilations = {array(base)}, "
+        f"window_dilations = {array(dilations)}, padding = dense<{padding}> : tensor<{len(shape)}x2xi64>}}>"
+    )
+    result = tensor(counts, element)
+    types = f"({tensor(shape, element)}, {tensor((), element)}) -> {result}"
+    draft.op(f'"stablehlo.reduce_window"({operands}) {attributes} {region(element, body)} : {types}', result)
+
+
+def convolution(draft: Draft) -> None:
+    element = draft.pick("i32", "f32", "f64")
+    spatial = draft.size(1, 3)
+    feature_groups, batch_groups = [(1, 1), (2, 1), (1, 2)][draft.size(0, 3)]
+    batch = draft.size(1, 3) * batch_groups
+    inputs, outputs = draft.size(1, 3), draft.size(1, 3) * feature_groups * batch_groups
+    sizes, kernel = [draft.size(3, 6) for _ in range(spatial)], [draft.size(1, 4) for _ in range(spatial)]
+    strides, left, right = ([draft.size(1, 3) for _ in range(spatial)] for _ in range(3))
+    pads = [[draft.size(0, 3), draft.size(0, 3)] for _ in range(spatial)]
+    rooms = [(size - 1) * gap + 1 + sum(pad) for size, gap, pad in zip(sizes, left, pads, strict=True)]
+    spans = [(size - 1) * gap + 1 for size, gap in zip(kernel, right, strict=True)]
+    kernel = [size if span <= room else 1 for size, span, room in zip(kernel, spans, rooms, strict=True)]
+    spans = [(size - 1) * gap + 1 for size, gap in zip(kernel, right, strict=True)]
+    counts = [(room - span) // step + 1 for room, span, step in zip(rooms, spans, strides, strict=True)]
+    reverse = [int(draft.random.integers(2)) for _ in range(spatial)]
+    tags = list(map(str, range(spatial)))
+    lhs_shape = (batch, *sizes, inputs * feature_groups)
+    rhs_shape = (*kernel, inputs, outputs)
+    result = tensor((batch // batch_groups, *counts, outputs), element)
+    operands = f"{draft.numbers(lhs_shape, element)}, {draft.numbers(rhs_shape, element)}"
+    dims = f"[b, {', '.join(tags)}, f]x[{', '.join(tags)}, i, o]->[b, {', '.join(tags)}, f]"
+    window = f"stride = {strides}, pad = {pads}, lhs_dilate = {left}, rhs_dilate = {right}, reverse = {reverse}"
+    groups = f"batch_group_count = {batch_groups} : i64, feature_group_count = {feature_groups} : i64"
+    types = f"({tensor(lhs_shape, element)}, {tensor(rhs_shape, element)}) -> {result}"
+    draft.closeness = 1e-5
+    text = f"stablehlo.convolution({operands}) dim_numbers = {dims}, window = {{{window}}} {{{groups}}} : {types}"
+    draft.op(text, result)
+
+
+def select_and_scatter(draft: Draft) -> None:
+    element, shape = draft.pick("i32", "f32"), draft.shape(1, 3)
+    low, high = ([draft.size(0, 2) for _ in shape] for _ in range(2))
+    rooms = [size + before + after for size, before, after in zip(shape, low, high, strict=True)]
+    sizes = [draft.size(1, min(room, 3) + 1) for room in rooms]
+    # A window that holds padding alone would prefer nothing.
+    low = [min(before, size - 1) for before, size in zip(low, sizes, strict=True)]
+    high = [min(after, size - 1) for after, size in zip(high, sizes, strict=True)]
+    rooms = [size + before + after for size, before, after in zip(shape, low, high, strict=True)]
+    steps = [draft.size(1, 3) for _ in shape]
+    counts = [(room - size) // step + 1 for room, size, step in zip(rooms, sizes, steps, strict=True)]
+    scalar, kind = tensor((), element), tensor(shape, element)
+    direction = draft.pick("GE", "LE", "GT")
+    select = f"""({{
+  ^bb0(%a: {scalar}, %b: {scalar}):
+    %0 = stablehlo.compare {direction}, %a, %b : ({scalar}, {scalar}) -> tensor<i1>
+    stablehlo.return %0 : tensor<i1>
+  }}, """ + region(element, "stablehlo.add %a, %b").removeprefix("(")
+    # Other init values than 0 are added once by XLA, and twice by the reference.
+    source, init = draft.numbers(counts, element), draft.constant(np.zeros((), dtype_of(ELEMENTS[element])), element)
+    padding = [[before, after] for before, after in zip(low, high, strict=True)]
+    attributes = (
+        f"<{{window_dimensions = {array(sizes)}, window_strides = {array(steps)}, "
+        f"padding = dense<{padding}> : tensor<{len(shape)}x2xi64>}}>"
+    )
+    types = f"({kind}, {tensor(counts, element)}, {scalar}) -> {kind}"
+    operands = f"{draft.numbers(shape, element)}, {source}, {init}"
+    draft.closeness = 1e-6
+    draft.op(f'"stablehlo.select_and_scatter"({operands}) {attributes} {select} : {types}', kind)
+
+
+def fft(draft: Draft) -> None:
+    # Of odd lengths, the reference gives garbage for the inverse of a real transform.
+    shape = (*draft.shape(0, 2), 2 * draft.size(1, 4))
+    lengths = [shape[-1]]
+    draft.closeness = 1e-5
+    match draft.pick("FFT", "IFFT", "RFFT", "IRFFT"):
+        case "RFFT":
+            result = tensor((*shape[:-1], shape[-1] // 2 + 1), "complex<f64>")
+            operand, kind, fft_type = draft.numbers(shape, "f64"), tensor(shape, "f64"), "RFFT"
+        case "IRFFT":
+            half = (*shape[:-1], shape[-1] // 2 + 1)
+            operand, kind, fft_type = draft.numbers(half, "complex<f64>"), tensor(half, "complex<f64>"), "IRFFT"
+            result = tensor(shape, "f64")
+        case other:
+            operand, kind, fft_type = draft.numbers(shape, "complex<f64>"), tensor(shape, "complex<f64>"), other
+            result = kind
+    draft.op(f"stablehlo.fft {operand}, type = {fft_type}, length = {lengths} : ({kind}) -> {result}", result)
