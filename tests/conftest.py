@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from support.run_lines import RunLineFailed, run, run_lines
+from support.run_lines import RunLineError, run, run_lines
 
 FILE_TESTS = Path(__file__).parent / "filecheck"
 
@@ -36,7 +36,7 @@ class RunLinesItem(pytest.Item):
             for command in commands:
                 try:
                     run(command, self.path, Path(scratch) / "t")
-                except RunLineFailed as failure:
+                except RunLineError as failure:
                     pytest.fail(str(failure), pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:

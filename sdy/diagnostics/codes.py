@@ -191,6 +191,7 @@ CODES: dict[str, Code] = {
     "SDY-D014": Code("A list of numbers is longer or shorter than there are dims.", "Give one number per dim."),
     "SDY-D015": Code("A dim is named that does not exist, or twice.", "Count dims from 0, and name each once."),
     "SDY-D016": Code("A parameter of an op is out of its range.", "Use a value in the range that the message names."),
+    "SDY-D017": Code("An op cannot compute with elements of this kind.", "Convert the value first."),
     "SDY-D018": Code(
         "A region takes or gives other values than its op asks for.",
         "Give the region the types that the message names.",

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.places import span_of
+from sdy.dialects.stablehlo.calls import CompositeOp
 
 
 def check_function(func: FuncOp) -> None:
@@ -45,7 +46,18 @@ def check_call(op: CallOp) -> None:
 
     Raises: SdyError SDY-D023.
     """
-    callee = op.callee.root_reference.data
+    _check_callee(op, op.callee.root_reference.data)
+
+
+def check_composite(op: CompositeOp) -> None:
+    """The function that a composite op stands for exists, and takes and gives what the op says.
+
+    Raises: SdyError SDY-D023.
+    """
+    _check_callee(op, op.decomposition.root_reference.data)
+
+
+def _check_callee(op: Operation, callee: str) -> None:
     module = op.parent_op()
     while module is not None and not isinstance(module, ModuleOp):
         module = module.parent_op()

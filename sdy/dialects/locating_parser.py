@@ -6,8 +6,6 @@ region), the lookup of ops, and the words and places of errors.
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -15,61 +13,38 @@ from typing import NoReturn, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
-    AnyFloat,
     FileLineColLoc,
-    FloatAttr,
-    IndexType,
     IntAttr,
-    IntegerAttr,
-    IntegerType,
     ModuleOp,
     StringAttr,
     UnregisteredOp,
-    f64,
-    i64,
 )
-from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue, TypeAttribute
-from xdsl.parser import ForwardDeclaredValue, Parser, ParserState, Position, UnresolvedOperand
+from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue
+from xdsl.parser import ForwardDeclaredValue, Parser, Position, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove
-from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.dense_literal import parse_dense
-from sdy.dialects.elements import codec_of
 from sdy.dialects.func_syntax import DEFAULT_DIALECTS, OWN_SYNTAX
-from sdy.dialects.lexer import LazyState, RegexLexer
 from sdy.dialects.line_templates import Key, Line, Template, learn, next_line
-from sdy.dialects.source_lines import SourceLines
+from sdy.dialects.text_parser import TextParser, near_miss
 from sdy.dialects.unchecked import make_location, make_op
 
-MOST_BITS = 2**24 - 1  # of an integer, in MLIR
-_TOO_WIDE = re.compile(r"[su]?i[0-9]{8,}")
 
-# Types that come again and again; the whole text of one is recognized at once, and looked up.
-_COMMON_TYPE = re.compile(r"tensor<(?:(?:[0-9]+|\?)x)*(?:[a-z][A-Za-z0-9]*|complex<f[0-9]+>)>")
-
-
-class LocatingParser(Parser):
+class LocatingParser(TextParser):
     """Parses the text of `file`.
 
     Raises: SdyError at the first mistake.
     """
 
     def __init__(self, context: Context, text: str, file: str) -> None:
-        self.lines = SourceLines(file, text)
         self._file = StringAttr(file)
         self._scope: list[str] = []  # names defined in the region that is being read
         self._forward_places: dict[str, Span] = {}  # first uses of names not defined yet
         self._enclosing: list[type[Operation]] = []
-        self._types: dict[str, TypeAttribute] = {}
         self._templates: dict[Key, Template] = {}
         self._resolved: list[tuple[int, SSAValue]] = []  # operands of the op that is being read, with their places
-        self.consumed = 0  # where the last token that was read ends
-        super().__init__(context, "", file)
-        self._state = LazyState(RegexLexer(Input(text, file)))
-        self._parser_state = self._state
+        super().__init__(context, text, file)
 
     # Modules
 
@@ -106,7 +81,7 @@ class LocatingParser(Parser):
         return None if self._current_token.kind in ends else self._parse_op()
 
     def _next_line(self) -> Line | None:
-        return next_line(self.lexer.input.content, self._position(), self._default_dialect())
+        return next_line(self.lexer.input.content, self.position(), self._default_dialect())
 
     def _parse_line(self, line: Line) -> Operation:
         """The op that begins on this line."""
@@ -188,14 +163,14 @@ class LocatingParser(Parser):
         op_class = self.ctx.get_optional_op(full_name)
         if op_class is None or (issubclass(op_class, UnregisteredOp) and not is_generic):
             known = [op.name for op in self.ctx.loaded_ops if not issubclass(op, UnregisteredOp)]
-            self._fail("SDY-P002", f"no op is called {name}", place, _near_miss(full_name, known))
+            self.fail("SDY-P002", f"no op is called {name}", place, near_miss(full_name, known))
         return op_class
 
     def _bind_results(self, op: Operation, bound: Sequence[tuple[Span, int]]) -> None:
         count = sum(size for _, size in bound)
         if count != len(op.results):
             message = f"{op.name} has {_counted(len(op.results), 'result')}, and {_counted(count, 'name')} for them"
-            self._fail("SDY-P009", message, bound[0][0])
+            self.fail("SDY-P009", message, bound[0][0])
         first = 0
         for place, size in bound:
             self._register_ssa_definition(place.text[1:], op.results[first : first + size], place)
@@ -236,7 +211,7 @@ class LocatingParser(Parser):
                 self.raise_error("the text ends within a region; a } is missing")
             region.add_block(self._parse_block())
         for name, uses in self.forward_block_references.items():
-            self._fail("SDY-P003", f"no block is called ^{name}", uses[0])
+            self.fail("SDY-P003", f"no block is called ^{name}", uses[0])
         return region
 
     def _parse_block(self) -> Block:
@@ -244,7 +219,7 @@ class LocatingParser(Parser):
         name = place.text[1:]
         block, definition = self.blocks.get(name, (Block(), None))
         if definition is not None:
-            self._fail("SDY-P004", f"^{name} is already defined", place, "give one of the two another name")
+            self.fail("SDY-P004", f"^{name} is already defined", place, "give one of the two another name")
         self.blocks[name] = (block, place)
         self.forward_block_references.pop(name, None)
         self._parse_optional_block_arg_list(block)
@@ -264,13 +239,13 @@ class LocatingParser(Parser):
 
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
         if name in self.ssa_values:
-            self._fail("SDY-P004", f"%{name} is already defined", span, "give one of the two another name")
+            self.fail("SDY-P004", f"%{name} is already defined", span, "give one of the two another name")
         self.ssa_values[name] = tuple(values)
         self._scope.append(name)
         for index, used in self.forward_ssa_references.pop(name, {}).items():
             place = self._forward_places[name]
             if index >= len(values):
-                self._fail("SDY-P003", f"%{name} has {_counted(len(values), 'result')}, there is no #{index}", place)
+                self.fail("SDY-P003", f"%{name} has {_counted(len(values), 'result')}, there is no #{index}", place)
             if used.type != values[index].type:
                 self._fail_type(name, used.type, values[index].type, place)
             used.replace_all_uses_with(values[index])
@@ -291,7 +266,7 @@ class LocatingParser(Parser):
             value = values[operand.index]
         else:
             message = f"%{name} has {_counted(len(values), 'result')}, there is no #{operand.index}"
-            self._fail("SDY-P003", message, operand.span)
+            self.fail("SDY-P003", message, operand.span)
         if value.type != type:
             self._fail_type(name, type, value.type, operand.span)
         self._resolved.append((operand.span.start, value))
@@ -302,90 +277,20 @@ class LocatingParser(Parser):
     ) -> Sequence[SSAValue]:
         if len(args) != len(input_types):
             message = f"{_counted(len(args), 'operand')}, but {_counted(len(input_types), 'operand type')}"
-            self._fail("SDY-P010", message, Span(error_pos, error_pos + 1, self.lexer.input))
+            self.fail("SDY-P010", message, Span(error_pos, error_pos + 1, self.lexer.input))
         return [self.resolve_operand(operand, of_type) for operand, of_type in zip(args, input_types, strict=True)]
 
     def _check_all_defined(self) -> None:
         for name in self.forward_ssa_references:
-            hint = _near_miss(name, list(self.ssa_values), "%")
-            self._fail("SDY-P003", f"%{name} is not defined", self._forward_places[name], hint)
-
-    # Attributes and types
-
-    def parse_optional_type(self) -> TypeAttribute | None:
-        start = self.pos
-        common = _COMMON_TYPE.match(self.lexer.input.content, start)
-        if common is None:
-            return super().parse_optional_type()
-        known = self._types.get(common[0])
-        if known is not None:
-            self._resume_from(common.end())
-            return known
-        parsed = super().parse_optional_type()
-        if parsed is not None:
-            self._types[common[0]] = parsed
-        return parsed
-
-    def parse_optional_builtin_int_or_float_attr(self) -> IntegerAttr | FloatAttr | None:
-        boolean = self.try_parse_builtin_boolean_attr()
-        start = self.pos
-        if boolean is not None or (number := self.parse_optional_number()) is None:
-            return boolean
-        spelled = self.lexer.input.content[start : self.consumed].replace(" ", "")
-        if self.parse_optional_punctuation(":") is None:
-            return FloatAttr(number, f64) if isinstance(number, float) else IntegerAttr(number, i64)
-        of_type = self.parse_type()
-        codec = codec_of(of_type)
-        if codec is None:
-            self.raise_error(f"a number cannot have the type {of_type}", start, self.consumed)
-        try:
-            value = codec.decode(codec.encode_text(spelled))
-        except ValueError as error:
-            self.raise_error(str(error), start, self.consumed)
-        if isinstance(of_type, IntegerType | IndexType):
-            return IntegerAttr(cast(int, value), cast("IntegerType | IndexType", of_type))
-        return FloatAttr(cast(float, value), cast(AnyFloat, of_type))
-
-    def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
-        token = self._current_token
-        if token.kind is MLIRTokenKind.BARE_IDENT and _TOO_WIDE.fullmatch(token.text):
-            self.raise_error(f"{token.text} has more than {MOST_BITS} bits", token.span)
-        return super()._parse_optional_integer_or_float_type()
-
-    def _parse_builtin_dense_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- ours replaces xDSL's attribute
-        return parse_dense(self)
-
-    # Tokens
-
-    def _position(self) -> int:
-        """Where the next token begins, or the blanks before it."""
-        token = self._state.token
-        return self.lexer.pos if token is None else token.span.start
-
-    def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> MLIRToken:
-        consumed = self._current_token
-        self._state.token = None
-        self.consumed = consumed.span.end
-        return consumed
-
-    def _resume_from(self, pos: Position | ParserState[MLIRTokenKind, str]) -> None:
-        if isinstance(pos, ParserState):
-            super()._resume_from(pos)
-            return
-        self.lexer.pos = self.consumed = pos
-        self._state.token = None
-
-    # Places and errors
+            hint = near_miss(name, list(self.ssa_values), "%")
+            self.fail("SDY-P003", f"%{name} is not defined", self._forward_places[name], hint)
 
     def _location_at(self, start: int) -> FileLineColLoc:
         line, column = self.lines.place_of(start)
         return make_location(self._file, line, _column(column))
 
     def _fail_type(self, name: str, used: Attribute, defined: Attribute, place: Span) -> NoReturn:
-        self._fail("SDY-P005", f"%{name} is used as {used}, but it is {defined}", place)
-
-    def _fail(self, code: str, message: str, place: Span, hint: str | None = None) -> NoReturn:
-        raise SdyError(Diagnostic(code, message, self.lines.span(place.start, place.end), hint))
+        self.fail("SDY-P005", f"%{name} is used as {used}, but it is {defined}", place)
 
 
 @cache
@@ -396,12 +301,6 @@ def _column(number: int) -> IntAttr:
 @cache
 def _is_isolated(op_class: type[Operation]) -> bool:
     return op_class.has_trait(IsolatedFromAbove, value_if_unregistered=False)
-
-
-def _near_miss(name: str, known: Sequence[str], prefix: str = "") -> str | None:
-    """A hint at the known name that is most like `name`."""
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {prefix}{close[0]}?" if close else None
 
 
 def _counted(count: int, noun: str) -> str:

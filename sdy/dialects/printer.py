@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
+from typing import cast
 
-from xdsl.dialects.builtin import AnyFloat, UnitAttr, UnregisteredOp
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    FloatAttr,
+    FloatData,
+    IntAttr,
+    IntegerAttr,
+    UnitAttr,
+    UnregisteredOp,
+    f64,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.printer import Printer
 
@@ -67,12 +79,32 @@ class MlirPrinter(Printer):
     def print_attribute(self, attribute: Attribute) -> None:
         known = self._texts.get(id(attribute))
         if known is None:
-            parts: list[str] = []
-            outer, self._write = self._write, parts.append
-            super().print_attribute(attribute)
-            self._write = outer
-            known = self._texts[id(attribute)] = ("".join(parts), attribute)
+            known = self._texts[id(attribute)] = (self._attribute_text(attribute), attribute)
         self._write(known[0])
+
+    def _attribute_text(self, attribute: Attribute) -> str:
+        parts: list[str] = []
+        outer, self._write = self._write, parts.append
+        if isinstance(attribute, ArrayAttr):
+            self._print_elements(cast("ArrayAttr[Attribute]", attribute).data)
+        else:
+            super().print_attribute(attribute)
+        self._write = outer
+        return "".join(parts)
+
+    def _print_elements(self, elements: Sequence[Attribute]) -> None:
+        """Within a list, numbers of the default types stand without their type."""
+        self._write("[")
+        for index, element in enumerate(elements):
+            self._write(", " if index else "")
+            match element:
+                case IntegerAttr(value=IntAttr(data=number), type=of_type) if of_type == i64:
+                    self._write(str(number))
+                case FloatAttr(value=FloatData(data=real), type=of_type) if of_type == f64:
+                    self.print_float(real, f64)
+                case _:
+                    self.print_attribute(element)
+        self._write("]")
 
     def print_float(self, value: float, type: AnyFloat) -> None:  # noqa: A002 -- xDSL's name
         layout = FLOAT_FORMATS.get(type.name)

@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from sdy.dialects.data_flow import edge_of_owner, has_data_flow_edges, index_of, op_of, owner_of_target
+from sdy.dialects.func_attrs import with_attribute
 from sdy.dialects.sdy.attrs import TensorShardingAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, PropagationBarrierOp, ReshardOp, ShardingConstraintOp
@@ -176,12 +177,14 @@ def function_result_sharding(func: FuncOp, index: int) -> TensorSharding | None:
 
 def set_argument_sharding(func: FuncOp, index: int, sharding: TensorSharding) -> None:
     """Give argument `index` the sharding."""
-    func.arg_attrs = _with_sharding(func.arg_attrs, len(func.function_type.inputs), index, sharding)
+    count = len(func.function_type.inputs)
+    func.arg_attrs = with_attribute(func.arg_attrs, count, index, SHARDING, TensorShardingAttr(sharding))
 
 
 def set_function_result_sharding(func: FuncOp, index: int, sharding: TensorSharding) -> None:
     """Give result `index` the sharding."""
-    func.res_attrs = _with_sharding(func.res_attrs, len(func.function_type.outputs), index, sharding)
+    count = len(func.function_type.outputs)
+    func.res_attrs = with_attribute(func.res_attrs, count, index, SHARDING, TensorShardingAttr(sharding))
 
 
 def argument_shardings(func: FuncOp, meshes: MeshTable) -> Shardings | None:
@@ -228,14 +231,6 @@ def _completed(
 def _sharding_in(attrs: ArrayAttr[DictionaryAttr] | None, index: int) -> TensorSharding | None:
     attr = None if attrs is None else attrs.data[index].data.get(SHARDING)
     return attr.data if isinstance(attr, TensorShardingAttr) else None
-
-
-def _with_sharding(
-    attrs: ArrayAttr[DictionaryAttr] | None, count: int, index: int, sharding: TensorSharding
-) -> ArrayAttr[DictionaryAttr]:
-    entries = [DictionaryAttr({})] * count if attrs is None else list(attrs.data)
-    entries[index] = DictionaryAttr({**entries[index].data, SHARDING: TensorShardingAttr(sharding)})
-    return ArrayAttr(entries)
 
 
 def remove_function_result_sharding(func: FuncOp, index: int) -> None:

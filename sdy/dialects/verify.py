@@ -15,10 +15,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.func_syntax import OWN_SYNTAX
-from sdy.dialects.functions import check_call, check_function, check_return
+from sdy.dialects.functions import check_call, check_composite, check_function, check_return
 from sdy.dialects.places import span_of
 from sdy.dialects.sdy.verify import verify_sdy
 from sdy.dialects.stablehlo.base import StablehloOp
+from sdy.dialects.stablehlo.calls import CompositeOp
 
 
 def verify_module(module: ModuleOp) -> None:
@@ -30,6 +31,8 @@ def verify_module(module: ModuleOp) -> None:
     for op in module.walk():
         if isinstance(op, CallOp):
             check_call(op)
+        elif isinstance(op, CompositeOp):
+            check_composite(op)
     verify_sdy(module)
 
 

@@ -49,7 +49,8 @@ def almost_equal(actual: Array, expected: Array, tolerance: float) -> Bools:
         )
     if not is_float(actual.dtype):
         return equal(actual, expected)
-    distance = np.abs(np.subtract(actual.astype(np.float64), expected.astype(np.float64)))
+    with np.errstate(invalid="ignore"):  # infinity minus infinity, which is equal to itself
+        distance = np.abs(np.subtract(actual.astype(np.float64), expected.astype(np.float64)))
     return np.asarray(equal(actual, expected) | (distance <= tolerance))
 
 

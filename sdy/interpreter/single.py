@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.interpreter.element_types import Array
@@ -17,7 +18,7 @@ from sdy.interpreter.kernel import KernelContext
 def interpret(
     module: ModuleOp, inputs: Sequence[Array] = (), function: str = "main", host: Host | None = None
 ) -> list[Array]:
-    """What the function returns on one device, an array per result.
+    """What the function returns on one device, an array per result; it may share memory with inputs and constants.
 
     Raises: SdyError at the op that cannot be run, or whose check does not hold; SDY-X004 where there is no such
     function; SDY-X006 and SDY-X007 where the inputs do not fit its arguments.
@@ -25,4 +26,4 @@ def interpret(
     executor = Executor(module)
     check_inputs(executor.function(function), [(array.shape, array.dtype) for array in inputs])
     context = KernelContext(batch=(), grid=ONE_DEVICE, runner=executor, host=host or Host())
-    return list(executor.run(context, function, tuple(inputs)))
+    return [np.asarray(result) for result in executor.run(context, function, tuple(inputs))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.interpreter.executor import Executor
@@ -29,4 +30,4 @@ def run_spmd(
     fine = grid_for(grid, executor.groups_within(body))
     context = KernelContext(batch=fine.sizes, grid=fine, runner=executor, host=host or Host())
     arguments = tuple(regridded(value, fine).array for value in inputs)
-    return [DeviceArray(array, fine) for array in executor.run(context, function, arguments)]
+    return [DeviceArray(np.asarray(array), fine) for array in executor.run(context, function, arguments)]

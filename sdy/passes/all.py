@@ -34,6 +34,7 @@ PASSES: dict[str, str] = {
     "sdy-drop-sharding-and-mesh": "export.drop_sharding_and_mesh.DropShardingAndMeshPass",
     "sdy-drop-sharding-rules": "export.drop_sharding_rules.DropShardingRulesPass",
     "sdy-insert-explicit-reshards": "export.insert_explicit_reshards.InsertExplicitReshardsPass",
+    "sdy-remove-propagation-debug-info": "export.remove_propagation_debug_info.RemovePropagationDebugInfoPass",
     "sdy-remove-sharding-groups": "export.remove_sharding_groups.RemoveShardingGroupsPass",
     "sdy-remove-sub-axes-in-input-output-shardings": "export.remove_sub_axes.RemoveSubAxesPass",
     "sdy-reshard-to-collectives": "export.reshard_to_collectives.ReshardToCollectivesPass",

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 
 from sdy.model.sharding_update import fully_open
 from sdy.propagation.directions import OP_PRIORITIES, DirectionFunction, OpTraits, factor_directions
-from sdy.propagation.graph import MISSING, PROPAGATING, Direction, Graph, Holder, Node, NodeKind, PassThrough, Value
+from sdy.propagation.graph import (
+    MISSING,
+    PROPAGATING,
+    Direction,
+    FunctionResult,
+    Graph,
+    Holder,
+    Node,
+    NodeKind,
+    PassThrough,
+    Value,
+)
 from sdy.propagation.manual_boundary import held_by_edge, seen_by_sources
 from sdy.propagation.notify import Notifier, visited_ancestors
 from sdy.propagation.numbering import Numbering
@@ -33,14 +44,15 @@ class Schedule:
 class Engine:
     """Propagates the shardings of a graph in place.
 
-    `on_update`, where given, sees each op step that changed something.
+    `on_update`, where given, sees each step that changed something, after the change: at an op, or at a result of the
+    main function.
     """
 
     def __init__(
         self,
         graph: Graph,
         schedule: Schedule | None = None,
-        on_update: Callable[[Node, StepResult], None] | None = None,
+        on_update: Callable[[Node | FunctionResult, StepResult], None] | None = None,
     ) -> None:
         self._graph = graph
         self._schedule = schedule or Schedule()
@@ -111,6 +123,8 @@ class Engine:
                     for member in _other_members(holder.value):
                         if member.holder is not None:
                             self.assign(member.holder, number)
+            if self._on_update is not None and outcome.updates:
+                self._on_update(result, outcome)
 
     def _is_stale(self, node: Node) -> bool:
         """Whether a visit could have an effect. False negatives would change the result, so it only trusts repeats."""

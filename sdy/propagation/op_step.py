@@ -20,15 +20,20 @@ from sdy.propagation.strategies.step import OpStep, Strategy
 
 
 @dataclass(frozen=True, slots=True)
-class StepResult:
-    """What a step changes: (place among the tensors, number of the new sharding), in tensor order.
+class Change:
+    """The projections on both sides of a strategy, for whoever records why."""
 
-    `before` and `after` are the projections around the strategy, for whoever records why; None where it did not run.
-    """
+    before: Projection
+    after: Projection
+    mesh: Mesh
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a step changes: (place among the tensors, number of the new sharding), in tensor order."""
 
     updates: tuple[tuple[int, int], ...] = ()
-    before: Projection | None = None
-    after: Projection | None = None
+    change: Change | None = None  # where there are updates
 
 
 UNCHANGED = StepResult()
@@ -88,4 +93,4 @@ class StepFunction:
             new = to_sharding(now, rule.tensors[place], rule.factor_sizes, old[place], common.reference, mesh)
             if new != old[place] and not (old[place] is None and new.has_no_axes):
                 updates.append((place, self._shardings.number(new)))
-        return StepResult(tuple(updates), before, after) if updates else UNCHANGED
+        return StepResult(tuple(updates), Change(before, after, mesh)) if updates else UNCHANGED

@@ -7,7 +7,7 @@ propagation, section 6.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sdy.model.axis import AxisList
@@ -21,16 +21,23 @@ from sdy.propagation.graph import Graph, Holder
 Hidden = list[tuple[Holder, TensorSharding]]  # where, and what the user wrote
 
 
-def run_by_user_priority(graph: Graph, engine: Engine) -> None:
-    """Run the engine for priority 0, then for each other one in ascending order after revealing its dims."""
+def run_by_user_priority(graph: Graph, engine: Engine, before_next: Callable[[int], None] | None = None) -> None:
+    """Run the engine for priority 0, then for each other one in ascending order after revealing its dims.
+
+    `before_next` sees each priority that is through, unless it is the last one.
+    """
     for_priority = hide(graph, engine)
     engine.run()
+    finished = 0
     for priority in sorted(for_priority):
+        if before_next is not None:
+            before_next(finished)
         for holder, original in for_priority[priority]:
             current = graph.sharding(holder)
             if current is not None:
                 engine.assign(holder, graph.shardings.number(revealed(current, original, priority)))
         engine.run()
+        finished = priority
 
 
 def hide(graph: Graph, engine: Engine) -> dict[int, Hidden]:

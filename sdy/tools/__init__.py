@@ -1,1 +1,4 @@
-"""The command lines `sdy`, `sdy-opt` and `sdy-run`: arguments and printing, no logic. Imports everything; nothing imports it."""
+"""The command lines `sdy`, `sdy-opt` and `sdy-run`: arguments and printing, no logic.
+
+This package imports everything; nothing imports it.
+"""

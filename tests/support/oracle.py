@@ -26,3 +26,10 @@ def generic_text(text: str) -> str:
     with context:
         module = ir.Module.parse(text)
         return str(module.operation.get_asm(print_generic_op_form=True))
+
+
+def pretty_text(text: str) -> str:
+    """The module as MLIR prints it. Raises: jaxlib's MLIRError where MLIR does not accept it."""
+    context = jax_mlir.make_ir_context()
+    with context:
+        return str(ir.Module.parse(text))

@@ -21,7 +21,7 @@ TOOLS = {"sdy-opt": "sdy.tools.sdy_opt", "sdy-run": "sdy.tools.sdy_run"}
 _RUN = re.compile(r"^// RUN: (.*)$", re.MULTILINE)
 
 
-class RunLineFailed(Exception):
+class RunLineError(Exception):
     """A command of a RUN line gave the wrong exit code; the text says which, and what it printed."""
 
 
@@ -34,7 +34,7 @@ def run_lines(path: Path) -> list[str]:
 def run(command: str, path: Path, scratch: Path) -> None:
     """Run one command, which may be a pipe.
 
-    Raises: RunLineFailed.
+    Raises: RunLineError.
     """
     words = shlex.split(command)
     substitutions = {"%s": str(path), "%S": str(path.parent), "%t": str(scratch)}
@@ -45,7 +45,7 @@ def run(command: str, path: Path, scratch: Path) -> None:
         name, *arguments = stage[int(must_fail) : len(stage) - int(merges)]
         code, out, err = _call(name, arguments, text)
         if (code != 0) != must_fail:
-            raise RunLineFailed(f"$ {command}\n{name} gave exit code {code}\n{out}{err}")
+            raise RunLineError(f"$ {command}\n{name} gave exit code {code}\n{out}{err}")
         text = out + err if merges else out
 
 

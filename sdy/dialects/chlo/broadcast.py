@@ -9,7 +9,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from sdy.dialects.chlo.attrs import ComparisonDirectionAttr, ComparisonTypeAttr
-from sdy.dialects.stablehlo.base import FormattedOp
+from sdy.dialects.chlo.checks import broadcasts, broadcasts_to_booleans, broadcasts_to_choose, broadcasts_to_complex
+from sdy.dialects.stablehlo.base import Check, FormattedOp
 from sdy.dialects.stablehlo.syntax import Form
 
 
@@ -21,6 +22,7 @@ class BroadcastBinaryOp(FormattedOp):
     broadcast_dimensions = opt_prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -50,6 +52,7 @@ class BroadcastComplexOp(BroadcastBinaryOp):
     """`complex` of operands that are broadcast first."""
 
     name = "chlo.broadcast_complex"
+    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_to_complex,)
 
 
 @irdl_op_definition
@@ -164,6 +167,7 @@ class BroadcastCompareOp(BroadcastBinaryOp):
     name = "chlo.broadcast_compare"
     comparison_direction = prop_def(ComparisonDirectionAttr)
     compare_type = opt_prop_def(ComparisonTypeAttr)
+    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_to_booleans,)
 
 
 @irdl_op_definition
@@ -176,6 +180,7 @@ class BroadcastSelectOp(FormattedOp):
     on_false = operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_to_choose,)
     FORM: ClassVar[Form] = Form()
 
 

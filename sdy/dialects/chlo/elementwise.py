@@ -7,7 +7,8 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from sdy.dialects.stablehlo.base import FormattedOp
+from sdy.dialects.stablehlo.base import Check, FormattedOp
+from sdy.dialects.stablehlo.checks.elementwise import all_alike, gives_booleans
 from sdy.dialects.stablehlo.signatures import ARROW
 from sdy.dialects.stablehlo.syntax import Form
 
@@ -17,6 +18,7 @@ class ChloOp(FormattedOp):
 
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike,)
     FORM: ClassVar[Form] = Form(signature=ARROW)
 
 
@@ -122,6 +124,7 @@ class IsInfOp(ChloUnaryOp):
     """Whether an element is infinite."""
 
     name = "chlo.is_inf"
+    CHECKS: ClassVar[tuple[Check, ...]] = (gives_booleans,)
 
 
 @irdl_op_definition
@@ -129,6 +132,7 @@ class IsNegInfOp(ChloUnaryOp):
     """Whether an element is negative infinity."""
 
     name = "chlo.is_neg_inf"
+    CHECKS: ClassVar[tuple[Check, ...]] = (gives_booleans,)
 
 
 @irdl_op_definition
@@ -136,6 +140,7 @@ class IsPosInfOp(ChloUnaryOp):
     """Whether an element is positive infinity."""
 
     name = "chlo.is_pos_inf"
+    CHECKS: ClassVar[tuple[Check, ...]] = (gives_booleans,)
 
 
 @irdl_op_definition

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FloatAttr, IntegerAttr, i1, i32, i64
 from xdsl.irdl import (
@@ -23,8 +23,10 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.chlo.attrs import PrecisionAttr, RaggedDotDimensionNumbersAttr
+from sdy.dialects.chlo.checks import contracts_ragged, is_like, keeps_largest
 from sdy.dialects.ssa_names import NamesArguments, NamesResults
-from sdy.dialects.stablehlo.base import StablehloOp
+from sdy.dialects.stablehlo.attrs import parse_int
+from sdy.dialects.stablehlo.base import Check, StablehloOp
 from sdy.dialects.stablehlo.clauses import Properties
 from sdy.dialects.stablehlo.shape import LiteralOp
 from sdy.dialects.stablehlo.signatures import ARROW
@@ -50,6 +52,7 @@ class ConstantLikeOp(StablehloOp):
     value = prop_def(IntegerAttr | FloatAttr)
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (is_like,)
 
 
 @irdl_op_definition
@@ -65,6 +68,7 @@ class TopKOp(StablehloOp, NamesResults):
     values = result_def()
     indices = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_largest,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -73,7 +77,7 @@ class TopKOp(StablehloOp, NamesResults):
             parser.parse_punctuation(",")
             parser.parse_keyword("k")
             parser.parse_punctuation("=")
-            properties: Properties = {"k": IntegerAttr(parser.parse_integer(allow_boolean=False), i64)}
+            properties: Properties = {"k": IntegerAttr(parse_int(parser), i64)}
         attributes = parse_attributes(cls, parser, properties)
         parser.parse_punctuation(":")
         place = parser.pos
@@ -109,6 +113,7 @@ class RaggedDotOp(StablehloOp):
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (contracts_ragged,)
 
 
 @irdl_op_definition
@@ -139,7 +144,7 @@ class ScanOp(StablehloOp, NamesArguments):
         inits = parser.parse_op_args_list()
         parser.parse_keyword("dimension")
         parser.parse_punctuation("=")
-        properties: Properties = {"dimension": IntegerAttr(parser.parse_integer(allow_boolean=False), i64)}
+        properties: Properties = {"dimension": IntegerAttr(parse_int(parser), i64)}
         attributes: Properties = {}
         if parser.parse_optional_keyword("attributes") is not None:
             attributes = parse_attributes(cls, parser, properties)

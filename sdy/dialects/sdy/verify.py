@@ -21,7 +21,7 @@ from sdy.dialects.sdy.attrs import (
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
-from sdy.dialects.sdy.ops import FuncDataFlowEdgeOp
+from sdy.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.scope import Scope, demand, failure
 from sdy.dialects.sdy.types import value_shape
@@ -122,7 +122,8 @@ def _check_edges(op: Operation, edges: PropagationEdges, scope: Scope) -> None:
                 shardings.append(sharding)
     demand(check_edges_have_shardings(shardings), op)
     shared = common_mesh(shardings, scope.meshes)
-    any_index = isinstance(op, FuncDataFlowEdgeOp)
+    # The sources of an edge are not its operands: a loop feeds it from the body too.
+    any_index = isinstance(op, DataFlowEdgeOp | FuncDataFlowEdgeOp)
     demand(check_flows(edges, None if shared is None else shared.mesh, *counts, any_index=any_index), op)
 
 

@@ -62,14 +62,21 @@ class Struct(Data[StructT]):
 
 def parse_int_or_ints(parser: AttrParser, is_list: bool) -> int | Dims:
     """An integer, or a list of integers in square brackets."""
-    return parse_ints(parser) if is_list else parser.parse_integer(allow_boolean=False)
+    return parse_ints(parser) if is_list else parse_int(parser)
 
 
 def parse_ints(parser: AttrParser) -> Dims:
     """A list of integers in square brackets."""
-    return tuple(
-        parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False))
-    )
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_int(parser)))
+
+
+def parse_int(parser: AttrParser) -> int:
+    """An integer of 64 bits."""
+    start = parser.pos
+    value = parser.parse_integer(allow_boolean=False)
+    if not -(2**63) <= value < 2**63:
+        parser.raise_error(f"{value} does not fit in 64 bits", start, parser.pos)
+    return value
 
 
 @dataclass(frozen=True, slots=True)

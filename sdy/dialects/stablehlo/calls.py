@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, SymbolRefAttr, i1, i32
 from xdsl.irdl import (
@@ -20,7 +20,8 @@ from xdsl.printer import Printer
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.effects import EffectSaidByProperty
 from sdy.dialects.stablehlo.attrs import OutputOperandAliasAttr
-from sdy.dialects.stablehlo.base import StablehloOp
+from sdy.dialects.stablehlo.base import Check, StablehloOp
+from sdy.dialects.stablehlo.checks.calls import lays_out
 from sdy.dialects.stablehlo.clauses import Properties
 from sdy.dialects.stablehlo.syntax import parse_attributes, print_attributes
 
@@ -46,6 +47,7 @@ class CustomCallOp(StablehloOp):
     )
     result = var_result_def()
     traits = traits_def(EffectSaidByProperty())
+    CHECKS: ClassVar[tuple[Check, ...]] = (lays_out,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, Stri
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 
-from sdy.dialects.stablehlo.attrs import parse_ints
+from sdy.dialects.stablehlo.attrs import parse_int, parse_ints
 from sdy.dialects.stablehlo.enums import EnumT, Word
 
 Properties = dict[str, Attribute]
@@ -82,7 +82,7 @@ class Int(KeywordClause):
     """`dim = 0`: an i64."""
 
     def parse_value(self, parser: Parser) -> Attribute:
-        return IntegerAttr(parser.parse_integer(allow_boolean=False), i64)
+        return IntegerAttr(parse_int(parser), i64)
 
     def value_text(self, value: Attribute) -> str:
         return str(cast(IntegerAttr, value).value.data)

@@ -26,9 +26,12 @@ from sdy.dialects.stablehlo.checks.collectives import (
     exchanges,
     gathers_all,
     keeps_types,
+    numbers_a_device,
     permutes_devices,
+    receives,
     reduces_in_group,
     scatters_reduced,
+    sends,
 )
 from sdy.dialects.stablehlo.replica_groups import ReplicaGroupMeshAxesAttr
 from sdy.dialects.stablehlo.signatures import RESULT_ONLY
@@ -154,6 +157,7 @@ class DeviceNumberOp(FormattedOp):
 
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (numbers_a_device,)
     FORM: ClassVar[Form] = Form(signature=RESULT_ONLY)
 
 
@@ -182,6 +186,7 @@ class SendOp(StablehloOp):
     is_host_transfer = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
     source_target_pairs = opt_prop_def(DenseElementsAttr)
     result = result_def()
+    CHECKS: ClassVar[tuple[Check, ...]] = (sends,)
 
 
 @irdl_op_definition
@@ -194,6 +199,7 @@ class RecvOp(StablehloOp):
     is_host_transfer = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
     source_target_pairs = opt_prop_def(DenseElementsAttr)
     result = var_result_def()
+    CHECKS: ClassVar[tuple[Check, ...]] = (receives,)
 
 
 @irdl_op_definition

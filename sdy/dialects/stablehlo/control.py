@@ -23,7 +23,7 @@ from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 
 from sdy.dialects.ssa_names import NamesArguments
 from sdy.dialects.stablehlo.base import Check, StablehloOp
-from sdy.dialects.stablehlo.checks.control import chooses_branch, loops, passes_operands
+from sdy.dialects.stablehlo.checks.control import chooses_branch, loops, maps, passes_operands
 
 
 @irdl_op_definition
@@ -158,6 +158,7 @@ class MapOp(StablehloOp):
     result = result_def()
     computation = region_def("single_block")
     traits = traits_def(RecursiveMemoryEffect())
+    CHECKS: ClassVar[tuple[Check, ...]] = (maps,)
 
 
 @irdl_op_definition

@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from sdy.dialects.stablehlo.attrs import Dims, parse_ints
+from sdy.dialects.stablehlo.attrs import Dims, parse_int, parse_ints
 
 Tag = str | int  # a letter for a dim with a meaning, a number for a spatial dim
 
@@ -97,7 +97,7 @@ def _parse_raw(parser: AttrParser) -> ConvDimensionNumbers:
     def parse_field() -> None:
         name = parser.parse_keyword_in([field.name for field in fields(ConvDimensionNumbers)])
         parser.parse_punctuation("=")
-        given[name] = parse_ints(parser) if name in lists else parser.parse_integer(allow_boolean=False)
+        given[name] = parse_ints(parser) if name in lists else parse_int(parser)
 
     start = parser.pos
     parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_field)

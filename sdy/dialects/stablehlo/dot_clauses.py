@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
-from sdy.dialects.stablehlo.attrs import Dims, DotDimensionNumbers, DotDimensionNumbersAttr, parse_ints
+from sdy.dialects.stablehlo.attrs import Dims, DotDimensionNumbers, DotDimensionNumbersAttr, parse_int, parse_ints
 from sdy.dialects.stablehlo.clauses import Clause, Properties
 from sdy.dialects.stablehlo.enums import PrecisionAttr
 
@@ -46,7 +46,7 @@ class DotAlgorithmAttr(Data[DotAlgorithm]):
             elif name.startswith("allow"):
                 value = parser.parse_boolean()
             else:
-                value = parser.parse_integer(allow_boolean=False)
+                value = parse_int(parser)
             if not is_last:
                 parser.parse_punctuation(",")
             return value

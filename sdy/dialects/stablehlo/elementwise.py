@@ -16,10 +16,12 @@ from sdy.dialects.stablehlo.checks.elementwise import (
     gives_booleans,
     gives_complex,
     gives_parts,
+    is_accurate,
     operands_alike,
     same_shape,
     selects,
 )
+from sdy.dialects.stablehlo.checks.kinds import of_bits, of_fields, of_floats, of_integers, of_numbers, of_reals
 from sdy.dialects.stablehlo.clauses import BareChoice, ExponentMantissa
 from sdy.dialects.stablehlo.enums import ComparisonDirectionAttr, ComparisonTypeAttr
 from sdy.dialects.stablehlo.signatures import COMPLEX_TYPES, SAME, SELECT_TYPES
@@ -40,6 +42,7 @@ class AccuracyOp(UnaryOp):
     """A unary op that may promise how close it comes to the exact result."""
 
     result_accuracy = opt_prop_def(ResultAccuracyAttr, default_value=DEFAULT_ACCURACY)
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_fields, is_accurate)
 
 
 class BinaryOp(FormattedOp):
@@ -58,7 +61,7 @@ class AbsOp(UnaryOp):
     """Magnitude of every element; of a complex element, its modulus as a real number."""
 
     name = "stablehlo.abs"
-    CHECKS: ClassVar[tuple[Check, ...]] = (gives_parts,)
+    CHECKS: ClassVar[tuple[Check, ...]] = (gives_parts, of_numbers)
 
 
 @irdl_op_definition
@@ -73,6 +76,7 @@ class CeilOp(UnaryOp):
     """The least integer that is not below."""
 
     name = "stablehlo.ceil"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_floats)
 
 
 @irdl_op_definition
@@ -95,6 +99,7 @@ class CountLeadingZerosOp(UnaryOp):
     """How many zero bits precede the first one."""
 
     name = "stablehlo.count_leading_zeros"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_integers)
 
 
 @irdl_op_definition
@@ -116,6 +121,7 @@ class FloorOp(UnaryOp):
     """The greatest integer that is not above."""
 
     name = "stablehlo.floor"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_floats)
 
 
 @irdl_op_definition
@@ -123,7 +129,7 @@ class ImagOp(UnaryOp):
     """Imaginary part."""
 
     name = "stablehlo.imag"
-    CHECKS: ClassVar[tuple[Check, ...]] = (gives_parts,)
+    CHECKS: ClassVar[tuple[Check, ...]] = (gives_parts, of_fields)
 
 
 @irdl_op_definition
@@ -152,6 +158,7 @@ class NegateOp(UnaryOp):
     """Negation."""
 
     name = "stablehlo.negate"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_numbers)
 
 
 @irdl_op_definition
@@ -159,6 +166,7 @@ class NotOp(UnaryOp):
     """Every bit inverted; of booleans, the negation."""
 
     name = "stablehlo.not"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_bits)
 
 
 @irdl_op_definition
@@ -166,6 +174,7 @@ class PopcntOp(UnaryOp):
     """How many bits are one."""
 
     name = "stablehlo.popcnt"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_integers)
 
 
 @irdl_op_definition
@@ -173,7 +182,7 @@ class RealOp(UnaryOp):
     """Real part."""
 
     name = "stablehlo.real"
-    CHECKS: ClassVar[tuple[Check, ...]] = (gives_parts,)
+    CHECKS: ClassVar[tuple[Check, ...]] = (gives_parts, of_fields)
 
 
 @irdl_op_definition
@@ -181,6 +190,7 @@ class RoundNearestAfzOp(UnaryOp):
     """The nearest integer, ties away from zero."""
 
     name = "stablehlo.round_nearest_afz"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_floats)
 
 
 @irdl_op_definition
@@ -188,6 +198,7 @@ class RoundNearestEvenOp(UnaryOp):
     """The nearest integer, ties to even."""
 
     name = "stablehlo.round_nearest_even"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_floats)
 
 
 @irdl_op_definition
@@ -202,6 +213,7 @@ class SignOp(UnaryOp):
     """-1, 0 or 1; of a complex element, its direction."""
 
     name = "stablehlo.sign"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_numbers)
 
 
 @irdl_op_definition
@@ -244,6 +256,7 @@ class AndOp(BinaryOp):
     """Bitwise and."""
 
     name = "stablehlo.and"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_bits)
 
 
 @irdl_op_definition
@@ -251,6 +264,7 @@ class Atan2Op(BinaryOp):
     """The angle of the point (rhs, lhs)."""
 
     name = "stablehlo.atan2"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_fields)
 
 
 @irdl_op_definition
@@ -258,6 +272,7 @@ class DivideOp(BinaryOp):
     """Quotient; of integers, rounded towards zero."""
 
     name = "stablehlo.divide"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_numbers)
 
 
 @irdl_op_definition
@@ -286,6 +301,7 @@ class OrOp(BinaryOp):
     """Bitwise or."""
 
     name = "stablehlo.or"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_bits)
 
 
 @irdl_op_definition
@@ -293,6 +309,7 @@ class PowerOp(BinaryOp):
     """lhs to the power of rhs."""
 
     name = "stablehlo.power"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_numbers)
 
 
 @irdl_op_definition
@@ -300,6 +317,7 @@ class RemainderOp(BinaryOp):
     """Remainder of a division, with the sign of lhs."""
 
     name = "stablehlo.remainder"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_numbers)
 
 
 @irdl_op_definition
@@ -307,6 +325,7 @@ class ShiftLeftOp(BinaryOp):
     """lhs shifted left by rhs bits."""
 
     name = "stablehlo.shift_left"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_integers)
 
 
 @irdl_op_definition
@@ -314,6 +333,7 @@ class ShiftRightArithmeticOp(BinaryOp):
     """lhs shifted right by rhs bits, filled with its sign."""
 
     name = "stablehlo.shift_right_arithmetic"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_integers)
 
 
 @irdl_op_definition
@@ -321,6 +341,7 @@ class ShiftRightLogicalOp(BinaryOp):
     """lhs shifted right by rhs bits, filled with zeros."""
 
     name = "stablehlo.shift_right_logical"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_integers)
 
 
 @irdl_op_definition
@@ -328,6 +349,7 @@ class SubtractOp(BinaryOp):
     """Difference."""
 
     name = "stablehlo.subtract"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_numbers)
 
 
 @irdl_op_definition
@@ -335,6 +357,7 @@ class XorOp(BinaryOp):
     """Bitwise exclusive or."""
 
     name = "stablehlo.xor"
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_bits)
 
 
 @irdl_op_definition
@@ -342,7 +365,7 @@ class ComplexOp(BinaryOp):
     """The complex number of a real and an imaginary part."""
 
     name = "stablehlo.complex"
-    CHECKS: ClassVar[tuple[Check, ...]] = (gives_complex,)
+    CHECKS: ClassVar[tuple[Check, ...]] = (gives_complex, of_floats)
     FORM: ClassVar[Form] = Form(signature=COMPLEX_TYPES)
 
 
@@ -400,7 +423,7 @@ class ClampOp(FormattedOp):
     max = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (clamps,)
+    CHECKS: ClassVar[tuple[Check, ...]] = (clamps, of_reals)
     FORM: ClassVar[Form] = Form(signature=SAME)
 
 
@@ -415,7 +438,7 @@ class IsFiniteOp(FormattedOp):
     x = operand_def()
     y = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (gives_booleans,)
+    CHECKS: ClassVar[tuple[Check, ...]] = (gives_booleans, of_floats)
     FORM: ClassVar[Form] = Form()
 
 
@@ -432,7 +455,7 @@ class ReducePrecisionOp(FormattedOp):
     mantissa_bits = prop_def(IntegerAttr.constr(i32))
     output = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike,)
+    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_floats)
     FORM: ClassVar[Form] = Form(clauses=(ExponentMantissa(),), signature=SAME)
 
 

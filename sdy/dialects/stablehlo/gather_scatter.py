@@ -21,7 +21,7 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.stablehlo.attrs import GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr
 from sdy.dialects.stablehlo.base import Check, StablehloOp
-from sdy.dialects.stablehlo.checks.gather_scatter import gathers, scatters
+from sdy.dialects.stablehlo.checks.gather_scatter import gathers, gathers_dynamically, scatters
 
 FALSE = IntegerAttr(0, i1)
 
@@ -53,6 +53,7 @@ class DynamicGatherOp(StablehloOp):
     indices_are_sorted = opt_prop_def(IntegerAttr.constr(i1), default_value=FALSE)
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (gathers_dynamically,)
 
 
 @irdl_op_definition

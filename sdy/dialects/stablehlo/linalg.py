@@ -20,7 +20,7 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.ssa_names import NamesResults
 from sdy.dialects.stablehlo.base import Check, FormattedOp, StablehloOp
-from sdy.dialects.stablehlo.checks.linalg import factors, solves, sorts, transforms
+from sdy.dialects.stablehlo.checks.linalg import factors, gives_gradients, infers, solves, sorts, trains, transforms
 from sdy.dialects.stablehlo.clauses import Bool, Choice, Ints
 from sdy.dialects.stablehlo.enums import FftTypeAttr, TransposeAttr
 from sdy.dialects.stablehlo.signatures import SAME
@@ -109,6 +109,7 @@ class BatchNormTrainingOp(BatchNormOp, NamesResults):
     output = result_def()
     batch_mean = result_def()
     batch_var = result_def()
+    CHECKS: ClassVar[tuple[Check, ...]] = (trains,)
 
     def result_names(self) -> tuple[str, str, str]:
         return ("output", "batch_mean", "batch_var")
@@ -125,6 +126,7 @@ class BatchNormInferenceOp(BatchNormOp):
     mean = operand_def()
     variance = operand_def()
     result = result_def()
+    CHECKS: ClassVar[tuple[Check, ...]] = (infers,)
 
 
 @irdl_op_definition
@@ -140,6 +142,7 @@ class BatchNormGradOp(BatchNormOp, NamesResults):
     grad_operand = result_def()
     grad_scale = result_def()
     grad_offset = result_def()
+    CHECKS: ClassVar[tuple[Check, ...]] = (gives_gradients,)
 
     def result_names(self) -> tuple[str, str, str]:
         return ("grad_operand", "grad_scale", "grad_offset")

@@ -8,7 +8,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from sdy.dialects.ssa_names import NamesResults
-from sdy.dialects.stablehlo.base import FormattedOp
+from sdy.dialects.stablehlo.base import Check, FormattedOp
+from sdy.dialects.stablehlo.checks.random import draws, keeps_state
 from sdy.dialects.stablehlo.clauses import Choice
 from sdy.dialects.stablehlo.enums import RngAlgorithmAttr, RngDistributionAttr
 from sdy.dialects.stablehlo.syntax import Form
@@ -27,6 +28,7 @@ class RngOp(FormattedOp):
     shape = operand_def()
     rng_distribution = prop_def(RngDistributionAttr)
     result = result_def()
+    CHECKS: ClassVar[tuple[Check, ...]] = (draws,)
     FORM: ClassVar[Form] = Form(clauses=(Choice("distribution", "rng_distribution", RngDistributionAttr),))
 
 
@@ -43,6 +45,7 @@ class RngBitGeneratorOp(FormattedOp, NamesResults):
     output_state = result_def()
     output = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_state,)
     FORM: ClassVar[Form] = Form(clauses=(Choice("algorithm", "rng_algorithm", RngAlgorithmAttr),))
 
     def result_names(self) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.stablehlo.attrs import parse_int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class HloMeshAxisAttr(Data[HloMeshAxis]):
             parser.parse_punctuation(",")
             parser.parse_keyword("size")
             parser.parse_punctuation("=")
-            return HloMeshAxis(name, parser.parse_integer(allow_boolean=False))
+            return HloMeshAxis(name, parse_int(parser))
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(str(self.data))
@@ -82,8 +83,8 @@ class HloAxisRefAttr(Data[HloAxisRef]):
             parser.parse_keyword("sub_axis_info")
             parser.parse_punctuation("=")
             with parser.in_parens():
-                pre_size = parser.parse_integer(allow_boolean=False)
-            return HloAxisRef(name, (pre_size, parser.parse_integer(allow_boolean=False)))
+                pre_size = parse_int(parser)
+            return HloAxisRef(name, (pre_size, parse_int(parser)))
 
     def print_parameter(self, printer: Printer) -> None:
         sub_axis = self.data.sub_axis

@@ -17,9 +17,11 @@ from sdy.dialects.stablehlo.checks.shape import (
     broadcasts_in_dim,
     broadcasts_in_front,
     counts_along_dim,
+    hints_at_dims,
     is_its_value,
     keeps_bits,
     keeps_count,
+    measures_dim,
     names_a_dim,
     permutes,
     reverses,
@@ -127,7 +129,7 @@ class DynamicBroadcastInDimOp(FormattedOp):
     known_nonexpanding_dimensions = opt_prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_in_dim,)
+    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_in_dim, hints_at_dims)
     FORM: ClassVar[Form] = Form(clauses=(Ints("dims", "broadcast_dimensions"),))
 
 
@@ -237,7 +239,7 @@ class GetDimensionSizeOp(FormattedOp):
     dimension = prop_def(IntegerAttr.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (names_a_dim,)
+    CHECKS: ClassVar[tuple[Check, ...]] = (measures_dim,)
     FORM: ClassVar[Form] = Form(clauses=(Int("dim", "dimension"),))
 
 

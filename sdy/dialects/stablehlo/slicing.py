@@ -10,6 +10,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.parser import Parser
 from xdsl.traits import Pure
 
+from sdy.dialects.stablehlo.attrs import parse_int
 from sdy.dialects.stablehlo.base import Check, FormattedOp
 from sdy.dialects.stablehlo.checks.shape import keeps_element
 from sdy.dialects.stablehlo.checks.slicing import concatenates, pads, slices, slices_dynamically, updates_slice
@@ -37,11 +38,11 @@ class SliceRanges(Clause):
 
     @staticmethod
     def _parse_range(parser: Parser) -> tuple[int, int, int]:
-        start = parser.parse_integer(allow_boolean=False)
+        start = parse_int(parser)
         parser.parse_punctuation(":")
-        limit = parser.parse_integer(allow_boolean=False)
+        limit = parse_int(parser)
         has_step = parser.parse_optional_punctuation(":") is not None
-        return start, limit, parser.parse_integer(allow_boolean=False) if has_step else 1
+        return start, limit, parse_int(parser) if has_step else 1
 
 
 @irdl_op_definition

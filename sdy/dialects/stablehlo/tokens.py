@@ -19,7 +19,9 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
+from sdy.dialects.stablehlo.attrs import parse_int
+from sdy.dialects.stablehlo.base import Check, FormattedOp, StablehloOp
+from sdy.dialects.stablehlo.checks.tokens import makes_tuple, takes_element
 from sdy.dialects.stablehlo.clauses import Properties
 from sdy.dialects.stablehlo.signatures import RESULT_ONLY, SAME, TUPLE_TYPES
 from sdy.dialects.stablehlo.syntax import Form, parse_attributes, print_attributes
@@ -36,6 +38,7 @@ class TupleOp(FormattedOp):
     val = var_operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (makes_tuple,)
     FORM: ClassVar[Form] = Form(signature=TUPLE_TYPES, leaves_room=True)
 
 
@@ -51,12 +54,13 @@ class GetTupleElementOp(StablehloOp):
     index = prop_def(IntegerAttr.constr(i32))
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[Check, ...]] = (takes_element,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         operand = parser.parse_unresolved_operand()
         with parser.in_square_brackets():
-            index = parser.parse_integer(allow_boolean=False)
+            index = parse_int(parser)
         properties: Properties = {"index": IntegerAttr(index, i32)}
         attributes = parse_attributes(cls, parser, properties)
         parser.parse_punctuation(":")

@@ -10,6 +10,8 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from sdy.dialects.stablehlo.attrs import parse_int
+
 Shape = tuple[int, ...]
 AnyTensor = TensorType[Attribute]
 
@@ -47,7 +49,7 @@ class BoundsAttr(Data[tuple[int, ...]]):
     def parse_parameter(cls, parser: AttrParser) -> tuple[int, ...]:
         def parse_bound() -> int:
             is_unknown = parser.parse_optional_punctuation("?") is not None
-            return DYNAMIC_INDEX if is_unknown else parser.parse_integer(allow_boolean=False)
+            return DYNAMIC_INDEX if is_unknown else parse_int(parser)
 
         return tuple(parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_bound))
 

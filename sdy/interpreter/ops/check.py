@@ -103,7 +103,7 @@ def close(low: int, high: int, value_type: Attribute) -> Kernel:
 
     def agree(actual: Array, expected: Array) -> Bools:
         distance = ulp_distance(actual, expected)
-        return np.asarray((distance <= high) & (distance.max(initial=low) >= low))
+        return np.asarray((distance <= high) & (distance.max(initial=0.0) >= low))
 
     return expecting(agree, f"is {low} to {high} floats from", value_type)
 

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
+from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.meshes import meshes_seen_by
 from sdy.dialects.stablehlo import collectives as ops
 from sdy.dialects.stablehlo.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.replica_groups import HloMeshAttr, ReplicaGroupMeshAxes, ReplicaGroupMeshAxesAttr
+from sdy.interpreter.elements import array_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.grid import axes_of_ref, grid_of_mesh
 from sdy.interpreter.replica_groups import ReplicaGroups, Rows, Strategy
@@ -26,7 +28,7 @@ def groups_of(op: GroupedOp) -> ReplicaGroups:
     """The groups of a collective op. Raises: SdyError SDY-X004 where it names a mesh that there is not."""
     if isinstance(op.replica_groups, ReplicaGroupMeshAxesAttr):
         return ReplicaGroups(_rows_of_axes(op, op.replica_groups.data), Strategy.FLATTENED_IDS)
-    return ReplicaGroups(_rows(op.replica_groups.get_ints(), op.replica_groups.type.get_shape()), _strategy_of(op))
+    return ReplicaGroups(_rows(op.replica_groups), _strategy_of(op))
 
 
 def groups_in(root: Operation) -> Iterator[ReplicaGroups]:
@@ -37,12 +39,11 @@ def groups_in(root: Operation) -> Iterator[ReplicaGroups]:
 def transfers_of(op: ops.CollectivePermuteOp) -> ReplicaGroups:
     """The pairs of source and target, as groups of two."""
     strategy = Strategy.CROSS_PARTITION if _has_channel(op.channel_handle) else Strategy.CROSS_REPLICA
-    return ReplicaGroups(_rows(op.source_target_pairs.get_ints(), (-1, 2)), strategy)
+    return ReplicaGroups(_rows(op.source_target_pairs), strategy)
 
 
-def _rows(numbers: tuple[int, ...], shape: tuple[int, ...]) -> Rows:
-    columns = shape[-1]
-    return tuple(numbers[start : start + columns] for start in range(0, len(numbers), max(columns, 1)))
+def _rows(table: DenseElementsAttr) -> Rows:
+    return tuple(tuple(row) for row in array_of(table.data).tolist() if row)
 
 
 def _strategy_of(op: GroupedOp) -> Strategy:

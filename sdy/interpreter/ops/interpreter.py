@@ -8,6 +8,8 @@ from dataclasses import replace
 from itertools import chain
 
 import numpy as np
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
 from sdy.dialects import interpreter as ops
 from sdy.dialects.ssa_names import number
@@ -27,8 +29,7 @@ KERNELS = KernelTable()
 @KERNELS.of(ops.PrintOp)
 def print_value(op: ops.PrintOp) -> Kernel:
     """Prints the value of each device, with the name that the operand has in MLIR."""
-    function = op.parent_op()
-    name = number(op if function is None else function, unique=False)[op.operand]
+    name = number(_function_of(op), unique=False)[op.operand]
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         for _, (value,) in by_device(context, arrays):
@@ -36,6 +37,14 @@ def print_value(op: ops.PrintOp) -> Kernel:
         return ()
 
     return kernel
+
+
+def _function_of(op: Operation) -> Operation:
+    """The function around the op, where values get their names."""
+    parent = op
+    while not isinstance(parent, FuncOp) and (outer := parent.parent_op()) is not None:
+        parent = outer
+    return parent
 
 
 @KERNELS.of(ops.ProbeOp)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from sdy.dialects.func_attrs import without_attributes
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.shardings import SHARDING
 from sdy.dialects.walk import pre_order
@@ -25,16 +26,8 @@ class DropShardingAndMeshPass(ModulePass):
         for inner in pre_order(op):
             inner.attributes.pop(SHARDING, None)
             if isinstance(inner, FuncOp):
-                inner.arg_attrs = _without_shardings(inner.arg_attrs)
-                inner.res_attrs = _without_shardings(inner.res_attrs)
+                inner.arg_attrs = without_attributes(inner.arg_attrs, (SHARDING,))
+                inner.res_attrs = without_attributes(inner.res_attrs, (SHARDING,))
             elif isinstance(inner, MeshOp):
                 inner.detach()
                 inner.erase()
-
-
-def _without_shardings(attrs: ArrayAttr[DictionaryAttr] | None) -> ArrayAttr[DictionaryAttr] | None:
-    if attrs is None:
-        return None
-    return ArrayAttr(
-        [DictionaryAttr({name: value for name, value in entry.data.items() if name != SHARDING}) for entry in attrs]
-    )

@@ -12,11 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.dialects.data_flow import DataFlowOp, argument_owners, edge_of_owner, has_data_flow_edges, result_owners
+from sdy.dialects.debug_names import (
+    BLOCK_ARG_EDGES,
+    BLOCK_ARG_ORIGINS,
+    EDGES,
+    ORIGINS,
+    RESULT_EDGES,
+    RESULT_ORIGINS,
+)
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
 from sdy.dialects.sdy.ops import DataFlowEdgeOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
@@ -34,11 +42,18 @@ class SinkDataFlowEdgesPass(ModulePass):
 
     name = "sdy-sink-data-flow-edges"
 
+    sink_debug_sharding_origins: bool = False
+    sink_debug_propagation_edge_sharding: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Outer region ops first; all edges of an op are read before any goes."""
         for inner in pre_order(op):
             if has_data_flow_edges(inner):
                 _sink(inner)
+                if self.sink_debug_sharding_origins:
+                    _sink_records(inner, ORIGINS, BLOCK_ARG_ORIGINS, RESULT_ORIGINS)
+                if self.sink_debug_propagation_edge_sharding:
+                    _sink_records(inner, EDGES, BLOCK_ARG_EDGES, RESULT_EDGES)
             elif isinstance(inner, DataFlowEdgeOp):
                 inner.result.replace_all_uses_with(inner.input)
                 erase(inner)
@@ -57,6 +72,14 @@ def _sink(op: DataFlowOp) -> None:
             op.out_shardings = TensorShardingPerValueAttr(results)
         else:
             set_result_shardings(op, results)
+
+
+def _sink_records(op: DataFlowOp, name: str, of_arguments: str, of_results: str) -> None:
+    """Collect the records `name` of the edges of `op`. What has none leaves no gap, as in Shardy."""
+    for collected, owners in ((of_arguments, argument_owners(op)), (of_results, result_owners(op))):
+        edges = (edge_of_owner(owner) for owner in owners)
+        records = (None if edge is None else edge.attributes.get(name) for edge in edges)
+        op.attributes[collected] = ArrayAttr(record for record in records if record is not None)
 
 
 def edge_shardings(owners: Sequence[SSAValue]) -> Shardings | None:

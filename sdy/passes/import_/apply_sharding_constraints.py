@@ -24,9 +24,15 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import holder, set_sharding, sharding_of
 from sdy.dialects.walk import post_order
+from sdy.model.meshes import resolved
+from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open
 from sdy.passes.insertion import after_definition, insert
+from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
+from sdy.propagation.op_step import Change
+from sdy.propagation.projection import project
+from sdy.propagation.trace import moves_in
 from sdy.rules.all import RULE_ATTRIBUTE, sharding_rule
 
 
@@ -36,17 +42,24 @@ class ApplyShardingConstraintsPass(ModulePass):
 
     name = "sdy-apply-sharding-constraints"
 
+    debug_sharding_origins: bool = False
+    debug_propagation_edge_sharding: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit constraints and manual computations, inner ones first."""
+        debug = DebugOptions(self.debug_sharding_origins, self.debug_propagation_edge_sharding)
+        records = DebugRecords(op, debug) if debug.keeps_any else None
         for inner in post_order(op):
             if isinstance(inner, ShardingConstraintOp):
                 _pass_on_chain(inner)
                 if _may_apply(inner.input, inner.sharding.data):
-                    _apply_constraint(inner)
+                    _apply_constraint(inner, records)
             elif isinstance(inner, ManualComputationOp):
                 for operand, sharding in zip(inner.tensors, inner.in_shardings.data, strict=False):
                     if _may_apply(operand, sharding):
                         _apply_in_sharding(inner, operand, sharding)
+        if records is not None:
+            records.write()
 
 
 def _pass_on_chain(head: ShardingConstraintOp) -> None:
@@ -89,16 +102,29 @@ def _may_apply(value: SSAValue, sharding: TensorSharding) -> bool:
     return all(other == sharding for _, other in _constraining_users(value))
 
 
-def _apply_constraint(constraint: ShardingConstraintOp) -> None:
+def _apply_constraint(constraint: ShardingConstraintOp, records: DebugRecords | None) -> None:
     value, sharding = constraint.input, constraint.sharding.data
     if not _must_stay_free(value):
         set_sharding(value, sharding)
         rule = sharding_rule(constraint)
         if rule is not None:
             constraint.attributes[RULE_ATTRIBUTE] = OpShardingRuleAttr(rule)
+            if records is not None:
+                _record(records, constraint, rule)
         return
     constraint.detach()
     _take_over_uses(constraint, value, constraint)
+
+
+def _record(records: DebugRecords, constraint: ShardingConstraintOp, rule: OpShardingRule) -> None:
+    """Record that the input, which had no sharding, has taken that of the constraint."""
+    sharding = constraint.sharding.data
+    mesh = resolved(sharding.mesh, records.meshes)
+    if mesh is None:
+        return
+    change = Change(project(rule, (None, sharding), mesh), project(rule, (sharding, sharding), mesh), mesh)
+    if change.before != change.after:
+        records.add_step(constraint, moves_in(change, rule), 1, (holder(constraint.input), constraint.result))
 
 
 def _apply_in_sharding(op: ManualComputationOp, value: SSAValue, sharding: TensorSharding) -> None:

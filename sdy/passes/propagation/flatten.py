@@ -43,7 +43,7 @@ from sdy.model.rule import OpShardingRule
 from sdy.model.rule_builder import identity_rule
 from sdy.model.sharding import TensorSharding
 from sdy.passes.propagation.op_traits import is_elementwise, is_erasable, pass_through
-from sdy.propagation.graph import Boundary, Direction, FunctionResult, Graph, Holder, Node, NodeKind, Value
+from sdy.propagation.graph import Boundary, Direction, FunctionResult, Graph, Holder, Node, NodeKind, PassThrough, Value
 
 RuleOf = Callable[[Operation], OpShardingRule | None]
 
@@ -67,6 +67,14 @@ class FlatModule:
         """The value of the graph that stands for `ssa`."""
         return self._values[ssa]
 
+    def operations(self) -> dict[Node, Operation]:
+        """The op that each node stands for."""
+        return {node: op for op, node in self._nodes.items()}
+
+    def stored_on(self) -> dict[Holder, SSAValue]:
+        """The value on which the sharding of each holder is stored; attributes of function results are not there."""
+        return self._stored_on
+
     def rules(self) -> Iterator[tuple[Operation, OpShardingRule]]:
         """The ops that propagate along a rule, and that rule; erased ones left out."""
         for op, node in self._nodes.items():
@@ -74,7 +82,7 @@ class FlatModule:
                 yield op, self.graph.rules.value(node.rule)
 
     def write_back(self) -> None:
-        """Write the shardings that changed, then erase the ops that were erased from the graph."""
+        """Write the shardings that changed, then erase the ops that were erased from the graph. May run again."""
         for (func, index), holder_ in self._function_results.items():
             sharding = self.graph.sharding(holder_)
             if holder_.is_changed and sharding is not None:
@@ -88,7 +96,7 @@ class FlatModule:
             if holder_.is_changed and sharding is not None and not _is_plain_result(ssa):
                 set_sharding(ssa, sharding)
         for op, node in reversed(list(self._nodes.items())):
-            if node.is_erased and (node.parent is None or not node.parent.is_erased):
+            if node.is_erased and op.parent is not None and (node.parent is None or not node.parent.is_erased):
                 op.detach()
                 op.erase()
 
@@ -201,6 +209,7 @@ class FlatModule:
             return
         node.rule = self.graph.rules.number(identity_rule(shape, operands=len(sources)))
         node.tensors = (*(self._values[source].holder for source in sources), node.results[0].holder)
+        node.pass_through = PassThrough.BOTH
 
     def _sources_across_calls(self, owner: SSAValue) -> list[SSAValue]:
         """What flows into a function's argument, or into the result of a call."""

@@ -24,13 +24,16 @@ from sdy.dialects.places import span_of
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.walk import post_order
+from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
 from sdy.passes.propagation.flatten import FlatModule
 from sdy.passes.propagation.sharding_groups import groups_of, synchronise
+from sdy.passes.save_module import save_module
 from sdy.propagation.directions import NO_PRIORITIES, OP_PRIORITIES
 from sdy.propagation.engine import Engine, Schedule
 from sdy.propagation.strategies.aggressive import aggressive
 from sdy.propagation.strategies.basic import basic
 from sdy.propagation.strategies.step import Strategy
+from sdy.propagation.trace import Trace
 from sdy.propagation.user_priority import run_by_user_priority
 from sdy.rules.all import RULE_ATTRIBUTE, RuleSource, drop_rules
 
@@ -41,11 +44,22 @@ STRATEGIES: Mapping[str, tuple[Strategy, ...]] = {
 }
 
 
-def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, *, by_user_priority: bool, keep_rules: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class PropagationOptions:
+    """What a propagation pass does beside propagating."""
+
+    by_user_priority: bool = False
+    keep_rules: bool = False
+    records: DebugOptions | None = None
+    dump_directory: str = ""  # where the module goes after each user priority; nowhere where empty
+
+
+def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: PropagationOptions) -> None:
     """Propagate the shardings of `module` in place.
 
     Raises: SdyError where a type, a mesh or the functions are not what propagation needs.
     """
+    records = None if options.records is None else DebugRecords(module, options.records)
     _require_static_tensors(module)
     groups = groups_of(module)
     synchronise(groups, partial(emit, ctx))
@@ -54,17 +68,33 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, *, by_user_pri
         values = [flat.value(member) for member in members]
         for value in values:
             value.group = values
-    engine = Engine(flat.graph, schedule)
-    if by_user_priority:
-        run_by_user_priority(flat.graph, engine)
+    trace = Trace(flat.graph)
+    engine = Engine(flat.graph, schedule, on_update=None if records is None else trace.record)
+    if options.by_user_priority:
+        dump = partial(_dump, ctx, module, flat, options.dump_directory) if options.dump_directory else None
+        run_by_user_priority(flat.graph, engine, dump)
     else:
         engine.run()
-    if keep_rules:
-        for op, rule in flat.rules():
-            op.attributes[RULE_ATTRIBUTE] = OpShardingRuleAttr(rule)
+    if options.keep_rules:
+        _write_rules(flat)
     flat.write_back()
-    if not keep_rules:
+    if not options.keep_rules:
         drop_rules(module)
+    if records is not None:
+        records.add_trace(trace.steps, flat.operations(), flat.stored_on())
+        records.write()
+
+
+def _write_rules(flat: FlatModule) -> None:
+    for op, rule in flat.rules():
+        op.attributes[RULE_ATTRIBUTE] = OpShardingRuleAttr(rule)
+
+
+def _dump(ctx: Context, module: ModuleOp, flat: FlatModule, directory: str, priority: int) -> None:
+    """Save what the module looks like when `priority` is through; later dims are still hidden."""
+    _write_rules(flat)
+    flat.write_back()
+    save_module(ctx, module, directory, f"propagation_after_user_priority_{priority}")
 
 
 def _require_static_tensors(module: ModuleOp) -> None:
@@ -81,7 +111,10 @@ class _PropagatePass(ModulePass):
     """What all propagation passes share."""
 
     keep_sharding_rules: bool = False
+    module_dump_directory: str = ""
     conservative_propagation: bool = False
+    debug_sharding_origins: bool = False
+    debug_propagation_edge_sharding: bool = False
 
     by_user_priority: ClassVar[bool] = False
 
@@ -91,7 +124,14 @@ class _PropagatePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Propagate."""
-        propagate(ctx, op, self.schedule(), by_user_priority=self.by_user_priority, keep_rules=self.keep_sharding_rules)
+        debug = DebugOptions(self.debug_sharding_origins, self.debug_propagation_edge_sharding)
+        options = PropagationOptions(
+            self.by_user_priority,
+            self.keep_sharding_rules,
+            debug if debug.keeps_any else None,
+            self.module_dump_directory,
+        )
+        propagate(ctx, op, self.schedule(), options)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
+from sdy.interpreter.element_types import dtype_of
 from support.random_ops.draft import (
+    ELEMENTS,
     Draft,
     array,
     region,

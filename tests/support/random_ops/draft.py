@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     Float8E5M2Type,
     IntegerType,
     Signedness,
-    TensorType,
     f16,
     f32,
     f64,
@@ -26,7 +25,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from sdy.interpreter.element_types import Array, compute_dtype, dtype_of, is_bool, is_complex, is_float, is_signed
-from sdy.interpreter.elements import attribute_of
 
 ELEMENTS: dict[str, Attribute] = {
     "i1": i1,
@@ -64,6 +62,8 @@ class Draft:
     """
 
     random: np.random.Generator
+    constants: dict[str, Array] = field(default_factory=dict[str, Array])
+    types: dict[str, str] = field(default_factory=dict[str, str])
     lines: list[str] = field(default_factory=list[str])
     results: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     ulps: int = 1
@@ -80,9 +80,9 @@ class Draft:
 
     def constant(self, array: Array, element: str) -> str:
         """A constant of these elements; its name."""
-        name = f"%c{len(self.lines)}"
-        tensor_type = TensorType(ELEMENTS[element], array.shape)
-        self.lines.append(f"{name} = stablehlo.constant {attribute_of(array, tensor_type)}")
+        name = f"%c{len(self.constants)}"
+        self.constants[name] = array
+        self.types[name] = tensor(array.shape, element)
         return name
 
     def values(self, shape: Sequence[int], element: str) -> Array:
@@ -99,10 +99,9 @@ class Draft:
             wide = np.where(chosen, self.random.choice(SPECIAL, count), wide)
             flat = wide.astype(compute_dtype(dtype)).astype(dtype)
         else:
-            limits = np.iinfo(dtype)
-            small = self.random.integers(-5 if is_signed(dtype) else 0, 9, count)
-            large = self.random.integers(limits.min, limits.max, count, dtype=dtype, endpoint=True)
-            flat = np.where(self.random.random(count) < 0.3, large, small.astype(dtype))
+            small = self.random.integers(-5 if is_signed(dtype) else 0, 9, count).astype(dtype)
+            large = np.frombuffer(self.random.bytes(count * dtype.itemsize), dtype)
+            flat = np.where(self.random.random(count) < 0.3, large, small)
         return flat.reshape(tuple(shape))
 
     def plain(self, shape: Sequence[int], element: str) -> Array:
@@ -133,10 +132,22 @@ class Draft:
                 self.results.append((f"{name}_{part}", real))
 
     def text(self) -> str:
+        """The program."""
+        constants = [
+            f'{name} = stablehlo.constant dense<"0x{array.tobytes().hex()}"> : {self.types[name]}'
+            for name, array in self.constants.items()
+        ]
+        return self._function("", [*constants, *self.lines])
+
+    def text_with_arguments(self) -> str:
+        """The program with its constants as arguments, in order."""
+        return self._function(", ".join(f"{name}: {kind}" for name, kind in self.types.items()), self.lines)
+
+    def _function(self, arguments: str, lines: Sequence[str]) -> str:
         types = ", ".join(kind for _, kind in self.results)
-        body = "\n  ".join(self.lines)
+        body = "\n  ".join(lines)
         names = ", ".join(name for name, _ in self.results)
-        return f"func.func @main() -> ({types}) {{\n  {body}\n  return {names} : {types}\n}}\n"
+        return f"func.func @main({arguments}) -> ({types}) {{\n  {body}\n  return {names} : {types}\n}}\n"
 
 
 def tensor(shape: Sequence[int], element: str) -> str:

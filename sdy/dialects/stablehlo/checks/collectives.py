@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from typing import cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, IntegerType, Signedness
 from xdsl.ir import Operation
 
 from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.stablehlo.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.checks.control import demand_result_per_operand, gives_operand_types
 from sdy.dialects.stablehlo.checks.demands import (
     demand_dims,
+    demand_element,
+    demand_int64,
     demand_same_element,
     demand_same_type,
     demand_shape,
@@ -19,6 +24,7 @@ from sdy.dialects.stablehlo.checks.demands import (
 )
 from sdy.dialects.stablehlo.checks.reduction import demand_fold_region
 
+DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE = 1, 2, 3  # types of channels
 PADDING = -1  # fills up groups that are smaller than others
 
 
@@ -78,7 +84,7 @@ def keeps_types(op: Operation) -> None:
 
 def broadcasts_in_group(op: Operation) -> None:
     """`collective_broadcast`: gives all its operands but the one that names the roots."""
-    _check_groups(op)
+    _check_groups(op, may_leave_out=True)
     operands = list(op.operands)
     if "has_dynamic_root" in op.properties:
         if not operands:
@@ -102,22 +108,29 @@ def permutes_devices(op: Operation) -> None:
     pairs = op.properties["source_target_pairs"]
     if not isinstance(pairs, DenseElementsAttr) or len(pairs.type.get_shape()) != 2 or pairs.type.get_shape()[1] != 2:
         fail(op, "SDY-D016", "source_target_pairs should be a list of pairs")
+    demand_int64(op, "source_target_pairs")
     numbers = pairs.get_ints()
+    if any(number < 0 for number in numbers):
+        fail(op, "SDY-D016", f"device numbers are not negative: {list(numbers)}")
     for what, devices in (("source", numbers[::2]), ("target", numbers[1::2])):
         if len({*devices}) != len(devices):
             fail(op, "SDY-D016", f"a device is the {what} of two pairs: {list(devices)}")
 
 
-def _check_groups(op: Operation) -> None:
-    """Every device is in one group at most."""
+def _check_groups(op: Operation, may_leave_out: bool = False) -> None:
+    """Every device is in one group; in one at most where the op may leave devices out."""
     groups = op.properties["replica_groups"]
     if not isinstance(groups, DenseElementsAttr):
         return
     if len(groups.type.get_shape()) != 2:
         fail(op, "SDY-D016", f"replica_groups should have two dims, it is {groups.type}")
+    demand_int64(op, "replica_groups")
     devices = [device for device in groups.get_ints() if device != PADDING]
     if len({*devices}) != len(devices):
         fail(op, "SDY-D016", f"a device is in two places of replica_groups: {devices}")
+    missing = {*range(len(devices))} - {*devices}
+    if missing and not may_leave_out:
+        fail(op, "SDY-D016", f"device {min(missing)} is in no group of replica_groups: {devices}")
 
 
 def _group_size(op: Operation) -> int | None:
@@ -134,3 +147,27 @@ def _part(op: Operation, dim: int, size: int, count: int) -> int:
     if size % count:
         fail(op, "SDY-D016", f"dim {dim} has size {size}, it does not divide by {count}")
     return size // count
+
+
+def numbers_a_device(op: Operation) -> None:
+    """`partition_id` and `replica_id`: one unsigned number of 32 bits."""
+    demand_shape(op, op.results[0], (), "it is one number")
+    demand_element(op, op.results[0], IntegerType(32, Signedness.UNSIGNED), "it numbers devices")
+
+
+def sends(op: Operation) -> None:
+    """`send`: over a channel to the host, or to a device."""
+    _check_channel(op, DEVICE_TO_HOST)
+
+
+def receives(op: Operation) -> None:
+    """`recv`: over a channel from the host, or from a device."""
+    _check_channel(op, HOST_TO_DEVICE)
+
+
+def _check_channel(op: Operation, host_kind: int) -> None:
+    flag = op.properties.get("is_host_transfer")
+    wanted = host_kind if isinstance(flag, IntegerAttr) and flag.value.data else DEVICE_TO_DEVICE
+    kind = cast(ChannelHandleAttr, op.properties["channel_handle"]).data.type
+    if kind != wanted:
+        fail(op, "SDY-D016", f"the channel is of type {kind}, is_host_transfer asks for type {wanted}")

@@ -10,12 +10,15 @@ from xdsl.ir import Attribute, Operation, Region
 from sdy.dialects.stablehlo.checks.demands import (
     agree,
     demand_element,
+    demand_same_shape,
     demand_same_type,
     demand_shape,
     fail,
+    ints,
     shape,
     tensor,
 )
+from sdy.dialects.stablehlo.types import scalar_of
 
 
 def loops(op: Operation) -> None:
@@ -42,6 +45,26 @@ def chooses_branch(op: Operation) -> None:
     for index, region in enumerate(op.regions):
         _demand_types(op, f"the arguments of branch {index} are", region.block.arg_types, ())
         _demand_types(op, f"branch {index} gives", _given(region), op.result_types)
+
+
+def maps(op: Operation) -> None:
+    """`map`: over all dims of inputs of one shape; the region gives one element."""
+    if not op.operands:
+        fail(op, "SDY-D001", "there is nothing to map")
+    demand_same_shape(op, (*op.operands, op.results[0]))
+    rank = len(shape(op, op.operands[0]))
+    if ints(op, "dimensions") != tuple(range(rank)):
+        fail(op, "SDY-D015", f"dimensions is {list(ints(op, 'dimensions'))}, it should be all {rank} dims in order")
+    wanted = [scalar_of(tensor(op, operand)) for operand in op.operands]
+    demand_region(op, op.regions[0], "the region", wanted, [scalar_of(tensor(op, op.results[0]))])
+
+
+def demand_region(
+    op: Operation, region: Region, name: str, taken: Sequence[Attribute], given: Sequence[Attribute]
+) -> None:
+    """A region takes and gives values of these types."""
+    _demand_types(op, f"the arguments of {name} are", region.block.arg_types, taken)
+    _demand_types(op, f"{name} gives", _given(region), given)
 
 
 def passes_operands(op: Operation) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, IntegerType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, VarOperandDef, VarResultDef
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.places import span_of
 from sdy.dialects.stablehlo.types import AnyTensor, Shape, as_tensor
 
@@ -54,6 +55,13 @@ def ints(op: Operation, name: str) -> tuple[int, ...]:
 def integer(op: Operation, name: str) -> int:
     """A property that is an integer."""
     return cast(IntegerAttr, op.properties[name]).value.data
+
+
+def demand_int64(op: Operation, name: str) -> None:
+    """A property that is a dense constant, if it is there, has elements of 64 bits."""
+    value = op.properties.get(name)
+    if isinstance(value, DenseElementsAttr) and value.type.get_element_type() != i64:
+        fail(op, "SDY-D017", f"{name} should have elements of type i64, it is {value.type}")
 
 
 def is_compatible(one: Shape, other: Shape) -> bool:

@@ -7,6 +7,7 @@ from typing import cast
 from xdsl.dialects.builtin import ComplexType, i1
 from xdsl.ir import Attribute, Operation
 
+from sdy.dialects.stablehlo.attrs import ResultAccuracyAttr
 from sdy.dialects.stablehlo.checks.demands import (
     demand_element,
     demand_same_element,
@@ -17,6 +18,7 @@ from sdy.dialects.stablehlo.checks.demands import (
     shape,
     tensor,
 )
+from sdy.dialects.stablehlo.enums import ResultAccuracyMode
 
 
 def all_alike(op: Operation) -> None:
@@ -27,6 +29,19 @@ def all_alike(op: Operation) -> None:
 def same_shape(op: Operation) -> None:
     """All operands and results have the same shape; element types may differ."""
     demand_same_shape(op, (*op.operands, *op.results))
+
+
+def is_accurate(op: Operation) -> None:
+    """Tolerances are not negative, and stand only in the mode that has them."""
+    promise = op.properties.get("result_accuracy")
+    if not isinstance(promise, ResultAccuracyAttr):
+        return
+    accuracy = promise.data
+    tolerances = (accuracy.atol, accuracy.rtol, accuracy.ulps)
+    if min(tolerances) < 0:
+        fail(op, "SDY-D016", f"a tolerance of result_accuracy is negative: {tolerances}")
+    if accuracy.mode is not ResultAccuracyMode.TOLERANCE and any(tolerances):
+        fail(op, "SDY-D016", f"mode {accuracy.mode.value} has no tolerances, result_accuracy gives {tolerances}")
 
 
 def operands_alike(op: Operation) -> None:

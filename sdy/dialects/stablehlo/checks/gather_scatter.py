@@ -7,7 +7,12 @@ from typing import cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from sdy.dialects.stablehlo.attrs import Dims, GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr
+from sdy.dialects.stablehlo.attrs import (
+    Dims,
+    GatherDimensionNumbers,
+    GatherDimensionNumbersAttr,
+    ScatterDimensionNumbersAttr,
+)
 from sdy.dialects.stablehlo.checks.demands import (
     demand_dims,
     demand_length,
@@ -24,13 +29,9 @@ from sdy.dialects.stablehlo.types import Shape
 
 def gathers(op: Operation) -> None:
     """`gather`: the result has a slice of the operand per index vector."""
-    numbers = cast(GatherDimensionNumbersAttr, op.properties["dimension_numbers"]).data
-    demand_same_element(op, (op.operands[0], op.results[0]))
+    numbers, dropped = _gather_dims(op)
     operand, indices = shape(op, op.operands[0]), shape(op, op.operands[1])
     sizes = demand_length(op, "slice_sizes", len(operand), "the operand")
-    dropped = numbers.collapsed_slice_dims + numbers.operand_batching_dims
-    demand_dims(op, "collapsed_slice_dims and operand_batching_dims", dropped, len(operand), "the operand")
-    _demand_index_map(op, numbers.start_index_map, len(operand), indices, numbers.index_vector_dim)
     for dim, (size, cut) in enumerate(zip(operand, sizes, strict=True)):
         if cut < 0 or (cut > size and size != DYNAMIC_INDEX):
             fail(op, "SDY-D016", f"dim {dim} of the operand has size {size}, the slice size {cut}")
@@ -39,6 +40,16 @@ def gathers(op: Operation) -> None:
     window = [size for dim, size in enumerate(sizes) if dim not in dropped]
     wanted = _interleaved(op, "offset_dims", numbers.offset_dims, window, _batch(indices, numbers.index_vector_dim))
     demand_shape(op, op.results[0], wanted, "slice_sizes and start_indices give it")
+
+
+def gathers_dynamically(op: Operation) -> None:
+    """`dynamic_gather`: like `gather`, with slice sizes that nobody knows yet."""
+    numbers, dropped = _gather_dims(op)
+    operand, indices = shape(op, op.operands[0]), shape(op, op.operands[1])
+    demand_shape(op, op.operands[2], (len(operand),), "the operand has as many dims")
+    window = [DYNAMIC_INDEX] * (len(operand) - len(dropped))
+    wanted = _interleaved(op, "offset_dims", numbers.offset_dims, window, _batch(indices, numbers.index_vector_dim))
+    demand_shape(op, op.results[0], wanted, "start_indices give it")
 
 
 def scatters(op: Operation) -> None:
@@ -62,6 +73,17 @@ def scatters(op: Operation) -> None:
     largest = _interleaved(op, "update_window_dims", numbers.update_window_dims, window, batch)
     _demand_fits(op, updates[0], update, largest, numbers.update_window_dims)
     demand_fold_region(op, op.regions[0], inputs)
+
+
+def _gather_dims(op: Operation) -> tuple[GatherDimensionNumbers, Dims]:
+    """The dim numbers, and the dims of the operand that the result does not have."""
+    numbers = cast(GatherDimensionNumbersAttr, op.properties["dimension_numbers"]).data
+    demand_same_element(op, (op.operands[0], op.results[0]))
+    operand, indices = shape(op, op.operands[0]), shape(op, op.operands[1])
+    dropped = numbers.collapsed_slice_dims + numbers.operand_batching_dims
+    demand_dims(op, "collapsed_slice_dims and operand_batching_dims", dropped, len(operand), "the operand")
+    _demand_index_map(op, numbers.start_index_map, len(operand), indices, numbers.index_vector_dim)
+    return numbers, dropped
 
 
 def _demand_fits(op: Operation, value: SSAValue, update: Shape, largest: Shape, window_dims: Dims) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ComplexType, TensorType, i1
+from xdsl.ir import Operation, SSAValue
 
-from sdy.dialects.stablehlo.checks.control import gives_operand_types
+from sdy.dialects.stablehlo.checks.control import demand_region, gives_operand_types
 from sdy.dialects.stablehlo.checks.demands import (
     demand_dims,
+    demand_same_element,
     demand_same_shape,
     demand_same_type,
     demand_shape,
@@ -18,8 +20,10 @@ from sdy.dialects.stablehlo.checks.demands import (
     ints,
     name_of,
     shape,
+    tensor,
 )
 from sdy.dialects.stablehlo.enums import FftType, FftTypeAttr
+from sdy.dialects.stablehlo.types import scalar_of
 
 LARGEST_FFT_RANK = 3
 
@@ -53,6 +57,11 @@ def transforms(op: Operation) -> None:
     batch = operand[: len(operand) - len(lengths)]
     demand_shape(op, op.operands[0], (*batch, *before), "fft_length gives it")
     demand_shape(op, op.results[0], (*batch, *after), "fft_length gives it")
+    before_element, after_element = tensor(op, op.operands[0]).element_type, tensor(op, op.results[0]).element_type
+    real, spectrum = (after_element, before_element) if kind is FftType.IRFFT else (before_element, after_element)
+    wanted = ComplexType(cast(AnyFloat, real)) if kind in (FftType.RFFT, FftType.IRFFT) else real
+    if spectrum != wanted:
+        fail(op, "SDY-D012", f"{name_of(op, op.results[0])} does not fit {name_of(op, op.operands[0])}")
 
 
 def sorts(op: Operation) -> None:
@@ -64,9 +73,37 @@ def sorts(op: Operation) -> None:
     rank = len(shape(op, op.operands[0]))
     dim = integer(op, "dimension") if "dimension" in op.properties else -1
     demand_dims(op, "dimension", [dim + rank if dim < 0 else dim], rank, "the first input")
-    block = op.regions[0].block
-    if len(block.args) != 2 * len(op.operands):
-        fail(op, "SDY-D018", f"the comparator has {len(block.args)} arguments, it takes two per input")
+    wanted = [scalar_of(tensor(op, operand)) for operand in op.operands for _ in range(2)]
+    demand_region(op, op.regions[0], "the comparator", wanted, [TensorType(i1, [])])
+
+
+def trains(op: Operation) -> None:
+    """`batch_norm_training`: the output is like the operand, all else has an element per feature."""
+    operand, *parameters = op.operands
+    output, *statistics = op.results
+    _demand_features(op, (operand, output), (*parameters, *statistics))
+
+
+def infers(op: Operation) -> None:
+    """`batch_norm_inference`: the result is like the operand, all else has an element per feature."""
+    _demand_features(op, (op.operands[0], op.results[0]), op.operands[1:])
+
+
+def gives_gradients(op: Operation) -> None:
+    """`batch_norm_grad`: two operands and one result are like the batch, all else has an element per feature."""
+    operand, *parameters, grad_output = op.operands
+    grad_operand, *gradients = op.results
+    _demand_features(op, (operand, grad_output, grad_operand), (*parameters, *gradients))
+
+
+def _demand_features(op: Operation, batches: Sequence[SSAValue], features: Sequence[SSAValue]) -> None:
+    demand_same_type(op, batches)
+    sizes = shape(op, batches[0])
+    index = integer(op, "feature_index")
+    demand_dims(op, "feature_index", [index], len(sizes), "the operand")
+    for value in features:
+        demand_shape(op, value, (sizes[index],), "it has an element per feature")
+        demand_same_element(op, (batches[0], value))
 
 
 def _demand_square(op: Operation) -> None:

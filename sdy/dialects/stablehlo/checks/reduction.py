@@ -8,6 +8,7 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from sdy.dialects.stablehlo.checks.demands import (
     demand_dims,
+    demand_element,
     demand_same_element,
     demand_same_shape,
     demand_shape,
@@ -31,7 +32,14 @@ def reduces(op: Operation) -> None:
     wanted = [size for dim, size in enumerate(operand) if dim not in dims]
     for result in op.results:
         demand_shape(op, result, wanted, "inputs and dimensions give it")
+    demand_folded(op, inputs)
+
+
+def demand_folded(op: Operation, inputs: Sequence[SSAValue]) -> None:
+    """The first region folds the inputs, and gives elements of the types of the results."""
     demand_fold_region(op, op.regions[0], inputs)
+    for result, argument in zip(op.results, op.regions[0].block.args, strict=False):
+        demand_element(op, result, tensor(op, argument).element_type, "the region gives it")
 
 
 def demand_fold_region(op: Operation, region: Region, folded: Sequence[SSAValue]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, i1, i32
 from xdsl.ir import Operation
 
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.elements import codec_of
 from sdy.dialects.stablehlo.checks.demands import (
     demand_dims,
+    demand_element,
     demand_length,
     demand_same_element,
     demand_same_type,
@@ -35,6 +36,8 @@ def is_its_value(op: Operation) -> None:
 
 def counts_along_dim(op: Operation) -> None:
     """`iota`: the dim is one of the result's."""
+    if tensor(op, op.results[0]).element_type == i1:
+        fail(op, "SDY-D017", f"{name_of(op, op.results[0])} cannot count")
     dim, rank = integer(op, "iota_dimension"), len(shape(op, op.results[0]))
     demand_dims(op, "iota_dimension", [dim], rank, "the result")
 
@@ -99,6 +102,19 @@ def keeps_bits(op: Operation) -> None:
     wanted = (*wide.get_shape(), ratio) if ratio > 1 else wide.get_shape()
     value = op.results[0] if narrow is after else op.operands[0]
     demand_shape(op, value, wanted, "the element widths give it")
+
+
+def measures_dim(op: Operation) -> None:
+    """`get_dimension_size`: the size is one number of 32 bits."""
+    names_a_dim(op)
+    demand_shape(op, op.results[0], (), "it is one size")
+    demand_element(op, op.results[0], i32, "it is a size")
+
+
+def hints_at_dims(op: Operation) -> None:
+    """`dynamic_broadcast_in_dim`: what is known of expansion speaks of each dim of the operand once at most."""
+    known = ints(op, "known_expanding_dimensions") + ints(op, "known_nonexpanding_dimensions")
+    demand_dims(op, "known dimensions", known, len(shape(op, op.operands[0])), "the operand")
 
 
 def names_a_dim(op: Operation) -> None:

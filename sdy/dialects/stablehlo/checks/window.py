@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.checks.demands import (
+    demand_int64,
     demand_same_element,
     demand_same_type,
     demand_shape,
@@ -19,7 +20,7 @@ from sdy.dialects.stablehlo.checks.demands import (
     ints,
     shape,
 )
-from sdy.dialects.stablehlo.checks.reduction import demand_fold_region, demand_reductions
+from sdy.dialects.stablehlo.checks.reduction import demand_folded, demand_reductions
 from sdy.dialects.stablehlo.conv_numbers import ConvDimensionNumbersAttr
 
 
@@ -53,6 +54,9 @@ def convolves(op: Operation) -> None:
         if len(of) != rank:
             fail(op, "SDY-D014", f"dimension_numbers name {rank} dims, {name} has {len(of)}")
     batch_groups, feature_groups = integer(op, "batch_group_count"), integer(op, "feature_group_count")
+    for name, count in (("batch_group_count", batch_groups), ("feature_group_count", feature_groups)):
+        if count < 1:
+            fail(op, "SDY-D016", f"{name} is {count}, it should be at least 1")
     features = lhs[numbers.input_feature_dimension]
     kernel_features = rhs[numbers.kernel_input_feature_dimension]
     if features != kernel_features * feature_groups and DYNAMIC_INDEX not in (features, kernel_features):
@@ -77,7 +81,7 @@ def reduces_windows(op: Operation) -> None:
     wanted = [window.count(size) for window, size in zip(windows, operand, strict=True)]
     for result in op.results:
         demand_shape(op, result, wanted, "inputs and window give it")
-    demand_fold_region(op, op.regions[0], inputs)
+    demand_folded(op, inputs)
 
 
 def selects_and_scatters(op: Operation) -> None:
@@ -100,6 +104,7 @@ def _windows(
         fail(op, "SDY-D014", f"window_dimensions has {len(sizes)} numbers, the operand has {rank} dims")
     columns = [_column(op, name, len(sizes), at_least=1) for name in ("window_strides", base_dilation, window_dilation)]
     padding = op.properties.get("padding")
+    demand_int64(op, "padding")
     amounts = padding.get_ints() if isinstance(padding, DenseElementsAttr) else (0, 0) * len(sizes)
     if len(amounts) != 2 * len(sizes):
         fail(op, "SDY-D014", f"padding has {len(amounts)} numbers, it takes two for each of {len(sizes)} dims")

@@ -1,0 +1,121 @@
+"""Types of CHLO ops."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ComplexType, i1, i32
+from xdsl.ir import Operation
+
+from sdy.dialects.chlo.attrs import RaggedDotDimensionNumbersAttr
+from sdy.dialects.stablehlo.checks.demands import (
+    demand_dims,
+    demand_element,
+    demand_same_element,
+    demand_same_shape,
+    demand_shape,
+    fail,
+    integer,
+    ints,
+    name_of,
+    shape,
+    tensor,
+)
+from sdy.dialects.stablehlo.types import Shape
+
+
+def broadcasts(op: Operation) -> None:
+    """Operands of one element type, which the result has too, in the shape to which all broadcast."""
+    demand_same_element(op, (*op.operands, op.results[0]))
+    _demand_common_shape(op)
+
+
+def broadcasts_to_booleans(op: Operation) -> None:
+    """`broadcast_compare`: operands of one element type; the result is true or false at each place."""
+    demand_same_element(op, op.operands)
+    demand_element(op, op.results[0], i1, "each is true or false")
+    _demand_common_shape(op)
+
+
+def broadcasts_to_complex(op: Operation) -> None:
+    """`broadcast_complex`: the elements of the result are complex numbers of those of the operands."""
+    demand_same_element(op, op.operands)
+    element = tensor(op, op.results[0]).element_type
+    if not isinstance(element, ComplexType) or element.element_type != tensor(op, op.operands[0]).element_type:
+        fail(op, "SDY-D012", f"{name_of(op, op.results[0])} should hold complex numbers of {op.operands[0].type}")
+    _demand_common_shape(op)
+
+
+def broadcasts_to_choose(op: Operation) -> None:
+    """`broadcast_select`: a boolean predicate, branches of the element type of the result."""
+    demand_element(op, op.operands[0], i1, "it chooses")
+    demand_same_element(op, (*op.operands[1:], op.results[0]))
+    _demand_common_shape(op)
+
+
+def keeps_largest(op: Operation) -> None:
+    """`top_k`: the last dim has k elements."""
+    operand, k = shape(op, op.operands[0]), integer(op, "k")
+    if not operand:
+        fail(op, "SDY-D011", f"{name_of(op, op.operands[0])} has no dim to choose along")
+    if k < 0 or (k > operand[-1] and operand[-1] != DYNAMIC_INDEX):
+        fail(op, "SDY-D016", f"k is {k}, the last dim has {operand[-1]} elements")
+    values, indices = op.results
+    demand_same_element(op, (op.operands[0], values))
+    demand_element(op, indices, i32, "it holds indices")
+    for result in op.results:
+        demand_shape(op, result, (*operand[:-1], k), "operand and k give it")
+
+
+def is_like(op: Operation) -> None:
+    """`constant_like`: the result has the shape of the operand."""
+    demand_same_shape(op, (op.operands[0], op.results[0]))
+
+
+def contracts_ragged(op: Operation) -> None:
+    """`ragged_dot`: dim numbers are dims, each named once, and one dim of lhs is ragged."""
+    numbers = cast(RaggedDotDimensionNumbersAttr, op.properties["ragged_dot_dimension_numbers"]).data
+    lhs, rhs = shape(op, op.operands[0]), shape(op, op.operands[1])
+    lhs_dims = numbers.lhs_batching_dimensions + numbers.lhs_contracting_dimensions
+    rhs_dims = numbers.rhs_batching_dimensions + numbers.rhs_contracting_dimensions
+    demand_dims(op, "lhs dims", lhs_dims, len(lhs), "lhs")
+    demand_dims(op, "rhs dims", rhs_dims + numbers.rhs_group_dimensions, len(rhs), "rhs")
+    demand_dims(op, "lhs_ragged_dimensions", numbers.lhs_ragged_dimensions, len(lhs), "lhs")
+    if len(numbers.lhs_ragged_dimensions) != 1:
+        fail(op, "SDY-D014", f"lhs_ragged_dimensions has {len(numbers.lhs_ragged_dimensions)} dims, it takes one")
+
+
+def _demand_common_shape(op: Operation) -> None:
+    """The result has the shape to which all operands broadcast, aligned at the last dim or by `broadcast_dimensions`."""
+    shapes = [shape(op, operand) for operand in op.operands]
+    dims = ints(op, "broadcast_dimensions")
+    if dims:
+        rank = max(map(len, shapes))
+        lesser = min(shapes, key=len)
+        demand_dims(op, "broadcast_dimensions", dims, rank, "the larger operand")
+        if len(dims) != len(lesser):
+            fail(op, "SDY-D014", f"broadcast_dimensions has {len(dims)} numbers, the lesser operand {len(lesser)} dims")
+        spread = [1] * rank
+        for dim, size in zip(dims, lesser, strict=True):
+            spread[dim] = size
+        shapes[shapes.index(lesser)] = tuple(spread)
+    common: Shape = ()
+    for operand in shapes:
+        common = _broadcast(op, common, operand)
+    demand_shape(op, op.results[0], common, "the operands broadcast to it")
+
+
+def _broadcast(op: Operation, one: Shape, other: Shape) -> Shape:
+    rank = max(len(one), len(other))
+    left, right = (1,) * (rank - len(one)) + one, (1,) * (rank - len(other)) + other
+    return tuple(_joined(op, a, b) for a, b in zip(left, right, strict=True))
+
+
+def _joined(op: Operation, one: int, other: int) -> int:
+    if one == other or other == 1:
+        return one
+    if one == 1:
+        return other
+    if DYNAMIC_INDEX in (one, other):
+        return max(one, other)
+    fail(op, "SDY-D013", f"dims of sizes {one} and {other} do not broadcast to one")

@@ -1,0 +1,26 @@
+"""The attributes on the arguments and results of a function: one dictionary each, or nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.ir import Attribute
+
+ValueAttrs = ArrayAttr[DictionaryAttr] | None  # of all arguments, or of all results
+
+
+def with_attribute(attrs: ValueAttrs, count: int, index: int, name: str, attribute: Attribute) -> ValueAttrs:
+    """The attributes of `count` values, with `attribute` on value `index`."""
+    entries = [DictionaryAttr({})] * count if attrs is None else list(attrs.data)
+    entries[index] = DictionaryAttr({**entries[index].data, name: attribute})
+    return ArrayAttr(entries)
+
+
+def without_attributes(attrs: ValueAttrs, names: Collection[str]) -> ValueAttrs:
+    """The attributes without those of the names."""
+    if attrs is None or not any(name in entry.data for entry in attrs for name in names):
+        return attrs
+    return ArrayAttr(
+        DictionaryAttr({name: attr for name, attr in entry.data.items() if name not in names}) for entry in attrs
+    )

@@ -1,0 +1,73 @@
+"""The user's annotations as sharding origins: what each is called, and which axes it gave to which value.
+
+    before  %0 = sdy.sharding_constraint %arg0 <@m, [{"x"}]>
+    after   %0 = sdy.sharding_constraint %arg0 <@m, [{"x"}]> {sdy.sharding_origin_name = "constraint_0"}
+
+Source: spec of propagation, section 9.3.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+
+from sdy.dialects.data_flow import argument_owners, result_owners, sources_of
+from sdy.dialects.debug_names import ORIGIN_NAME
+from sdy.dialects.sdy.ops import ShardingConstraintOp
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.shardings import argument_sharding, function_result_sharding, holder, sharding_of
+from sdy.dialects.walk import post_order
+from sdy.model.sharding import TensorSharding
+from sdy.propagation.origins import Origins
+
+
+def annotation_origins(module: ModuleOp) -> Origins[SSAValue]:
+    """The origins that the annotations of a module stand for, by the value that holds the sharding.
+
+    Names the constraints and manual computations on the way. The order decides where two annotate one value.
+    """
+    origins: Origins[SSAValue] = Origins()
+    ops = post_order(module)
+    for number, op in enumerate(op for op in ops if isinstance(op, ShardingConstraintOp)):
+        _enter_constraint(origins, op, f"constraint_{number}")
+    for number, op in enumerate(op for op in ops if isinstance(op, ManualComputationOp)):
+        _enter_manual_computation(origins, op, f"mc_{number}")
+    for func in module.ops:
+        if isinstance(func, FuncOp):
+            _enter_function(origins, func)
+    return origins
+
+
+def _enter_constraint(origins: Origins[SSAValue], op: ShardingConstraintOp, name: str) -> None:
+    op.attributes[ORIGIN_NAME] = StringAttr(name)
+    _annotate(origins, op.result, op.sharding.data, name)
+    _annotate(origins, op.input, sharding_of(op.input), name)
+
+
+def _enter_manual_computation(origins: Origins[SSAValue], op: ManualComputationOp, name: str) -> None:
+    op.attributes[ORIGIN_NAME] = StringAttr(name)
+    for index, argument in enumerate(argument_owners(op)):
+        origin = f"{name}_input: {index}"
+        _annotate(origins, argument, op.in_shardings.data[index], origin)
+        for source in sources_of(argument):
+            _annotate(origins, source.value, sharding_of(source.value), origin)
+    for index, result in enumerate(result_owners(op)):
+        _annotate(origins, result, op.out_shardings.data[index], f"{name}_output: {index}")
+
+
+def _enter_function(origins: Origins[SSAValue], func: FuncOp) -> None:
+    """What a result is annotated with goes to the value that is returned."""
+    if not func.body.blocks:
+        return
+    for index, argument in enumerate(func.args):
+        _annotate(origins, argument, argument_sharding(func, index), f"input: {index}")
+    terminator = func.body.block.last_op
+    for index, returned in enumerate(() if terminator is None else terminator.operands):
+        _annotate(origins, returned, function_result_sharding(func, index), f"output: {index}")
+
+
+def _annotate(origins: Origins[SSAValue], value: SSAValue, sharding: TensorSharding | None, origin: str) -> None:
+    held_by = holder(value)
+    if held_by is not None and sharding is not None:
+        origins.annotate(held_by, sharding, origin)

@@ -1,0 +1,117 @@
+"""What a pass records of the axes that it moves, for people who debug a propagation, and how that is written.
+
+    before  %0 = stablehlo.add %arg0, %arg0
+    after   %0 = stablehlo.add %arg0, %arg0 {sdy.sharding_origins = [{x = "input: 0"}],
+                sdy.propagation_edges = #sdy.propagation_edges<[{step-0 = [{"x" = operand-0 -> [result-0]}]}]>}
+
+Source: spec of propagation, sections 9.3 to 9.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from sdy.dialects.data_flow import op_of
+from sdy.dialects.debug_names import EDGES
+from sdy.dialects.func_attrs import with_attribute
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.attrs import PropagationEdgesAttr
+from sdy.dialects.symbols import main_function
+from sdy.dialects.walk import pre_order
+from sdy.passes.propagation.annotations import annotation_origins
+from sdy.passes.propagation.origin_attributes import write_origins
+from sdy.propagation.edge_records import NumberedMoves, propagation_edges
+from sdy.propagation.graph import Holder, Node
+from sdy.propagation.origins import Origins
+from sdy.propagation.trace import AxisMove, Step, holders_of
+
+
+@dataclass(frozen=True, slots=True)
+class DebugOptions:
+    """Which records a pass keeps."""
+
+    sharding_origins: bool = False
+    propagation_edges: bool = False
+
+    @property
+    def keeps_any(self) -> bool:
+        """Whether anything is recorded at all."""
+        return self.sharding_origins or self.propagation_edges
+
+
+@dataclass
+class _EdgesOfOp:
+    """The steps at one op."""
+
+    operand_count: int
+    steps: list[NumberedMoves] = field(default_factory=list[NumberedMoves])
+
+
+class DebugRecords:
+    """The records of one pass over a module. Created before the pass changes anything."""
+
+    def __init__(self, module: ModuleOp, options: DebugOptions) -> None:
+        self._module = module
+        self.meshes = meshes_of(module)
+        self._origins: Origins[SSAValue] | None = annotation_origins(module) if options.sharding_origins else None
+        self._keeps_edges = options.propagation_edges
+        self._edges: dict[Operation, _EdgesOfOp] = {}
+        self._edges_of_results: list[NumberedMoves] = []
+        self._next_step = _first_step(module)
+
+    def add_step(
+        self, op: Operation, moves: Sequence[AxisMove], operand_count: int, values: Sequence[SSAValue | None]
+    ) -> None:
+        """Record the next step: what moved at `op` between the values that hold the shardings of its tensors."""
+        edges = self._edges.setdefault(op, _EdgesOfOp(operand_count))
+        self._add(edges.steps, moves, values)
+
+    def add_trace(
+        self,
+        steps: Sequence[Step],
+        op_of_node: Mapping[Node, Operation],
+        stored_on: Mapping[Holder, SSAValue],
+    ) -> None:
+        """Record the steps of an engine's trace."""
+        for step in steps:
+            holders = holders_of(step.site)
+            if isinstance(step.site, Node):
+                values = [None if holder is None else stored_on.get(holder) for holder in holders]
+                self.add_step(op_of_node[step.site], step.moves, len(step.change.before.operands), values)
+            else:
+                # The attribute of a result has no origins of its own: they are those of the returned value.
+                returned = None if holders[0] is None else stored_on.get(holders[0])
+                self._add(self._edges_of_results, step.moves, (returned, returned))
+
+    def write(self) -> None:
+        """Put the records on the ops that are still there."""
+        alive = set(pre_order(self._module))
+        if self._origins is not None:
+            write_origins(self._module, {value: found for value, found in self._origins if op_of(value) in alive})
+        if not self._keeps_edges:
+            return
+        for op, edges in self._edges.items():
+            if op in alive and (found := propagation_edges(edges.steps, edges.operand_count)):
+                op.attributes[EDGES] = PropagationEdgesAttr(found)
+        if found := propagation_edges(self._edges_of_results, operand_count=1):
+            func = main_function(self._module)
+            count = len(func.function_type.outputs)
+            # As in Shardy, those of all results stand on the first one.
+            func.res_attrs = with_attribute(func.res_attrs, count, 0, EDGES, PropagationEdgesAttr(found))
+
+    def _add(self, steps: list[NumberedMoves], moves: Sequence[AxisMove], values: Sequence[SSAValue | None]) -> None:
+        if self._origins is not None:
+            self._origins.follow(moves, values)
+        steps.append((self._next_step, moves))
+        self._next_step += 1
+
+
+def _first_step(module: ModuleOp) -> int:
+    """One more than the last step that an earlier pass recorded on an op."""
+    recorded = (op.attributes.get(EDGES) for op in pre_order(module))
+    edges = [attr.data for attr in recorded if isinstance(attr, PropagationEdgesAttr)]
+    return max((step.index for each in edges for step in each), default=-1) + 1

@@ -1,0 +1,51 @@
+"""The steps at one op as propagation edges: who handed which axis to whom, and when.
+
+Source: spec of propagation, sections 9.4 and 9.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sdy.model.axis import AxisRef, order_key
+from sdy.model.propagation_edges import AxisFlow, EdgeNode, NodeKind, PropagationEdges, PropagationStep
+from sdy.propagation.trace import AxisMove
+
+NumberedMoves = tuple[int, Sequence[AxisMove]]  # the number of a step, and what moved in it
+
+
+def propagation_edges(steps: Iterable[NumberedMoves], operand_count: int) -> PropagationEdges:
+    """The edges of an op with so many operands. What moves again counts at its first step.
+
+    >>> from sdy.model.rule import FactorIndex
+    >>> moves = [AxisMove(AxisRef("x"), FactorIndex(0), 0, target) for target in (2, 1)]
+    >>> [[str(target) for target in flow.targets] for flow in propagation_edges([(4, moves)], 2)[0].flows]
+    [['operand-1', 'result-0']]
+    """
+    first: dict[tuple[AxisRef, int, int], int] = {}
+    for number, moves in steps:
+        for move in moves:
+            key = (move.axis, move.source, move.target)
+            first[key] = min(number, first.get(key, number))
+    flows: dict[int, dict[tuple[AxisRef, int], list[int]]] = {}
+    for (axis, source, target), number in first.items():
+        flows.setdefault(number, {}).setdefault((axis, source), []).append(target)
+    return tuple(PropagationStep(number, _flows(flows[number], operand_count)) for number in sorted(flows))
+
+
+def _flows(targets: Mapping[tuple[AxisRef, int], list[int]], operand_count: int) -> tuple[AxisFlow, ...]:
+    """The flows of one step, in the order of the axes."""
+    return tuple(
+        AxisFlow(
+            axis,
+            _node(source, operand_count),
+            tuple(_node(target, operand_count) for target in sorted(targets[axis, source])),
+        )
+        for axis, source in sorted(targets, key=lambda key: (order_key(key[0]), key[1]))
+    )
+
+
+def _node(place: int, operand_count: int) -> EdgeNode:
+    if place < operand_count:
+        return EdgeNode(NodeKind.OPERAND, place)
+    return EdgeNode(NodeKind.RESULT, place - operand_count)

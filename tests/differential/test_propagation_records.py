@@ -1,0 +1,70 @@
+"""What propagation records of where axes came from, against real Shardy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.oracle import run_pipeline
+from support.programs import EXAMPLE_NAMES, EXAMPLES
+from support.random_annotations import RandomProgram
+
+from sdy.dialects.module_text import make_context, parse_module, print_module
+from sdy.passes.pass_options import build_pass
+from sdy.passes.pipeline_text import parse_pipeline
+from sdy.passes.run import run_passes
+
+MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"
+# No loops: Shardy names the second source of their edges as an operand that they do not have, and rejects its own text.
+NAMES = ["constraint_transpose", "decode_kv_cache", "transformer_megatron", "shard_map_all_gather_tiled", "cnn"]
+PASSES = ["sdy-basic-propagate", "sdy-aggressive-propagate", "sdy-op-priority-propagate", "sdy-user-priority-propagate"]
+BOTH = "debug-sharding-origins=true debug-propagation-edge-sharding=true"
+SINK = "sink-debug-sharding-origins=true sink-debug-propagation-edge-sharding=true"
+
+
+def pipeline(propagate: str, debug: str = BOTH, sink: str = SINK) -> str:
+    return (
+        "builtin.module(sdy-lift-inlined-meshes,sdy-constant-or-scalar-splitter,sdy-manual-axes-cleanup,"
+        f"sdy-add-data-flow-edges,sdy-apply-sharding-constraints{{{debug}}},{propagate}{{{debug}}},"
+        f"func.func(sdy-sink-data-flow-edges{{{sink}}}))"
+    )
+
+
+def check(text: str, passes: str) -> None:
+    module = parse_module(text, "program.mlir")
+    run_passes(make_context(), module, [build_pass(request) for request in parse_pipeline(passes)])
+    inner = passes.removeprefix("builtin.module(").removesuffix(")")
+    assert print_module(module).strip() == run_pipeline(text, inner).strip()
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=EXAMPLE_NAMES)
+def test_records_of_the_examples(path: Path) -> None:
+    check(path.read_text(), pipeline("sdy-user-priority-propagate"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_records_of_larger_programs(name: str) -> None:
+    path = MODELS / f"{name}.mlir"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    check(path.read_text(), pipeline("sdy-user-priority-propagate"))
+
+
+def test_origins_of_a_program_with_a_loop() -> None:
+    path = MODELS / "transformer_scan_fsdp.mlir"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    only_origins = ("debug-sharding-origins=true", "sink-debug-sharding-origins=true")
+    check(path.read_text(), pipeline("sdy-user-priority-propagate", *only_origins))
+
+
+@pytest.mark.parametrize("propagate", PASSES)
+def test_records_of_random_programs(propagate: str) -> None:
+    for seed in range(40):
+        check(RandomProgram(seed).text(), pipeline(propagate))
+
+
+def test_random_programs_show_what_matters() -> None:
+    texts = [RandomProgram(seed).text() for seed in range(40)]
+    for part in ("sdy.sharding_constraint", "sdy.manual_computation", "optimization_barrier", "}p1", '"z":(2)2', "?}"):
+        assert any(part in text for text in texts)

@@ -1,0 +1,98 @@
+"""Cutting a tensor into shards and putting it together again gives the tensor."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from support.sharding_strategies import MESH, pieces
+
+from sdy.interpreter.grid import grid_of_mesh
+from sdy.interpreter.shards import shard, unshard
+from sdy.interpreter.values import DeviceArray, regridded
+from sdy.model.axis import AxisList, AxisRef
+from sdy.model.axis_list import sharded_size
+from sdy.model.axis_on_mesh import axis_end
+from sdy.model.mesh import Mesh
+from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
+
+ROTATED = Mesh(MESH.axes, tuple((7 * place + 5) % MESH.device_count for place in range(MESH.device_count)))
+
+
+@st.composite
+def cut_tensors(draw: st.DrawFn) -> tuple[tuple[int, ...], TensorSharding, Mesh]:
+    """A shape, a sharding that need not divide it, and a mesh in any order of devices."""
+    refs = list(draw(st.permutations(draw(pieces()))))
+    rank = draw(st.integers(0, 3))
+    dims: list[AxisList] = []
+    for _ in range(rank):
+        count = draw(st.integers(0, min(2, len(refs))))
+        dims.append(tuple(refs[:count]))
+        refs = refs[count:]
+    unreduced = tuple(refs[: draw(st.integers(0, 1))])
+    shape = tuple(draw(st.integers(1, 30)) for _ in range(rank))
+    kind = draw(st.sampled_from(ReductionKind))
+    sharding = TensorSharding("m", tuple(map(DimSharding, dims)), unreduced=unreduced, unreduced_kind=kind)
+    return shape, sharding, draw(st.sampled_from([MESH, ROTATED]))
+
+
+def place_of(device: int, axes: AxisList, mesh: Mesh) -> int:
+    """Which piece of a dim cut by `axes` a device holds: its coordinates along the axes, major first, as one number."""
+    position = mesh.devices().index(device)
+    place = 0
+    for ref in axes:
+        names = [axis.name for axis in mesh.axes]
+        minor = prod(axis.size for axis in mesh.axes[names.index(ref.name) + 1 :])
+        coordinate = position // minor % mesh.axis_size(ref.name)
+        digit = coordinate // (mesh.axis_size(ref.name) // axis_end(ref, mesh)) % mesh.size_of(ref)
+        place = place * mesh.size_of(ref) + digit
+    return place
+
+
+@given(cut_tensors())
+def test_shards_make_the_tensor_again(cut: tuple[tuple[int, ...], TensorSharding, Mesh]) -> None:
+    shape, sharding, mesh = cut
+    array = np.arange(prod(shape), dtype=np.int64).reshape(shape) + 1
+    shards = shard(array, sharding, mesh)
+    assert (unshard(shards, sharding, mesh, shape) == array).all()
+
+
+@given(cut_tensors(), st.integers(0, MESH.device_count - 1))
+def test_a_device_holds_the_piece_that_its_coordinates_spell(
+    cut: tuple[tuple[int, ...], TensorSharding, Mesh], device: int
+) -> None:
+    shape, sharding, mesh = cut
+    array = np.arange(prod(shape), dtype=np.int64).reshape(shape) + 1
+    expected = array
+    for dim, dim_sharding in enumerate(sharding.dims):
+        local = -(-shape[dim] // sharded_size(dim_sharding.axes, mesh))
+        start = place_of(device, dim_sharding.axes, mesh) * local
+        piece = expected[(slice(None),) * dim + (slice(start, start + local),)]
+        padding = [(0, 0)] * len(shape)
+        padding[dim] = (0, local - piece.shape[dim])
+        expected = np.pad(piece, padding)
+    if sharding.unreduced_kind is ReductionKind.SUM and place_of(device, sharding.unreduced, mesh):
+        expected = np.zeros_like(expected)
+    assert (shard(array, sharding, mesh).device_view(device) == expected).all()
+
+
+@given(cut_tensors(), cut_tensors())
+def test_a_value_is_the_same_on_every_grid(
+    cut: tuple[tuple[int, ...], TensorSharding, Mesh], other: tuple[tuple[int, ...], TensorSharding, Mesh]
+) -> None:
+    shape, sharding, mesh = cut
+    value = shard(np.arange(prod(shape), dtype=np.int64).reshape(shape), sharding, mesh)
+    moved = regridded(value, grid_of_mesh(other[2], other[1].axis_refs()))
+    assert all((moved.device_view(device) == value.device_view(device)).all() for device in mesh.devices())
+
+
+@given(st.sampled_from(ReductionKind))
+def test_partial_values_are_combined(kind: ReductionKind) -> None:
+    unreduced = (AxisRef("v"),)
+    sharding = TensorSharding("m", (DimSharding(),), unreduced=unreduced, unreduced_kind=kind)
+    parts = np.array([[3.0, 1.0], [2.0, 5.0]], np.float32).reshape(2, 1, 1, 2)
+    value = DeviceArray(parts, grid_of_mesh(MESH))
+    expected = {ReductionKind.SUM: [5.0, 6.0], ReductionKind.MAX: [3.0, 5.0], ReductionKind.MIN: [2.0, 1.0]}[kind]
+    assert unshard(value, sharding, MESH, (2,)).tolist() == expected

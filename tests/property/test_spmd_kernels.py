@@ -1,0 +1,45 @@
+"""An op on all devices at once computes on each what it computes on one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.random_ops.families import FAMILIES, random_program
+
+from sdy.dialects.module_text import parse_module
+from sdy.interpreter.comparison import almost_equal, ulp_distance
+from sdy.interpreter.element_types import Array
+from sdy.interpreter.grid import Grid
+from sdy.interpreter.single import interpret
+from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.values import DeviceArray
+
+GRID = Grid((2, 3), replica_count=1, partition_count=6)
+PROGRAMS_PER_FAMILY = 12
+
+
+def spread(array: Array, random: np.random.Generator) -> DeviceArray:
+    """Other values on devices that differ along some axes of the grid, chosen at random."""
+    leading = tuple(size if random.random() < 0.5 else 1 for size in GRID.sizes)
+    turned = [np.roll(array.reshape(-1), place).reshape(array.shape) for place in range(int(np.prod(leading)))]
+    return DeviceArray(np.stack(turned).reshape(leading + array.shape), GRID)
+
+
+@pytest.mark.parametrize("seed", range(100, 100 + PROGRAMS_PER_FAMILY))
+@pytest.mark.parametrize("family", FAMILIES)
+def test_devices_compute_what_one_device_computes(family: str, seed: int) -> None:
+    draft = random_program(family, seed)
+    module = parse_module(draft.text_with_arguments())
+    random = np.random.default_rng(seed)
+    inputs = [spread(array, random) for array in draft.constants.values()]
+    results = run_spmd(module, inputs, GRID)
+    for device in range(GRID.position_count):
+        alone = interpret(module, [value.device_view(device) for value in inputs])
+        for result, expected in zip(results, alone, strict=True):
+            actual = result.device_view(device)
+            assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype)
+            # A sum of many elements may be taken in another order.
+            agree = (ulp_distance(actual, expected) <= 0) | almost_equal(actual, expected, draft.closeness * 100)
+            assert agree.all(), (
+                f"device {device}: {actual[~agree][:4]} instead of {expected[~agree][:4]}\n{draft.text()}"
+            )

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from xdsl.dialects.func import Func
+from xdsl.traits import IsTerminator
+
+from sdy.dialects.check import CHECK
+from sdy.dialects.chlo.dialect import CHLO
+from sdy.dialects.interpreter import INTERPRETER
+from sdy.dialects.sdy.dialect import SDY
+from sdy.dialects.stablehlo.dialect import STABLEHLO
+from sdy.interpreter.ops.all import KERNELS
+
+WITHOUT_KERNEL = {
+    "chlo._asin_acos_kernel": "a step of the lowering of asin and acos, which no program writes",
+    "func.func": "a function runs where it is called",
+    "sdy.all_reduce": "adds up partial values, which a run on whole tensors does not have",
+    "sdy.reduce_scatter": "adds up partial values, which a run on whole tensors does not have",
+    "sdy.replicated_to_unreduced": "makes partial values, which a run on whole tensors does not have",
+    "sdy.sharded_to_unreduced": "makes partial values, which a run on whole tensors does not have",
+    "stablehlo.async_done": "gives the slots of the future, and computes nothing",
+    "stablehlo.get_tuple_element": "is one of the slots of the tuple",
+    "stablehlo.tuple": "is the slots of its elements",
+    "stablehlo.uniform_dequantize": "quantized types have no numbers here",
+    "stablehlo.uniform_quantize": "quantized types have no numbers here",
+}
+
+
+def test_every_op_has_a_kernel_or_a_reason() -> None:
+    ops = [op for dialect in (STABLEHLO, CHLO, CHECK, INTERPRETER, SDY, Func) for op in dialect.operations]
+    unknown = {op.name for op in ops if op not in KERNELS and not op.has_trait(IsTerminator)}
+    assert unknown == WITHOUT_KERNEL.keys()
