@@ -15,6 +15,7 @@ _PACKAGE = "sdy.passes"
 # The places are relative to the package.
 PASSES: dict[str, str] = {
     "canonicalize": "canonicalize.CanonicalizePass",
+    "inline": "inline.InlinePass",
     "sdy-inline-meshes": "inline_meshes.InlineMeshesPass",
     "symbol-dce": "symbol_dce.SymbolDcePass",
     "sdy-add-data-flow-edges": "import_.add_data_flow_edges.AddDataFlowEdgesPass",

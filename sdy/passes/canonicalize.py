@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
 
@@ -34,13 +35,7 @@ class CanonicalizePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Simplify the module in place."""
-        unique_constants(op)
-        walker = PatternRewriteWalker(GreedyRewritePatternApplier(list(self._patterns())), apply_recursively=False)
-        for _ in range(MAX_ROUNDS):
-            erased = erase_dead_ops(op)
-            has_targets = any(type(inner) in TARGETS for inner in pre_order(op))
-            if not (has_targets and walker.rewrite_module(op)) and not erased:
-                return
+        simplify(op, self._patterns())
 
     def _patterns(self) -> tuple[RewritePattern, ...]:
         if not self.enable_patterns:
@@ -50,3 +45,14 @@ class CanonicalizePass(ModulePass):
             message = f'no canonicalization patterns have the label "{unknown}"'
             raise SdyError(Diagnostic("SDY-T106", message, hint=f"labels: {', '.join(LABELLED_PATTERNS)}"))
         return tuple(pattern for label in self.enable_patterns for pattern in LABELLED_PATTERNS[label])
+
+
+def simplify(scope: Operation, patterns: tuple[RewritePattern, ...] = ALL_PATTERNS) -> None:
+    """Simplify what is inside `scope`, a module or a function, in place."""
+    unique_constants(scope)
+    walker = PatternRewriteWalker(GreedyRewritePatternApplier(list(patterns)), apply_recursively=False)
+    for _ in range(MAX_ROUNDS):
+        erased = erase_dead_ops(scope)
+        has_targets = any(type(inner) in TARGETS for inner in pre_order(scope))
+        if not (has_targets and walker.rewrite_region(scope.regions[0])) and not erased:
+            return

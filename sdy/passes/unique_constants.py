@@ -19,10 +19,10 @@ from sdy.dialects.walk import ops_of
 from sdy.passes.insertion import erase
 
 
-def unique_constants(module: ModuleOp) -> None:
-    """Merge equal constants and move them to the front of their scope; leading ones stay where they are."""
+def unique_constants(root: Operation) -> None:
+    """Merge equal constants inside `root` and put them at the front of their scope; leading ones stay in place."""
     scopes: dict[Block, _Scope] = {}
-    for op in ops_of(module, ConstantOp):
+    for op in ops_of(root, ConstantOp):
         block = _scope_of(op)
         if block is not None:
             scopes.setdefault(block, _Scope(block)).take(op)

@@ -80,5 +80,6 @@ def _show_comparisons(console: Console, comparisons: list[OutputComparison], ref
     wrong = sum(not each.agrees for each in comparisons)
     verdict = f"[red]{wrong} of {len(comparisons)} outputs differ from {reference}[/red]"
     if not wrong:
-        verdict = f"[green]all {len(comparisons)} outputs agree with {reference}[/green]"
+        agreement = "the output agrees" if len(comparisons) == 1 else f"all {len(comparisons)} outputs agree"
+        verdict = f"[green]{agreement} with {reference}[/green]"
     console.print(f"{verdict}; largest absolute error {absolute:.3g}, relative {relative:.3g}")
