@@ -16,7 +16,7 @@ from sdy.dialects.stablehlo.clauses import Int, String
 from sdy.dialects.stablehlo.signatures import EACH_OPERAND, OPERANDS_ONLY
 from sdy.dialects.stablehlo.syntax import Form
 
-TOLERANCE = FloatAttr(0.001, f64)
+TOLERANCE = FloatAttr(1e-4, f64)
 ui64 = IntegerType(64, Signedness.UNSIGNED)
 
 
@@ -51,7 +51,7 @@ class ExpectAlmostEqOp(FormattedOp):
 class ExpectCloseOp(FormattedOp):
     """Fails unless the operands differ by a number of representable values within two bounds, at every place.
 
-    `check.expect_close %0, %1 {max_ulp_difference = 3 : ui64} : tensor<2xf32>, tensor<2xf32>`
+    `check.expect_close %0, %1, max_ulp_difference = 2 : tensor<2xf32>, tensor<2xf32>`
     """
 
     name = "check.expect_close"
@@ -59,7 +59,13 @@ class ExpectCloseOp(FormattedOp):
     expected = operand_def()
     max_ulp_difference = opt_prop_def(IntegerAttr.constr(ui64), default_value=IntegerAttr(3, ui64))
     min_ulp_difference = opt_prop_def(IntegerAttr.constr(ui64), default_value=IntegerAttr(0, ui64))
-    FORM: ClassVar[Form] = Form(signature=EACH_OPERAND)
+    FORM: ClassVar[Form] = Form(
+        clauses=(
+            Int("min_ulp_difference", "min_ulp_difference", is_optional=True, integer=ui64),
+            Int("max_ulp_difference", "max_ulp_difference", is_optional=True, integer=ui64),
+        ),
+        signature=EACH_OPERAND,
+    )
 
 
 class ExpectConstOp(StablehloOp):

@@ -79,10 +79,14 @@ class Ints(KeywordClause):
 
 
 class Int(KeywordClause):
-    """`dim = 0`: an i64."""
+    """`dim = 0`: an i64, or of the type named."""
+
+    def __init__(self, keyword: str, name: str, *, is_optional: bool = False, integer: IntegerType = i64) -> None:
+        super().__init__(keyword, name, is_optional=is_optional)
+        self.integer = integer
 
     def parse_value(self, parser: Parser) -> Attribute:
-        return IntegerAttr(parse_int(parser), i64)
+        return IntegerAttr(parse_int(parser), self.integer)
 
     def value_text(self, value: Attribute) -> str:
         return str(cast(IntegerAttr, value).value.data)
