@@ -403,6 +403,13 @@ CODES: dict[str, Code] = {
     "SDY-T112": Code(
         "A function is called more than once, and its body is copied.", "Run -sdy-flatten-call-graph first."
     ),
+    "SDY-T113": Code("A second auto-partitioner is registered.", "Clear the first one."),
+    "SDY-T114": Code(
+        "Auto-partitioning is enabled, and no auto-partitioner is registered.", "Register one, or leave it disabled."
+    ),
+    "SDY-T115": Code("The calls of a function lead back to it.", "Write the recursion as a while loop."),
+    "SDY-T203": Code("No value has the name, or stands on the line, that the command asks for.", "See the hint."),
+    "SDY-T204": Code("A command has too few or too many words.", "See its --help."),
     "SDY-R101": Code(
         "No sharding rule is known for an op, so that nothing propagates through it.",
         "Write a custom sharding rule on it.",

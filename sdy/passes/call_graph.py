@@ -63,14 +63,27 @@ def original_name(func: FuncOp) -> str:
     return name.data if isinstance(name, StringAttr) else func.sym_name.data
 
 
-def add_copy(func: FuncOp, module: ModuleOp, names: UniqueNames) -> FuncOp:
-    """Add a copy of `func` to the end of the module, after copies of the functions that it calls, which it calls."""
+def add_copy(func: FuncOp, module: ModuleOp, names: UniqueNames, callers: tuple[str, ...] = ()) -> FuncOp:
+    """Add a copy of `func` to the end of the module, after copies of the functions that it calls, which it calls.
+
+    `callers` are the functions being copied whose calls lead here. Raises: SdyError SDY-T115 at recursion.
+    """
+    name = func.sym_name.data
+    if name in callers:
+        raise recursion_error(func, (*callers[callers.index(name) :], name))
     functions = functions_of(module)
     copy = func.clone()
     copy.attributes[ORIGINAL_NAME] = StringAttr(original_name(func))
     for call in calls_in(copy):
-        callee = add_copy(callee_of(call, functions), module, names)
+        callee = add_copy(callee_of(call, functions), module, names, (*callers, name))
         call.properties["callee"] = SymbolRefAttr(callee.sym_name.data)
-    copy.sym_name = StringAttr(names.new(func.sym_name.data))
+    copy.sym_name = StringAttr(names.new(name))
     module.body.block.add_op(copy)
     return copy
+
+
+def recursion_error(func: FuncOp, chain: tuple[str, ...]) -> SdyError:
+    """What to raise at `func`, where the calls of `chain`, from caller to callee, do not end."""
+    message = f"the calls of @{func.sym_name.data} lead back to it, so its callees cannot have bodies of their own"
+    calls = " -> ".join(f"@{name}" for name in chain)
+    return SdyError(Diagnostic("SDY-T115", message, span_of(func), hint=f"calls: {calls}"))

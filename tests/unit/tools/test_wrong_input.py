@@ -24,6 +24,17 @@ def op(text: str) -> str:
     return function("@m, [{}, {}]", f"%0 = {text}\n  return %0 : tensor<8x8xf32>")
 
 
+RECURSION = """\
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
 # what is wrong: text, line, a part of the message, a part of the line under which the caret stands
 CASES: dict[str, tuple[str, int, str, str]] = {
     "unknown mesh": (function('@other, [{"x"}, {}]'), 2, "@other", "func.func"),
@@ -37,6 +48,7 @@ CASES: dict[str, tuple[str, int, str, str]] = {
     "replicated axis cuts a dim": (function('@m, [{"x"}, {}], replicated={"x"}'), 2, '"x"', "func.func"),
     "bad priority": (function('@m, [{"x"}p01, {}]'), 2, "p01", "p01"),
     "question mark first": (function('@m, [{?, "x"}, {}]'), 2, "", ', "x"'),
+    "recursion": (RECURSION, 5, "lead back to it", "func.func private @f"),
     "mesh with two equal axes": ('sdy.mesh @m = <["x"=2, "x"=2]>\n', 1, '"x"', '"x"'),
     "mesh with an empty axis": ('sdy.mesh @m = <["x"=0]>\n', 1, "0", '"x"'),
     "device ids that do not fit": ('sdy.mesh @m = <["x"=2], device_ids=[0, 2]>\n', 1, "2", '"x"'),

@@ -1,0 +1,12 @@
+// A body cannot hold itself, not by way of another either.
+// RUN: sdy-opt %s --sdy-import-func-calls -verify-diagnostics
+
+func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = call @g(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+// expected-error @+1 {{the calls of @g lead back to it}}
+func.func private @g(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
