@@ -86,7 +86,7 @@ def float_of(bits: int, layout: FloatFormat) -> float:
         return math.nan
     if magnitude > _largest_magnitude(layout):
         is_infinite = layout.specials is Specials.IEEE and magnitude & ((1 << layout.mantissa_bits) - 1) == 0
-        return sign * (math.inf if is_infinite else math.nan)
+        return math.copysign(math.inf if is_infinite else math.nan, sign)
     exponent = magnitude >> layout.mantissa_bits
     mantissa = magnitude & ((1 << layout.mantissa_bits) - 1)
     if exponent == 0 and layout.signed:

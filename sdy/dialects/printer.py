@@ -182,7 +182,9 @@ class MlirPrinter(Printer):
 
     def _print_generic(self, op: Operation) -> None:
         self.print_operands(op.operands)
-        self.print_successors(op.successors)
+        if op.successors:
+            with self.in_square_brackets():
+                self.print_list(op.successors, self.print_block_name)
         if op.properties:
             self._write(" <")
             self.print_attr_dict(op.properties)

@@ -6,20 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import TupleType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
-from sdy.dialects.stablehlo.types import FutureType
 from sdy.interpreter.failure import failure, located
-from sdy.interpreter.kernel import Kernel, KernelTable
+from sdy.interpreter.kernel import Kernel, KernelTable, leaf_count
 from sdy.interpreter.program import CompiledBlock, Slots, Step
-
-
-def leaf_count(value_type: Attribute) -> int:
-    """How many slots a value takes: those of its parts where it is a tuple or a future, else one."""
-    return sum(map(leaf_count, value_type.types)) if isinstance(value_type, TupleType | FutureType) else 1
 
 
 def captured_by(op: Operation) -> tuple[SSAValue, ...]:

@@ -14,10 +14,12 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.dialects.builtin import TupleType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Attribute, Block, Operation
 
 from sdy.dialects.op_table import OpTable
+from sdy.dialects.stablehlo.types import FutureType
 from sdy.interpreter.element_types import Array
 from sdy.interpreter.failure import failure
 from sdy.interpreter.grid import Grid
@@ -105,12 +107,9 @@ def pointwise(compute: Callable[..., Array]) -> Kernel:
     return kernel
 
 
-def with_unit_dims(
-    context: KernelContext, array: NDArray[ScalarT], count: int, at: int | None = None
-) -> NDArray[ScalarT]:
-    """The array with `count` dims of size 1 after the batch dims of `context`, or at dim `at`."""
-    place = context.rank if at is None else at
-    return array.reshape(array.shape[:place] + (1,) * count + array.shape[place:])
+def with_unit_dims(context: KernelContext, array: NDArray[ScalarT], count: int) -> NDArray[ScalarT]:
+    """The array with `count` dims of size 1 after the batch dims of `context`."""
+    return array.reshape(array.shape[: context.rank] + (1,) * count + array.shape[context.rank :])
 
 
 def uniform(context: KernelContext, array: Array, what: str) -> Array:
@@ -131,4 +130,9 @@ def uniform(context: KernelContext, array: Array, what: str) -> Array:
 
 def operand_count(op: Operation) -> int:
     """How many of a kernel's arrays are operands; the others are captured by the regions of the op."""
-    return len(op.operands)
+    return sum(leaf_count(operand.type) for operand in op.operands)
+
+
+def leaf_count(value_type: Attribute) -> int:
+    """How many arrays a value is: those of its parts where it is a tuple or a future, else one."""
+    return sum(map(leaf_count, value_type.types)) if isinstance(value_type, TupleType | FutureType) else 1

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from xdsl.passes import ModulePass
 
+from sdy.passes import auto_partitioner
 from sdy.passes.canonicalize import CanonicalizePass
 from sdy.passes.export.close_shardings import CloseShardingsPass
 from sdy.passes.export.constant_or_scalar_merger import ConstantOrScalarMergerPass
@@ -86,17 +87,28 @@ COLLECTIVES: Passes = (
 )
 
 
-def propagation(*, dedup_functions_fully: bool = False) -> Passes:
-    """From the program as it was written to shardings on every value. Rules stay: the export uses them."""
-    propagate = (PreOrderFuncsPass(), UserPriorityPropagatePass(keep_sharding_rules=True))
+def before_propagation(*, dedup_functions_fully: bool = False) -> Passes:
+    """From the program as it was written to what propagation sees."""
     if dedup_functions_fully:
-        edges: Passes = (*CONSTRAINTS, AddFuncDataFlowEdgesPass())
-        back: Passes = (PropagateToFuncResultsPass(), SinkFuncDataFlowEdgesPass())
-    else:
-        edges = (*CALLS_TO_COMPUTATIONS, *CONSTRAINTS)
-        back = COMPUTATIONS_TO_CALLS
-    merge: Passes = (UnflattenCallGraphPass(), SymbolDcePass(), InsertFuncCallReshardsPass())
-    return (*IMPORT, *edges, *propagate, *back, *merge)
+        return (*IMPORT, *CONSTRAINTS, AddFuncDataFlowEdgesPass(), PreOrderFuncsPass())
+    return (*IMPORT, *CALLS_TO_COMPUTATIONS, *CONSTRAINTS, PreOrderFuncsPass())
+
+
+def propagation(*, dedup_functions_fully: bool = False, enable_auto_partitioning: bool = False) -> Passes:
+    """From the program as it was written to shardings on every value. Rules stay: the export uses them."""
+    before = before_propagation(dedup_functions_fully=dedup_functions_fully)
+    back: Passes = COMPUTATIONS_TO_CALLS
+    if dedup_functions_fully:
+        back = (PropagateToFuncResultsPass(), SinkFuncDataFlowEdgesPass())
+    return (
+        *before,
+        UserPriorityPropagatePass(keep_sharding_rules=True),
+        *back,
+        UnflattenCallGraphPass(),
+        SymbolDcePass(),
+        *(auto_partitioner.passes() if enable_auto_partitioning else ()),
+        InsertFuncCallReshardsPass(),  # last: whoever changes the shardings of functions comes before
+    )
 
 
 @dataclass(frozen=True)
@@ -140,11 +152,14 @@ class PropagationPipeline(Pipeline):
     name = "sdy-propagation-pipeline"
 
     dedup_functions_fully: bool = False
+    enable_auto_partitioning: bool = False
 
     def passes(self) -> Sequence[ModulePass]:
         """Meshes keep their names."""
-        export = ExportPipeline(inline_meshes=False)
-        return (*propagation(dedup_functions_fully=self.dedup_functions_fully), *export.passes())
+        shardings = propagation(
+            dedup_functions_fully=self.dedup_functions_fully, enable_auto_partitioning=self.enable_auto_partitioning
+        )
+        return (*shardings, *ExportPipeline(inline_meshes=False).passes())
 
 
 @dataclass(frozen=True)

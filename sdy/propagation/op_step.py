@@ -21,11 +21,11 @@ from sdy.propagation.strategies.step import OpStep, Strategy
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The projections on both sides of a strategy, for whoever records why."""
+    """What a strategy was given and what it made of it, for whoever records why."""
 
+    step: OpStep
     before: Projection
     after: Projection
-    mesh: Mesh
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,8 @@ class StepFunction:
         mesh = common.mesh
         rule, directions = self._rules.value(rule_number), self._directions.value(direction_number)
         before = project(rule, old, mesh)
-        after = self._strategy(OpStep(rule, directions, mesh, is_elementwise, conservative), before)
+        step = OpStep(rule, directions, mesh, is_elementwise, conservative)
+        after = self._strategy(step, before)
         updates: list[tuple[int, int]] = []
         for place, (was, now) in enumerate(zip(before.tensors, after.tensors, strict=True)):
             if now is was:
@@ -93,4 +94,4 @@ class StepFunction:
             new = to_sharding(now, rule.tensors[place], rule.factor_sizes, old[place], common.reference, mesh)
             if new != old[place] and not (old[place] is None and new.has_no_axes):
                 updates.append((place, self._shardings.number(new)))
-        return StepResult(tuple(updates), Change(before, after, mesh)) if updates else UNCHANGED
+        return StepResult(tuple(updates), Change(step, before, after)) if updates else UNCHANGED

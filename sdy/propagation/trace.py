@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from sdy.model.axis import AxisList, AxisRef, can_merge
 from sdy.model.axis_list import is_strict_list_prefix
 from sdy.model.axis_on_mesh import merge
-from sdy.model.rule import DimMapping, FactorIndex, OpShardingRule
-from sdy.propagation.graph import FunctionResult, Graph, Holder, Node
+from sdy.model.rule import DimMapping, FactorIndex
+from sdy.propagation.graph import FunctionResult, Holder, Node
 from sdy.propagation.op_step import Change, StepResult
 from sdy.propagation.projection import Projection, TensorProjection
 
@@ -44,16 +44,13 @@ class Step:
 class Trace:
     """The steps of a run of the engine, in order: give `record` to the engine as `on_update`."""
 
-    def __init__(self, graph: Graph, first_number: int = 0) -> None:
-        self._graph = graph
-        self._first_number = first_number
+    def __init__(self) -> None:
         self.steps: list[Step] = []
 
     def record(self, site: Site, outcome: StepResult) -> None:
         """Append a step. It must have changed something."""
         assert outcome.change is not None
-        moves = moves_in(outcome.change, self._graph.rules.value(site.rule))
-        self.steps.append(Step(self._first_number + len(self.steps), site, outcome.change, moves))
+        self.steps.append(Step(len(self.steps), site, outcome.change, moves_in(outcome.change)))
 
 
 def holders_of(site: Site) -> tuple[Holder | None, ...]:
@@ -61,10 +58,10 @@ def holders_of(site: Site) -> tuple[Holder | None, ...]:
     return site.tensors if isinstance(site, Node) else (site.returned.holder, site.holder)
 
 
-def moves_in(change: Change, rule: OpShardingRule) -> tuple[AxisMove, ...]:
+def moves_in(change: Change) -> tuple[AxisMove, ...]:
     """What was moved, tensor by tensor, along the factors in the order of the dims; each axis once a tensor."""
     moves: list[AxisMove] = []
-    tensors = zip(change.before.tensors, change.after.tensors, rule.tensors, strict=True)
+    tensors = zip(change.before.tensors, change.after.tensors, change.step.rule.tensors, strict=True)
     for target, (old, new, mapping) in enumerate(tensors):
         if new is old:
             continue
@@ -92,7 +89,7 @@ def _compare_dim(
         joined = axes
         if previous is not None and can_merge(previous, last):
             gained.pop(previous, None)
-            joined = (*axes[:-1], merge(previous, last, change.mesh))
+            joined = (*axes[:-1], merge(previous, last, change.step.mesh))
         previous = last
         source = _source(change.before, factor, axes)
         if source is None:

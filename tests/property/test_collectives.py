@@ -115,12 +115,21 @@ def collective_broadcast(groups: Rows, operand: Array) -> tuple[str, Values]:
     return module_text(op, operand, operand.shape[1:]), expected
 
 
+def collective_reduce(groups: Rows, operand: Array) -> tuple[str, Values]:
+    body = region("i32", "stablehlo.add %a0, %b").replace("%a:", "%a0:")
+    op = f'"stablehlo.collective_reduce"(%a) <{{{by_partition(groups)}}}> {body}'
+    total_of = {row[0]: operand[row].sum(axis=0, dtype=np.int32) for row in groups}
+    expected = [total_of.get(device, np.zeros_like(operand[0])) for device in range(len(operand))]
+    return module_text(op, operand, operand.shape[1:]), expected
+
+
 COLLECTIVES: dict[str, Callable[[Rows, Array], tuple[str, Values]]] = {
     "all_gather": all_gather,
     "all_reduce": all_reduce,
     "reduce_scatter": reduce_scatter,
     "all_to_all": all_to_all,
     "collective_broadcast": collective_broadcast,
+    "collective_reduce": collective_reduce,
 }
 
 
@@ -198,3 +207,24 @@ def test_groups_of_different_sizes_reduce() -> None:
     body = region("i32", "stablehlo.add %a0, %b").replace("%a:", "%a0:")
     op = f'"stablehlo.all_reduce"(%a) <{{{flattened([[0, 1, 3], [2, -1, -1]])}}}> {body}'
     check(module_text(op, np.zeros((4, 1, 1)), (1, 1)), value, [np.array([[n]]) for n in (1011, 1011, 100, 1011)])
+
+
+def test_the_legacy_sum_over_replicas() -> None:
+    grid = Grid((3,), replica_count=3, partition_count=1)
+    value = DeviceArray(np.array([1, 10, 100], np.int32).reshape(3, 1, 1), grid)
+    op = f'"stablehlo.cross-replica-sum"(%a) <{{replica_groups = {groups_text([[0, 1, 2]])}}}>'
+    check(module_text(op, np.zeros((3, 1, 1)), (1, 1)), value, [np.array([[111]])] * 3)
+
+
+@pytest.mark.parametrize("in_module", [True, False])
+def test_groups_named_by_the_axes_of_a_mesh(in_module: bool) -> None:
+    text = 'axes = [#stablehlo.axis_ref<name = "y">]'
+    axes = '[<name = "x", size = 2>, <name = "y", size = 2>]'
+    inline = f"#stablehlo.mesh<axes = {axes}, device_ids = dense<[1, 0, 3, 2]> : tensor<4xi64>>"
+    groups = f"#stablehlo.replica_group_mesh_axes<mesh = {'@m' if in_module else inline}, {text}>"
+    op = f'"stablehlo.all_gather"(%a) <{{all_gather_dim = 0 : i64, replica_groups = {groups}}}>'
+    mesh = 'sdy.mesh @m = <["x"=2, "y"=2], device_ids=[1, 0, 3, 2]>\n'
+    grid = Grid((4,), 1, 4)
+    value = DeviceArray(np.arange(4, dtype=np.int32).reshape(4, 1, 1), grid)
+    expected = [np.array(column).reshape(2, 1) for column in ([1, 0], [1, 0], [3, 2], [3, 2])]
+    check(mesh + module_text(op, np.zeros((4, 1, 1)), (2, 1)), value, expected)

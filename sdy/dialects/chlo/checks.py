@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ComplexType, i1, i32
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ComplexType,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    i1,
+    i32,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.dialects.chlo.attrs import RaggedDotDimensionNumbersAttr
+from sdy.dialects.stablehlo.checks.control import demand_region
 from sdy.dialects.stablehlo.checks.demands import (
     demand_dims,
     demand_element,
@@ -68,8 +79,10 @@ def keeps_largest(op: Operation) -> None:
 
 
 def is_like(op: Operation) -> None:
-    """`constant_like`: the result has the shape of the operand."""
+    """`constant_like`: the result has the shape of the operand, and elements of the type of the value."""
     demand_same_shape(op, (op.operands[0], op.results[0]))
+    value = cast("IntegerAttr | FloatAttr", op.properties["value"])
+    demand_element(op, op.results[0], value.type, "the value gives it")
 
 
 def contracts_ragged(op: Operation) -> None:
@@ -85,8 +98,40 @@ def contracts_ragged(op: Operation) -> None:
         fail(op, "SDY-D014", f"lhs_ragged_dimensions has {len(numbers.lhs_ragged_dimensions)} dims, it takes one")
 
 
+def scans(op: Operation) -> None:
+    """`scan`: the body takes a slice per input and what is carried, gives a slice per output and what it carries on."""
+    sizes = cast("DenseArrayBase[IntegerType]", op.properties["operandSegmentSizes"]).get_values()
+    inputs, inits = op.operands[: sizes[0]], op.operands[sizes[0] :]
+    if not inputs:
+        fail(op, "SDY-D001", "there is nothing to scan")
+    dim = integer(op, "dimension")
+    for value in inputs:
+        demand_dims(op, "dimension", [dim], len(shape(op, value)), "an input")
+    length = shape(op, inputs[0])[dim]
+    slices = [_slice_type(op, value, dim) for value in inputs]
+    carried = [init.type for init in inits]
+    outputs, carries = op.results[: len(op.results) - len(inits)], op.results[len(op.results) - len(inits) :]
+    for output in outputs:
+        demand_dims(op, "dimension", [dim], len(shape(op, output)), "an output")
+        demand_shape(op, output, _with_size(shape(op, output), dim, length), "the inputs have as many slices")
+    given = [_slice_type(op, output, dim) for output in outputs] + [carry.type for carry in carries]
+    demand_region(op, op.regions[0], "the body", [*slices, *carried], given)
+    for init, carry in zip(inits, carries, strict=True):
+        demand_same_shape(op, (init, carry))
+
+
+def _slice_type(op: Operation, value: SSAValue, dim: int) -> Attribute:
+    of = tensor(op, value)
+    sizes = of.get_shape()
+    return TensorType(of.element_type, [*sizes[:dim], *sizes[dim + 1 :]])
+
+
+def _with_size(sizes: Shape, dim: int, size: int) -> Shape:
+    return (*sizes[:dim], size, *sizes[dim + 1 :])
+
+
 def _demand_common_shape(op: Operation) -> None:
-    """The result has the shape to which all operands broadcast, aligned at the last dim or by `broadcast_dimensions`."""
+    """The result has the shape to which the operands broadcast: from the last dim on, or by `broadcast_dimensions`."""
     shapes = [shape(op, operand) for operand in op.operands]
     dims = ints(op, "broadcast_dimensions")
     if dims:
@@ -116,6 +161,6 @@ def _joined(op: Operation, one: int, other: int) -> int:
         return one
     if one == 1:
         return other
-    if DYNAMIC_INDEX in (one, other):
-        return max(one, other)
-    fail(op, "SDY-D013", f"dims of sizes {one} and {other} do not broadcast to one")
+    if DYNAMIC_INDEX not in (one, other):
+        fail(op, "SDY-D013", f"dims of sizes {one} and {other} do not broadcast to one")
+    return max(one, other)

@@ -23,7 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.chlo.attrs import PrecisionAttr, RaggedDotDimensionNumbersAttr
-from sdy.dialects.chlo.checks import contracts_ragged, is_like, keeps_largest
+from sdy.dialects.chlo.checks import contracts_ragged, is_like, keeps_largest, scans
 from sdy.dialects.ssa_names import NamesArguments, NamesResults
 from sdy.dialects.stablehlo.attrs import parse_int
 from sdy.dialects.stablehlo.base import Check, StablehloOp
@@ -136,6 +136,7 @@ class ScanOp(StablehloOp, NamesArguments):
     body = region_def("single_block")
     irdl_options = (AttrSizedOperandSegments(as_property=True), AttrSizedResultSegments(as_property=True))
     traits = traits_def(RecursiveMemoryEffect())
+    CHECKS: ClassVar[tuple[Check, ...]] = (scans,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

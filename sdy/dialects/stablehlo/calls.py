@@ -21,7 +21,7 @@ from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.effects import EffectSaidByProperty
 from sdy.dialects.stablehlo.attrs import OutputOperandAliasAttr
 from sdy.dialects.stablehlo.base import Check, StablehloOp
-from sdy.dialects.stablehlo.checks.calls import lays_out
+from sdy.dialects.stablehlo.checks.calls import is_configured, lays_out
 from sdy.dialects.stablehlo.clauses import Properties
 from sdy.dialects.stablehlo.syntax import parse_attributes, print_attributes
 
@@ -47,7 +47,7 @@ class CustomCallOp(StablehloOp):
     )
     result = var_result_def()
     traits = traits_def(EffectSaidByProperty())
-    CHECKS: ClassVar[tuple[Check, ...]] = (lays_out,)
+    CHECKS: ClassVar[tuple[Check, ...]] = (is_configured, lays_out)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

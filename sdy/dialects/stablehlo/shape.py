@@ -21,6 +21,7 @@ from sdy.dialects.stablehlo.checks.shape import (
     is_its_value,
     keeps_bits,
     keeps_count,
+    keeps_element,
     measures_dim,
     names_a_dim,
     permutes,
@@ -256,7 +257,7 @@ class SetDimensionSizeOp(FormattedOp):
     dimension = prop_def(IntegerAttr.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (names_a_dim,)
+    CHECKS: ClassVar[tuple[Check, ...]] = (names_a_dim, keeps_element)
     FORM: ClassVar[Form] = Form(clauses=(Int("dim", "dimension"),))
 
 

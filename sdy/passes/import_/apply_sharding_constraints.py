@@ -30,8 +30,10 @@ from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open
 from sdy.passes.insertion import after_definition, insert
 from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
+from sdy.propagation.graph import Direction
 from sdy.propagation.op_step import Change
 from sdy.propagation.projection import project
+from sdy.propagation.strategies.step import OpStep
 from sdy.propagation.trace import moves_in
 from sdy.rules.all import RULE_ATTRIBUTE, sharding_rule
 
@@ -122,9 +124,10 @@ def _record(records: DebugRecords, constraint: ShardingConstraintOp, rule: OpSha
     mesh = resolved(sharding.mesh, records.meshes)
     if mesh is None:
         return
-    change = Change(project(rule, (None, sharding), mesh), project(rule, (sharding, sharding), mesh), mesh)
+    step = OpStep(rule, (Direction.BACKWARD,) * len(rule.factor_sizes), mesh, is_elementwise=True, conservative=False)
+    change = Change(step, project(rule, (None, sharding), mesh), project(rule, (sharding, sharding), mesh))
     if change.before != change.after:
-        records.add_step(constraint, moves_in(change, rule), 1, (holder(constraint.input), constraint.result))
+        records.add_step(constraint, moves_in(change), 1, (holder(constraint.input), constraint.result))
 
 
 def _apply_in_sharding(op: ManualComputationOp, value: SSAValue, sharding: TensorSharding) -> None:

@@ -60,15 +60,8 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: Propa
     Raises: SdyError where a type, a mesh or the functions are not what propagation needs.
     """
     records = None if options.records is None else DebugRecords(module, options.records)
-    _require_static_tensors(module)
-    groups = groups_of(module)
-    synchronise(groups, partial(emit, ctx))
-    flat = FlatModule(module, RuleSource(ctx, conservative=schedule.conservative))
-    for members in groups.values():
-        values = [flat.value(member) for member in members]
-        for value in values:
-            value.group = values
-    trace = Trace(flat.graph)
+    flat = flatten(ctx, module, conservative=schedule.conservative)
+    trace = Trace()
     engine = Engine(flat.graph, schedule, on_update=None if records is None else trace.record)
     if options.by_user_priority:
         dump = partial(_dump, ctx, module, flat, options.dump_directory) if options.dump_directory else None
@@ -83,6 +76,22 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: Propa
     if records is not None:
         records.add_trace(trace.steps, flat.operations(), flat.stored_on())
         records.write()
+
+
+def flatten(ctx: Context, module: ModuleOp, *, conservative: bool = False) -> FlatModule:
+    """The module as the engine sees it; the members of sharding groups start alike.
+
+    Raises: SdyError where a type, a mesh or the functions are not what propagation needs.
+    """
+    _require_static_tensors(module)
+    groups = groups_of(module)
+    synchronise(groups, partial(emit, ctx))
+    flat = FlatModule(module, RuleSource(ctx, conservative=conservative))
+    for members in groups.values():
+        values = [flat.value(member) for member in members]
+        for value in values:
+            value.group = values
+    return flat
 
 
 def _write_rules(flat: FlatModule) -> None:

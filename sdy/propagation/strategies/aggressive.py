@@ -5,6 +5,8 @@ Source: spec of propagation, section 4.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import is_strict_list_prefix, sharded_size
 from sdy.model.rule import FactorIndex
@@ -35,14 +37,21 @@ def _candidates(step: OpStep, projection: Projection) -> Candidates:
             found[FactorIndex(number)] = axes
     if len(found) < 2:
         return found
-    order = sorted(found, key=lambda factor: _service_key(step, projection, factor, found[factor]))
+    order = sorted(found, key=lambda factor: claim(step, projection, factor, found[factor]))
     return {factor: found[factor] for factor in order}
 
 
-def _service_key(
-    step: OpStep, projection: Projection, factor: FactorIndex, axes: AxisList
-) -> tuple[int, int, int, FactorIndex]:
-    """Larger source tensor first; for element-wise ops more devices first; then the earlier source, then the index."""
+class Claim(NamedTuple):
+    """How strong the claim of a factor to its candidate is: the smaller is served first."""
+
+    negative_source_size: int  # elements of the largest tensor that has the axes: the larger source goes first
+    negative_devices: int  # of element-wise ops: what cuts into more pieces goes first; 0 of others
+    source: int  # the place of that tensor, operands first
+    factor: FactorIndex
+
+
+def claim(step: OpStep, projection: Projection, factor: FactorIndex, axes: AxisList) -> Claim:
+    """The claim of `factor` to `axes`, its candidate."""
     size, source = -1, -1
     for place, tensor in enumerate(projection.tensors):
         own = tensor.axes(factor)
@@ -50,7 +59,8 @@ def _service_key(
             own_size = tensor_size(tensor, step.rule.factor_sizes)
             if own_size > size:
                 size, source = own_size, place
-    return -size, -sharded_size(axes, step.mesh) if step.is_elementwise else 0, source, factor
+    devices = sharded_size(axes, step.mesh) if step.is_elementwise else 0
+    return Claim(-size, -devices, source, factor)
 
 
 def _expand(

@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, TupleType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TupleType
 from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.attrs import Dims, OutputOperandAliasAttr
-from sdy.dialects.stablehlo.checks.demands import agree, fail
+from sdy.dialects.stablehlo.checks.demands import agree, fail, integer
 from sdy.dialects.stablehlo.types import as_tensor
+
+NEWEST_API = 4  # the version whose backend_config is a dictionary
+
+
+def is_configured(op: Operation) -> None:
+    """`custom_call`: a known version of the interface; its configuration is a string, or in the newest a dictionary."""
+    version = integer(op, "api_version") if "api_version" in op.properties else 1
+    if not 0 <= version <= NEWEST_API:
+        fail(op, "SDY-D016", f"api_version is {version}, it should be 0 to {NEWEST_API}")
+    config = op.properties.get("backend_config")
+    if isinstance(config, DictionaryAttr) and version != NEWEST_API:
+        fail(op, "SDY-D016", f"backend_config is a dictionary, api_version {version} takes a string")
 
 
 def lays_out(op: Operation) -> None:

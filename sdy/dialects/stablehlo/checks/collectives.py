@@ -125,7 +125,9 @@ def _check_groups(op: Operation, may_leave_out: bool = False) -> None:
     if len(groups.type.get_shape()) != 2:
         fail(op, "SDY-D016", f"replica_groups should have two dims, it is {groups.type}")
     demand_int64(op, "replica_groups")
-    devices = [device for device in groups.get_ints() if device != PADDING]
+    devices = [device for device in groups.get_ints() if device != PADDING or may_leave_out]
+    if any(device < 0 for device in devices):
+        fail(op, "SDY-D016", f"device numbers are not negative: {devices}")
     if len({*devices}) != len(devices):
         fail(op, "SDY-D016", f"a device is in two places of replica_groups: {devices}")
     missing = {*range(len(devices))} - {*devices}

@@ -7,7 +7,7 @@ from typing import NoReturn, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, IntegerType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, VarOperandDef, VarResultDef
+from xdsl.irdl import IRDLOperation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.dense import DenseElementsAttr
@@ -23,13 +23,12 @@ def fail(op: Operation, code: str, message: str, hint: str | None = None) -> NoR
 def name_of(op: Operation, value: SSAValue) -> str:
     """What the op calls one of its operands or results, with its type: `lhs tensor<2xf32>`."""
     definition = cast(IRDLOperation, op).get_irdl_definition()
-    columns = ((op.operands, definition.operands), (op.results, definition.results))
-    for values, declared in columns:
-        if value in values:
-            index = list(values).index(value)
-            name, kind = declared[min(index, len(declared) - 1)]
-            is_list = isinstance(kind, VarOperandDef | VarResultDef)
-            return f"{name}[{index}] {value.type}" if is_list else f"{name} {value.type}"
+    for name, _ in (*definition.operands, *definition.results):
+        held: SSAValue | Sequence[SSAValue] | None = getattr(op, name)
+        if held is value:
+            return f"{name} {value.type}"
+        if isinstance(held, Sequence) and value in held:
+            return f"{name}[{held.index(value)}] {value.type}"
     return f"value {value.type}"
 
 
