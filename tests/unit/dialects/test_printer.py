@@ -1,3 +1,5 @@
+"""Printed text: the names of values, the forms of attributes and types."""
+
 from __future__ import annotations
 
 from xdsl.dialects.builtin import (
