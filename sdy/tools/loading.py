@@ -19,9 +19,14 @@ def with_program(path: str, use: Callable[[Program], T]) -> T:
 
     Raises: SdyError where the file cannot be read, or is no valid program, and whatever `use` raises.
     """
+    return with_program_and_text(path, lambda program, _: use(program))
+
+
+def with_program_and_text(path: str, use: Callable[[Program, str], T]) -> T:
+    """As `with_program`, for those who need what the user wrote as well."""
     text = read_text(path)
     try:
-        return use(Program.from_text(text, path))
+        return use(Program.from_text(text, path), text)
     except SdyError as error:
         raise SdyError(*(_with_lines(each, path, text.splitlines()) for each in error.diagnostics)) from error
 

@@ -15,6 +15,7 @@ from sdy.diagnostics.render import render
 COMMANDS = {
     "verify": "partition a program, run it on simulated devices, compare with one device",
     "partition": "write the program that each device runs",
+    "explain": "tell which annotation brought which axis to a value, and where axes were refused",
 }
 INTERRUPTED = 130  # as shells report it
 

@@ -1,0 +1,103 @@
+"""Why a value is sharded as it is: the chain of ops that brought each axis, from the user's annotation on.
+
+%1 (stablehlo.add, line 5)
+  sharded [{"x", ?}, {?}]
+  dim 0 is cut by "x":
+    line 3  %arg0: annotated [{"x"}, {}]
+    line 4  %0 = stablehlo.tanh: from operand 0 (%arg0) to the result (%0)
+    line 5  %1 = stablehlo.add: from operand 0 (%0) to the result (%1)
+  dim 1 is not cut
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+
+from sdy.dialects.context import SdyContext
+from sdy.dialects.data_flow import op_of
+from sdy.passes.propagation.traced import TracedPropagation, trace_propagation
+from sdy.propagation.conflicts import conflicts_of
+from sdy.propagation.graph import Holder
+from sdy.propagation.history import Arrival, Chain
+from sdy.report.conflict_text import conflict_lines
+from sdy.report.counterparts import Counterparts
+from sdy.report.places import Places, dims_text
+from sdy.report.value_names import ValueNames, line_of
+
+Lines = Iterator[str]
+
+
+class Explainer:
+    """Explains what propagation does to a program, given with the text that it was read from."""
+
+    def __init__(self, context: SdyContext, module: ModuleOp, text: str) -> None:
+        """Propagates in a copy. Raises: SdyError where the module is not what propagation needs."""
+        self._names = ValueNames(module, text)
+        self._traced: TracedPropagation = trace_propagation(context, module)
+        self._counterparts = Counterparts(module, self._traced.module)
+        self._places = Places(self._traced, self._names, self._counterparts)
+
+    def value(self, asked: str) -> Lines:
+        """The explanations of the values that are meant: `%name`, `@func:%name`, or the number of a line.
+
+        Raises: SdyError SDY-T203 where there is no such value.
+        """
+        for written in self._names.find(asked):
+            yield self._headline(written)
+            holders = dict.fromkeys(self._traced.flat.value(seen).holder for seen in self._counterparts.seen(written))
+            if not holders:
+                yield "  nobody uses it: propagation does not see it"
+            for number, holder in enumerate(holders):
+                if len(holders) > 1:
+                    yield f"  copy {number + 1} of {len(holders)}, as each use of it is sharded on its own"
+                yield from self._holder(holder)
+
+    def conflicts(self) -> Lines:
+        """Where an axis was refused: by which dim, and what was in its way."""
+        history = self._traced.history
+        found = list(conflicts_of(self._traced.flat.graph, history))
+        site = None
+        for conflict in found:
+            if conflict.site is not site:
+                site = conflict.site
+                yield f"{self._places.line(site)}: {self._places.site(site)}"
+            yield from (f"  {line}" for line in conflict_lines(conflict, self._places, history))
+        if not found:
+            yield "no conflicts: the tensors of every op are sharded alike"
+
+    def _headline(self, written: SSAValue) -> str:
+        op = op_of(written)
+        assert op is not None  # it stands in a module
+        line = line_of(op)
+        what = "argument" if isinstance(op, FuncOp) else op.name
+        return f"{self._names[written]} ({what}{'' if line is None else f', line {line}'})"
+
+    def _holder(self, holder: Holder | None) -> Lines:
+        sharding = None if holder is None else self._traced.flat.graph.sharding(holder)
+        if holder is None or sharding is None:
+            yield "  no axis came to it: every device has all of it"
+            return
+        yield f"  sharded {dims_text(sharding)}"
+        for index, dim in enumerate(sharding.dims):
+            if not dim.axes:
+                yield f"  dim {index} is not cut"
+            for axis in dim.axes:
+                yield f"  dim {index} is cut by {axis}:"
+                yield from self._chain(self._traced.history.chain(holder, axis))
+
+    def _chain(self, chain: Chain) -> Lines:
+        steps = [self._places.root(chain.root), *map(self._step, chain.arrivals)]
+        width = max(len(line) for line, _ in steps)
+        yield from (f"    {line:{width}}  {text}" for line, text in steps)
+
+    def _step(self, arrival: Arrival) -> tuple[str, str]:
+        site, move, places = arrival.step.site, arrival.move, self._places
+        text = (
+            f"{places.site(site)}: from {places.tensor(site, move.source)} to {places.tensor(site, move.target)}"
+            f"{'' if arrival.holder is arrival.target else f', and to {places.value(arrival.holder)} of its group'}"
+        )
+        return places.line(site), text

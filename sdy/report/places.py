@@ -1,0 +1,136 @@
+"""What people read about values, tensors and steps of a propagation: names, dims, lines, where a chain begins."""
+
+from __future__ import annotations
+
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from sdy.dialects.data_flow import index_of, op_of
+from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
+from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
+from sdy.dialects.shardings import sharding_of
+from sdy.dialects.symbols import main_function
+from sdy.grammar.write import write_sharding
+from sdy.model.rule import FactorIndex
+from sdy.model.sharding import TensorSharding
+from sdy.passes.propagation.traced import TracedPropagation
+from sdy.propagation.graph import Holder, Node
+from sdy.propagation.trace import Site, holders_of
+from sdy.report.counterparts import Counterparts
+from sdy.report.value_names import ValueNames, line_of
+
+
+class Places:
+    """Words for what a traced propagation speaks of, in terms of the program that the user wrote."""
+
+    def __init__(self, traced: TracedPropagation, names: ValueNames, counterparts: Counterparts) -> None:
+        self._traced = traced
+        self._names = names
+        self._counterparts = counterparts
+        self._ops = traced.flat.operations()
+        self._stored_on = traced.flat.stored_on()
+        self._results = {each.holder: index for index, each in enumerate(traced.flat.graph.main_results)}
+        self._main = main_function(traced.module)
+
+    def value(self, holder: Holder | None) -> str:
+        """What the value is called whose sharding is held here."""
+        if holder in self._results:
+            return f"result {self._results[holder]} of @{self._main.sym_name.data}"
+        ssa = None if holder is None else self._stored_on.get(holder)
+        written = None if ssa is None else self._counterparts.written(ssa)
+        if written is not None:
+            return self._names[written]
+        op = None if ssa is None else op_of(ssa)
+        return "a value without name" if op is None else f"the value of an inserted {op.name}"
+
+    def site(self, site: Site) -> str:
+        """The op at which something happened, as it begins in the text."""
+        if not isinstance(site, Node):
+            return f"return of @{self._main.sym_name.data}"
+        op = self._ops[site]
+        if isinstance(op, DataFlowEdgeOp):
+            around = op_of(op.input)
+            if isinstance(around, NamedComputationOp):
+                return f"call of @{around.computation_name.data}"
+            return f"data flow of {'an op' if around is None else around.name}"
+        results = ", ".join(self.value(result.holder) for result in site.results)
+        return f"{results} = {op.name}" if results else op.name
+
+    def line(self, site: Site) -> str:
+        """The line of the op at which something happened."""
+        op = self._ops[site] if isinstance(site, Node) else self._main
+        return _line(op)
+
+    def tensor(self, site: Site, place: int) -> str:
+        """One of the tensors of an op: which operand or result it is, and what it is called."""
+        name = self.value(holders_of(site)[place])
+        if not isinstance(site, Node):
+            return f"the returned {name}" if place == 0 else name
+        count = len(self._traced.flat.graph.rules.value(site.rule).operands)
+        if isinstance(self._ops[site], DataFlowEdgeOp):
+            return f"source {place} ({name})" if place < count else name
+        if place < count:
+            return f"operand {place} ({name})"
+        return f"result {place - count} ({name})" if len(site.results) > 1 else f"the result ({name})"
+
+    def dim(self, site: Site, place: int, factor: FactorIndex) -> str:
+        """The dim of a tensor that a factor belongs to."""
+        mapping = self._traced.flat.graph.rules.value(site.rule).tensors[place]
+        dims = [index for index, factors in enumerate(mapping) if factor in factors]
+        return f"dim {dims[0]}" if dims else "no dim"
+
+    def root(self, holder: Holder) -> tuple[str, str]:
+        """The line on which a chain begins, and what stands there."""
+        if holder in self._results:
+            sharding = self._initial_text(holder)
+            return _line(self._main), f"{self.value(holder)}: annotated {sharding}"
+        ssa = self._stored_on[holder]
+        op = op_of(ssa)
+        line = "" if op is None else _line(op)
+        return line, f"{self._named(ssa)}: {self._given(ssa, holder)}"
+
+    def _named(self, ssa: SSAValue) -> str:
+        name, op = self.value(self._traced.flat.value(ssa).holder), op_of(ssa)
+        if isinstance(ssa, BlockArgument) or isinstance(op, DataFlowEdgeOp) or op is None:
+            return name
+        return f"{name} = {op.name}"
+
+    def _given(self, ssa: SSAValue, holder: Holder) -> str:
+        """How the value had its sharding before anything propagated."""
+        text = self._initial_text(holder)
+        op = op_of(ssa)
+        if isinstance(op, DataFlowEdgeOp) and isinstance(op_of(op.input), ManualComputationOp):
+            side = "in" if isinstance(op.input, BlockArgument) else "out"
+            return f"{side}_shardings[{index_of(op.input)}] of the manual computation, {text} without manual axes"
+        if isinstance(op, ShardingConstraintOp):
+            return f"constrained to {text}"
+        written = self._counterparts.written(ssa)
+        if written is not None and sharding_of(written) is not None:
+            return f"annotated {text}"
+        user = self._constraining_user(ssa, self._traced.initial.get(holder))
+        if user is not None:
+            return f"takes over {text} from {user.name} on {_line(user)}"
+        value = self._traced.flat.value(ssa)
+        return f"has {text} from its sharding group" if value.group else f"begins with {text}"
+
+    def _constraining_user(self, ssa: SSAValue, sharding: TensorSharding | None) -> Operation | None:
+        for use in ssa.uses:
+            user = use.operation
+            if isinstance(user, ShardingConstraintOp) and user.sharding.data == sharding:
+                return user
+            if isinstance(user, ManualComputationOp) and user.in_shardings.data[use.index] == sharding:
+                return user
+        return None
+
+    def _initial_text(self, holder: Holder) -> str:
+        sharding = self._traced.initial.get(holder)
+        return "nothing" if sharding is None else dims_text(sharding)
+
+
+def dims_text(sharding: TensorSharding) -> str:
+    """A sharding without its mesh."""
+    return write_sharding(sharding).partition(", ")[2].removesuffix(">")
+
+
+def _line(op: Operation) -> str:
+    line = line_of(op)
+    return "no line" if line is None else f"line {line}"

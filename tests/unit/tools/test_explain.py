@@ -1,0 +1,40 @@
+"""The command `sdy explain`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.programs import EXAMPLES
+
+from sdy.tools.main import main
+
+MLP = next(path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
+CLASH = next(path for path in EXAMPLES if path.stem == "matmul_case4")
+
+
+def test_a_value(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(MLP), "%16"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["%16 (stablehlo.dot_general, line 26)", '  sharded [{"x", ?}, {"y", ?}]']
+    assert "    line 26  %16 = stablehlo.dot_general: from operand 1 (%arg2) to the result (%16)" in lines
+
+
+def test_a_value_and_the_conflicts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(CLASH), "%0", "--conflicts"]) == 0
+    text = capsys.readouterr().out
+    assert text.index("%0 (stablehlo.dot_general") < text.index('"x" cuts dim 0 there')
+
+
+def test_nothing_asked_and_nothing_found(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(MLP)]) == 1
+    assert "nothing to explain: name a value, or ask for --conflicts [SDY-T204]" in capsys.readouterr().err
+    assert main(["explain", str(MLP), "%nope"]) == 1
+    assert "@main has no value %nope [SDY-T203]" in capsys.readouterr().err
+
+
+def test_a_program_from_a_file_with_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "wrong.mlir"
+    file.write_text("func.func @main(%a: tensor<4xf32>) { %0 = stablehlo.nothing %a }")
+    assert main(["explain", str(file), "1"]) == 1
+    assert "SDY-" in capsys.readouterr().err
