@@ -20,7 +20,7 @@ from sdy.dialects.stablehlo.control import CaseOp, OptimizationBarrierOp, WhileO
 DataFlowOp: TypeAlias = ManualComputationOp | NamedComputationOp | WhileOp | CaseOp | OptimizationBarrierOp
 
 _REGION_OPS = (ManualComputationOp, NamedComputationOp)
-DATA_FLOW_OPS = (*_REGION_OPS, WhileOp, CaseOp, OptimizationBarrierOp)
+DATA_FLOW_OPS = frozenset[type[Operation]]((*_REGION_OPS, WhileOp, CaseOp, OptimizationBarrierOp))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Source:
 
 def has_data_flow_edges(op: Operation | None) -> TypeGuard[DataFlowOp]:
     """Whether `op` has data flow edges."""
-    return isinstance(op, DATA_FLOW_OPS)
+    return type(op) in DATA_FLOW_OPS
 
 
 def op_of(value: SSAValue) -> Operation | None:

@@ -16,7 +16,7 @@ MAIN = "main"
 
 def functions_of(module: ModuleOp) -> dict[str, FuncOp]:
     """The functions that stand directly in `module`, by name, in program order."""
-    return {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    return {op.sym_name.data: op for op in module.ops if type(op) is FuncOp}
 
 
 def main_function(module: ModuleOp) -> FuncOp:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, SSAValues, Use
 
 
@@ -17,7 +17,7 @@ def make_op(
     result_types: Iterable[Attribute],
     properties: Mapping[str, Attribute],
     attributes: Mapping[str, Attribute],
-    location: FileLineColLoc,
+    location: LocationAttr,
     regions: Iterable[Region] = (),
 ) -> Operation:
     """What `op_class.create` gives; for an op like one that the constructor has made, defaults filled in."""
@@ -34,6 +34,35 @@ def make_op(
     for region in regions:
         op.add_region(region)
     return op
+
+
+def copy_before(op: Operation, operands: Sequence[SSAValue]) -> Operation:
+    """A copy of `op` with other operands, right before it in its block."""
+    if op.regions or op._successors:  # pyright: ignore[reportPrivateUsage] -- see above
+        copy = op.clone()
+        copy.operands = operands
+    else:
+        types = [result.type for result in op.results]
+        copy = make_op(type(op), operands, types, op.properties, op.attributes, op.location)
+        for result, new in zip(op.results, copy.results, strict=True):
+            new._name = result._name  # pyright: ignore[reportPrivateUsage] -- see above
+    assert op.parent is not None
+    op.parent.insert_op_before(copy, op)
+    return copy
+
+
+def replace_uses(value: SSAValue, replacement: SSAValue) -> None:
+    """What `value.replace_all_uses_with(replacement)` does; the order of the uses comes out the same."""
+    if value is replacement:
+        return
+    for use in tuple(value.uses):
+        operands = list(use.operation._operands)  # pyright: ignore[reportPrivateUsage] -- see above
+        operands[use.index] = replacement
+        use.operation._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage] -- see above
+        value.remove_use(use)
+        replacement.add_use(use)
+    if replacement._name is None:  # pyright: ignore[reportPrivateUsage] -- see above
+        replacement._name = value._name  # pyright: ignore[reportPrivateUsage] -- see above
 
 
 def make_location(file: StringAttr, line: int, column: IntAttr) -> FileLineColLoc:

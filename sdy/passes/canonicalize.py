@@ -11,18 +11,21 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, RewritePattern
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.sdy.canonicalize import ALL_PATTERNS, LABELLED_PATTERNS
+from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.sdy.dialect import SDY
+from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.walk import pre_order
 from sdy.passes.dead_code import erase_dead_ops
 from sdy.passes.unique_constants import unique_constants
 
 MAX_ROUNDS = 10
-# The ops that patterns match: a module without them, as most are after propagation, is not walked for each pattern.
-TARGETS = frozenset(SDY.operations)
+# The ops that patterns match: few in a module, so that the others are not offered to every pattern.
+TARGETS = frozenset(op for op in SDY.operations if issubclass(op, CollectiveOp | ReshardOp | ManualComputationOp))
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,19 @@ class CanonicalizePass(ModulePass):
 def simplify(scope: Operation, patterns: tuple[RewritePattern, ...] = ALL_PATTERNS) -> None:
     """Simplify what is inside `scope`, a module or a function, in place."""
     unique_constants(scope)
-    walker = PatternRewriteWalker(GreedyRewritePatternApplier(list(patterns)), apply_recursively=False)
+    applier = GreedyRewritePatternApplier(list(patterns))
     for _ in range(MAX_ROUNDS):
         erased = erase_dead_ops(scope)
-        has_targets = any(type(inner) in TARGETS for inner in pre_order(scope))
-        if not (has_targets and walker.rewrite_region(scope.regions[0])) and not erased:
+        if not (_rewrite_all(scope, applier) or erased):
             return
+
+
+def _rewrite_all(scope: Operation, applier: GreedyRewritePatternApplier) -> bool:
+    """Offer each op that a pattern may match once, in program order; whether anything changed."""
+    changed = False
+    for op in [inner for inner in pre_order(scope) if type(inner) in TARGETS]:
+        if op.parent is not None:  # not gone with an op before it
+            rewriter = PatternRewriter(op)
+            applier.match_and_rewrite(op, rewriter)
+            changed |= rewriter.has_done_action
+    return changed

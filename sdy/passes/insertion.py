@@ -10,6 +10,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.unchecked import replace_uses
 from sdy.model.sharding import TensorSharding
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -50,14 +51,16 @@ def redirect_other_uses(value: SSAValue, replacement: SSAValue) -> None:
 
 def insert_before(op: Operation, new: Operation) -> None:
     """Put `new` right before `op`, from which it comes."""
-    insert(new, InsertPoint.before(op), op.location)
+    assert op.parent is not None
+    new.location = op.location
+    op.parent.insert_op_before(new, op)
 
 
 def replace_op(op: Operation, new: Operation) -> None:
     """Put `new` in the place of `op`, result by result."""
     insert_before(op, new)
     for result, replacement in zip(op.results, new.results, strict=True):
-        result.replace_all_uses_with(replacement)
+        replace_uses(result, replacement)
     erase(op)
 
 

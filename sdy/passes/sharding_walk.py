@@ -6,6 +6,7 @@ Source: spec of import and export, section 0.4.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -13,6 +14,7 @@ from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.sdy.attrs import TensorShardingAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.collectives import CollectiveOp
+from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.shardings import SHARDING
@@ -25,35 +27,65 @@ Rewrite = Callable[[TensorSharding], TensorSharding]
 def map_shardings(module: ModuleOp, rewrite: Rewrite) -> None:
     """Replace every sharding of the module by what `rewrite` makes of it: ops before the ops in their regions.
 
-    Of a manual computation these are the shardings that it shows outside.
+    Of a manual computation these are the shardings that it shows outside. `rewrite` sees each sharding once.
     """
+    known: dict[TensorSharding, TensorSharding] = {}
+
+    def rewritten(sharding: TensorSharding) -> TensorSharding:
+        new = known.get(sharding)
+        if new is None:
+            new = known[sharding] = rewrite(sharding)
+        return new
+
+    lists: dict[Attribute, Attribute] = {}
     for op in pre_order(module):
-        _map_op(op, rewrite)
+        map_special = _SPECIAL.get(type(op))
+        if map_special is not None:
+            map_special(op, rewritten)
+        elif SHARDING in op.attributes:
+            attr = op.attributes[SHARDING]
+            new = lists.get(attr)
+            if new is None:
+                new = lists[attr] = _mapped_list(attr, rewritten)
+            if new is not attr:
+                op.attributes[SHARDING] = new
 
 
-def _map_op(op: Operation, rewrite: Rewrite) -> None:
-    match op:
-        case FuncOp():
-            op.arg_attrs = _mapped_attrs(op.arg_attrs, rewrite)
-            op.res_attrs = _mapped_attrs(op.res_attrs, rewrite)
-        case ManualComputationOp() | NamedComputationOp():
-            for name in ("in_shardings", "out_shardings"):
-                _map_list(op.properties, name, rewrite)
-        case DataFlowEdgeOp() | ReshardOp() | ShardingConstraintOp():
-            if op.sharding is not None:
-                op.sharding = _mapped(op.sharding, rewrite)
-        case CollectiveOp():
-            op.out_sharding = _mapped(op.out_sharding, rewrite)
-        case _:
-            _map_list(op.attributes, SHARDING, rewrite)
+def _map_func(op: Operation, rewrite: Rewrite) -> None:
+    assert isinstance(op, FuncOp)
+    op.arg_attrs = _mapped_attrs(op.arg_attrs, rewrite)
+    op.res_attrs = _mapped_attrs(op.res_attrs, rewrite)
 
 
-def _map_list(attributes: dict[str, Attribute], name: str, rewrite: Rewrite) -> None:
-    attr = attributes.get(name)
-    if isinstance(attr, TensorShardingPerValueAttr):
-        shardings = tuple(rewrite(sharding) for sharding in attr.data)
-        if shardings != attr.data:
-            attributes[name] = TensorShardingPerValueAttr(shardings)
+def _map_region_op(op: Operation, rewrite: Rewrite) -> None:
+    for name in ("in_shardings", "out_shardings"):
+        attr = op.properties.get(name)
+        if attr is not None:
+            op.properties[name] = _mapped_list(attr, rewrite)
+
+
+def _map_property(name: str, op: Operation, rewrite: Rewrite) -> None:
+    attr = op.properties.get(name)
+    if isinstance(attr, TensorShardingAttr):
+        op.properties[name] = _mapped(attr, rewrite)
+
+
+# Ops that keep shardings elsewhere than in the attribute `sdy.sharding`.
+_SPECIAL: dict[type[Operation], Callable[[Operation, Rewrite], None]] = {
+    FuncOp: _map_func,
+    **dict.fromkeys((ManualComputationOp, NamedComputationOp), _map_region_op),
+    **dict.fromkeys((DataFlowEdgeOp, ReshardOp, ShardingConstraintOp), partial(_map_property, "sharding")),
+    **dict.fromkeys(
+        (op for op in SDY.operations if issubclass(op, CollectiveOp)), partial(_map_property, "out_sharding")
+    ),
+}
+
+
+def _mapped_list(attr: Attribute, rewrite: Rewrite) -> Attribute:
+    if not isinstance(attr, TensorShardingPerValueAttr):
+        return attr
+    shardings = tuple(rewrite(sharding) for sharding in attr.data)
+    return attr if shardings == attr.data else TensorShardingPerValueAttr(shardings)
 
 
 def _mapped(attr: TensorShardingAttr, rewrite: Rewrite) -> TensorShardingAttr:

@@ -16,6 +16,7 @@ from sdy.dialects.walk import pre_order
 from sdy.passes.insertion import erase
 
 PRIVATE = StringAttr("private")
+REFERRING = frozenset[type[Attribute]]((SymbolRefAttr, ArrayAttr, DictionaryAttr))  # may hold names; have no subclasses
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class SymbolDcePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Mark what is reachable from public symbols and from ops that are no symbols; remove the rest."""
         functions = functions_of(op)
+        if not any(_is_private(func) for func in functions.values()):
+            return
         alive: set[str] = set()
         pending = [inner for inner in op.ops if not _is_private(inner)]
         while pending:
@@ -46,8 +49,10 @@ def _is_private(op: Operation) -> bool:
 
 def _referenced(op: Operation) -> Iterator[str]:
     for inner in (op, *pre_order(op)):
-        for attribute in (*inner.properties.values(), *inner.attributes.values()):
-            yield from _names_in(attribute)
+        for attributes in (inner.properties, inner.attributes):
+            for attribute in attributes.values():
+                if type(attribute) in REFERRING:
+                    yield from _names_in(attribute)
 
 
 def _names_in(attribute: Attribute) -> Iterator[str]:

@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
 
 from sdy.dialects.stablehlo.shape import ConstantOp
+from sdy.dialects.unchecked import replace_uses
 from sdy.dialects.walk import ops_of
 from sdy.passes.insertion import erase
 
@@ -40,7 +41,7 @@ class _Scope:
         """Merge `op` with an equal one, or give it its place."""
         kept = self._by_value.setdefault((op.value, op.output.type), op)
         if kept is not op:
-            op.output.replace_all_uses_with(kept.output)
+            replace_uses(op.output, kept.output)
             erase(op)
             return
         first = self._block.first_op

@@ -10,22 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sdy.model.sharding_update import fully_open
-from sdy.propagation.directions import OP_PRIORITIES, DirectionFunction, OpTraits, factor_directions
+from sdy.propagation.directions import OP_PRIORITIES, DirectionFunction
 from sdy.propagation.graph import (
     MISSING,
-    PROPAGATING,
     Direction,
     FunctionResult,
     Graph,
     Holder,
     Node,
     NodeKind,
-    PassThrough,
     Value,
 )
 from sdy.propagation.manual_boundary import held_by_edge, seen_by_sources
 from sdy.propagation.notify import Notifier, visited_ancestors
 from sdy.propagation.numbering import Numbering
+from sdy.propagation.op_classes import OpClasses
 from sdy.propagation.op_step import Directions, StepFunction, StepResult
 from sdy.propagation.strategies.aggressive import aggressive
 from sdy.propagation.strategies.step import Strategy
@@ -63,22 +62,42 @@ class Engine:
             strategy: StepFunction(strategy, graph.meshes, graph.rules, graph.shardings, self._direction_numbers)
             for strategy in self._schedule.strategies
         }
-        self._directions: dict[tuple[int, PassThrough, bool, bool, int], int] = {}
-        self._multi_use: dict[Node, bool] = {}
-        # What a node was last visited with, to no effect; gone when one of its tensors changes.
-        self._clean: dict[Node, tuple[StepFunction, int]] = {}
-        self._worklist: Worklist | None = None
-        self._level = 0
         self._step = self._steps[self._schedule.strategies[0]]
+        self._classes = OpClasses(graph, self._schedule.levels, self._direction_numbers)
+        self._directions: list[int] = []  # by class, at the level that runs
+        self._worklist: Worklist | None = None
         self._dead = {node for node in graph.nodes if node.is_dead}
+        # By index of a node: whether a visit could have an effect, in the sweep that runs; whether an axis is in reach.
+        self._stale = bytearray(len(graph.nodes))
+        self._live = bytearray(len(graph.nodes))
+        self._cuts: dict[int, bool] = {MISSING: False}  # by number of a sharding: whether it cuts a dim
         graph.link_readers()
+        for node in self._dead:
+            self._stale[node.index] = 1
+        for holder in graph.holders:
+            self._mark_readers(holder)
+        for node in graph.nodes:
+            if node.boundary is not None:  # sources see manual axes that the edge does not hold
+                self._live[node.index] = self._stale[node.index] = 1
 
     def run(self) -> None:
         """All levels, each with all strategies. Shardings accumulate."""
         for level in range(len(self._schedule.levels)):
             for strategy in self._schedule.strategies:
-                self._level, self._step = level, self._steps[strategy]
+                self._enter(level, self._steps[strategy])
                 self._sweep()
+
+    def _enter(self, level: int, step: StepFunction) -> None:
+        """What was of no effect may have one with another strategy, or in other directions."""
+        before, now = self._directions, self._classes.directions_at(level)
+        if step is not self._step:
+            before = []
+        changed = {number for number, directions in enumerate(now) if [directions] != before[number : number + 1]}
+        stale = self._stale
+        for index, (op_class, is_live) in enumerate(zip(self._classes.of_node, self._live, strict=True)):
+            if is_live and op_class in changed:
+                stale[index] = 1
+        self._step, self._directions = step, now
 
     def assign(self, holder: Holder, sharding: int) -> None:
         """Change what is held without queueing anybody."""
@@ -94,16 +113,32 @@ class Engine:
         if sharding != holder.sharding:
             holder.sharding = sharding
             holder.is_changed = True
+            self._mark_readers(holder)
+
+    def _mark_readers(self, holder: Holder) -> None:
+        """Those who read what has changed are stale, as long as some tensor offers them an axis."""
+        stale, live = self._stale, self._live
+        if self._is_cut(holder.sharding):
             for reader in holder.readers:
-                self._clean.pop(reader, None)
+                live[reader.index] = stale[reader.index] = 1
+        else:
+            for reader in holder.readers:
+                if live[reader.index]:
+                    stale[reader.index] = 1
+
+    def _is_cut(self, sharding: int) -> bool:
+        known = self._cuts.get(sharding)
+        if known is None:
+            known = self._cuts[sharding] = not self._graph.shardings.value(sharding).is_fully_replicated
+        return known
 
     def _sweep(self) -> None:
         self._exchange_function_results()
-        self._worklist = Worklist(self._graph.nodes, self._is_stale)
+        self._worklist = Worklist(self._graph.nodes, self._stale)
         for node in self._worklist:
             if node in self._dead:
                 self._erase(node)
-            elif node.kind in PROPAGATING:
+            else:
                 self._visit(node)
         self._worklist = None
         self._exchange_function_results()
@@ -126,21 +161,12 @@ class Engine:
             if self._on_update is not None and outcome.updates:
                 self._on_update(result, outcome)
 
-    def _is_stale(self, node: Node) -> bool:
-        """Whether a visit could have an effect. False negatives would change the result, so it only trusts repeats."""
-        if node in self._dead:
-            return True
-        if node.kind not in PROPAGATING:
-            return False
-        clean = self._clean.get(node)
-        return clean is None or clean[0] is not self._step or clean[1] != self._directions_of(node)
-
     def _visit(self, node: Node) -> None:
-        directions = self._directions_of(node)
+        directions = self._directions[self._classes.of_node[node.index]]
         conservative = self._schedule.conservative and node.kind is NodeKind.RULE
         outcome = self._step(node.rule, self._seen(node), directions, node.is_elementwise, conservative)
         if not outcome.updates:
-            self._clean[node] = (self._step, directions)
+            self._stale[node.index] = 0
             return
         for place, number in outcome.updates:
             self._store(node, place, number)
@@ -182,27 +208,6 @@ class Engine:
         for ancestor in visited_ancestors(node):
             self._worklist.push(ancestor)
 
-    def _directions_of(self, node: Node) -> int:
-        """The number of the directions of the node's factors at this level."""
-        if node.kind is NodeKind.BARRIER:
-            count = len(self._graph.rules.value(node.rule).factor_sizes)
-            return self._direction_numbers.number((node.direction,) * count)
-        key = (self._level, node.pass_through, self._is_multi_use(node), node.kind is NodeKind.RULE, node.rule)
-        known = self._directions.get(key)
-        if known is None:
-            levels = self._schedule.levels[: self._level + 1]
-            directions = factor_directions(levels, OpTraits(*key[1:4]), self._graph.rules.value(node.rule))
-            known = self._directions[key] = self._direction_numbers.number(directions)
-        return known
-
-    def _is_multi_use(self, node: Node) -> bool:
-        """Whether somebody else reads an operand that is no scalar tensor, or the op reads it twice."""
-        known = self._multi_use.get(node)
-        if known is None:
-            known = any(not value.is_scalar_tensor and len(value.uses) != 1 for value in node.operands)
-            self._multi_use[node] = known
-        return known
-
     def _erase(self, node: Node) -> None:
         """Erase a dead op, the ops inside first, and queue the ops whose results it may have been the last to read."""
         for child in reversed(node.children):
@@ -215,10 +220,16 @@ class Engine:
             value.uses = [use for use in value.uses if use[0] is not node]
             if value.owner is not None and value.owner.is_dead:
                 self._dead.add(value.owner)
+                self._stale[value.owner.index] = 1
             for user, _ in value.uses:
-                self._multi_use.pop(user, None)
+                self._reclassify(user)
         node.is_erased = True
         self._notifier.forget()
+
+    def _reclassify(self, node: Node) -> None:
+        """An operand of `node` has lost a user, which may change the directions at this level and at others."""
+        self._classes.reclassify(node)
+        self._stale[node.index] = self._live[node.index]
 
 
 def _other_users(value: Value, node: Node) -> int:

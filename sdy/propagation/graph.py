@@ -7,20 +7,21 @@ each op before the ops in its regions, and fills in what the classes below say. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, IntEnum, auto
+from enum import IntEnum, auto
 
 from sdy.model.mesh import Mesh
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.propagation.numbering import Numbering
 
+NO_RULE = -1
 MISSING = 0  # the number of "no sharding", which is not the same as "all dims open and empty"
 
 
-class NodeKind(Enum):
-    """How the engine treats an op."""
+class NodeKind(IntEnum):
+    """How the engine treats an op. Integers, as they key tables."""
 
     OPAQUE = auto()  # no rule: shardings on it are sources and sinks for its neighbours
     RULE = auto()  # propagates along its sharding rule
@@ -56,14 +57,14 @@ class Direction(IntEnum):
 class Holder:
     """A place where a sharding is stored.
 
-    `siblings` are the entries of one per-value list, this one included: the first store to a list that does not
-    exist yet makes the others all-open. `rank` is that of the tensor, 0 where the type has no shape.
+    `siblings` are the entries of one per-value list, this one included, none where it is alone: the first store to a
+    list that does not exist yet makes the others all-open. `rank` is that of the tensor, 0 where the type has no shape.
     """
 
     sharding: int  # a number of `Graph.shardings`, or MISSING
     rank: int
     value: Value | None = None  # whose sharding this is; None for results of functions
-    siblings: list[Holder] = field(default_factory=lambda: [])
+    siblings: Sequence[Holder] = ()
     readers: list[Node] = field(default_factory=lambda: [])  # nodes with this holder among their tensors
     is_changed: bool = False
 
@@ -78,7 +79,7 @@ class Value:
 
     owner: Node | None
     is_block_argument: bool = False
-    uses: list[tuple[Node, int]] = field(default_factory=lambda: [])
+    uses: Sequence[tuple[Node, int]] = ()
     holder: Holder | None = None
     is_scalar_tensor: bool = False
     group: list[Value] | None = None  # all members of the sharding group, this value included
@@ -108,17 +109,17 @@ class Node:
     index: int
     kind: NodeKind
     parent: Node | None
-    operands: list[Value] = field(default_factory=lambda: [])
-    results: list[Value] = field(default_factory=lambda: [])
-    children: list[Node] = field(default_factory=lambda: [])
+    operands: Sequence[Value] = ()
+    results: Sequence[Value] = ()
+    children: Sequence[Node] = ()
     tensors: tuple[Holder | None, ...] = ()
-    rule: int = -1  # a number of `Graph.rules`
+    rule: int = NO_RULE  # or a number of `Graph.rules`
     is_elementwise: bool = False
     pass_through: PassThrough = PassThrough.NO
     direction: Direction = Direction.BOTH  # of a barrier
     boundary: Boundary | None = None  # of an edge
     linked_values: tuple[Value, ...] = ()  # an edge's targets other than the owner
-    feeds: Mapping[int, Node] = field(default_factory=lambda: {})
+    feeds: Mapping[int, Node] | None = None
     is_erasable: bool = False  # no side effects, also of the ops inside; no terminator, no symbol
     is_erased: bool = False
 
@@ -158,7 +159,6 @@ class Graph:
         """A holder of `sharding`, alone in its list."""
         number = MISSING if sharding is None else self.shardings.number(sharding)
         holder = Holder(number, rank, value)
-        holder.siblings = [holder]
         self.holders.append(holder)
         return holder
 
@@ -167,8 +167,9 @@ class Graph:
         return None if holder.sharding == MISSING else self.shardings.value(holder.sharding)
 
     def link_readers(self) -> None:
-        """Enter each node as a reader of its tensors. Called once, when all nodes have their tensors."""
+        """Enter each node that propagates as a reader of its tensors. Called once, when all nodes have them."""
         for node in self.nodes:
-            for holder in dict.fromkeys(node.tensors):
-                if holder is not None:
-                    holder.readers.append(node)
+            if node.tensors and node.kind in PROPAGATING:
+                for holder in set(node.tensors):
+                    if holder is not None:
+                        holder.readers.append(node)

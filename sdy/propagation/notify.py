@@ -41,7 +41,7 @@ class Notifier:
             return
         seen.add(id(value))
         for user, position in value.uses:
-            edge = user.feeds.get(position)
+            edge = user.feeds.get(position) if user.feeds else None
             if edge is not None:
                 yield edge
             elif user.kind is NodeKind.TERMINATOR:

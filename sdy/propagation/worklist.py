@@ -6,7 +6,7 @@ to come. Source: spec of propagation, section 1.5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from sdy.propagation.graph import Node
 
@@ -14,13 +14,13 @@ from sdy.propagation.graph import Node
 class Worklist:
     """One sweep over the nodes of a graph, in pre-order, with revisits.
 
-    `is_stale` says whether a node could change anything if it were visited now. The others are passed over in bulk;
-    they count as pending until the cursor has passed them all the same.
+    `stale` has a 1 for each node that could change anything if it were visited now. The others are passed over in
+    bulk; they count as pending until the cursor has passed them all the same.
     """
 
-    def __init__(self, nodes: list[Node], is_stale: Callable[[Node], bool]) -> None:
+    def __init__(self, nodes: list[Node], stale: bytearray) -> None:
         self._nodes = nodes
-        self._is_stale = is_stale
+        self._stale = stale
         self._cursor = 0  # nodes from here on are still to come
         self._stack: list[Node] = []
         self._on_stack: set[int] = set()
@@ -32,20 +32,18 @@ class Worklist:
             self._on_stack.add(node.index)
 
     def __iter__(self) -> Iterator[Node]:
-        """The nodes to visit, in order, until none is pending. Erased nodes are left out."""
-        nodes, is_stale, count = self._nodes, self._is_stale, len(self._nodes)
+        """The nodes to visit, in order, until none is pending. Those that are not stale, or erased, are left out."""
+        nodes, stale, stack = self._nodes, self._stale, self._stack
         while True:
-            if self._stack:
-                node = self._stack.pop()
+            while stack:
+                node = stack.pop()
                 self._on_stack.discard(node.index)
-                if not node.is_erased:
+                if stale[node.index] and not node.is_erased:
                     yield node
-                continue
-            cursor = self._cursor
-            while cursor < count and (nodes[cursor].is_erased or not is_stale(nodes[cursor])):
-                cursor += 1
-            if cursor == count:
-                self._cursor = count
+            found = stale.find(1, self._cursor)
+            if found < 0:
+                self._cursor = len(nodes)
                 return
-            self._cursor = cursor + 1
-            yield nodes[cursor]
+            self._cursor = found + 1
+            if not nodes[found].is_erased:
+                yield nodes[found]

@@ -20,6 +20,7 @@ from sdy.dialects.sdy import ops as sdy_ops
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.stablehlo import collectives as communication
 from sdy.dialects.stablehlo import shape as shapes
+from sdy.dialects.stablehlo import slicing as slices
 from sdy.dialects.stablehlo import tokens
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.walk import pre_order
@@ -57,7 +58,9 @@ RULES = OpTable[OpShardingRule | None](
 CONSERVATIVE = OpTable[OpShardingRule | None](slicing.CONSERVATIVE, window.CONSERVATIVE)
 
 # Ops whose rule depends on nothing but their class, their types and their properties.
-BY_TYPE = frozenset((*elementwise.RULES, *contraction.RULES, *reduction.RULES, *shape.RULES))
+BY_TYPE = frozenset(
+    (*elementwise.RULES, *contraction.RULES, *reduction.RULES, *shape.RULES, slices.SliceOp, slices.PadOp)
+)
 Signature = tuple[type[Operation], tuple[int, ...], tuple[tuple[str, Attribute], ...]]
 
 # Ops that are known to have no rule.

@@ -109,9 +109,9 @@ class GraphBuilder:
         parent = self.graph.nodes[0] if self.graph.nodes else None
         node = Node(len(self.graph.nodes), kind, parent, operands=list(operands))
         for position, value in enumerate(operands):
-            value.uses.insert(0, (node, position))
+            value.uses = [(node, position), *value.uses]
         if parent is not None:
-            parent.children.append(node)
+            parent.children = [*parent.children, node]
         self.graph.nodes.append(node)
         return node
 

@@ -17,9 +17,12 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
+from sdy.dialects.unchecked import replace_uses
 from sdy.dialects.walk import post_order
 from sdy.passes.import_.constant_expressions import is_scalar_broadcast
 from sdy.passes.insertion import erase
+
+CONSTANTS = frozenset[type[Operation]]((ConstantOp, StablehloConstantOp))
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,11 @@ class ConstantOrScalarMergerPass(ModulePass):
         """Keep the first of equal ops."""
         first: dict[tuple[object, ...], Operation] = {}
         for inner in post_order(op):
-            if not (isinstance(inner, ConstantOp | StablehloConstantOp) or is_scalar_broadcast(inner)):
+            if type(inner) not in CONSTANTS and not is_scalar_broadcast(inner):
                 continue
             kept = first.setdefault(_key(inner), inner)
             if kept is not inner:
-                inner.results[0].replace_all_uses_with(kept.results[0])
+                replace_uses(inner.results[0], kept.results[0])
                 erase(inner)
 
 

@@ -25,9 +25,9 @@ class DropShardingAndMeshPass(ModulePass):
         """Visit every op once."""
         for inner in pre_order(op):
             inner.attributes.pop(SHARDING, None)
-            if isinstance(inner, FuncOp):
+            if type(inner) is FuncOp:
                 inner.arg_attrs = without_attributes(inner.arg_attrs, (SHARDING,))
                 inner.res_attrs = without_attributes(inner.res_attrs, (SHARDING,))
-            elif isinstance(inner, MeshOp):
+            elif type(inner) is MeshOp:
                 inner.detach()
                 inner.erase()

@@ -21,6 +21,7 @@ from sdy.dialects.data_flow import argument_owners, edge_of_owner, result_owners
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ReturnOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.shardings import set_argument_sharding, set_result_shardings
+from sdy.dialects.unchecked import replace_uses
 from sdy.dialects.walk import post_order
 from sdy.passes.call_graph import ORIGINAL_NAME
 from sdy.passes.export.sink_data_flow_edges import edge_shardings
@@ -39,7 +40,7 @@ class ExportNamedComputationsPass(ModulePass):
         """Inner computations first."""
         names = UniqueNames(op)
         for inner in post_order(op):
-            if isinstance(inner, NamedComputationOp):
+            if type(inner) is NamedComputationOp:
                 _export(inner, op, names)
 
 
@@ -88,5 +89,5 @@ def _function_of(op: NamedComputationOp, names: UniqueNames) -> FuncOp:
 
 
 def _remove(edge: DataFlowEdgeOp) -> None:
-    edge.result.replace_all_uses_with(edge.input)
+    replace_uses(edge.result, edge.input)
     erase(edge)

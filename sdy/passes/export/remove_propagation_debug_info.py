@@ -23,7 +23,7 @@ class RemovePropagationDebugInfoPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit every op once."""
         for inner in pre_order(op):
-            if isinstance(inner, FuncOp):
+            if type(inner) is FuncOp:
                 inner.arg_attrs = without_attributes(inner.arg_attrs, RECORDS)
                 inner.res_attrs = without_attributes(inner.res_attrs, RECORDS)
             else:

@@ -30,6 +30,7 @@ from sdy.dialects.sdy.ops import DataFlowEdgeOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import Shardings, set_result_shardings
+from sdy.dialects.unchecked import replace_uses
 from sdy.dialects.walk import pre_order
 from sdy.model.manual_axes import with_manual_axes
 from sdy.model.sharding_update import fully_open
@@ -54,8 +55,8 @@ class SinkDataFlowEdgesPass(ModulePass):
                     _sink_records(inner, ORIGINS, BLOCK_ARG_ORIGINS, RESULT_ORIGINS)
                 if self.sink_debug_propagation_edge_sharding:
                     _sink_records(inner, EDGES, BLOCK_ARG_EDGES, RESULT_EDGES)
-            elif isinstance(inner, DataFlowEdgeOp):
-                inner.result.replace_all_uses_with(inner.input)
+            elif type(inner) is DataFlowEdgeOp:
+                replace_uses(inner.result, inner.input)
                 erase(inner)
 
 

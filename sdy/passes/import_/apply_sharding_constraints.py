@@ -52,11 +52,11 @@ class ApplyShardingConstraintsPass(ModulePass):
         debug = DebugOptions(self.debug_sharding_origins, self.debug_propagation_edge_sharding)
         records = DebugRecords(op, debug) if debug.keeps_any else None
         for inner in post_order(op):
-            if isinstance(inner, ShardingConstraintOp):
+            if type(inner) is ShardingConstraintOp:
                 _pass_on_chain(inner)
                 if _may_apply(inner.input, inner.sharding.data):
                     _apply_constraint(inner, records)
-            elif isinstance(inner, ManualComputationOp):
+            elif type(inner) is ManualComputationOp:
                 for operand, sharding in zip(inner.tensors, inner.in_shardings.data, strict=False):
                     if _may_apply(operand, sharding):
                         _apply_in_sharding(inner, operand, sharding)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
@@ -25,10 +25,11 @@ from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.dialects.symbols import functions_of
+from sdy.dialects.unchecked import copy_before, make_op
 from sdy.dialects.walk import ops_of, post_order
 from sdy.passes.call_graph import add_copy, callee_of, callees_first
 from sdy.passes.import_.constant_expressions import ConstantClassifier, is_scalar_broadcast
-from sdy.passes.insertion import insert_before, replace_op
+from sdy.passes.insertion import replace_op
 from sdy.passes.unique_names import UniqueNames
 
 
@@ -41,10 +42,9 @@ class ConstantOrScalarSplitterPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Shield the constants, then split region by region, callees before callers."""
         for constant in ops_of(op, StablehloConstantOp):
-            shielded = ConstantOp.create(
-                result_types=[constant.output.type],
-                properties={"value": constant.value},
-                attributes=constant.attributes,
+            properties = {"value": constant.value}
+            shielded = make_op(
+                ConstantOp, (), [constant.output.type], properties, constant.attributes, constant.location
             )
             replace_op(constant, shielded)
         splitter = _Splitter(op)
@@ -66,6 +66,7 @@ class _Splitter:
         self._functions = functions_of(module)
         self._names = UniqueNames(module)
         self._classifier = ConstantClassifier(self._functions)
+        self._has_groups = bool(ops_of(module, ShardingGroupOp))
 
     def split(self, region: Region) -> None:
         """Split the ops of a region and of those inside it, named computations apart."""
@@ -99,20 +100,24 @@ class _Splitter:
 
     def _copy_of(self, op: Operation, copies: dict[Operation, Operation]) -> Operation:
         operands = [self._copied(operand, copies) for operand in op.operands]
-        copy = op.clone()
-        copy.operands = operands
-        insert_before(op, copy)
+        copy = copy_before(op, operands)
         if isinstance(copy, CallOp):
             callee = add_copy(callee_of(copy, self._functions), self._module, self._names)
             copy.properties["callee"] = SymbolRefAttr(callee.sym_name.data)
-        for result, new in zip(op.results, copy.results, strict=True):
-            for group in [use.operation for use in result.uses if isinstance(use.operation, ShardingGroupOp)]:
-                membership = group.clone()
-                membership.operands = [new]
-                block = copy.parent
-                assert isinstance(block, Block)
-                block.insert_op_after(membership, copy)
+        if self._has_groups:
+            _join_groups(op, copy)
         return copy
+
+
+def _join_groups(op: Operation, copy: Operation) -> None:
+    """Let the results of `copy` be in the sharding groups of those of `op`."""
+    block = copy.parent
+    assert block is not None
+    for result, new in zip(op.results, copy.results, strict=True):
+        for group in [use.operation for use in result.uses if isinstance(use.operation, ShardingGroupOp)]:
+            membership = group.clone()
+            membership.operands = [new]
+            block.insert_op_after(membership, copy)
 
 
 def _ops_of(region: Region) -> Iterator[Operation]:

@@ -55,7 +55,7 @@ class ImportFuncCallsPass(ModulePass):
         importer.erase_called()
         if self.add_data_flow_edges_on_named_computations:
             for inner in post_order(op):
-                if isinstance(inner, NamedComputationOp):
+                if type(inner) is NamedComputationOp:
                     add_edges(inner)
 
 

@@ -43,7 +43,7 @@ class ManualAxesCleanupPass(ModulePass):
         problems = [
             problem
             for inner in post_order(op)
-            if isinstance(inner, ManualComputationOp) and (problem := _clean(inner, meshes)) is not None
+            if type(inner) is ManualComputationOp and (problem := _clean(inner, meshes)) is not None
         ]
         if problems:
             raise SdyError(*problems)

@@ -6,17 +6,16 @@ shardings that changed are written. Source: spec of propagation, sections 1.5 to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.dialects.func import ReturnOp as FuncReturnOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
-from xdsl.traits import IsTerminator
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from sdy.dialects.data_flow import DATA_FLOW_OPS, Source, edge_of_source, index_of, op_of, sources_of
 from sdy.dialects.data_flow import other_targets_of as linked_targets_of
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
 from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.sdy.ops import (
@@ -30,33 +29,42 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import (
+    SHARDING,
     function_result_sharding,
     holder,
     result_shardings,
     set_function_result_sharding,
-    set_result_shardings,
     set_sharding,
     sharding_of,
 )
 from sdy.dialects.symbols import calls_of, main_function
-from sdy.model.rule import OpShardingRule
 from sdy.model.rule_builder import identity_rule
-from sdy.model.sharding import TensorSharding
-from sdy.passes.propagation.op_traits import is_elementwise, is_erasable, pass_through
-from sdy.propagation.graph import Boundary, Direction, FunctionResult, Graph, Holder, Node, NodeKind, PassThrough, Value
-
-RuleOf = Callable[[Operation], OpShardingRule | None]
+from sdy.passes.propagation.op_facts import FactSource, OpFacts, RuleOf
+from sdy.propagation.graph import (
+    MISSING,
+    Boundary,
+    Direction,
+    FunctionResult,
+    Graph,
+    Holder,
+    Node,
+    NodeKind,
+    PassThrough,
+    Value,
+)
 
 
 class FlatModule:
-    """A module and its graph, and what belongs to what."""
+    """A module and its graph, and what belongs to what. Ops and values are looked up by identity: there are many."""
 
     def __init__(self, module: ModuleOp, rule_of: RuleOf) -> None:
         self.graph = Graph(meshes_of(module))
         self._module = module
-        self._rule_of = rule_of
-        self._nodes: dict[Operation, Node] = {}
-        self._values: dict[SSAValue, Value] = {}
+        self._facts = FactSource(rule_of, self.graph.rules)
+        self._ops: list[Operation] = []  # by index of the node
+        self._nodes: dict[int, Node] = {}
+        self._ssa_values: list[SSAValue] = []
+        self._values: dict[int, Value] = {}  # in the order of `_ssa_values`
         self._stored_on: dict[Holder, SSAValue] = {}
         self._function_results: dict[tuple[FuncOp, int], Holder] = {}
         for op in module.ops:
@@ -65,21 +73,21 @@ class FlatModule:
 
     def value(self, ssa: SSAValue) -> Value:
         """The value of the graph that stands for `ssa`."""
-        return self._values[ssa]
+        return self._values[id(ssa)]
 
     def operations(self) -> dict[Node, Operation]:
         """The op that each node stands for."""
-        return {node: op for op, node in self._nodes.items()}
+        return dict(zip(self.graph.nodes, self._ops, strict=True))
 
     def stored_on(self) -> dict[Holder, SSAValue]:
         """The value on which the sharding of each holder is stored; attributes of function results are not there."""
         return self._stored_on
 
-    def rules(self) -> Iterator[tuple[Operation, OpShardingRule]]:
-        """The ops that propagate along a rule, and that rule; erased ones left out."""
-        for op, node in self._nodes.items():
+    def rules(self) -> Iterator[tuple[Operation, int]]:
+        """The ops that propagate along a rule, and the number of that rule; erased ones left out."""
+        for op, node in zip(self._ops, self.graph.nodes, strict=True):
             if node.kind is NodeKind.RULE and not node.is_erased:
-                yield op, self.graph.rules.value(node.rule)
+                yield op, node.rule
 
     def write_back(self) -> None:
         """Write the shardings that changed, then erase the ops that were erased from the graph. May run again."""
@@ -87,64 +95,92 @@ class FlatModule:
             sharding = self.graph.sharding(holder_)
             if holder_.is_changed and sharding is not None:
                 set_function_result_sharding(func, index, sharding)
-        for op, node in self._nodes.items():
-            if type(op) in KEEPERS or not any(_is_changed(result) for result in node.results):
-                continue
-            set_result_shardings(op, tuple(self._present_sharding(result) for result in node.results))
+        self._write_lists()
         for holder_, ssa in self._stored_on.items():
-            sharding = self.graph.sharding(holder_)
-            if holder_.is_changed and sharding is not None and not _is_plain_result(ssa):
-                set_sharding(ssa, sharding)
-        for op, node in reversed(list(self._nodes.items())):
+            if holder_.is_changed and not _is_plain_result(ssa):
+                sharding = self.graph.sharding(holder_)
+                if sharding is not None:
+                    set_sharding(ssa, sharding)
+        for op, node in zip(reversed(self._ops), reversed(self.graph.nodes), strict=True):
             if node.is_erased and op.parent is not None and (node.parent is None or not node.parent.is_erased):
                 op.detach()
                 op.erase()
 
-    def _present_sharding(self, value: Value) -> TensorSharding:
-        """The sharding of a result of an op that has shardings: it has them all."""
-        assert value.holder is not None
-        return self.graph.shardings.value(value.holder.sharding)
+    def _write_lists(self) -> None:
+        """The attributes `sdy.sharding` of ops, equal ones shared."""
+        lists: dict[tuple[int, ...], TensorShardingPerValueAttr] = {}
+        for op, node in zip(self._ops, self.graph.nodes, strict=True):
+            for result in node.results:
+                if result.holder is not None and result.holder.is_changed:
+                    if type(op) not in KEEPERS:
+                        op.attributes[SHARDING] = self._list_of(node, lists)
+                    break
+
+    def _list_of(
+        self, node: Node, known: dict[tuple[int, ...], TensorShardingPerValueAttr]
+    ) -> TensorShardingPerValueAttr:
+        """The shardings of the results of an op that has shardings: it has them all."""
+        numbers = tuple([MISSING if result.holder is None else result.holder.sharding for result in node.results])
+        attr = known.get(numbers)
+        if attr is None:
+            shardings = tuple(self.graph.shardings.value(number) for number in numbers)
+            attr = known[numbers] = TensorShardingPerValueAttr(shardings)
+        return attr
 
     # Nodes, values and holders, in program order
 
-    def _add(self, op: Operation, parent: Node | None) -> None:
-        node = Node(len(self.graph.nodes), _kind(op), parent)
-        self._nodes[op] = node
+    def _add(self, op: Operation, parent: Node | None) -> Node:
+        facts = self._facts(op)
+        node = Node(len(self._ops), facts.kind, parent)
+        node.rule = facts.rule
+        node.is_elementwise = facts.is_elementwise
+        node.pass_through = facts.pass_through
+        node.is_erasable = facts.is_erasable
+        self._ops.append(op)
+        self._nodes[id(op)] = node
         self.graph.nodes.append(node)
-        if parent is not None:
-            parent.children.append(node)
-        node.is_erasable = is_erasable(op)
         if type(op) in KEEPERS:
             node.results = [self._new_value(result, node) for result in op.results]
         else:
-            self._add_plain_results(op, node)
+            node.results = self._plain_results(op, node, facts)
         if type(op) is FuncOp:
             self._add_function_results(op)
-        for region in op.regions:
-            for block in region.blocks:
-                for argument in block.args:
-                    self._new_value(argument, node).is_block_argument = True
-                for inner in block.ops:
-                    self._add(inner, node)
+        if op.regions:
+            self._add_regions(op, node)
+        return node
 
-    def _add_plain_results(self, op: Operation, node: Node) -> None:
+    def _add_regions(self, op: Operation, node: Node) -> None:
+        children: list[Node] = []
+        for block in (block for region in op.regions for block in region.blocks):
+            for argument in block.args:
+                self._new_value(argument, node).is_block_argument = True
+            inner = block.first_op
+            while inner is not None:
+                children.append(self._add(inner, node))
+                inner = inner.next_op
+        node.children = children
+
+    def _plain_results(self, op: Operation, node: Node, facts: OpFacts) -> list[Value]:
         """Results whose shardings are entries of the attribute `sdy.sharding`: they come to have one together."""
-        shardings = result_shardings(op)
-        holders: list[Holder] = []
+        shardings = result_shardings(op) if SHARDING in op.attributes else None
+        values: list[Value] = []
         for index, result in enumerate(op.results):
-            shape = static_shape(result.type) or ()
-            value = self._values[result] = Value(node, is_scalar_tensor=is_scalar_tensor(result.type))
-            value.holder = self.graph.new_holder(shardings[index] if shardings else None, len(shape), value)
+            value = Value(node, False, (), None, facts.are_scalars[index])
+            value.holder = self.graph.new_holder(shardings[index] if shardings else None, facts.ranks[index], value)
+            self._ssa_values.append(result)
+            self._values[id(result)] = value
             self._stored_on[value.holder] = result
-            node.results.append(value)
-            holders.append(value.holder)
-        if len(holders) > 1:
+            values.append(value)
+        if len(values) > 1:
+            holders = [value.holder for value in values if value.holder is not None]
             for holder_ in holders:
                 holder_.siblings = holders
+        return values
 
     def _new_value(self, ssa: SSAValue, owner: Node) -> Value:
         """A value whose sharding may be stored anywhere."""
-        value = self._values[ssa] = Value(owner, is_scalar_tensor=is_scalar_tensor(ssa.type))
+        value = self._values[id(ssa)] = Value(owner, is_scalar_tensor=static_shape(ssa.type) == ())
+        self._ssa_values.append(ssa)
         if holder(ssa) is ssa:
             value.holder = self.graph.new_holder(sharding_of(ssa), rank_of_type(ssa.type), value)
             self._stored_on[value.holder] = ssa
@@ -158,47 +194,50 @@ class FlatModule:
     # What refers to what
 
     def _link(self) -> None:
-        for ssa, value in self._values.items():
-            value.uses = [(self._nodes[use.operation], use.index) for use in ssa.uses]
+        for op, node in zip(self._ops, self.graph.nodes, strict=True):
+            self._link_operands(op, node)
+        nodes, values = self._nodes, self._values
+        for ssa, value in zip(self._ssa_values, values.values(), strict=True):
+            if len(value.uses) > 1:  # in the order of the use list, which is not that of the program
+                value.uses = [(nodes[id(use.operation)], use.index) for use in ssa.uses]
             if value.holder is None:
                 stored_on = holder(ssa)
-                value.holder = None if stored_on is None else self._values[stored_on].holder
-        for op, node in self._nodes.items():
-            node.operands = [self._values[operand] for operand in op.operands]
-            kind = node.kind
-            if kind is NodeKind.OPAQUE or kind is NodeKind.BARRIER:
-                self._link_rule(op, node)
-            elif kind is NodeKind.EDGE:
-                self._link_edge(op, node)
-            elif kind is NodeKind.CALL:
-                self._link_call(op, node)
-            if kind is NodeKind.TERMINATOR or type(op) in DATA_FLOW_OPS:
+                value.holder = None if stored_on is None else values[id(stored_on)].holder
+        for op, node in zip(self._ops, self.graph.nodes, strict=True):
+            if node.kind is NodeKind.RULE:  # nearly always
+                node.tensors = tuple([value.holder for value in (*node.operands, *node.results)])
+            else:
+                self._link_special(op, node)
+            if type(op) in DATA_FLOW_OPS:
                 self._link_edges_fed(op, node)
         self._link_main_results()
 
+    def _link_special(self, op: Operation, node: Node) -> None:
+        if isinstance(op, PropagationBarrierOp):
+            node.tensors = (node.operands[0].holder, node.results[0].holder)
+            node.direction = Direction(op.allowed_direction.value.data)
+        elif node.kind is NodeKind.EDGE:
+            self._link_edge(op, node)
+        elif node.kind is NodeKind.CALL:
+            self._link_call(op, node)
+        elif node.kind is NodeKind.TERMINATOR:
+            self._link_edges_fed(op, node)
+
+    def _link_operands(self, op: Operation, node: Node) -> None:
+        values = self._values
+        node.operands = operands = [values[id(operand)] for operand in op.operands]
+        for position, value in enumerate(operands):
+            value.uses = [*value.uses, (node, position)] if value.uses else [(node, position)]
+
     def _link_edges_fed(self, op: Operation, node: Node) -> None:
         edges = ((index, edge_of_source(Source(op, index))) for index in range(len(op.operands)))
-        node.feeds = {index: self._nodes[edge] for index, edge in edges if edge is not None}
-
-    def _link_rule(self, op: Operation, node: Node) -> None:
-        if isinstance(op, PropagationBarrierOp):
-            rule = identity_rule(static_shape(op.input.type) or ())
-            node.direction = Direction(op.allowed_direction.value.data)
-        else:
-            found = self._rule_of(op)
-            if found is None:
-                return
-            rule, node.kind = found, NodeKind.RULE
-        node.rule = self.graph.rules.number(rule)
-        node.tensors = tuple(value.holder for value in (*node.operands, *node.results))
-        node.is_elementwise = is_elementwise(op)
-        node.pass_through = pass_through(op)
+        node.feeds = {index: self._nodes[id(edge)] for index, edge in edges if edge is not None}
 
     def _link_edge(self, op: Operation, node: Node) -> None:
         if isinstance(op, DataFlowEdgeOp):
             owner = op.input
             sources = [source.value for source in sources_of(owner)]
-            node.linked_values = tuple(self._values[target] for target in linked_targets_of(owner))
+            node.linked_values = tuple(self._values[id(target)] for target in linked_targets_of(owner))
             node.boundary = _boundary(owner)
         else:
             assert isinstance(op, FuncDataFlowEdgeOp)
@@ -208,7 +247,7 @@ class FlatModule:
             node.kind = NodeKind.OPAQUE
             return
         node.rule = self.graph.rules.number(identity_rule(shape, operands=len(sources)))
-        node.tensors = (*(self._values[source].holder for source in sources), node.results[0].holder)
+        node.tensors = (*(self._values[id(source)].holder for source in sources), node.results[0].holder)
         node.pass_through = PassThrough.BOTH
 
     def _sources_across_calls(self, owner: SSAValue) -> list[SSAValue]:
@@ -225,10 +264,10 @@ class FlatModule:
     def _link_call(self, op: Operation, node: Node) -> None:
         assert isinstance(op, CallOp)
         callee = self._callee(op)
-        self.graph.callees[node] = [] if callee is None else [self._values[argument] for argument in callee.args]
+        self.graph.callees[node] = [] if callee is None else [self._values[id(argument)] for argument in callee.args]
         terminator = None if callee is None or not callee.body.blocks else callee.body.block.last_op
         if terminator is not None:
-            self.graph.callers.setdefault(self._nodes[terminator], []).append(node)
+            self.graph.callers.setdefault(self._nodes[id(terminator)], []).append(node)
 
     def _callee(self, call: CallOp) -> FuncOp | None:
         name = call.callee.root_reference.data
@@ -243,21 +282,12 @@ class FlatModule:
             shape = static_shape(operand.type)
             if shape is not None:
                 rule = self.graph.rules.number(identity_rule(shape))
-                result = FunctionResult(self._values[operand], self._function_results[func, index], rule)
+                result = FunctionResult(self._values[id(operand)], self._function_results[func, index], rule)
                 self.graph.main_results.append(result)
-
-
-def _is_changed(value: Value) -> bool:
-    return value.holder is not None and value.holder.is_changed
 
 
 def _is_plain_result(ssa: SSAValue) -> bool:
     return isinstance(ssa, OpResult) and type(ssa.op) not in KEEPERS
-
-
-def is_scalar_tensor(value_type: Attribute) -> bool:
-    """Whether values of the type are tensors of rank 0."""
-    return static_shape(value_type) == ()
 
 
 # Ops that keep the shardings of their results in a way of their own.
@@ -270,22 +300,6 @@ KEEPERS = frozenset[type[Operation]](
         ShardingConstraintOp,
     )
 )
-_KINDS: dict[type[Operation], NodeKind] = {
-    DataFlowEdgeOp: NodeKind.EDGE,
-    FuncDataFlowEdgeOp: NodeKind.EDGE,
-    PropagationBarrierOp: NodeKind.BARRIER,
-    CallOp: NodeKind.CALL,
-    FuncReturnOp: NodeKind.RETURN,
-}
-
-
-def _kind(op: Operation) -> NodeKind:
-    """The kind as far as the class of the op tells; an opaque op with a rule is told apart later."""
-    kind = _KINDS.get(type(op))
-    if kind is None:
-        is_terminator = op.has_trait(IsTerminator, value_if_unregistered=False)
-        kind = _KINDS[type(op)] = NodeKind.TERMINATOR if is_terminator else NodeKind.OPAQUE
-    return kind
 
 
 def _boundary(owner: SSAValue) -> Boundary | None:

@@ -15,15 +15,12 @@ from functools import partial
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, ShapedType, TupleType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.context import emit
-from sdy.dialects.places import span_of
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
-from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.walk import post_order
 from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
 from sdy.passes.propagation.flatten import FlatModule
 from sdy.passes.propagation.sharding_groups import groups_of, synchronise
@@ -83,7 +80,6 @@ def flatten(ctx: Context, module: ModuleOp, *, conservative: bool = False) -> Fl
 
     Raises: SdyError where a type, a mesh or the functions are not what propagation needs.
     """
-    _require_static_tensors(module)
     groups = groups_of(module)
     synchronise(groups, partial(emit, ctx))
     flat = FlatModule(module, RuleSource(ctx, conservative=conservative))
@@ -95,8 +91,11 @@ def flatten(ctx: Context, module: ModuleOp, *, conservative: bool = False) -> Fl
 
 
 def _write_rules(flat: FlatModule) -> None:
+    attributes: dict[int, OpShardingRuleAttr] = {}
     for op, rule in flat.rules():
-        op.attributes[RULE_ATTRIBUTE] = OpShardingRuleAttr(rule)
+        if rule not in attributes:
+            attributes[rule] = OpShardingRuleAttr(flat.graph.rules.value(rule))
+        op.attributes[RULE_ATTRIBUTE] = attributes[rule]
 
 
 def _dump(ctx: Context, module: ModuleOp, flat: FlatModule, directory: str, priority: int) -> None:
@@ -104,15 +103,6 @@ def _dump(ctx: Context, module: ModuleOp, flat: FlatModule, directory: str, prio
     _write_rules(flat)
     flat.write_back()
     save_module(ctx, module, directory, f"propagation_after_user_priority_{priority}")
-
-
-def _require_static_tensors(module: ModuleOp) -> None:
-    for op in post_order(module):
-        for result in op.results:
-            if static_shape(result.type) is None and isinstance(result.type, ShapedType | TupleType):
-                wanted = "tensors of static shape, and no tuples"
-                message = f"{op.name} gives a value of type {result.type}; propagation needs {wanted}"
-                raise SdyError(Diagnostic("SDY-T103", message, span_of(op)))
 
 
 @dataclass(frozen=True)

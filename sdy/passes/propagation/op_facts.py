@@ -1,0 +1,118 @@
+"""What propagation asks of an op, found out once for all ops of one class with the same types and properties.
+
+Source: spec of propagation, sections 1.1, 1.6, 5.2 and 5.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ShapedType, TupleType
+from xdsl.dialects.func import CallOp
+from xdsl.dialects.func import ReturnOp as FuncReturnOp
+from xdsl.ir import Operation
+from xdsl.traits import IsTerminator
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.places import span_of
+from sdy.dialects.sdy.ops import ConstantOp, DataFlowEdgeOp, FuncDataFlowEdgeOp, PropagationBarrierOp, ReturnOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
+from sdy.dialects.stablehlo.shape import IotaOp
+from sdy.model.rule import OpShardingRule
+from sdy.model.rule_builder import identity_rule
+from sdy.passes.propagation.op_traits import is_elementwise, is_erasable, pass_through
+from sdy.propagation.graph import NO_RULE, NodeKind, PassThrough
+from sdy.propagation.numbering import Numbering
+from sdy.rules.all import BY_TYPE, RULE_ATTRIBUTE
+
+RuleOf = Callable[[Operation], OpShardingRule | None]
+Key = tuple[type[Operation] | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpFacts:
+    """What holds of an op. `ranks` are those of its results, 0 where the type has no static shape."""
+
+    kind: NodeKind
+    rule: int
+    is_erasable: bool
+    is_elementwise: bool
+    pass_through: PassThrough
+    ranks: tuple[int, ...]
+    are_scalars: tuple[bool, ...]  # per result
+
+
+class FactSource:
+    """Gives the facts of ops. Rules get their numbers in `rules`."""
+
+    def __init__(self, rule_of: RuleOf, rules: Numbering[OpShardingRule]) -> None:
+        self._rule_of = rule_of
+        self._rules = rules
+        # By class and identities; the op is kept, so that the identities stay those of its types and properties.
+        self._known: dict[Key, tuple[OpFacts, Operation]] = {}
+
+    def __call__(self, op: Operation) -> OpFacts:
+        """The facts of `op`. Raises: SdyError SDY-T103 where a result has no static shape."""
+        op_class = type(op)
+        uses_properties = op_class in BY_TYPE
+        if RULE_ATTRIBUTE in op.attributes or not (uses_properties or op_class in BY_RESULT_TYPE):
+            return self._make(op)
+        key: Key = (op_class, *[id(result.type) for result in op.results])
+        if uses_properties:
+            operands = [id(operand.type) for operand in op.operands]
+            key = (*key, *operands, *map(id, op.properties.values()))
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._make(op), op
+        return known[0]
+
+    def _make(self, op: Operation) -> OpFacts:
+        shapes = [_shape_of_result(op, index) for index in range(len(op.results))]
+        kind, rule = self._kind_and_rule(op)
+        return OpFacts(
+            kind,
+            NO_RULE if rule is None else self._rules.number(rule),
+            is_erasable(op),
+            is_elementwise(op),
+            pass_through(op),
+            tuple(len(shape or ()) for shape in shapes),
+            tuple(shape == () for shape in shapes),
+        )
+
+    def _kind_and_rule(self, op: Operation) -> tuple[NodeKind, OpShardingRule | None]:
+        kind = _KINDS.get(type(op))
+        if kind is None:
+            is_terminator = op.has_trait(IsTerminator, value_if_unregistered=False)
+            kind = _KINDS[type(op)] = NodeKind.TERMINATOR if is_terminator else NodeKind.OPAQUE
+        if isinstance(op, PropagationBarrierOp):
+            return kind, identity_rule(static_shape(op.input.type) or ())
+        if kind is not NodeKind.OPAQUE:
+            return kind, None
+        rule = self._rule_of(op)
+        return (kind if rule is None else NodeKind.RULE), rule
+
+
+# Ops without a rule, of which nothing counts but the class and the types of the results.
+BY_RESULT_TYPE = frozenset[type[Operation]](
+    (ConstantOp, StablehloConstantOp, IotaOp, DataFlowEdgeOp, FuncDataFlowEdgeOp, CallOp, FuncReturnOp, ReturnOp)
+)
+# The kind as far as the class of an op tells; classes that are met are added.
+_KINDS: dict[type[Operation], NodeKind] = {
+    DataFlowEdgeOp: NodeKind.EDGE,
+    FuncDataFlowEdgeOp: NodeKind.EDGE,
+    PropagationBarrierOp: NodeKind.BARRIER,
+    CallOp: NodeKind.CALL,
+    FuncReturnOp: NodeKind.RETURN,
+}
+
+
+def _shape_of_result(op: Operation, index: int) -> tuple[int, ...] | None:
+    value_type = op.results[index].type
+    shape = static_shape(value_type)
+    if shape is None and isinstance(value_type, ShapedType | TupleType):
+        wanted = "tensors of static shape, and no tuples"
+        message = f"{op.name} gives a value of type {value_type}; propagation needs {wanted}"
+        raise SdyError(Diagnostic("SDY-T103", message, span_of(op)))
+    return shape

@@ -1,0 +1,72 @@
+"""Which nodes of a graph always propagate in the same directions, and which directions these are.
+
+A program has thousands of nodes and a few hundred classes: what depends on the level is decided per class.
+Source: spec of propagation, section 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sdy.propagation.directions import DirectionFunction, OpTraits, factor_directions
+from sdy.propagation.graph import Direction, Graph, Node, NodeKind
+from sdy.propagation.numbering import Numbering
+from sdy.propagation.op_step import Directions
+
+
+@dataclass(frozen=True, slots=True)
+class _OpClass:
+    """What decides the directions of a node; `fixed` are those of a barrier."""
+
+    rule: int
+    traits: OpTraits
+    fixed: Direction | None
+
+
+class OpClasses:
+    """The classes of the nodes of a graph. `of_node` has that of each node by its index, -1 where it has no rule."""
+
+    def __init__(self, graph: Graph, levels: tuple[DirectionFunction, ...], directions: Numbering[Directions]) -> None:
+        self._graph = graph
+        self._levels = levels
+        self._directions = directions
+        self._classes: Numbering[_OpClass] = Numbering()
+        self._at_level: list[list[int]] = [[] for _ in levels]
+        self._known: dict[tuple[object, ...], int] = {}
+        self.of_node = [self._class_of(node) for node in graph.nodes]
+
+    def reclassify(self, node: Node) -> None:
+        """The operands of `node` have lost users."""
+        self.of_node[node.index] = self._class_of(node)
+
+    def directions_at(self, level: int) -> list[int]:
+        """Per class the number of its directions at `level`. Grows with the classes."""
+        return self._at_level[level]
+
+    def _class_of(self, node: Node) -> int:
+        if node.rule < 0:
+            return -1
+        is_multi_use = False
+        for value in node.operands:
+            if len(value.uses) != 1 and not value.is_scalar_tensor:
+                is_multi_use = True
+                break
+        key = (node.rule, node.kind, node.pass_through, is_multi_use, node.direction)
+        known = self._known.get(key)
+        if known is None:
+            fixed = node.direction if node.kind is NodeKind.BARRIER else None
+            traits = OpTraits(node.pass_through, is_multi_use, node.kind is NodeKind.RULE)
+            known = self._known[key] = self._add(_OpClass(node.rule, traits, fixed))
+        return known
+
+    def _add(self, op_class: _OpClass) -> int:
+        number = self._classes.number(op_class)
+        if number == len(self._at_level[0]):
+            rule = self._graph.rules.value(op_class.rule)
+            for level, at_level in enumerate(self._at_level):
+                if op_class.fixed is not None:
+                    directions: Directions = (op_class.fixed,) * len(rule.factor_sizes)
+                else:
+                    directions = factor_directions(self._levels[: level + 1], op_class.traits, rule)
+                at_level.append(self._directions.number(directions))
+        return number
