@@ -9,6 +9,9 @@ from tempfile import TemporaryDirectory
 import pytest
 from support.run_lines import RunLineError, run, run_lines
 
+from sdy.dialects.walk import pre_order
+from sdy.passes.op_order import Memory, OpOrder
+
 FILE_TESTS = Path(__file__).parent / "filecheck"
 
 
@@ -41,3 +44,18 @@ class RunLinesItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, str(self.path.relative_to(FILE_TESTS))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def order_is_never_stale() -> Iterator[None]:
+    """Whenever a pass takes the order of ops that an earlier one kept, it is that of the module."""
+    recall = Memory.recall
+
+    def checked(memory: Memory) -> OpOrder:
+        found = recall(memory)
+        assert found.ops == pre_order(memory.module)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Memory, "recall", checked)
+        yield

@@ -15,6 +15,7 @@ from sdy.dialects.data_flow import edge_of_owner, has_data_flow_edges, index_of,
 from sdy.dialects.func_attrs import with_attribute
 from sdy.dialects.sdy.attrs import TensorShardingAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.collectives import CollectiveOp
+from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, PropagationBarrierOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.sdy.types import rank_of_type
@@ -28,6 +29,19 @@ from sdy.model.sharding_update import fully_open, open_except, replaced_at, unsh
 SHARDING = "sdy.sharding"  # on functions' arguments and results one sharding, on other ops one per result
 
 Shardings = tuple[TensorSharding, ...]
+
+# Ops that keep shardings elsewhere than in the attribute `sdy.sharding`.
+_SPECIAL = frozenset[type[Operation] | type[None]](
+    (
+        FuncOp,
+        DataFlowEdgeOp,
+        ShardingConstraintOp,
+        ReshardOp,
+        ManualComputationOp,
+        NamedComputationOp,
+        *(op for op in SDY.operations if issubclass(op, CollectiveOp)),
+    )
+)
 
 
 # Values
@@ -50,7 +64,10 @@ def sharding_of(value: SSAValue) -> TensorSharding | None:
     stored_on = holder(value)
     if stored_on is None:
         return None
-    match op_of(stored_on):
+    op = op_of(stored_on)
+    if type(op) not in _SPECIAL:  # nearly always
+        return None if op is None else _element(result_shardings(op), index_of(stored_on))
+    match op:
         case FuncOp() as func:
             return argument_sharding(func, index_of(stored_on))
         case DataFlowEdgeOp(sharding=None):
@@ -61,9 +78,7 @@ def sharding_of(value: SSAValue) -> TensorSharding | None:
             return op.out_sharding.data
         case ManualComputationOp() | NamedComputationOp() as op:
             return _owned_sharding(op, stored_on)
-        case Operation() as op:
-            return _element(result_shardings(op), index_of(stored_on))
-        case None:
+        case _:
             return None
 
 

@@ -5,10 +5,14 @@ The one place that sets private fields of xDSL's classes; a test compares what i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, SSAValues, Use
+
+# The operands of an op as a tuple, not as the view that `operands` gives anew each time.
+operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
 
 
 def make_op(

@@ -17,9 +17,11 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.func_syntax import OWN_SYNTAX
 from sdy.dialects.functions import check_call, check_composite, check_function, check_return
 from sdy.dialects.places import span_of
+from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.sdy.verify import verify_sdy
-from sdy.dialects.stablehlo.base import StablehloOp
 from sdy.dialects.stablehlo.calls import CompositeOp
+from sdy.dialects.stablehlo.dialect import STABLEHLO
+from sdy.dialects.unchecked import operands_of
 
 
 def verify_module(module: ModuleOp) -> None:
@@ -27,50 +29,64 @@ def verify_module(module: ModuleOp) -> None:
 
     Raises: SdyError with the first problem, at the op that has it.
     """
-    _Verification().check(module)
-    for op in module.walk():
+    verification = _Verification()
+    verification.check(module)
+    for op in verification.callers:
         if isinstance(op, CallOp):
             check_call(op)
-        elif isinstance(op, CompositeOp):
+        else:
             check_composite(op)
     verify_sdy(module)
 
 
-# What an op without regions is judged by: its class, and the identities of all its types and properties.
-_Likeness = tuple[type[Operation], tuple[int, ...], tuple[int, ...], tuple[tuple[str, int], ...]]
+_JUDGED_BY_TYPE = frozenset[type[Operation]]((*STABLEHLO.operations, ConstantOp))
 
 
 class _Verification:
     """One walk over ops in their order; it knows which ops it has seen, and which kinds of op it has found valid."""
 
     def __init__(self) -> None:
-        self._seen: set[Operation] = set()
-        self._valid: set[_Likeness] = set()
+        self._seen: set[int] = set()  # ops, by identity
+        # What an op without regions is judged by: its class, and the identities of all its types and properties.
+        self._valid: set[tuple[type[Operation] | str | int, ...]] = set()
+        self.callers: list[CallOp | CompositeOp] = []
 
     def check(self, op: Operation) -> None:
         """Check `op`, then all that is in it."""
-        for operand in op.operands:
-            self._check_is_visible(operand, op)
+        home, seen = op.parent, self._seen
+        for operand in operands_of(op):
+            if not isinstance(operand, OpResult) or operand.op.parent is not home or id(operand.op) not in seen:
+                self._check_is_visible(operand, op)
+        op_class = type(op)
+        if op_class in _JUDGED_BY_TYPE:
+            self._check_like_others(op)
+        elif not op.regions:
+            _check_alone(op)
+        else:
+            self._check_with_regions(op)
+        if op_class is CallOp or op_class is CompositeOp:
+            self.callers.append(cast("CallOp | CompositeOp", op))
+        seen.add(id(op))
+
+    def _check_with_regions(self, op: Operation) -> None:
         blocks = [block for region in op.regions for block in region.blocks]
         for block in blocks:
             _check_end(block, op)
-        if op.regions or not isinstance(op, StablehloOp):
-            _check_alone(op)
-        else:
-            self._check_like_others(op)
+        _check_alone(op)
         for block in blocks:
-            for inner in block.ops:
+            inner = block.first_op
+            while inner is not None:
                 self.check(inner)
-        self._seen.add(op)
+                inner = inner.next_op
 
-    def _check_like_others(self, op: StablehloOp) -> None:
+    def _check_like_others(self, op: Operation) -> None:
         """Equal ops are equally valid; the objects that stand for types and properties live as long as the module."""
-        likeness = (
-            type(op),
-            tuple([id(operand.type) for operand in op.operands]),
-            tuple([id(result.type) for result in op.results]),
-            tuple([(name, id(value)) for name, value in op.properties.items()]),
-        )
+        if op.regions:
+            self._check_with_regions(op)
+            return
+        operands = [id(operand.type) for operand in operands_of(op)]
+        results = [id(result.type) for result in op.results]
+        likeness = (type(op), len(operands), *operands, *results, *op.properties, *map(id, op.properties.values()))
         if likeness not in self._valid:
             _check_alone(op)
             self._valid.add(likeness)
@@ -78,8 +94,8 @@ class _Verification:
     def _check_is_visible(self, value: SSAValue, user: Operation) -> None:
         """The value is defined before its use, in the block of the user or in one around it."""
         home = value.block if isinstance(value, BlockArgument) else value.owner.parent
-        if home is user.parent and (not isinstance(value, OpResult) or value.op in self._seen):
-            return  # nearly always
+        if home is user.parent and (not isinstance(value, OpResult) or id(value.op) in self._seen):
+            return
         around: Operation | None = user
         while around is not None and around.parent is not home:
             block = around.parent
@@ -90,7 +106,7 @@ class _Verification:
                 raise _failure(user, "SDY-D004", f"{user.name} uses a value from outside {around.name}")
         if around is None:
             raise _failure(user, "SDY-D003", f"{user.name} uses a value that is not defined around it")
-        if isinstance(value, OpResult) and value.op not in self._seen:
+        if isinstance(value, OpResult) and id(value.op) not in self._seen:
             raise _failure(user, "SDY-D003", f"{user.name} uses a value before {value.op.name} defines it")
 
 

@@ -6,6 +6,7 @@ slow on classes with an abstract base.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from xdsl.ir import Block, Operation
@@ -13,8 +14,8 @@ from xdsl.ir import Block, Operation
 OpT = TypeVar("OpT", bound=Operation)
 
 
-def pre_order(root: Operation) -> list[Operation]:
-    """All ops inside `root`, each before those in its regions."""
+def pre_order(root: Operation, closed: type[Operation] | None = None) -> list[Operation]:
+    """All ops inside `root`, each before those in its regions; without those inside ops of the class `closed`."""
     found: list[Operation] = []
     pending = _blocks(root)
     while pending:
@@ -24,7 +25,7 @@ def pre_order(root: Operation) -> list[Operation]:
             continue
         pending[-1] = op.next_op
         found.append(op)
-        if op.regions:
+        if op.regions and type(op) is not closed:
             pending += _blocks(op)
     return found
 
@@ -44,7 +45,12 @@ def post_order(root: Operation) -> list[Operation]:
 
 def ops_of(root: Operation, op_class: type[OpT]) -> list[OpT]:
     """The ops of a class inside `root`, in program order."""
-    return [cast(OpT, op) for op in pre_order(root) if type(op) is op_class]
+    return of_class(pre_order(root), op_class)
+
+
+def of_class(ops: Sequence[Operation], op_class: type[OpT]) -> list[OpT]:
+    """Those of `ops` that are of a class."""
+    return [cast(OpT, op) for op in ops if type(op) is op_class]
 
 
 def _ordered_blocks(op: Operation) -> list[Block]:

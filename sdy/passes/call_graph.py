@@ -12,6 +12,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.places import span_of
 from sdy.dialects.symbols import functions_of
 from sdy.dialects.walk import ops_of
+from sdy.passes.op_order import op_order
 from sdy.passes.unique_names import UniqueNames
 
 ORIGINAL_NAME = "sdy.original_func_name"
@@ -37,15 +38,31 @@ def callee_of(call: CallOp, functions: dict[str, FuncOp]) -> FuncOp:
     return callee
 
 
-def callees_first(module: ModuleOp) -> list[FuncOp]:
-    """The functions with a body, each after those that it calls: depth first, in textual order."""
+def call_sites(module: ModuleOp) -> dict[str, list[CallOp]]:
+    """The calls inside each function of the module, by its name, in textual order."""
+    sites: dict[str, list[CallOp]] = {name: [] for name in functions_of(module)}
+    for call in op_order(module).of(CallOp):
+        block = call.parent
+        while block is not None and (around := block.parent_op()) is not None:
+            if isinstance(around, FuncOp) and around.parent_op() is module:
+                sites[around.sym_name.data].append(call)
+            block = around.parent
+    return sites
+
+
+def callees_first(module: ModuleOp, calls: dict[str, list[CallOp]] | None = None) -> list[FuncOp]:
+    """The functions with a body, each after those that it calls: depth first, in textual order.
+
+    `calls` are the call sites of the module, where the caller has them.
+    """
     functions = functions_of(module)
+    sites = call_sites(module) if calls is None else calls
     ordered: dict[str, FuncOp] = {}
     open_: set[str] = set()
 
     def visit(func: FuncOp) -> Iterator[FuncOp]:
         open_.add(func.sym_name.data)
-        for call in calls_in(func):
+        for call in sites[func.sym_name.data]:
             callee = functions.get(callee_name(call))
             if callee is not None and callee.body.blocks and callee.sym_name.data not in open_:
                 yield from visit(callee)

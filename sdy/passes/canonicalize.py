@@ -5,6 +5,7 @@ Constants are merged and dead ops go whatever groups are chosen. Source: spec of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -21,6 +22,7 @@ from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.walk import pre_order
 from sdy.passes.dead_code import erase_dead_ops
+from sdy.passes.op_order import op_order
 from sdy.passes.unique_constants import unique_constants
 
 MAX_ROUNDS = 10
@@ -38,7 +40,7 @@ class CanonicalizePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Simplify the module in place."""
-        simplify(op, self._patterns())
+        _simplify(op, op_order(op).ops, self._patterns())
 
     def _patterns(self) -> tuple[RewritePattern, ...]:
         if not self.enable_patterns:
@@ -52,18 +54,24 @@ class CanonicalizePass(ModulePass):
 
 def simplify(scope: Operation, patterns: tuple[RewritePattern, ...] = ALL_PATTERNS) -> None:
     """Simplify what is inside `scope`, a module or a function, in place."""
-    unique_constants(scope)
+    _simplify(scope, pre_order(scope), patterns)
+
+
+def _simplify(scope: Operation, ops: Sequence[Operation], patterns: tuple[RewritePattern, ...]) -> None:
+    """The same where all ops inside `scope` are known; they are found anew after each round that changed some."""
+    unique_constants(ops)
     applier = GreedyRewritePatternApplier(list(patterns))
     for _ in range(MAX_ROUNDS):
-        erased = erase_dead_ops(scope)
-        if not (_rewrite_all(scope, applier) or erased):
+        erased = erase_dead_ops(ops)
+        if not (_rewrite_all(ops, applier) or erased):
             return
+        ops = pre_order(scope)
 
 
-def _rewrite_all(scope: Operation, applier: GreedyRewritePatternApplier) -> bool:
+def _rewrite_all(ops: Sequence[Operation], applier: GreedyRewritePatternApplier) -> bool:
     """Offer each op that a pattern may match once, in program order; whether anything changed."""
     changed = False
-    for op in [inner for inner in pre_order(scope) if type(inner) in TARGETS]:
+    for op in [inner for inner in ops if type(inner) in TARGETS]:
         if op.parent is not None:  # not gone with an op before it
             rewriter = PatternRewriter(op)
             applier.match_and_rewrite(op, rewriter)

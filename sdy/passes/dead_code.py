@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Operation
 
-from sdy.dialects.walk import pre_order
 from sdy.passes.insertion import erase
 from sdy.passes.propagation.op_traits import is_erasable
 
 
-def erase_dead_ops(root: Operation) -> bool:
-    """Erase the ops inside `root` that have no effect and whose results nobody uses; whether there were any.
+def erase_dead_ops(ops: Sequence[Operation]) -> bool:
+    """Erase those of `ops`, in pre-order, that have no effect and whose results nobody uses; whether there were any.
 
     An op goes after its users, so one walk from the end finds all of them.
     """
     erased = False
-    for op in reversed(pre_order(root)):
-        if op.parent is not None and not any(result.first_use for result in op.results) and is_erasable(op):
+    for op in reversed(ops):
+        if op.parent is not None and _is_unused(op) and is_erasable(op):
             erase(op)
             erased = True
     return erased
+
+
+def _is_unused(op: Operation) -> bool:
+    return all(result.first_use is None for result in op.results)

@@ -18,6 +18,7 @@ from sdy.dialects.symbols import functions_of
 from sdy.passes.call_graph import callee_name, callees_first, calls_in
 from sdy.passes.canonicalize import simplify
 from sdy.passes.insertion import erase
+from sdy.passes.op_order import forget_order
 from sdy.passes.symbol_dce import SymbolDcePass
 
 
@@ -40,6 +41,7 @@ class InlinePass(ModulePass):
                 simplify(func)
             if func.sym_name.data not in map(callee_name, calls_in(func)):
                 ready.add(func.sym_name.data)
+        forget_order(op)
         SymbolDcePass().apply(ctx, op)
 
 

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.dialects.verify import verify_module
+from sdy.passes.op_order import one_pass, remembering
 
 Observer = Callable[[ModulePass, ModuleOp], None]
 
@@ -25,8 +26,10 @@ class Pipeline(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run all passes, without verification between them."""
-        for each in flattened([self]):
-            each.apply(ctx, op)
+        with remembering(op):
+            for each in flattened([self]):
+                with one_pass():
+                    each.apply(ctx, op)
 
 
 def flattened(passes: Sequence[ModulePass]) -> Iterator[ModulePass]:
@@ -51,11 +54,12 @@ def run_passes(
 
     Raises: SdyError of the first pass that fails, or that leaves an invalid module.
     """
-    with collection_paused():
+    with collection_paused(), remembering(module):
         for each in flattened(passes):
             if before is not None:
                 before(each, module)
-            each.apply(ctx, module)
+            with one_pass():
+                each.apply(ctx, module)
             if verify_each:
                 verify_module(module)
             if after is not None:

@@ -18,8 +18,8 @@ from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.shardings import SHARDING
-from sdy.dialects.walk import pre_order
 from sdy.model.sharding import TensorSharding
+from sdy.passes.op_order import op_order
 
 Rewrite = Callable[[TensorSharding], TensorSharding]
 
@@ -38,7 +38,7 @@ def map_shardings(module: ModuleOp, rewrite: Rewrite) -> None:
         return new
 
     lists: dict[Attribute, Attribute] = {}
-    for op in pre_order(module):
+    for op in op_order(module).ops:
         map_special = _SPECIAL.get(type(op))
         if map_special is not None:
             map_special(op, rewritten)

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from sdy.dialects.symbols import functions_of
 from sdy.dialects.walk import pre_order
+from sdy.passes.call_graph import call_sites, callee_name
 from sdy.passes.insertion import erase
+from sdy.passes.op_order import keep_order
 
 PRIVATE = StringAttr("private")
 REFERRING = frozenset[type[Attribute]]((SymbolRefAttr, ArrayAttr, DictionaryAttr))  # may hold names; have no subclasses
@@ -28,19 +30,40 @@ class SymbolDcePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Mark what is reachable from public symbols and from ops that are no symbols; remove the rest."""
         functions = functions_of(op)
-        if not any(_is_private(func) for func in functions.values()):
-            return
-        alive: set[str] = set()
-        pending = [inner for inner in op.ops if not _is_private(inner)]
-        while pending:
-            for name in _referenced(pending.pop()):
-                if name in functions and name not in alive:
-                    alive.add(name)
-                    if _is_private(functions[name]):
-                        pending.append(functions[name])
-        for name, func in functions.items():
-            if _is_private(func) and name not in alive:
-                erase(func)
+        private = {name for name, func in functions.items() if _is_private(func)}
+        if private and not private <= _called(functions, call_sites(op)):
+            dead = private - _reachable(op, functions)
+            for name in dead:
+                erase(functions[name])
+            if dead:
+                return
+        keep_order(op)
+
+
+def _called(functions: dict[str, FuncOp], calls: dict[str, list[CallOp]]) -> set[str]:
+    """The functions that calls lead to from the public ones: nearly always all that are alive."""
+    alive: set[str] = set()
+    pending = [name for name, func in functions.items() if not _is_private(func)]
+    while pending:
+        for call in calls[pending.pop()]:
+            name = callee_name(call)
+            if name in functions and name not in alive:
+                alive.add(name)
+                pending.append(name)
+    return alive
+
+
+def _reachable(module: ModuleOp, functions: dict[str, FuncOp]) -> set[str]:
+    """The functions that anything alive refers to, be it in an attribute."""
+    alive: set[str] = set()
+    pending = [inner for inner in module.ops if not _is_private(inner)]
+    while pending:
+        for name in _referenced(pending.pop()):
+            if name in functions and name not in alive:
+                alive.add(name)
+                if _is_private(functions[name]):
+                    pending.append(functions[name])
+    return alive
 
 
 def _is_private(op: Operation) -> bool:

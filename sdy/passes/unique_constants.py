@@ -10,20 +10,22 @@ section 6.1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
 
 from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.dialects.unchecked import replace_uses
-from sdy.dialects.walk import ops_of
+from sdy.dialects.walk import of_class
 from sdy.passes.insertion import erase
 
 
-def unique_constants(root: Operation) -> None:
-    """Merge equal constants inside `root` and put them at the front of their scope; leading ones stay in place."""
+def unique_constants(ops: Sequence[Operation]) -> None:
+    """Merge equal constants among `ops`, in pre-order; put them at the front of their scope, leading ones stay."""
     scopes: dict[Block, _Scope] = {}
-    for op in ops_of(root, ConstantOp):
+    for op in of_class(ops, ConstantOp):
         block = _scope_of(op)
         if block is not None:
             scopes.setdefault(block, _Scope(block)).take(op)

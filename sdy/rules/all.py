@@ -8,7 +8,7 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
@@ -23,6 +23,7 @@ from sdy.dialects.stablehlo import shape as shapes
 from sdy.dialects.stablehlo import slicing as slices
 from sdy.dialects.stablehlo import tokens
 from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.unchecked import operands_of
 from sdy.dialects.walk import pre_order
 from sdy.model.rule import OpShardingRule
 from sdy.rules import (
@@ -61,7 +62,7 @@ CONSERVATIVE = OpTable[OpShardingRule | None](slicing.CONSERVATIVE, window.CONSE
 BY_TYPE = frozenset(
     (*elementwise.RULES, *contraction.RULES, *reduction.RULES, *shape.RULES, slices.SliceOp, slices.PadOp)
 )
-Signature = tuple[type[Operation], tuple[int, ...], tuple[tuple[str, Attribute], ...]]
+Signature = tuple[type[Operation] | int | str, ...]
 
 # Ops that are known to have no rule.
 WITHOUT_RULE = frozenset[type[Operation]](
@@ -110,27 +111,35 @@ def is_known(op: Operation) -> bool:
     return type(op) in RULES or has_data_flow_edges(op) or op.has_trait(IsTerminator, value_if_unregistered=False)
 
 
+class RuleCache:
+    """Gives ops their rules. Of ops that look at nothing but types and properties a rule is made once."""
+
+    def __init__(self, *, conservative: bool = False) -> None:
+        self._conservative = conservative
+        # By class and identities; the op is kept, so that the identities stay those of its types and properties.
+        self._by_type: dict[Signature, tuple[Operation, OpShardingRule | None]] = {}
+
+    def __call__(self, op: Operation) -> OpShardingRule | None:
+        """The rule of `op`."""
+        if RULE_ATTRIBUTE in op.attributes or type(op) not in BY_TYPE:
+            return sharding_rule(op, conservative=self._conservative)
+        signature = _signature(op)
+        known = self._by_type.get(signature)
+        if known is None:
+            known = self._by_type[signature] = op, sharding_rule(op, conservative=self._conservative)
+        return known[1]
+
+
 class RuleSource:
     """Gives ops their rules, and warns once about a custom call, and once about another op, that is not known."""
 
     def __init__(self, ctx: Context, *, conservative: bool = False) -> None:
         self._ctx = ctx
-        self._conservative = conservative
-        self._by_type: dict[Signature, tuple[Operation, OpShardingRule | None]] = {}
+        self._rule_of = RuleCache(conservative=conservative)
 
     def __call__(self, op: Operation) -> OpShardingRule | None:
-        """The rule of `op`. Of ops that look at nothing but types and properties it is made once."""
-        if RULE_ATTRIBUTE in op.attributes or type(op) not in BY_TYPE:
-            return self._make(op)
-        signature = _signature(op)
-        known = self._by_type.get(signature)
-        if known is None:
-            # The op is kept, so that the identities of its types stay theirs.
-            known = self._by_type[signature] = op, self._make(op)
-        return known[1]
-
-    def _make(self, op: Operation) -> OpShardingRule | None:
-        rule = sharding_rule(op, conservative=self._conservative)
+        """The rule of `op`."""
+        rule = self._rule_of(op)
         if rule is None and not is_known(op):
             self._warn(op)
         return rule
@@ -145,8 +154,8 @@ class RuleSource:
 
 
 def _signature(op: Operation) -> Signature:
-    types = tuple([id(value.type) for value in (*op.operands, *op.results)])
-    return type(op), types, tuple(op.properties.items())
+    types = [id(value.type) for value in (*operands_of(op), *op.results)]
+    return type(op), *types, *op.properties, *map(id, op.properties.values())
 
 
 def drop_rules(module: ModuleOp) -> None:

@@ -37,6 +37,7 @@ from sdy.model.sharding import TensorSharding
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 _PREFIX = "sdy."
+_SPECIAL = frozenset[type[Operation]]((FuncOp, *STRUCTURED, *USERS))
 _EDGE_LISTS = ("sdy.block_arg_propagation_edges", "sdy.result_propagation_edges")
 
 
@@ -47,57 +48,73 @@ def verify_sdy(module: ModuleOp) -> None:
     Raises: SdyError with the first problem.
     """
     # What is on the module itself is seen from outside, where there are no meshes.
-    _check_attributes(module, Scope({}))
-    _verify_inside(module)
+    walk = _Walk()
+    walk.check_attributes(module, Scope({}))
+    walk.verify_inside(module)
 
 
-def _verify_inside(module: ModuleOp) -> None:
-    users: list[tuple[Operation, Scope]] = []
-    _walk(module, Scope(meshes_of(module)), users)
-    _check_symbols(module)
-    for op, scope in users:
-        check_use(op, scope)
+class _Walk:
+    """The walk over a module and those in it; it knows which lists of shardings it has found valid for which types."""
 
+    def __init__(self) -> None:
+        self._scopes: list[Scope] = []
+        self._users: list[tuple[Operation, Scope]] = []
+        # By identity of the scope, the attribute and the types, which all live as long as this does.
+        self._fitting: set[tuple[int, ...]] = set()
 
-def _walk(parent: Operation, scope: Scope, users: list[tuple[Operation, Scope]]) -> None:
-    """Check all ops within `parent`, and collect those that name meshes."""
-    for region in parent.regions:
-        for block in region.blocks:
-            for op in block.ops:
-                _check_op(op, scope)
-                if type(op) in USERS:
-                    users.append((op, scope))
-                if isinstance(op, ModuleOp):
-                    _verify_inside(op)
-                elif op.regions:
-                    _walk(op, scope.within(op) if isinstance(op, ManualComputationOp) else scope, users)
+    def verify_inside(self, module: ModuleOp) -> None:
+        """Check the ops of the module; those that name meshes once all are in order."""
+        outer, self._users = self._users, []
+        self._walk(module, Scope(meshes_of(module)))
+        _check_symbols(module)
+        for op, scope in self._users:
+            check_use(op, scope)
+        self._users = outer
 
+    def _walk(self, parent: Operation, scope: Scope) -> None:
+        self._scopes.append(scope)
+        for block in (block for region in parent.regions for block in region.blocks):
+            op = block.first_op
+            while op is not None:
+                if op.attributes:
+                    self.check_attributes(op, scope)
+                if type(op) in _SPECIAL or op.regions:
+                    self._check_special(op, scope)
+                op = op.next_op
 
-def _check_op(op: Operation, scope: Scope) -> None:
-    if op.attributes:
-        _check_attributes(op, scope)
-    if isinstance(op, FuncOp):
-        _check_function(op, scope)
-    elif type(op) in STRUCTURED:
-        check_structure(op, scope)
+    def _check_special(self, op: Operation, scope: Scope) -> None:
+        """What is asked of its kind of op; then of the ops inside."""
+        if isinstance(op, FuncOp):
+            _check_function(op, scope)
+        elif type(op) in STRUCTURED:
+            check_structure(op, scope)
+        if type(op) in USERS:
+            self._users.append((op, scope))
+        if isinstance(op, ModuleOp):
+            self.verify_inside(op)
+        elif op.regions:
+            self._walk(op, scope.within(op) if isinstance(op, ManualComputationOp) else scope)
 
-
-def _check_attributes(op: Operation, scope: Scope) -> None:
-    """O1 to O5, in the order of the names."""
-    for name in sorted(name for name in op.attributes if name.startswith(_PREFIX)):
-        attr = op.attributes[name]
-        if name == SHARDING:
-            attr = _wanted(op, name, attr, TensorShardingPerValueAttr)
-            scope.demand_each_fits(op, attr.data, op.result_types, "result")
-        elif name == "sdy.sharding_rule":
-            rule = _wanted(op, name, attr, OpShardingRuleAttr).data
-            operands = tuple(_shape_in_rule(value_type) for value_type in op.operand_types)
-            demand(check_rule(rule, operands, tuple(map(_shape_in_rule, op.result_types))), op)
-        elif name == "sdy.propagation_edges":
-            _check_edges(op, _wanted(op, name, attr, PropagationEdgesAttr).data, scope)
-        elif name in _EDGE_LISTS:
-            for element in _wanted(op, name, attr, ArrayAttr).data:
-                _wanted(op, f"an element of {name}", element, PropagationEdgesAttr)
+    def check_attributes(self, op: Operation, scope: Scope) -> None:
+        """O1 to O5, in the order of the names."""
+        names = [name for name in op.attributes if name.startswith(_PREFIX)]
+        for name in sorted(names) if len(names) > 1 else names:
+            attr = op.attributes[name]
+            if name == SHARDING:
+                key = (id(scope), id(attr), *[id(result.type) for result in op.results])
+                if key not in self._fitting:
+                    shardings = _wanted(op, name, attr, TensorShardingPerValueAttr).data
+                    scope.demand_each_fits(op, shardings, op.result_types, "result")
+                    self._fitting.add(key)
+            elif name == "sdy.sharding_rule":
+                rule = _wanted(op, name, attr, OpShardingRuleAttr).data
+                operands = tuple(_shape_in_rule(value_type) for value_type in op.operand_types)
+                demand(check_rule(rule, operands, tuple(map(_shape_in_rule, op.result_types))), op)
+            elif name == "sdy.propagation_edges":
+                _check_edges(op, _wanted(op, name, attr, PropagationEdgesAttr).data, scope)
+            elif name in _EDGE_LISTS:
+                for element in _wanted(op, name, attr, ArrayAttr).data:
+                    _wanted(op, f"an element of {name}", element, PropagationEdgesAttr)
 
 
 def _wanted(op: Operation, name: str, attr: Attribute, kind: type[AttributeT]) -> AttributeT:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.model.sharding_update import closed_like
+from sdy.passes.op_order import keep_order
 from sdy.passes.sharding_walk import map_shardings
 
 
@@ -27,3 +28,4 @@ class CloseShardingsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Close all shardings of the module."""
         map_shardings(op, closed_like)
+        keep_order(op)

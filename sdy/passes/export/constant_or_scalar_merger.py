@@ -9,6 +9,7 @@ Source: spec of import and export, section 4.1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -16,13 +17,14 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from sdy.dialects.sdy.ops import ConstantOp
+from sdy.dialects.stablehlo.shape import BroadcastInDimOp
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
-from sdy.dialects.unchecked import replace_uses
+from sdy.dialects.unchecked import operands_of, replace_uses
 from sdy.dialects.walk import post_order
 from sdy.passes.import_.constant_expressions import is_scalar_broadcast
 from sdy.passes.insertion import erase
 
-CONSTANTS = frozenset[type[Operation]]((ConstantOp, StablehloConstantOp))
+MERGED = frozenset[type[Operation]]((ConstantOp, StablehloConstantOp, BroadcastInDimOp))
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class ConstantOrScalarMergerPass(ModulePass):
         """Keep the first of equal ops."""
         first: dict[tuple[object, ...], Operation] = {}
         for inner in post_order(op):
-            if type(inner) not in CONSTANTS and not is_scalar_broadcast(inner):
+            if type(inner) not in MERGED or (type(inner) is BroadcastInDimOp and not is_scalar_broadcast(inner)):
                 continue
             kept = first.setdefault(_key(inner), inner)
             if kept is not inner:
@@ -48,7 +50,7 @@ def _key(op: Operation) -> tuple[object, ...]:
     return (
         type(op),
         op.parent_region(),
-        tuple(op.operands),
+        operands_of(op),
         op.results[0].type,
         _sorted(op.properties),
         _sorted(op.attributes),
@@ -56,4 +58,4 @@ def _key(op: Operation) -> tuple[object, ...]:
 
 
 def _sorted(attributes: dict[str, Attribute]) -> tuple[tuple[str, Attribute], ...]:
-    return tuple(sorted(attributes.items(), key=lambda entry: entry[0]))
+    return tuple(sorted(attributes.items(), key=itemgetter(0)) if len(attributes) > 1 else attributes.items())

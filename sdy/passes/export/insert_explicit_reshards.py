@@ -55,8 +55,10 @@ from sdy.passes.export.reshard_op import RESOLVED_LIGHTLY, reshard_op
 from sdy.passes.export.reshard_uses import adapt_use, make_unreduced, reduce_use
 from sdy.passes.insertion import after_definition
 from sdy.passes.sharding_walk import map_shardings
-from sdy.rules.all import sharding_rule
+from sdy.rules.all import RuleCache
 
+# Ops that may be resharded in the light version, where no value is unreduced.
+ALWAYS_CONCERNED = frozenset[type[Operation]]((*DATA_FLOW_OPS, *RESOLVED_LIGHTLY, CallOp, ReshardOp))
 RAGGED_DOT = "mhlo.ragged_dot"  # always resharded in full
 
 
@@ -83,12 +85,13 @@ class _Inserter:
         self._meshes: MeshTable = meshes_of(module)
         self._functions = functions_of(module)
         self._full = full
+        self._rule_of = RuleCache()
         self._has_unreduced = _mentions_unreduced_axes(module)
 
     def visit_function(self, func: FuncOp) -> None:
         """Insert what the ops of the function and its results need."""
         for op in post_order(func):
-            if not op.has_trait(IsTerminator):
+            if self._is_concerned(op):
                 self._visit(op)
         terminator = func.body.block.last_op
         if terminator is not None:
@@ -96,6 +99,11 @@ class _Inserter:
                 target = function_result_sharding(func, index)
                 point = InsertPoint.before(terminator)
                 adapt_use(Source(terminator, index), target, point, self._meshes, full=self._full)
+
+    def _is_concerned(self, op: Operation) -> bool:
+        if self._full or self._has_unreduced:
+            return not op.has_trait(IsTerminator)
+        return type(op) in ALWAYS_CONCERNED or _is_always_full(op)
 
     def _visit(self, op: Operation) -> None:
         if type(op) in DATA_FLOW_OPS and has_data_flow_edges(op):
@@ -111,7 +119,7 @@ class _Inserter:
         full = self._full or _is_always_full(op)
         if not full and not self._has_unreduced and type(op) not in RESOLVED_LIGHTLY:
             return
-        rule = sharding_rule(op)
+        rule = self._rule_of(op)
         if rule is not None and not rule.is_custom:
             reshard_op(op, rule, self._meshes, full=full)
 
@@ -160,15 +168,14 @@ class _Inserter:
 
 def _mentions_unreduced_axes(module: ModuleOp) -> bool:
     """Whether any sharding of the module has unreduced axes. Most have none, and nothing needs to be reduced then."""
-    found = False
+    found: set[bool] = set()
 
     def look(sharding: TensorSharding) -> TensorSharding:
-        nonlocal found
-        found = found or bool(sharding.unreduced)
+        found.add(bool(sharding.unreduced))
         return sharding
 
     map_shardings(module, look)
-    return found
+    return True in found
 
 
 def _owner_target(op: DataFlowOp, owner: SSAValue) -> TensorSharding | None:

@@ -26,8 +26,9 @@ from sdy.dialects.shardings import (
 from sdy.dialects.symbols import functions_of
 from sdy.model.equivalence import equivalent
 from sdy.model.sharding_update import fully_closed_like
-from sdy.passes.call_graph import callee_of, calls_in
+from sdy.passes.call_graph import callee_of
 from sdy.passes.insertion import insert, redirect_other_uses, reshard
+from sdy.passes.op_order import keep_order, op_order
 
 
 @dataclass(frozen=True)
@@ -39,20 +40,27 @@ class InsertFuncCallReshardsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit every call."""
         functions, meshes = functions_of(op), meshes_of(op)
-        for call in calls_in(op):
+        is_kept = True
+        for call in op_order(op).of(CallOp):
             asked = result_shardings(call)
             given = function_result_shardings(callee_of(call, functions), meshes)
             if given is None and asked is not None:
                 given = tuple(fully_closed_like(sharding) for sharding in asked)
             if given is not None:
-                _reshard_results(call, given, asked)
+                is_kept = not _reshard_results(call, given, asked) and is_kept
+        if is_kept:
+            keep_order(op)
 
 
-def _reshard_results(call: CallOp, given: Shardings, asked: Shardings | None) -> None:
+def _reshard_results(call: CallOp, given: Shardings, asked: Shardings | None) -> bool:
+    """Let the results be as the function gives them; whether any had to be resharded."""
+    inserted = False
     for index, result in enumerate(call.results):
         wanted = asked[index] if asked else None
         if not equivalent(given[index], wanted):
             needed = wanted if wanted is not None else fully_closed_like(given[index])
             after = insert(reshard(result, needed), InsertPoint.after(call), call.location)
             redirect_other_uses(result, after.result)
+            inserted = True
     set_result_shardings(call, given)
+    return inserted

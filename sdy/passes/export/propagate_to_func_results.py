@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.shardings import remove_function_result_sharding, set_function_result_sharding, sharding_of
 from sdy.dialects.symbols import functions_of, main_function
+from sdy.passes.op_order import keep_order
 
 
 @dataclass(frozen=True)
@@ -35,3 +36,4 @@ class PropagateToFuncResultsPass(ModulePass):
                     set_function_result_sharding(func, index, sharding)
                 else:
                     remove_function_result_sharding(func, index)
+        keep_order(op)

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.dialects.sdy.ops import ShardingGroupOp
-from sdy.dialects.walk import ops_of
 from sdy.passes.insertion import erase
+from sdy.passes.op_order import keep_order, op_order
 
 
 @dataclass(frozen=True)
@@ -21,5 +21,8 @@ class RemoveShardingGroupsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Remove every one, regions included."""
-        for group in ops_of(op, ShardingGroupOp):
+        found = op_order(op).of(ShardingGroupOp)
+        for group in found:
             erase(group)
+        if not found:
+            keep_order(op)

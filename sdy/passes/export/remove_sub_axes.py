@@ -22,6 +22,7 @@ from sdy.dialects.shardings import (
 )
 from sdy.dialects.symbols import main_function
 from sdy.passes.export.boundary_shardings import without_open_sub_axes
+from sdy.passes.op_order import keep_order
 
 
 @dataclass(frozen=True)
@@ -41,3 +42,4 @@ class RemoveSubAxesPass(ModulePass):
             sharding = function_result_sharding(func, index)
             if sharding is not None and (new := without_open_sub_axes(sharding)) != sharding:
                 set_function_result_sharding(func, index, new)
+        keep_order(op)

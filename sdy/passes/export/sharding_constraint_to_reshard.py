@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.dialects.sdy.ops import ShardingConstraintOp
-from sdy.dialects.walk import ops_of
 from sdy.passes.insertion import replace_op, reshard
+from sdy.passes.op_order import keep_order, op_order
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,10 @@ class ShardingConstraintToReshardPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Replace each one, its discardable attributes kept."""
-        for constraint in ops_of(op, ShardingConstraintOp):
+        found = op_order(op).of(ShardingConstraintOp)
+        for constraint in found:
             replacement = reshard(constraint.input, constraint.sharding.data)
             replacement.attributes.update(constraint.attributes)
             replace_op(constraint, replacement)
+        if not found:
+            keep_order(op)

@@ -13,14 +13,15 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.passes import ModulePass
 
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.shardings import argument_shardings, function_result_shardings
 from sdy.dialects.symbols import functions_of
 from sdy.model.meshes import MeshTable
-from sdy.passes.call_graph import ORIGINAL_NAME, callee_of, calls_in, original_name
+from sdy.passes.call_graph import ORIGINAL_NAME, callee_of, original_name
+from sdy.passes.op_order import keep_order, op_order
 
 MANUAL_AXES = "sdy.func_manual_axes"
 Key = tuple[object, ...]
@@ -37,7 +38,7 @@ class UnflattenCallGraphPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Choose a function per key, then retarget all calls."""
         functions, meshes = functions_of(op), meshes_of(op)
-        callees = [(call, callee_of(call, functions)) for call in calls_in(op)]
+        callees = [(call, callee_of(call, functions)) for call in op_order(op).of(CallOp)]
         order = [callee for _, callee in callees]
         chosen = _most_called(order, meshes) if self.dedup_functions_fully else _first(order, meshes)
         for call, callee in callees:
@@ -46,6 +47,7 @@ class UnflattenCallGraphPass(ModulePass):
         for func in functions.values():
             func.attributes.pop(ORIGINAL_NAME, None)
             func.attributes.pop(MANUAL_AXES, None)
+        keep_order(op)
 
 
 def _first(callees: list[FuncOp], meshes: MeshTable) -> dict[Key, FuncOp]:

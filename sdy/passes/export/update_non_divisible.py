@@ -30,10 +30,10 @@ from sdy.dialects.shardings import (
     set_sharding,
     sharding_of,
 )
-from sdy.dialects.walk import ops_of
 from sdy.model.meshes import MeshTable, resolved
 from sdy.model.sharding import TensorSharding
 from sdy.passes.export.boundary_shardings import divisible
+from sdy.passes.op_order import keep_order, op_order
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,16 @@ class UpdateNonDivisiblePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Functions first, then calls, then manual computations."""
         meshes = meshes_of(op)
-        for func in ops_of(op, FuncOp):
+        order = op_order(op)
+        for func in order.of(FuncOp):
             _update_function(func, meshes)
-        for call in ops_of(op, CallOp):
+        for call in order.of(CallOp):
             shardings = result_shardings(call) or ()
             pairs = zip(shardings, call.result_types, strict=False)
             set_result_shardings(call, tuple(_divisible(sharding, type_, meshes) for sharding, type_ in pairs))
-        for computation in ops_of(op, ManualComputationOp):
+        for computation in order.of(ManualComputationOp):
             _update_computation(computation, meshes)
+        keep_order(op)
 
 
 def _update_function(func: FuncOp, meshes: MeshTable) -> None:

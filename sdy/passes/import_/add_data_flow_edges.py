@@ -15,13 +15,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
-from sdy.dialects.data_flow import DataFlowOp, argument_owners, has_data_flow_edges, result_owners
+from sdy.dialects.data_flow import DATA_FLOW_OPS, DataFlowOp, argument_owners, has_data_flow_edges, result_owners
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import DataFlowEdgeOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.walk import post_order
 from sdy.passes.insertion import after_definition, insert, location_of, redirect_other_uses
+from sdy.passes.op_order import keep_order, op_order
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,9 @@ class AddDataFlowEdgesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit region ops, inner ones first."""
+        if not op_order(op).has_any(DATA_FLOW_OPS):
+            keep_order(op)
+            return
         for inner in post_order(op):
             if has_data_flow_edges(inner):
                 add_edges(inner)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -20,8 +21,8 @@ from sdy.dialects.sdy.ops import FuncDataFlowEdgeOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_result_shardings, sharding_of
 from sdy.dialects.symbols import functions_of, main_function
-from sdy.passes.call_graph import calls_in
 from sdy.passes.insertion import after_definition, insert, location_of, redirect_other_uses
+from sdy.passes.op_order import op_order
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class AddFuncDataFlowEdgesPass(ModulePass):
         for func in functions_of(op).values():
             if func is not main and func.body.blocks:
                 _add_edges(func.args)
-        for call in calls_in(op):
+        for call in op_order(op).of(CallOp):
             _add_edges(call.results)
 
 

@@ -10,6 +10,7 @@ from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, IotaOp, ReshapeOp
 from sdy.dialects.stablehlo.slicing import SliceOp
+from sdy.dialects.unchecked import operands_of
 from sdy.passes.call_graph import callee_name, original_name
 from sdy.passes.propagation.op_traits import is_elementwise, is_erasable
 
@@ -38,7 +39,10 @@ class ConstantClassifier:
         """Whether `op` is a constant expression, given those that come before it."""
         if type(op) in SOURCES:
             return True
-        return all(operand.owner in constants for operand in op.operands) and self.preserves_constants(op)
+        for operand in operands_of(op):
+            if operand.owner not in constants:
+                return False
+        return self.preserves_constants(op)
 
     def note_busy(self, op: Operation) -> None:
         """What encloses `op`, which is no constant expression, does not preserve constants."""

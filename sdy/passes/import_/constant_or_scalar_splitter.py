@@ -10,13 +10,12 @@ Source: spec of import and export, section 2.4.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Operation, OpResult, Region, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
@@ -25,11 +24,12 @@ from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.dialects.symbols import functions_of
-from sdy.dialects.unchecked import copy_before, make_op
-from sdy.dialects.walk import ops_of, post_order
+from sdy.dialects.unchecked import copy_before, make_op, operands_of
+from sdy.dialects.walk import of_class, post_order, pre_order
 from sdy.passes.call_graph import add_copy, callee_of, callees_first
 from sdy.passes.import_.constant_expressions import ConstantClassifier, is_scalar_broadcast
 from sdy.passes.insertion import replace_op
+from sdy.passes.op_order import op_order
 from sdy.passes.unique_names import UniqueNames
 
 
@@ -41,65 +41,76 @@ class ConstantOrScalarSplitterPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Shield the constants, then split region by region, callees before callers."""
-        for constant in ops_of(op, StablehloConstantOp):
+        ops = op_order(op).ops
+        functions = callees_first(op)
+        for constant in of_class(ops, StablehloConstantOp):
             properties = {"value": constant.value}
             shielded = make_op(
                 ConstantOp, (), [constant.output.type], properties, constant.attributes, constant.location
             )
             replace_op(constant, shielded)
-        splitter = _Splitter(op)
-        for func in callees_first(op):
-            for computation in [inner for inner in post_order(func) if _is_computation(inner)]:
-                splitter.split(computation.regions[0])
-            splitter.split(func.body)
-
-
-def _is_computation(op: Operation) -> bool:
-    return type(op) is NamedComputationOp
+        has_groups = bool(of_class(ops, ShardingGroupOp))
+        splitter = _Splitter(op, has_groups=has_groups)
+        for func in functions:
+            for computation in of_class(post_order(func), NamedComputationOp):
+                splitter.split(computation)
+            splitter.split(func)
 
 
 class _Splitter:
     """The pass over one module."""
 
-    def __init__(self, module: ModuleOp) -> None:
+    def __init__(self, module: ModuleOp, *, has_groups: bool) -> None:
         self._module = module
         self._functions = functions_of(module)
         self._names = UniqueNames(module)
         self._classifier = ConstantClassifier(self._functions)
-        self._has_groups = bool(ops_of(module, ShardingGroupOp))
+        self._has_groups = has_groups
 
-    def split(self, region: Region) -> None:
-        """Split the ops of a region and of those inside it, named computations apart."""
+    def split(self, scope: Operation) -> None:
+        """Split the ops inside `scope`, without those inside named computations."""
         constants: dict[Operation, None] = {}
         scalars: dict[Operation, None] = {}
-        for op in list(_ops_of(region)):
+        for op in pre_order(scope, closed=NamedComputationOp):
             if type(op) is ShardingGroupOp:
                 continue
             if self._classifier.is_constant(op, constants):
                 constants[op] = None
                 continue
-            if not op.has_trait(IsTerminator) and not self._classifier.preserves_constants(op):
+            if not self._classifier.preserves_constants(op) and not op.has_trait(IsTerminator):
                 self._classifier.note_busy(op)
             if is_scalar_broadcast(op):
                 scalars[op] = None
                 continue
-            for index, operand in enumerate(op.operands):
+            for index, operand in enumerate(operands_of(op)):
                 if operand.owner in constants or operand.owner in scalars:
                     op.operands[index] = self._copied(operand, {})
         for op in (*scalars, *reversed(constants)):
             _erase_if_unused(op)
 
-    def _copied(self, value: SSAValue, copies: dict[Operation, Operation]) -> SSAValue:
-        """The value computed anew, right before where it is computed now. Scalars are shared."""
+    def _copied(self, value: SSAValue, copies: dict[Operation, Operation], *, is_left: bool = True) -> SSAValue:
+        """The value computed anew, right before where it is computed now. Scalars are shared.
+
+        `is_left` says that who asks is the only one left to use what the value is computed from.
+        """
         if not isinstance(value, OpResult) or static_shape(value.type) == ():
             return value
         op = value.op
         if op not in copies:
-            copies[op] = self._copy_of(op, copies)
+            is_last = is_left and len(op.results) == 1 and op.results[0].has_one_use() and type(op) is not CallOp
+            copies[op] = self._kept(op, copies) if is_last else self._copy_of(op, copies)
         return copies[op].results[value.index]
 
+    def _kept(self, op: Operation, copies: dict[Operation, Operation]) -> Operation:
+        """The op itself: it serves its last user as well as a copy in its place would."""
+        for index, operand in enumerate(operands_of(op)):
+            own = self._copied(operand, copies)
+            if own is not operand:
+                op.operands[index] = own
+        return op
+
     def _copy_of(self, op: Operation, copies: dict[Operation, Operation]) -> Operation:
-        operands = [self._copied(operand, copies) for operand in op.operands]
+        operands = [self._copied(operand, copies, is_left=False) for operand in operands_of(op)]
         copy = copy_before(op, operands)
         if isinstance(copy, CallOp):
             callee = add_copy(callee_of(copy, self._functions), self._module, self._names)
@@ -118,16 +129,6 @@ def _join_groups(op: Operation, copy: Operation) -> None:
             membership = group.clone()
             membership.operands = [new]
             block.insert_op_after(membership, copy)
-
-
-def _ops_of(region: Region) -> Iterator[Operation]:
-    """The ops in program order, each before those inside it, without the bodies of named computations."""
-    for block in region.blocks:
-        for op in block.ops:
-            yield op
-            if not _is_computation(op):
-                for inner in op.regions:
-                    yield from _ops_of(inner)
 
 
 def _erase_if_unused(op: Operation) -> None:

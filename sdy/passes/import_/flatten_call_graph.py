@@ -15,7 +15,8 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.passes import ModulePass
 
 from sdy.dialects.symbols import functions_of
-from sdy.passes.call_graph import add_copy, callee_name, callee_of, callees_first, calls_in
+from sdy.passes.call_graph import add_copy, call_sites, callee_name, callee_of, callees_first
+from sdy.passes.op_order import keep_order
 from sdy.passes.unique_names import UniqueNames
 
 
@@ -29,9 +30,13 @@ class FlattenCallGraphPass(ModulePass):
         """Visit calls, callees before callers; the first call keeps the function."""
         functions, names = functions_of(op), UniqueNames(op)
         called: set[str] = set()
-        for func in callees_first(op):
-            for call in calls_in(func):
+        calls, is_kept = call_sites(op), True
+        for func in callees_first(op, calls):
+            for call in calls[func.sym_name.data]:
                 if callee_name(call) in called:
                     copy = add_copy(callee_of(call, functions), op, names)
+                    is_kept = False
                     call.properties["callee"] = SymbolRefAttr(copy.sym_name.data)
                 called.add(callee_name(call))
+        if is_kept:
+            keep_order(op)

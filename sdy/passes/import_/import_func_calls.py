@@ -27,9 +27,10 @@ from sdy.dialects.shardings import SHARDING, argument_shardings, result_sharding
 from sdy.dialects.symbols import functions_of
 from sdy.dialects.walk import post_order
 from sdy.model.meshes import MeshTable
-from sdy.passes.call_graph import callee_name, callee_of, callees_first, calls_in, original_name, recursion_error
+from sdy.passes.call_graph import call_sites, callee_name, callee_of, callees_first, original_name, recursion_error
 from sdy.passes.import_.add_data_flow_edges import add_edges
 from sdy.passes.insertion import erase, replace_op
+from sdy.passes.op_order import keep_order, op_order
 
 EXECUTION_THREAD = "execution_thread"
 
@@ -45,14 +46,19 @@ class ImportFuncCallsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Callees before callers: the calls in a body have been imported when the body is."""
         importer = _Importer(op, ctx)
-        to_come = {func.sym_name.data for func in callees_first(op)}
-        for func in callees_first(op):
-            for call in calls_in(func):
+        calls = call_sites(op)
+        ordered = callees_first(op, calls)
+        to_come = {func.sym_name.data for func in ordered}
+        for func in ordered:
+            for call in calls[func.sym_name.data]:
                 if callee_name(call) in to_come:
                     raise recursion_error(func, (func.sym_name.data, callee_name(call)))
                 importer.replace(call)
             to_come.remove(func.sym_name.data)
         importer.erase_called()
+        if not any(calls.values()) and not op_order(op).of(NamedComputationOp):
+            keep_order(op)
+            return
         if self.add_data_flow_edges_on_named_computations:
             for inner in post_order(op):
                 if type(inner) is NamedComputationOp:

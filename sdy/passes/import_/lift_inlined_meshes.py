@@ -31,9 +31,9 @@ from sdy.dialects.sdy.attrs import MeshAttr
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.stablehlo import collectives
 from sdy.dialects.stablehlo.replica_groups import HloMesh, HloMeshAttr, ReplicaGroupMeshAxesAttr
-from sdy.dialects.walk import ops_of
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import TensorSharding
+from sdy.passes.op_order import forget_order, keep_order, op_order
 from sdy.passes.sharding_walk import map_shardings
 from sdy.passes.unique_names import UniqueNames
 
@@ -57,14 +57,18 @@ class LiftInlinedMeshesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Join the meshes there are, then name those in shardings."""
+        order = op_order(op)
         lifter = _Lifter(op)
+        if not lifter.is_order_kept:
+            forget_order(op)
         map_shardings(op, lifter.named)
-        for kind in WITH_REPLICA_GROUPS:
-            for collective in ops_of(op, kind):
-                lifter.name_in_groups(collective)
+        for collective in [collective for kind in WITH_REPLICA_GROUPS for collective in order.of(kind)]:
+            lifter.name_in_groups(collective)
         for mesh_op in _mesh_ops(op):
             if STABLEHLO_MESH not in mesh_op.attributes:
                 mesh_op.attributes[STABLEHLO_MESH] = stablehlo_mesh(mesh_op.mesh.data)
+        if lifter.is_order_kept:
+            keep_order(op)
 
 
 class _Lifter:
@@ -76,12 +80,14 @@ class _Lifter:
         self._kept_name: dict[str, str] = {}  # of meshes that were erased
         self._module = module
         self._last: MeshOp | None = None
+        self.is_order_kept = True
         for op in list(_mesh_ops(module)):
             name = self._name_of.setdefault(op.mesh.data, op.sym_name.data)
             if name == op.sym_name.data:
                 self._last = op
             else:
                 self._kept_name[op.sym_name.data] = name
+                self.is_order_kept = False
                 op.detach()
                 op.erase()
         self._names = UniqueNames(module)
@@ -129,6 +135,7 @@ class _Lifter:
         else:
             block.add_op(op)
         self._last = op
+        self.is_order_kept = False
         return name
 
 

@@ -29,6 +29,7 @@ from sdy.model.axis_list import set_difference, sort_and_merge
 from sdy.model.axis_on_mesh import in_mesh_order
 from sdy.model.meshes import CommonMesh, MeshTable, common_mesh
 from sdy.model.sharding import TensorSharding
+from sdy.passes.op_order import keep_order, op_order
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,12 @@ class ManualAxesCleanupPass(ModulePass):
         meshes = meshes_of(op)
         problems = [
             problem
-            for inner in post_order(op)
+            for inner in (post_order(op) if op_order(op).of(ManualComputationOp) else ())
             if type(inner) is ManualComputationOp and (problem := _clean(inner, meshes)) is not None
         ]
         if problems:
             raise SdyError(*problems)
+        keep_order(op)
 
 
 def _clean(op: ManualComputationOp, meshes: MeshTable) -> Diagnostic | None:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.passes.call_graph import callees_first
+from sdy.passes.op_order import keep_order
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,10 @@ class PreOrderFuncsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Move each one to the end, callers first."""
-        for func in reversed(callees_first(op)):
+        wanted = list(reversed(callees_first(op)))
+        if list(op.ops)[-len(wanted) :] == wanted:
+            keep_order(op)
+            return
+        for func in wanted:
             func.detach()
             op.body.block.add_op(func)

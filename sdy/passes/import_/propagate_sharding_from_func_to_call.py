@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp
 from xdsl.passes import ModulePass
 
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.shardings import SHARDING, function_result_shardings, set_result_shardings
 from sdy.dialects.symbols import functions_of
-from sdy.passes.call_graph import callee_of, calls_in
+from sdy.passes.call_graph import callee_of
+from sdy.passes.op_order import keep_order, op_order
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class PropagateShardingFromFuncToCallPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit every call without shardings."""
         functions, meshes = functions_of(op), meshes_of(op)
-        for call in calls_in(op):
+        for call in op_order(op).of(CallOp):
             if SHARDING not in call.attributes:
                 shardings = function_result_shardings(callee_of(call, functions), meshes)
                 set_result_shardings(call, shardings or ())
+        keep_order(op)

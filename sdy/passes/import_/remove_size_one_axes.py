@@ -19,6 +19,7 @@ from sdy.model.axis import AxisList
 from sdy.model.mesh import Mesh
 from sdy.model.meshes import resolved
 from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.passes.op_order import keep_order
 from sdy.passes.sharding_walk import map_shardings
 
 
@@ -33,6 +34,7 @@ class RemoveSizeOneAxesPass(ModulePass):
         meshes = meshes_of(op)
         if any(axis.size == 1 for mesh in meshes.values() for axis in mesh.axes):
             map_shardings(op, lambda sharding: without_size_one_axes(sharding, resolved(sharding.mesh, meshes)))
+        keep_order(op)
 
 
 def without_size_one_axes(sharding: TensorSharding, mesh: Mesh | None) -> TensorSharding:

@@ -20,8 +20,8 @@ from sdy.dialects.places import span_of
 from sdy.dialects.sdy.ops import ShardingGroupOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.walk import ops_of
 from sdy.passes.insertion import erase
+from sdy.passes.op_order import keep_order, op_order
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,9 @@ class ShardingGroupImportPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Check, join, renumber, drop what is said twice."""
-        groups = ops_of(op, ShardingGroupOp)
+        groups = op_order(op).of(ShardingGroupOp)
+        if not groups:
+            keep_order(op)
         _check(groups)
         numbers = joined_groups([(group.input, group.group_id.value.data) for group in groups])
         seen: set[tuple[SSAValue, int]] = set()

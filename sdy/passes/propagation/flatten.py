@@ -38,6 +38,7 @@ from sdy.dialects.shardings import (
     sharding_of,
 )
 from sdy.dialects.symbols import calls_of, main_function
+from sdy.dialects.unchecked import operands_of
 from sdy.model.rule_builder import identity_rule
 from sdy.passes.propagation.op_facts import FactSource, OpFacts, RuleOf
 from sdy.propagation.graph import (
@@ -65,6 +66,7 @@ class FlatModule:
         self._nodes: dict[int, Node] = {}
         self._ssa_values: list[SSAValue] = []
         self._values: dict[int, Value] = {}  # in the order of `_ssa_values`
+        self._borrowers: list[SSAValue] = []  # values whose sharding is stored on another one, if anywhere
         self._stored_on: dict[Holder, SSAValue] = {}
         self._function_results: dict[tuple[FuncOp, int], Holder] = {}
         for op in module.ops:
@@ -89,6 +91,11 @@ class FlatModule:
             if node.kind is NodeKind.RULE and not node.is_erased:
                 yield op, node.rule
 
+    @property
+    def has_erased(self) -> bool:
+        """Whether some ops were erased from the graph."""
+        return any(node.is_erased for node in self.graph.nodes)
+
     def write_back(self) -> None:
         """Write the shardings that changed, then erase the ops that were erased from the graph. May run again."""
         for (func, index), holder_ in self._function_results.items():
@@ -101,8 +108,10 @@ class FlatModule:
                 sharding = self.graph.sharding(holder_)
                 if sharding is not None:
                     set_sharding(ssa, sharding)
-        for op, node in zip(reversed(self._ops), reversed(self.graph.nodes), strict=True):
-            if node.is_erased and op.parent is not None and (node.parent is None or not node.parent.is_erased):
+        erased = [node for node in self.graph.nodes if node.is_erased]
+        for node in reversed(erased):
+            op = self._ops[node.index]
+            if op.parent is not None and (node.parent is None or not node.parent.is_erased):
                 op.detach()
                 op.erase()
 
@@ -164,17 +173,20 @@ class FlatModule:
         """Results whose shardings are entries of the attribute `sdy.sharding`: they come to have one together."""
         shardings = result_shardings(op) if SHARDING in op.attributes else None
         values: list[Value] = []
+        holders: list[Holder] = []
         for index, result in enumerate(op.results):
             value = Value(node, False, (), None, facts.are_scalars[index])
-            value.holder = self.graph.new_holder(shardings[index] if shardings else None, facts.ranks[index], value)
+            number = self.graph.shardings.number(shardings[index]) if shardings else MISSING
+            value.holder = stored = Holder(number, facts.ranks[index], value)
             self._ssa_values.append(result)
             self._values[id(result)] = value
-            self._stored_on[value.holder] = result
+            self._stored_on[stored] = result
             values.append(value)
-        if len(values) > 1:
-            holders = [value.holder for value in values if value.holder is not None]
-            for holder_ in holders:
-                holder_.siblings = holders
+            holders.append(stored)
+        self.graph.holders += holders
+        if len(holders) > 1:
+            for stored in holders:
+                stored.siblings = holders
         return values
 
     def _new_value(self, ssa: SSAValue, owner: Node) -> Value:
@@ -184,6 +196,8 @@ class FlatModule:
         if holder(ssa) is ssa:
             value.holder = self.graph.new_holder(sharding_of(ssa), rank_of_type(ssa.type), value)
             self._stored_on[value.holder] = ssa
+        else:
+            self._borrowers.append(ssa)
         return value
 
     def _add_function_results(self, func: FuncOp) -> None:
@@ -194,23 +208,31 @@ class FlatModule:
     # What refers to what
 
     def _link(self) -> None:
+        for ssa in self._borrowers:
+            stored_on = holder(ssa)
+            self._values[id(ssa)].holder = None if stored_on is None else self._values[id(stored_on)].holder
         for op, node in zip(self._ops, self.graph.nodes, strict=True):
             self._link_operands(op, node)
-        nodes, values = self._nodes, self._values
-        for ssa, value in zip(self._ssa_values, values.values(), strict=True):
+        nodes = self._nodes
+        for ssa, value in zip(self._ssa_values, self._values.values(), strict=True):
             if len(value.uses) > 1:  # in the order of the use list, which is not that of the program
                 value.uses = [(nodes[id(use.operation)], use.index) for use in ssa.uses]
-            if value.holder is None:
-                stored_on = holder(ssa)
-                value.holder = None if stored_on is None else values[id(stored_on)].holder
         for op, node in zip(self._ops, self.graph.nodes, strict=True):
-            if node.kind is NodeKind.RULE:  # nearly always
-                node.tensors = tuple([value.holder for value in (*node.operands, *node.results)])
-            else:
+            if node.kind is not NodeKind.RULE:
                 self._link_special(op, node)
             if type(op) in DATA_FLOW_OPS:
                 self._link_edges_fed(op, node)
         self._link_main_results()
+
+    def _link_operands(self, op: Operation, node: Node) -> None:
+        values = self._values
+        node.operands = operands = [values[id(operand)] for operand in operands_of(op)]
+        for position, value in enumerate(operands):
+            value.uses = ((node, position), *value.uses) if value.uses else ((node, position),)
+        if node.kind is NodeKind.RULE:
+            holders = [value.holder for value in operands]
+            holders += [value.holder for value in node.results]
+            node.tensors = tuple(holders)
 
     def _link_special(self, op: Operation, node: Node) -> None:
         if isinstance(op, PropagationBarrierOp):
@@ -222,12 +244,6 @@ class FlatModule:
             self._link_call(op, node)
         elif node.kind is NodeKind.TERMINATOR:
             self._link_edges_fed(op, node)
-
-    def _link_operands(self, op: Operation, node: Node) -> None:
-        values = self._values
-        node.operands = operands = [values[id(operand)] for operand in op.operands]
-        for position, value in enumerate(operands):
-            value.uses = [*value.uses, (node, position)] if value.uses else [(node, position)]
 
     def _link_edges_fed(self, op: Operation, node: Node) -> None:
         edges = ((index, edge_of_source(Source(op, index))) for index in range(len(op.operands)))

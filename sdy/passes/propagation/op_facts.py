@@ -20,6 +20,7 @@ from sdy.dialects.sdy.ops import ConstantOp, DataFlowEdgeOp, FuncDataFlowEdgeOp,
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.dialects.stablehlo.shape import IotaOp
+from sdy.dialects.unchecked import operands_of
 from sdy.model.rule import OpShardingRule
 from sdy.model.rule_builder import identity_rule
 from sdy.passes.propagation.op_traits import is_elementwise, is_erasable, pass_through
@@ -61,7 +62,7 @@ class FactSource:
             return self._make(op)
         key: Key = (op_class, *[id(result.type) for result in op.results])
         if uses_properties:
-            operands = [id(operand.type) for operand in op.operands]
+            operands = [id(operand.type) for operand in operands_of(op)]
             key = (*key, *operands, *map(id, op.properties.values()))
         known = self._known.get(key)
         if known is None:

@@ -18,6 +18,7 @@ from sdy.dialects.walk import post_order
 from sdy.grammar.write import write_sharding
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open_like
+from sdy.passes.op_order import op_order
 from sdy.propagation.groups import common_sharding, conflicting
 
 Members = list[SSAValue]
@@ -31,7 +32,7 @@ def groups_of(module: ModuleOp) -> dict[int, Members]:
     """
     groups: dict[int, Members] = {}
     group_of: dict[SSAValue, int] = {}
-    for op in post_order(module):
+    for op in post_order(module) if op_order(module).of(ShardingGroupOp) else ():
         if type(op) is ShardingGroupOp:
             number = op.group_id.value.data
             if group_of.setdefault(op.input, number) != number:

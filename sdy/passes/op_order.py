@@ -1,0 +1,105 @@
+"""The ops of a module in program order, kept from one pass to the next while no op is inserted, moved or erased.
+
+A pipeline has some thirty passes, most of which look for a few ops; walking a large module for each takes longer than
+what they do. What is kept is dropped after each pass that does not say that the order still holds, so a pass
+that knows nothing of this is safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from sdy.dialects.walk import pre_order
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+class OpOrder:
+    """The ops inside a module, each before those in its regions."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self.ops = pre_order(module)
+        self._by_class: dict[type[Operation], list[Operation]] = {}
+
+    def of(self, op_class: type[OpT]) -> list[OpT]:
+        """The ops of a class, in order."""
+        if not self._by_class:
+            for op in self.ops:
+                found = self._by_class.get(type(op))
+                if found is None:
+                    self._by_class[type(op)] = [op]
+                else:
+                    found.append(op)
+        return cast("list[OpT]", self._by_class.get(op_class, []))
+
+    def has_any(self, op_classes: frozenset[type[Operation]]) -> bool:
+        """Whether there is an op of one of the classes."""
+        return any(self.of(op_class) for op_class in op_classes)
+
+
+@dataclass
+class Memory:
+    """What is kept while passes run on a module."""
+
+    module: ModuleOp
+    order: OpOrder | None = None
+    holds: bool = False
+
+    def recall(self) -> OpOrder:
+        """The order that is kept, found now where it is not."""
+        if self.order is None:
+            self.order = OpOrder(self.module)
+        return self.order
+
+
+_memory: ContextVar[Memory | None] = ContextVar("_memory", default=None)
+
+
+def op_order(module: ModuleOp) -> OpOrder:
+    """The ops of `module` as they were when the pass that asks began; a pass asks before it changes their order."""
+    memory = _memory.get()
+    if memory is None or memory.module is not module:
+        return OpOrder(module)
+    return memory.recall()
+
+
+def keep_order(module: ModuleOp) -> None:
+    """Said by a pass at its end, which has neither inserted nor moved nor erased an op of `module`."""
+    memory = _memory.get()
+    if memory is not None and memory.module is module:
+        memory.holds = True
+
+
+def forget_order(module: ModuleOp) -> None:
+    """Said by a pass that has changed the ops of `module` and lets others ask for their order."""
+    memory = _memory.get()
+    if memory is not None and memory.module is module:
+        memory.order = None
+
+
+@contextmanager
+def remembering(module: ModuleOp) -> Generator[None, None, None]:
+    """While passes run on `module`."""
+    token = _memory.set(Memory(module))
+    try:
+        yield
+    finally:
+        _memory.reset(token)
+
+
+@contextmanager
+def one_pass() -> Generator[None, None, None]:
+    """While one pass runs: what is kept is dropped at its end unless the pass said `keep_order`."""
+    memory = _memory.get()
+    if memory is not None:
+        memory.holds = False
+    yield
+    if memory is not None and not memory.holds:
+        memory.order = None

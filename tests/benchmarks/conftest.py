@@ -1,0 +1,22 @@
+"""The programs that benchmarks run on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GENERATOR = Path(__file__).parents[3] / "shared" / "models" / "gen_large.py"
+
+
+@pytest.fixture(scope="session")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """An unrolled transformer with gradients, by its number of layers."""
+    if not GENERATOR.exists():
+        pytest.skip("the generator of large programs, shared/models/gen_large.py, is not there")
+    folder = tmp_path_factory.mktemp("llama")
+    layers = (2, 32, 128)
+    subprocess.run([sys.executable, str(GENERATOR), str(folder), *map(str, layers)], check=True, capture_output=True)
+    return {count: folder / f"llama{count}.mlir" for count in layers}

@@ -1,0 +1,33 @@
+"""Parsing (with verification) and printing against MLIR's, and the memory that a module takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.compare import measure, table
+
+PARSE_MOST, PRINT_MOST = 60, 30  # µs per op
+MEMORY_MOST = 6 * 1024  # bytes per op
+
+
+@pytest.mark.benchmark
+def test_reading_and_printing(llama: dict[int, Path]) -> None:
+    rows: list[tuple[object, ...]] = []
+    per_op: dict[tuple[int, str], float] = {}
+    for layers in (32, 128):
+        (ops,) = measure(llama[layers], "op_count", rounds=1)
+        for what in ("parse", "print"):
+            ours, theirs = measure(llama[layers], f"ours_{what}", f"jaxlib_{what}")
+            per_op[layers, what] = ours / ops * 1e6
+            cells = (f"{per_op[layers, what]:.1f} µs", f"{theirs / ops * 1e6:.1f} µs", f"{ours / theirs:.1f}")
+            rows.append((what, layers, int(ops), *cells))
+        (per_op[layers, "memory"],) = measure(llama[layers], "ours_memory", rounds=1)
+        rows.append(("memory", layers, int(ops), f"{per_op[layers, 'memory']:.0f} bytes", "", ""))
+    print(table("text", ("", "layers", "ops", "ours per op", "jaxlib per op", "ratio"), rows))
+    for layers in (32, 128):
+        assert per_op[layers, "parse"] <= PARSE_MOST
+        assert per_op[layers, "print"] <= PRINT_MOST
+        assert per_op[layers, "memory"] <= MEMORY_MOST
+    assert per_op[128, "parse"] <= per_op[32, "parse"] * 1.15
+    assert per_op[128, "print"] <= per_op[32, "print"] * 1.15

@@ -1,0 +1,34 @@
+"""Medians of timings, each in a fresh process with empty caches; those to be compared take turns."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+STOPWATCH = Path(__file__).with_name("stopwatch.py")
+ROUNDS = 5
+
+
+def measure(file: Path, *tasks: str, rounds: int = ROUNDS) -> list[float]:
+    """The median of each task on the program in `file`."""
+    results: list[list[float]] = [[] for _ in tasks]
+    for _ in range(rounds):
+        for task, result in zip(tasks, results, strict=True):
+            result.append(_one(task, file))
+    return [median(result) for result in results]
+
+
+def _one(task: str, file: Path) -> float:
+    done = subprocess.run(
+        [sys.executable, str(STOPWATCH), task, str(file)], check=True, capture_output=True, text=True, timeout=600
+    )
+    return float(done.stdout)
+
+
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Rows as Markdown, to be shown and to be kept in the docs."""
+    lines = [f"\n{title}\n", f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])

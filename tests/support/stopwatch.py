@@ -1,0 +1,141 @@
+"""One timing in a process of its own: `python stopwatch.py TASK FILE` prints seconds of CPU time.
+
+CPU time, because both sides are single-threaded and other work on the machine must not count.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PROPAGATION = "sdy-propagation-pipeline"
+
+
+def seconds(task: Callable[[], object]) -> float:
+    """How long `task` takes."""
+    start = time.process_time()
+    task()
+    return time.process_time() - start
+
+
+def ours_parse(text: str) -> float:
+    """Text to a verified module."""
+    from sdy.dialects.module_text import make_context, parse_module
+    from sdy.dialects.verify import verify_module
+
+    make_context()
+    return seconds(lambda: verify_module(parse_module(text)))
+
+
+def ours_print(text: str) -> float:
+    """Module to text."""
+    from sdy.dialects.module_text import parse_module, print_module
+
+    module = parse_module(text)
+    return seconds(lambda: print_module(module))
+
+
+def ours_propagate(text: str) -> float:
+    """The whole pipeline, and verification of what it leaves."""
+    from sdy.dialects.module_text import make_context, parse_module
+    from sdy.dialects.verify import verify_module
+    from sdy.passes.pipelines import PropagationPipeline
+    from sdy.passes.run import run_passes
+
+    module, context = parse_module(text), make_context()
+
+    def task() -> None:
+        run_passes(context, module, [PropagationPipeline()], verify_each=False)
+        verify_module(module)
+
+    return seconds(task)
+
+
+def ours_partition(text: str) -> float:
+    """Propagation left out: what comes after it, up to the program of one device."""
+    from sdy.dialects.module_text import make_context, parse_module
+    from sdy.passes.pipelines import PartitionPipeline, PropagationPipeline
+    from sdy.passes.run import run_passes
+
+    module, context = parse_module(text), make_context()
+    run_passes(context, module, [PropagationPipeline()], verify_each=False)
+    return seconds(lambda: run_passes(context, module, [PartitionPipeline()], verify_each=False))
+
+
+def ours_memory(text: str) -> float:
+    """Bytes that a module takes, per op."""
+    import tracemalloc
+
+    from sdy.dialects.module_text import parse_module
+    from sdy.dialects.walk import pre_order
+
+    parse_module(text)  # so that what is made once for all modules does not count
+    gc.collect()
+    tracemalloc.start()
+    module = parse_module(text)
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0] / len(pre_order(module))
+
+
+def op_count(text: str) -> float:
+    """The ops of a module."""
+    from sdy.dialects.module_text import parse_module
+    from sdy.dialects.walk import pre_order
+
+    return len(pre_order(parse_module(text)))
+
+
+def _jaxlib() -> tuple[Any, Any, Any]:
+    from jax._src.interpreters import mlir
+    from jaxlib.mlir import ir, passmanager
+
+    context = mlir.make_ir_context()
+    context.enable_multithreading(False)
+    return context, ir, passmanager
+
+
+def jaxlib_parse(text: str) -> float:
+    """Text to a verified module."""
+    context, ir, _ = _jaxlib()
+    with context:
+        return seconds(lambda: ir.Module.parse(text))
+
+
+def jaxlib_print(text: str) -> float:
+    """Module to text."""
+    context, ir, _ = _jaxlib()
+    with context:
+        module = ir.Module.parse(text)
+        return seconds(lambda: str(module))
+
+
+def jaxlib_propagate(text: str) -> float:
+    """The whole pipeline, with verification after each pass."""
+    context, ir, passmanager = _jaxlib()
+    with context:
+        module = ir.Module.parse(text)
+        passes = passmanager.PassManager.parse(f"builtin.module({PROPAGATION})")
+        return seconds(lambda: passes.run(module.operation))
+
+
+TASKS: dict[str, Callable[[str], float]] = {
+    task.__name__: task
+    for task in (
+        ours_parse,
+        ours_print,
+        ours_propagate,
+        ours_partition,
+        ours_memory,
+        op_count,
+        jaxlib_parse,
+        jaxlib_print,
+        jaxlib_propagate,
+    )
+}
+
+if __name__ == "__main__":
+    print(TASKS[sys.argv[1]](Path(sys.argv[2]).read_text()))
