@@ -75,7 +75,8 @@ class Engine:
         for node in self._dead:
             self._stale[node.index] = 1
         for holder in graph.holders:
-            self._mark_readers(holder)
+            if holder.sharding != MISSING:
+                self._mark_readers(holder)
         for node in graph.nodes:
             if node.boundary is not None:  # sources see manual axes that the edge does not hold
                 self._live[node.index] = self._stale[node.index] = 1
@@ -229,7 +230,7 @@ class Engine:
     def _reclassify(self, node: Node) -> None:
         """An operand of `node` has lost a user, which may change the directions at this level and at others."""
         self._classes.reclassify(node)
-        self._stale[node.index] = self._live[node.index]
+        self._stale[node.index] |= self._live[node.index]  # a dead op stays stale
 
 
 def _other_users(value: Value, node: Node) -> int:

@@ -126,7 +126,11 @@ class Node:
     @property
     def is_dead(self) -> bool:
         """May be erased: no result is used and nothing else would be missed."""
-        return self.is_erasable and not any(result.uses for result in self.results)
+        if self.is_erasable:
+            for result in self.results:
+                if result.uses:
+                    return False
+        return self.is_erasable
 
 
 @dataclass(slots=True, eq=False)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.dialects.data_flow import DATA_FLOW_OPS, Source, edge_of_source, index_of, op_of, sources_of
 from sdy.dialects.data_flow import other_targets_of as linked_targets_of
@@ -67,7 +67,7 @@ class FlatModule:
         self._ssa_values: list[SSAValue] = []
         self._values: dict[int, Value] = {}  # in the order of `_ssa_values`
         self._borrowers: list[SSAValue] = []  # values whose sharding is stored on another one, if anywhere
-        self._stored_on: dict[Holder, SSAValue] = {}
+        self._stored_on: dict[Holder, SSAValue] = {}  # without results whose shardings are in the op's attribute
         self._function_results: dict[tuple[FuncOp, int], Holder] = {}
         for op in module.ops:
             self._add(op, None)
@@ -83,7 +83,9 @@ class FlatModule:
 
     def stored_on(self) -> dict[Holder, SSAValue]:
         """The value on which the sharding of each holder is stored; attributes of function results are not there."""
-        return self._stored_on
+        owners = zip(self._ssa_values, self._values.values(), strict=True)
+        plain = {value.holder: ssa for ssa, value in owners if value.holder is not None and value.holder.value is value}
+        return plain | self._stored_on
 
     def rules(self) -> Iterator[tuple[Operation, int]]:
         """The ops that propagate along a rule, and the number of that rule; erased ones left out."""
@@ -104,7 +106,7 @@ class FlatModule:
                 set_function_result_sharding(func, index, sharding)
         self._write_lists()
         for holder_, ssa in self._stored_on.items():
-            if holder_.is_changed and not _is_plain_result(ssa):
+            if holder_.is_changed:
                 sharding = self.graph.sharding(holder_)
                 if sharding is not None:
                     set_sharding(ssa, sharding)
@@ -180,7 +182,6 @@ class FlatModule:
             value.holder = stored = Holder(number, facts.ranks[index], value)
             self._ssa_values.append(result)
             self._values[id(result)] = value
-            self._stored_on[stored] = result
             values.append(value)
             holders.append(stored)
         self.graph.holders += holders
@@ -300,10 +301,6 @@ class FlatModule:
                 rule = self.graph.rules.number(identity_rule(shape))
                 result = FunctionResult(self._values[id(operand)], self._function_results[func, index], rule)
                 self.graph.main_results.append(result)
-
-
-def _is_plain_result(ssa: SSAValue) -> bool:
-    return isinstance(ssa, OpResult) and type(ssa.op) not in KEEPERS
 
 
 # Ops that keep the shardings of their results in a way of their own.
