@@ -208,7 +208,7 @@ class InfeedOp(StablehloOp):
 
     name = "stablehlo.infeed"
     token = operand_def()
-    infeed_config = opt_prop_def(StringAttr, default_value=StringAttr(""))
+    infeed_config = prop_def(StringAttr, default_value=StringAttr(""))
     layout = opt_prop_def(ArrayAttr)
     result = var_result_def()
 
@@ -220,7 +220,7 @@ class OutfeedOp(StablehloOp):
     name = "stablehlo.outfeed"
     inputs = var_operand_def()
     token = operand_def()
-    outfeed_config = opt_prop_def(StringAttr, default_value=StringAttr(""))
+    outfeed_config = prop_def(StringAttr, default_value=StringAttr(""))
     result = result_def()
 
 
