@@ -18,6 +18,8 @@ PASSES: dict[str, str] = {
     "inline": "inline.InlinePass",
     "sdy-inline-meshes": "inline_meshes.InlineMeshesPass",
     "symbol-dce": "symbol_dce.SymbolDcePass",
+    "cse": "cse.CsePass",
+    "stablehlo-legalize-composite-to-call": "composite_to_call.CompositeToCallPass",
     "sdy-add-data-flow-edges": "import_.add_data_flow_edges.AddDataFlowEdgesPass",
     "sdy-apply-sharding-constraints": "import_.apply_sharding_constraints.ApplyShardingConstraintsPass",
     "sdy-constant-or-scalar-splitter": "import_.constant_or_scalar_splitter.ConstantOrScalarSplitterPass",

@@ -54,7 +54,7 @@ def build_pass(request: PassRequest) -> ModulePass:
     """
     kind = pass_class(request.name)
     types = get_type_hints(kind)
-    known = {field.name.replace("_", "-"): field for field in fields(kind)}
+    known = {option_name(field.name): field for field in fields(kind)}
     values: dict[str, OptionValue] = {}
     for key, spelled in request.options.items():
         field = known.get(key)
@@ -65,6 +65,11 @@ def build_pass(request: PassRequest) -> ModulePass:
     if missing:
         raise _error(f"{request.name} needs the option {missing[0]}", f"write {request.name}={missing[0]}=...")
     return kind(**values)
+
+
+def option_name(field_name: str) -> str:
+    """The option that a field of a pass stands for; a field that would be a keyword of Python ends in `_`."""
+    return field_name.removesuffix("_").replace("_", "-")
 
 
 def _is_required(field: Field[object]) -> bool:

@@ -18,15 +18,20 @@ FLAGS = {
     "mlir-print-op-generic": "print every op in generic form",
     "mlir-print-ir-before-all": "print the module to stderr before each pass",
     "mlir-print-ir-after-all": "print the module to stderr after each pass",
+    "mlir-print-ir-after-change": "print the module to stderr after each pass that changed it",
+    "mlir-print-ir-module-scope": "accepted and ignored: it is always the module that is printed",
     "mlir-disable-threading": "accepted and ignored: there is one thread",
     "verify-each": "verify the module after each pass; true unless =false",
     "dump-pass-pipeline": "print the passes with their options to stderr, and run them",
     "show-dialects": "list the dialects, and stop",
+    "list-passes": "list the passes with what they do and their options, and stop",
     "help": "print this text, and stop",
 }
 VALUES = {
     "o": "the file to write; standard output where it is missing or -",
     "pass-pipeline": "passes as text: builtin.module(pass,pass{option=value})",
+    "mlir-print-ir-before": "print the module to stderr before the passes of these names, divided by commas",
+    "mlir-print-ir-after": "print the module to stderr after the passes of these names",
     "dump-dir": "write the module after each pass to a file of this folder",
 }
 
@@ -38,6 +43,8 @@ class OptArguments:
     input: str = "-"
     output: str = "-"
     dump_dir: str | None = None
+    shown_before: frozenset[str] = frozenset()
+    shown_after: frozenset[str] = frozenset()
     requests: tuple[PassRequest, ...] = ()
     flags: dict[str, bool] = field(default_factory=dict[str, bool])
 
@@ -73,12 +80,18 @@ def parse_arguments(words: Sequence[str]) -> OptArguments:
                 raise _unknown(word, name)
     if len(files) > 1:
         raise _error(f"one input file, not {len(files)}: {', '.join(files)}", None)
-    arguments = OptArguments(*files, requests=tuple(requests), flags=flags)
+    arguments = OptArguments(files[0] if files else "-", requests=tuple(requests), flags=flags)
     if "pass-pipeline" in values:
         if requests:
             raise _error("passes are given both as flags and as --pass-pipeline", "use one of the two")
         arguments = replace(arguments, requests=tuple(parse_pipeline(values["pass-pipeline"])))
-    return replace(arguments, output=values.get("o", "-"), dump_dir=values.get("dump-dir"))
+    return replace(
+        arguments,
+        output=values.get("o", "-"),
+        dump_dir=values.get("dump-dir"),
+        shown_before=_pass_names(values.get("mlir-print-ir-before")),
+        shown_after=_pass_names(values.get("mlir-print-ir-after")),
+    )
 
 
 def help_text() -> str:
@@ -93,6 +106,15 @@ def help_text() -> str:
     lines += [f"  --{name:28} {text}" for name, text in (VALUES | FLAGS).items()]
     lines += ["", "passes, with options as --pass='a=b c=d':", *(f"  --{name}" for name in sorted(PASSES))]
     return "\n".join(lines) + "\n"
+
+
+def _pass_names(value: str | None) -> frozenset[str]:
+    names = frozenset(value.split(",")) if value else frozenset[str]()
+    unknown = next((name for name in sorted(names) if name not in PASSES), None)
+    if unknown is not None:
+        close = difflib.get_close_matches(unknown, PASSES, n=1)
+        raise _error(f"no pass is called {unknown}", f"did you mean {close[0]}?" if close else "see --list-passes")
+    return names
 
 
 def _boolean(name: str, value: str) -> bool:

@@ -19,6 +19,7 @@ from sdy.passes.run import flattened, run_passes
 from sdy.tools.expectations import parse_expectations, unmet
 from sdy.tools.files import read_text, write_text
 from sdy.tools.opt_arguments import OptArguments, help_text, parse_arguments
+from sdy.tools.pass_list import pass_list
 from sdy.tools.split_file import MARKER, Chunk, split_file
 
 
@@ -35,6 +36,9 @@ def main(words: Sequence[str] | None = None) -> int:
 def _run(arguments: OptArguments) -> int:
     if arguments.has("help"):
         write_text("-", help_text())
+        return 0
+    if arguments.has("list-passes"):
+        write_text("-", pass_list())
         return 0
     if arguments.has("show-dialects"):
         write_text("-", "".join(f"{dialect.name}\n" for dialect in DIALECTS))
@@ -61,6 +65,7 @@ class _Job:
         self._sources = sources
         self._said = said  # what is said once is said once for all programs of the file
         self._passes_run = 0
+        self._text_before = ""
         self.succeeded = True
 
     def run(self, passes: Sequence[ModulePass]) -> str | None:
@@ -96,13 +101,17 @@ class _Job:
         return print_module(module, generic=arguments.has("mlir-print-op-generic")) + "\n", ()
 
     def _show_before(self, each: ModulePass, module: ModuleOp) -> None:
-        if self._arguments.has("mlir-print-ir-before-all"):
+        if self._arguments.has("mlir-print-ir-before-all") or each.name in self._arguments.shown_before:
             print(f"// -----// IR Dump Before {each.name} //----- //\n{print_module(module)}", file=sys.stderr)
+        if self._arguments.has("mlir-print-ir-after-change"):
+            self._text_before = print_module(module)
 
     def _show_after(self, each: ModulePass, module: ModuleOp) -> None:
         self._passes_run += 1
-        if self._arguments.has("mlir-print-ir-after-all"):
+        if self._arguments.has("mlir-print-ir-after-all") or each.name in self._arguments.shown_after:
             print(f"// -----// IR Dump After {each.name} //----- //\n{print_module(module)}", file=sys.stderr)
+        elif self._arguments.has("mlir-print-ir-after-change") and (text := print_module(module)) != self._text_before:
+            print(f"// -----// IR Dump After {each.name} //----- //\n{text}", file=sys.stderr)
         if self._arguments.dump_dir is not None:
             file = Path(self._arguments.dump_dir) / f"{self._passes_run:02}-after-{each.name}.mlir"
             write_text(str(file), print_module(module))
