@@ -327,11 +327,30 @@ CODES: dict[str, Code] = {
     "SDY-D143": Code("A number that stands for a word of an op stands for none.", "Write the word."),
     "SDY-L001": Code("An op on cut tensors has no form for one shard.", "Keep its operands and results replicated."),
     "SDY-L002": Code(
-        "The shards of a reshape's operand and result hold different elements.",
-        "Cut operand and result along the same factors.",
+        "Two tensors of an op are cut differently along what they share.",
+        "Cut them along the same factors, or insert explicit reshards.",
     ),
     "SDY-L003": Code("A dim does not divide by the axes that cut it.", "Pad the dim, or cut it by other axes."),
     "SDY-L004": Code("Devices are counted both as replicas and as partitions.", "Set one of the two counts to 1."),
+    "SDY-L011": Code(
+        "An op mixes elements along a dim that is cut.", "Reshard the tensor so that the dim is whole on every device."
+    ),
+    "SDY-L012": Code(
+        "A shard needs elements that another device holds.",
+        "Exchange halos by -sdy-resolve-permutation-factors, or make the dim whole.",
+    ),
+    "SDY-L013": Code(
+        "A value is cut otherwise than where it is handed over to: a result, a region, a function.",
+        "Insert an explicit reshard between them.",
+    ),
+    "SDY-L111": Code(
+        "No efficient form on shards is known of an op, so that its tensors are gathered.",
+        "Keep the dim whole, or do without the op where it costs too much.",
+    ),
+    "SDY-L112": Code(
+        "A dim inside of a program does not divide by all the axes that would cut it.",
+        "Use a size that divides, or axes whose sizes do.",
+    ),
     "SDY-L101": Code(
         "An op takes partial values, and its results are not all unreduced on the same axes.",
         "Reduce the operands, or make the results unreduced alike.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, SymbolRefAttr
 from xdsl.ir import Dialect
@@ -15,6 +15,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
+from xdsl.parser import Parser
 
 from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
 from sdy.dialects.stablehlo.clauses import String
@@ -23,15 +24,19 @@ from sdy.dialects.stablehlo.syntax import Form
 
 
 @irdl_op_definition
-class PrintOp(FormattedOp):
+class PrintOp(StablehloOp):
     """Prints a value.
 
-    `interpreter.print %0 : tensor<2xi32>`
+    `interpreter.print %0 : tensor<2xi32>` is read; written it is in the generic form, which tools read that know the
+    op as one of an unregistered dialect alone.
     """
 
     name = "interpreter.print"
     operand = operand_def()
-    FORM: ClassVar[Form] = Form(signature=OPERANDS_ONLY)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return Form(signature=OPERANDS_ONLY).parse(cls, parser)
 
 
 @irdl_op_definition

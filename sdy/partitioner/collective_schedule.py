@@ -58,7 +58,7 @@ def schedule(
         run.move(strict=True)
         run.move(strict=False)
         run.gather()
-    return tuple(run.steps) if run.is_right else _gather_and_slice(source, target, mesh)
+    return tuple(run.steps) if run.is_right else gather_and_slice(source, target, mesh)
 
 
 class _Schedule:
@@ -323,7 +323,7 @@ def _closed(target: TensorSharding, mesh: str | Mesh, axes: Sequence[AxisList]) 
     return replace(target, mesh=mesh, dims=tuple(DimSharding(refs) for refs in axes), replicated=())
 
 
-def _gather_and_slice(source: TensorSharding, target: TensorSharding, mesh: Mesh) -> tuple[ReshardStep, ...]:
+def gather_and_slice(source: TensorSharding, target: TensorSharding, mesh: Mesh) -> tuple[ReshardStep, ...]:
     """A schedule that is right for every pair of shardings: undo what differs, change the mesh, cut."""
     common = [_common_prefix(ours.axes, theirs.axes) for ours, theirs in zip(source.dims, target.dims, strict=True)]
     undone: AxesPerDim = tuple(dim.axes[len(kept) :] for dim, kept in zip(source.dims, common, strict=True))

@@ -46,7 +46,7 @@ def resolve(tensors: Tensors, on: CommonMesh, meshes: MeshTable, *, is_reshape: 
     """The resolution after which all tensors agree on every factor."""
     rule = tensors.rule
     projection = project(rule, tensors.shardings, on.mesh, missing_is_closed=True)
-    if is_reshape and has_overflow(projection):
+    if is_reshape and has_overflow(projection) and not rule.need_replication:
         axes = reshape_axes(rule, projection, on.mesh)
         moves = _moves_of_reshape(tensors, projection, axes, on)
     else:

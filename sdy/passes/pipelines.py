@@ -17,9 +17,11 @@ from sdy.passes.export.constant_or_scalar_merger import ConstantOrScalarMergerPa
 from sdy.passes.export.convert_global_to_local import ConvertGlobalToLocalPass
 from sdy.passes.export.drop_sharding_and_mesh import DropShardingAndMeshPass
 from sdy.passes.export.drop_sharding_rules import DropShardingRulesPass
+from sdy.passes.export.drop_uneven_axes import DropUnevenAxesPass
 from sdy.passes.export.export_named_computations import ExportNamedComputationsPass
 from sdy.passes.export.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.insert_func_call_reshards import InsertFuncCallReshardsPass
+from sdy.passes.export.prepare_for_shards import PrepareForShardsPass
 from sdy.passes.export.propagate_to_func_results import PropagateToFuncResultsPass
 from sdy.passes.export.remove_sharding_groups import RemoveShardingGroupsPass
 from sdy.passes.export.remove_sub_axes import RemoveSubAxesPass
@@ -170,8 +172,17 @@ class PartitionPipeline(Pipeline):
 
     def passes(self) -> Sequence[ModulePass]:
         """As the propagation pipeline, but every reshard is explicit and done by collectives."""
-        export = ExportPipeline(enable_insert_explicit_collectives=True, inline_meshes=False)
-        return (*propagation(), *export.passes())
+        return (
+            *propagation(),
+            *CLOSE,
+            DropUnevenAxesPass(),
+            PrepareForShardsPass(),  # right before the reshards, which go by the rules that it leaves
+            InsertExplicitReshardsPass(enable_full_version=True, include_custom_rules=True),
+            CanonicalizePass(("sdy-reshard",)),
+            ReshardToCollectivesPass(even_steps=True),
+            CanonicalizePass(("sdy-collective",)),
+            DropShardingRulesPass(),
+        )
 
 
 @dataclass(frozen=True)

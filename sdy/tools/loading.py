@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
+from sdy.diagnostics.render import render
 from sdy.diagnostics.span import Span
-from sdy.program.program import Program
+from sdy.program.program import PartitionedProgram, Program
 from sdy.tools.files import read_text
 
 T = TypeVar("T")
@@ -29,6 +31,14 @@ def with_program_and_text(path: str, use: Callable[[Program, str], T]) -> T:
         return use(Program.from_text(text, path), text)
     except SdyError as error:
         raise SdyError(*(_with_lines(each, path, text.splitlines()) for each in error.diagnostics)) from error
+
+
+def partition(program: Program, path: str, text: str) -> PartitionedProgram:
+    """The program of `text`, partitioned; what was remarked meanwhile is printed on standard error."""
+    partitioned = program.partitioned
+    for remark in partitioned.remarks:
+        print(render(_with_lines(remark, path, text.splitlines())), file=sys.stderr)
+    return partitioned
 
 
 def _with_lines(diagnostic: Diagnostic, path: str, lines: list[str]) -> Diagnostic:

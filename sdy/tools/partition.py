@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 
 from sdy.dialects.module_text import print_module
 from sdy.tools.files import write_text
-from sdy.tools.loading import with_program
+from sdy.tools.loading import partition, with_program_and_text
 
 DESCRIPTION = """\
 Propagates the shardings of a StableHLO program, partitions it with explicit collectives, and writes the program that
@@ -27,6 +27,7 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> int:
     """Partition and write."""
-    partitioned = with_program(arguments.file, lambda program: program.partitioned)
+    path: str = arguments.file
+    partitioned = with_program_and_text(path, lambda program, text: partition(program, path, text))
     write_text(arguments.output, print_module(partitioned.whole if arguments.whole else partitioned.local))
     return 0

@@ -15,7 +15,7 @@ from sdy.program.program import PartitionedProgram, Program
 from sdy.report.tables import collectives_table, errors_table, mesh_table, values_table
 from sdy.report.values import boundary_rows, value_rows
 from sdy.tools.files import write_text
-from sdy.tools.loading import with_program
+from sdy.tools.loading import partition, with_program_and_text
 
 DESCRIPTION = """\
 Reads a StableHLO program with sdy annotations, propagates its shardings, partitions it to one program per device
@@ -41,15 +41,15 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> int:
     """Verify, and show what was done."""
-    return with_program(arguments.file, lambda program: _verify(program, arguments))
+    return with_program_and_text(arguments.file, lambda program, text: _verify(program, text, arguments))
 
 
-def _verify(program: Program, arguments: Namespace) -> int:
+def _verify(program: Program, text: str, arguments: Namespace) -> int:
     if arguments.inputs:
         stored = load_arrays(arguments.inputs)
     else:
         stored = StoredArrays(random_arrays(program.input_types, arguments.seed), ())
-    partitioned = program.partitioned
+    partitioned = partition(program, arguments.file, text)
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))
     comparisons = program.verify(stored.inputs, stored.outputs)

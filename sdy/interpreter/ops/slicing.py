@@ -55,7 +55,7 @@ def _taken(context: KernelContext, operand: Array, dim: int, size: int, start: I
         return operand[(slice(None),) * place + (slice(first, first + size),)]
     along = (size,) + (1,) * (operand.ndim - place - 1)
     indices = with_unit_dims(context, start, operand.ndim - context.rank) + np.arange(size).reshape(along)
-    sizes = [max(pair) for pair in zip(operand.shape, indices.shape, strict=True)]
+    sizes = [own if other == 1 else other for own, other in zip(operand.shape, indices.shape, strict=True)]
     sizes[place] = operand.shape[place]
     return np.take_along_axis(np.broadcast_to(operand, sizes), indices, axis=place)
 

@@ -1,17 +1,63 @@
-"""The form each op takes on one shard."""
+"""The form each op takes on one shard, and what must hold for it to have one."""
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Operation
 
 from sdy.dialects.op_table import OpTable
-from sdy.partitioner.local import collectives, independent, shape
-from sdy.partitioner.local.independent import replicated_only
-from sdy.partitioner.local.lowering import LocalForm
+from sdy.partitioner.local import (
+    annotations,
+    calls,
+    collectives,
+    control,
+    gather,
+    random,
+    reduction,
+    scatter,
+    shape,
+    slicing,
+    updates,
+    window,
+)
+from sdy.partitioner.local.independent import independent
+from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 
-FORMS = OpTable[LocalForm](independent.FORMS, shape.FORMS, collectives.FORMS)
+FORMS = OpTable[LocalForm](
+    shape.FORMS,
+    slicing.FORMS,
+    updates.FORMS,
+    gather.FORMS,
+    scatter.FORMS,
+    window.FORMS,
+    reduction.FORMS,
+    random.FORMS,
+    control.FORMS,
+    calls.FORMS,
+    annotations.FORMS,
+    collectives.FORMS,
+)
+CHECKS = OpTable[Check](
+    shape.CHECKS,
+    slicing.CHECKS,
+    scatter.CHECKS,
+    window.CHECKS,
+    control.CHECKS,
+    calls.CHECKS,
+    annotations.CHECKS,
+    collectives.CHECKS,
+)
 
 
 def local_form(op: Operation) -> LocalForm:
-    """What turns `op` into its form on one shard."""
-    return FORMS.get(op) or replicated_only(op)
+    """What turns `op`, which still has whole tensors, into its form on one shard."""
+    return FORMS.get(op) or independent(op)
+
+
+def check(op: Operation, lowering: Lowering) -> None:
+    """Raises: SdyError where `op` has no form on shards as its tensors are cut. Unregistered ops are taken as given."""
+    own = CHECKS.get(op)
+    if own is not None:
+        own(lowering)
+    elif not isinstance(op, UnregisteredOp):
+        lowering.check_agreement(op)

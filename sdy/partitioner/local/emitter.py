@@ -1,27 +1,26 @@
 """Emitting StableHLO at one place of a per-device program.
 
-Source: spec of local lowering, sections 0.4 to 0.7.
+Source: spec of local lowering, sections 0.4, 0.5 and 0.7.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, Signedness, TensorType, UnitAttr, i64
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, Signedness, TensorType, i1, i64
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.elements import Scalar
-from sdy.dialects.stablehlo import collectives, control, elementwise, shape, slicing
+from sdy.dialects.stablehlo import collectives, elementwise, shape, slicing
 from sdy.dialects.stablehlo.attrs import ChannelHandle, ChannelHandleAttr
+from sdy.dialects.stablehlo.enums import ComparisonDirection, ComparisonDirectionAttr
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
-from sdy.model.axis_on_mesh import replica_groups
 from sdy.model.collective import AxesPerDim
 from sdy.model.mesh import Mesh
-from sdy.model.sharding import ReductionKind
 from sdy.model.tiling import shard_coordinates
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -29,13 +28,8 @@ Tensor = TensorType[Attribute]
 Properties = dict[str, Attribute]
 
 UI32 = IntegerType(32, Signedness.UNSIGNED)
+INDEX = TensorType(i64, [])
 DEVICE_TO_DEVICE = 1  # the type of a channel
-
-BODY_OF_KIND: dict[ReductionKind, type[elementwise.BinaryOp]] = {
-    ReductionKind.SUM: elementwise.AddOp,
-    ReductionKind.MAX: elementwise.MaximumOp,
-    ReductionKind.MIN: elementwise.MinimumOp,
-}
 
 
 @dataclass
@@ -50,6 +44,21 @@ class Channels:
         return ChannelHandleAttr(ChannelHandle(self.last, DEVICE_TO_DEVICE))
 
 
+@dataclass(frozen=True)
+class Style:
+    """How devices are named and collectives written, wherever in the program.
+
+    `counts_replicas`: devices are replicas, not partitions. `names_mesh_axes`: replica groups are axes of a mesh
+    where no sub-axis takes part.
+    """
+
+    counts_replicas: bool = False
+    names_mesh_axes: bool = False
+    gathers_dim_by_dim: bool = False
+    scatters_dims_together: bool = False
+    channels: Channels = field(default_factory=Channels)
+
+
 def tensor_of(value: SSAValue) -> Tensor:
     """The type of a value that is a tensor."""
     assert isinstance(value.type, TensorType)
@@ -61,13 +70,22 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     return tensor_of(value).get_shape()
 
 
+def with_shape(value: SSAValue, sizes: Sequence[int]) -> Tensor:
+    """A tensor type with the elements of `value` and other dims."""
+    return TensorType(tensor_of(value).element_type, list(sizes))
+
+
+def with_element(value: SSAValue, element_type: Attribute) -> Tensor:
+    """A tensor type with the dims of `value` and other elements."""
+    return TensorType(element_type, list(shape_of(value)))
+
+
 class Emitter:
     """Puts ops in front of one op, each with the location of that op."""
 
-    def __init__(self, before: Operation, channels: Channels, *, counts_replicas: bool = False) -> None:
+    def __init__(self, before: Operation, style: Style) -> None:
         self._before = before
-        self._channels = channels
-        self._counts_replicas = counts_replicas
+        self.style = style
 
     def op(
         self,
@@ -108,113 +126,107 @@ class Emitter:
         """A constant."""
         return self.value(shape.ConstantOp, [], elements.type, {"value": elements})
 
+    def index(self, value: int) -> SSAValue:
+        """A constant of type `tensor<i64>`."""
+        return self.constant(INDEX, [value])
+
     def reshape(self, value: SSAValue, sizes: Sequence[int]) -> SSAValue:
         """The same elements with other dims."""
-        return self.value(shape.ReshapeOp, [value], _with_shape(value, sizes))
+        return self.value(shape.ReshapeOp, [value], with_shape(value, sizes))
 
     def transpose(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
         """Dim `permutation[i]` becomes dim i."""
         sizes = [shape_of(value)[dim] for dim in permutation]
-        properties: Properties = {"permutation": DenseArrayBase.from_list(i64, permutation)}
-        return self.value(shape.TransposeOp, [value], _with_shape(value, sizes), properties)
+        return self.value(shape.TransposeOp, [value], with_shape(value, sizes), {"permutation": ints(permutation)})
+
+    def broadcast(self, value: SSAValue, tensor: Tensor, dims: Sequence[int] = ()) -> SSAValue:
+        """`value` repeated to the shape of `tensor`: its dim i becomes dim `dims[i]`."""
+        result = TensorType(tensor_of(value).element_type, list(tensor.get_shape()))
+        return self.value(shape.BroadcastInDimOp, [value], result, {"broadcast_dimensions": ints(dims)})
+
+    def concatenate(self, values: Sequence[SSAValue], dim: int) -> SSAValue:
+        """The values one after the other along `dim`."""
+        sizes = list(shape_of(values[0]))
+        sizes[dim] = sum(shape_of(value)[dim] for value in values)
+        properties: Properties = {"dimension": IntegerAttr(dim, i64)}
+        return self.value(slicing.ConcatenateOp, values, with_shape(values[0], sizes), properties)
+
+    def dynamic_slice(self, value: SSAValue, starts: Sequence[SSAValue], sizes: Sequence[int]) -> SSAValue:
+        """The part of `value` that begins at `starts`."""
+        properties: Properties = {"slice_sizes": ints(sizes)}
+        return self.value(slicing.DynamicSliceOp, [value, *starts], with_shape(value, sizes), properties)
+
+    def pad(self, value: SSAValue, filler: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:
+        """`value` with `filler` around it."""
+        sizes = [before + size + after for before, size, after in zip(low, shape_of(value), high, strict=True)]
+        properties: Properties = {
+            "edge_padding_low": ints(low),
+            "edge_padding_high": ints(high),
+            "interior_padding": ints([0] * len(sizes)),
+        }
+        return self.value(slicing.PadOp, [value, filler], with_shape(value, sizes), properties)
+
+    # Arithmetic
+
+    def binary(self, op_class: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """An elementwise op whose result is of the type of its operands."""
+        return self.value(op_class, [lhs, rhs], lhs.type)
+
+    def convert(self, value: SSAValue, element_type: Attribute) -> SSAValue:
+        """The same numbers with another element type."""
+        return self.value(elementwise.ConvertOp, [value], with_element(value, element_type))
+
+    def compare(self, direction: ComparisonDirection, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """Where lhs and rhs stand in a relation."""
+        properties: Properties = {"comparison_direction": ComparisonDirectionAttr(direction)}
+        return self.value(elementwise.CompareOp, [lhs, rhs], with_element(lhs, i1), properties)
+
+    def clamp(self, low: SSAValue, value: SSAValue, high: SSAValue) -> SSAValue:
+        """`value`, but at least `low` and at most `high`."""
+        return self.value(elementwise.ClampOp, [low, value, high], value.type)
+
+    def select(self, mask: SSAValue, on_true: SSAValue, on_false: SSAValue) -> SSAValue:
+        """`on_true` where `mask` holds, `on_false` elsewhere."""
+        return self.value(elementwise.SelectOp, [mask, on_true, on_false], on_true.type)
 
     # Where this device is
 
     def device_number(self) -> SSAValue:
         """The number of the device that runs the program, as `tensor<i64>`."""
-        number = collectives.ReplicaIdOp if self._counts_replicas else collectives.PartitionIdOp
-        return self.value(elementwise.ConvertOp, [self.value(number, [], TensorType(UI32, []))], TensorType(i64, []))
+        number = collectives.ReplicaIdOp if self.style.counts_replicas else collectives.PartitionIdOp
+        return self.convert(self.value(number, [], TensorType(UI32, [])), i64)
+
+    def entry_of_device(self, table: Sequence[Scalar], element_type: Attribute, number: SSAValue) -> SSAValue:
+        """Entry `number` of a table of all devices, as a tensor of one element."""
+        entries = self.constant(TensorType(element_type, [len(table)]), table)
+        return self.dynamic_slice(entries, [number], [1])
+
+    def own_entry(self, table: Sequence[int]) -> SSAValue:
+        """This device's entry in a table of all devices, as `tensor<i64>`."""
+        return self.reshape(self.entry_of_device(table, i64, self.device_number()), [])
 
     def offset(self, axes: AxisList, mesh: Mesh, shard_size: int) -> SSAValue:
         """Where this device's shard begins along a dim cut by `axes` into shards of `shard_size`, as `tensor<i64>`."""
-        number = self.device_number()
-        starts = [coordinate * shard_size for coordinate in shard_coordinates(axes, mesh)]
-        table = self.constant(TensorType(i64, [mesh.device_count]), starts)
-        properties: Properties = {"slice_sizes": DenseArrayBase.from_list(i64, [1])}
-        entry = self.value(slicing.DynamicSliceOp, [table, number], TensorType(i64, [1]), properties)
-        return self.reshape(entry, [])
+        return self.own_entry([coordinate * shard_size for coordinate in shard_coordinates(axes, mesh)])
+
+    def offsets(self, axes: AxesPerDim, mesh: Mesh, shard_sizes: Sequence[int]) -> list[SSAValue]:
+        """`offset` of each dim; a zero where it is not cut."""
+        return [
+            self.offset(own, mesh, size) if own else self.index(0) for own, size in zip(axes, shard_sizes, strict=True)
+        ]
 
     def own_slice(self, value: SSAValue, axes: AxesPerDim, mesh: Mesh) -> SSAValue:
         """This device's part of a tensor when each dim is cut by the axes given for it."""
         sizes = [size // sharded_size(own, mesh) for size, own in zip(shape_of(value), axes, strict=True)]
-        starts = [
-            self.offset(own, mesh, size) if own else self.constant(TensorType(i64, []), [0])
-            for own, size in zip(axes, sizes, strict=True)
-        ]
-        properties: Properties = {"slice_sizes": DenseArrayBase.from_list(i64, sizes)}
-        return self.value(slicing.DynamicSliceOp, [value, *starts], _with_shape(value, sizes), properties)
+        return self.dynamic_slice(value, self.offsets(axes, mesh, sizes), sizes)
 
-    # Communication
-
-    def all_gather(self, value: SSAValue, dim: int, axes: AxisList, mesh: Mesh) -> SSAValue:
-        """The shards of a group of devices, one after the other along `dim`."""
-        sizes = list(shape_of(value))
-        sizes[dim] *= sharded_size(axes, mesh)
-        properties = {"all_gather_dim": _i64(dim), **self._between(axes, mesh), "use_global_device_ids": UnitAttr()}
-        return self.value(collectives.AllGatherOp, [value], _with_shape(value, sizes), properties)
-
-    def all_reduce(self, value: SSAValue, axes: AxisList, mesh: Mesh, kind: ReductionKind) -> SSAValue:
-        """The values of a group of devices, combined."""
-        properties = {**self._between(axes, mesh), "use_global_device_ids": UnitAttr()}
-        body = _reduction_body(tensor_of(value).element_type, kind)
-        return self.value(collectives.AllReduceOp, [value], value.type, properties, [body])
-
-    def reduce_scatter(self, value: SSAValue, dim: int, axes: AxisList, mesh: Mesh, kind: ReductionKind) -> SSAValue:
-        """The values of a group of devices, combined; each device keeps one part along `dim`."""
-        sizes = list(shape_of(value))
-        sizes[dim] //= sharded_size(axes, mesh)
-        properties = {
-            "scatter_dimension": _i64(dim),
-            **self._between(axes, mesh),
-            "use_global_device_ids": UnitAttr(),
-        }
-        body = _reduction_body(tensor_of(value).element_type, kind)
-        return self.value(collectives.ReduceScatterOp, [value], _with_shape(value, sizes), properties, [body])
-
-    def all_to_all(self, value: SSAValue, split_dim: int, concat_dim: int, axes: AxisList, mesh: Mesh) -> SSAValue:
-        """Each device cuts `split_dim`, hands part i to device i of its group, and joins what it gets."""
-        count = sharded_size(axes, mesh)
-        sizes = list(shape_of(value))
-        sizes[split_dim] //= count
-        sizes[concat_dim] *= count
-        properties = {
-            "split_dimension": _i64(split_dim),
-            "concat_dimension": _i64(concat_dim),
-            "split_count": _i64(count),
-            **self._between(axes, mesh),
-        }
-        return self.value(collectives.AllToAllOp, [value], _with_shape(value, sizes), properties)
-
-    def collective_permute(self, value: SSAValue, pairs: Sequence[tuple[int, int]]) -> SSAValue:
-        """Each device hands its value to another one; who gets none has zeros."""
-        numbers = [device for pair in pairs for device in pair]
-        properties: Properties = {
-            "source_target_pairs": DenseElementsAttr.from_values(TensorType(i64, [len(pairs), 2]), numbers),
-            "channel_handle": self._channels.next_handle(),
-        }
-        return self.value(collectives.CollectivePermuteOp, [value], value.type, properties)
-
-    def _between(self, axes: AxisList, mesh: Mesh) -> Properties:
-        groups = replica_groups(axes, mesh)
-        tensor = TensorType(i64, [len(groups), len(groups[0])])
-        numbers = [device for group in groups for device in group]
-        return {
-            "replica_groups": DenseElementsAttr.from_values(tensor, numbers),
-            "channel_handle": self._channels.next_handle(),
-        }
+    def is_first(self, axes: AxisList, mesh: Mesh, tensor: Tensor) -> SSAValue:
+        """Whether this device is the first of those that differ along `axes`, as often as `tensor` has elements."""
+        number = self.device_number()
+        answer = self.entry_of_device([int(place == 0) for place in shard_coordinates(axes, mesh)], i1, number)
+        return self.broadcast(answer, tensor, [0]) if tensor.get_shape() else self.reshape(answer, [])
 
 
-def _with_shape(value: SSAValue, sizes: Sequence[int]) -> Tensor:
-    return TensorType(tensor_of(value).element_type, list(sizes))
-
-
-def _i64(value: int) -> Attribute:
-    return IntegerAttr(value, i64)
-
-
-def _reduction_body(element_type: Attribute, kind: ReductionKind) -> Region:
-    scalar = TensorType(element_type, [])
-    block = Block(arg_types=[scalar, scalar])
-    combined = BODY_OF_KIND[kind].create(operands=block.args, result_types=[scalar])
-    block.add_ops([combined, control.ReturnOp.create(operands=combined.results)])
-    return Region(block)
+def ints(values: Sequence[int]) -> DenseArrayBase[I64]:
+    """An array of integers, as ops have it for dims and sizes."""
+    return DenseArrayBase.from_list(i64, list(values))

@@ -1,21 +1,52 @@
-"""Constants, counters and layout changes on one shard. Source: spec of local lowering, sections 1.12 and 1.13."""
+"""Constants, counters and layout changes on one shard.
+
+Source: spec of local lowering, sections 1.12, 1.13, 3.5 and 8.1 (G6, G9).
+"""
 
 from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.op_table import OpTable
 from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
 from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo import shape as ops
-from sdy.partitioner.local.emitter import Emitter, Tensor, shape_of
-from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.model.equivalence import equivalent_across_reshape
+from sdy.partitioner.local.emitter import Emitter, Tensor, ints, shape_of, tensor_of
+from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 
 FORMS = OpTable[LocalForm]()
+CHECKS = OpTable[Check]()
+
+
+@CHECKS.of(ShardedConstantOp, ops.ConstantOp, ops.IotaOp, ops.GetDimensionSizeOp)
+def every_cut_is_fine(op: Operation) -> Check:
+    """Each device can make its part, or knows it."""
+    del op
+    return lambda _: None
+
+
+@CHECKS.of(ops.ReshapeOp)
+def keeps_elements_in_place(op: ops.ReshapeOp) -> Check:
+    """Operand and result put every element on the same devices: by their axes, or by the rule."""
+
+    def check(lowering: Lowering) -> None:
+        before, after = lowering.sharding(op.operand), lowering.sharding(op.result)
+        is_alike = (
+            before is not None
+            and after is not None
+            and equivalent_across_reshape(
+                before, shape_of(op.operand), after, shape_of(op.result), lowering.mesh(before)
+            )
+        )
+        if not is_alike:
+            lowering.check_agreement(op)
+
+    return check
 
 
 @FORMS.of(ShardedConstantOp, ops.ConstantOp)
@@ -54,7 +85,7 @@ def iota(op: ops.IotaOp) -> LocalForm:
         emit = lowering.emitter(op)
         dim = op.iota_dimension.value.data
         counted = emit.value(ops.IotaOp, [], local, {"iota_dimension": op.iota_dimension})
-        axes = sharding.dims[dim].axes
+        axes = lowering.dim_axes(op.output, dim)
         if axes:
             start = emit.offset(axes, lowering.mesh(sharding), local.get_shape()[dim])
             counted = emit.value(elementwise.AddOp, [counted, _spread(emit, start, local)], local)
@@ -65,8 +96,27 @@ def iota(op: ops.IotaOp) -> LocalForm:
 
 def _spread(emit: Emitter, scalar: SSAValue, tensor: Tensor) -> SSAValue:
     """`scalar`, a `tensor<i64>`, converted to the element type of `tensor` and repeated to its shape."""
-    assert shape_of(scalar) == ()
-    element_type: Attribute = tensor.element_type
-    converted = emit.value(elementwise.ConvertOp, [scalar], TensorType(element_type, []))
-    nowhere = {"broadcast_dimensions": DenseArrayBase.from_list(i64, [])}
-    return emit.value(ops.BroadcastInDimOp, [converted], tensor, {**nowhere})
+    return emit.broadcast(emit.convert(scalar, tensor.element_type), tensor)
+
+
+@FORMS.of(ops.BroadcastOp)
+def broadcast(op: ops.BroadcastOp) -> LocalForm:
+    """As often as the new dims of the shard are long."""
+
+    def lower(lowering: Lowering) -> None:
+        lowering.make_local(op.result, op)
+        op.broadcast_sizes = ints(shape_of(op.result)[: len(ints_of(op.broadcast_sizes))])
+
+    return lower
+
+
+@FORMS.of(ops.GetDimensionSizeOp)
+def get_dimension_size(op: ops.GetDimensionSizeOp) -> LocalForm:
+    """The size of the whole dim."""
+    size = shape_of(op.operand)[op.dimension.value.data]
+
+    def lower(lowering: Lowering) -> None:
+        if lowering.is_cut(op.operand):
+            lowering.replace(op, lowering.emitter(op).constant(tensor_of(op.result), [size]))
+
+    return lower

@@ -69,10 +69,11 @@ class InsertExplicitReshardsPass(ModulePass):
     name = "sdy-insert-explicit-reshards"
 
     enable_full_version: bool = False
+    include_custom_rules: bool = False  # ops whose rule the user wrote are resharded as well
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit every op of every function, ops in regions before the op that has them."""
-        inserter = _Inserter(op, full=self.enable_full_version)
+        inserter = _Inserter(op, full=self.enable_full_version, include_custom=self.include_custom_rules)
         for func in functions_of(op).values():
             if func.body.blocks:
                 inserter.visit_function(func)
@@ -81,10 +82,11 @@ class InsertExplicitReshardsPass(ModulePass):
 class _Inserter:
     """The pass over one module."""
 
-    def __init__(self, module: ModuleOp, *, full: bool) -> None:
+    def __init__(self, module: ModuleOp, *, full: bool, include_custom: bool) -> None:
         self._meshes: MeshTable = meshes_of(module)
         self._functions = functions_of(module)
         self._full = full
+        self._include_custom = include_custom
         self._rule_of = RuleCache()
         self._has_unreduced = _mentions_unreduced_axes(module)
 
@@ -114,13 +116,13 @@ class _Inserter:
             return
         if type(op) is ReshardOp and self._make_unreduced_instead(op):
             return
+        full = self._full or _is_always_full(op)  # by the operands as they came, unreduced ones among them
         if self._has_unreduced:
             self._reduce_operands(op)
-        full = self._full or _is_always_full(op)
         if not full and not self._has_unreduced and type(op) not in RESOLVED_LIGHTLY:
             return
         rule = self._rule_of(op)
-        if rule is not None and not rule.is_custom:
+        if rule is not None and (self._include_custom or not rule.is_custom):
             reshard_op(op, rule, self._meshes, full=full)
 
     def _adapt_edges(self, op: DataFlowOp) -> None:

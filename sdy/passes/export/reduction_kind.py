@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Operation, Region
 
-from xdsl.ir import Operation, Region, SSAValue
-
-from sdy.dialects.stablehlo.elementwise import AddOp, MaximumOp, MinimumOp
+from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, OrOp
+from sdy.dialects.stablehlo.gather_scatter import ScatterOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
+from sdy.dialects.stablehlo.types import element_type_of
 from sdy.model.sharding import ReductionKind
+from sdy.partitioner.combining_bodies import combiners_of
 
 Kinds = tuple[ReductionKind, ...]  # one per result
 
@@ -17,35 +19,32 @@ KIND_OF_BODY: dict[type[Operation], ReductionKind] = {
     MaximumOp: ReductionKind.MAX,
     MinimumOp: ReductionKind.MIN,
 }
+KIND_OF_BOOLEAN_BODY: dict[type[Operation], ReductionKind] = {
+    **KIND_OF_BODY,
+    AndOp: ReductionKind.MIN,
+    OrOp: ReductionKind.MAX,
+}
 
 
 def reduction_kinds(op: Operation) -> Kinds | None:
     """For each result the kind of all-reduce that completes it; None where there is no such kind.
 
-    Only a `reduce` has a choice, by its body; every other op with reduction dims adds.
+    `reduce` and `scatter` have a choice, by their body; every other op with reduction dims adds.
     """
     if isinstance(op, ReduceOp):
         return body_kinds(op.body)
+    if isinstance(op, ScatterOp):
+        return body_kinds(op.update_computation)
     return (ReductionKind.SUM,) * len(op.results)
 
 
 def body_kinds(body: Region) -> Kinds | None:
     """The kinds of a body each of whose results is one op on the two arguments for it."""
-    terminator = body.block.last_op
-    arguments = tuple(body.block.args)
-    if terminator is None:
-        return None
     kinds: list[ReductionKind] = []
-    for returned, *pair in zip(terminator.operands, arguments, arguments[len(arguments) // 2 :], strict=False):
-        kind = _kind_of(returned, pair)
+    for argument, combiner in zip(body.block.args, combiners_of(body) or (), strict=False):
+        table = KIND_OF_BOOLEAN_BODY if element_type_of(argument) == i1 else KIND_OF_BODY
+        kind = table.get(combiner)
         if kind is None:
             return None
         kinds.append(kind)
-    return tuple(kinds)
-
-
-def _kind_of(returned: SSAValue, arguments: Sequence[SSAValue]) -> ReductionKind | None:
-    op = returned.owner
-    if not isinstance(op, Operation) or set(op.operands) != set(arguments):
-        return None
-    return KIND_OF_BODY.get(type(op))
+    return tuple(kinds) or None

@@ -8,8 +8,10 @@ section 2.5; stricter than Shardy, which takes any reshape, clamp and select for
 from __future__ import annotations
 
 from math import prod
+from typing import cast
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
+from xdsl.ir import Attribute, SSAValue
 
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
@@ -24,7 +26,8 @@ def position_dim(value: SSAValue) -> int | None:
     """The dim along which `value[i]` is `i`, at every place; None where it is not known to have one."""
     match value.owner:
         case IotaOp() as op:
-            return op.iota_dimension.value.data
+            dim = op.iota_dimension.value.data
+            return dim if _can_count_to(op.output.type, _shape(value)[dim] - 1) else None
         case BroadcastInDimOp() as op:
             return _after_broadcast(op, position_dim(op.operand))
         case ReshapeOp() as op:
@@ -79,6 +82,17 @@ def _common_value(value: SSAValue) -> int | None:
         return None
     first = op.value.get_values()[:1] if op.value.is_splat else ()
     return first[0] if first and isinstance(first[0], int) else None
+
+
+def _can_count_to(value_type: Attribute, last: int) -> bool:
+    """Whether the element type holds integers up to `last`: a narrower iota wraps around."""
+    if not isinstance(value_type, TensorType):
+        return False
+    element = cast("TensorType[Attribute]", value_type).get_element_type()
+    if not isinstance(element, IntegerType):
+        return False
+    is_unsigned = element.signedness.data is Signedness.UNSIGNED
+    return last < 1 << (element.bitwidth if is_unsigned else element.bitwidth - 1)
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ func.func @checks(%x: tensor<2xf32>, %n: tensor<2xi32>) {
   check.expect_serialized_eq %n, probe_id = "p", iter = 1 : tensor<2xi32>
   // CHECK-NEXT: %0 = interpreter.probe %arg1, probe_id = "p" : tensor<2xi32>
   %probed = interpreter.probe %n, probe_id = "p" : tensor<2xi32>
-  // CHECK-NEXT: interpreter.print %0 : tensor<2xi32>
+  // CHECK-NEXT: "interpreter.print"(%0) : (tensor<2xi32>) -> ()
   interpreter.print %probed : tensor<2xi32>
   // CHECK-NEXT{LITERAL}: %1:2 = "interpreter.run_parallel"(%arg1, %arg1) <{programs = [[@checks, @checks]]}> : (tensor<2xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>)
   %parallel:2 = "interpreter.run_parallel"(%n, %n) <{programs = [[@checks, @checks]]}> : (tensor<2xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>)

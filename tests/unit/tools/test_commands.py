@@ -59,3 +59,18 @@ def test_help_explains_every_command(capsys: pytest.CaptureFixture[str]) -> None
             main([command, "--help"])
         assert stop.value.code == 0
         assert f"usage: sdy {command}" in capsys.readouterr().out
+
+
+def test_what_is_gathered_is_remarked_beside_the_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "reverse.mlir"
+    path.write_text(
+        'sdy.mesh @m = <["x"=2]>\n'
+        'func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<8xf32> {\n'
+        "  %0 = stablehlo.reverse %a, dims = [0] : tensor<8xf32>\n"
+        "  return %0 : tensor<8xf32>\n}\n"
+    )
+    assert main(["partition", str(path)]) == 0
+    captured = capsys.readouterr()
+    assert "remark" not in captured.out
+    assert f"{path}:3:8: remark: stablehlo.reverse needs operand 0 whole along dim 0" in captured.err
+    assert "  %0 = stablehlo.reverse %a" in captured.err

@@ -1,0 +1,77 @@
+"""Ops that combine partial values in any order, and the value that changes nothing."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import Signedness, TensorType
+from xdsl.ir import Attribute, Block, Operation, Region
+
+from sdy.dialects.elements import FloatCodec, IntCodec, Scalar, codec_of
+from sdy.dialects.stablehlo.control import ReturnOp
+from sdy.dialects.stablehlo.elementwise import (
+    AddOp,
+    AndOp,
+    BinaryOp,
+    MaximumOp,
+    MinimumOp,
+    MultiplyOp,
+    OrOp,
+    XorOp,
+)
+from sdy.model.sharding import ReductionKind
+
+Combiner = type[Operation]
+
+COMBINER_OF_KIND: dict[ReductionKind, type[BinaryOp]] = {
+    ReductionKind.SUM: AddOp,
+    ReductionKind.MAX: MaximumOp,
+    ReductionKind.MIN: MinimumOp,
+}
+IDEMPOTENT = frozenset[Combiner]((AndOp, MaximumOp, MinimumOp, OrOp))  # a value may count several times
+
+
+def combining_body(combiner: Combiner, element_type: Attribute) -> Region:
+    """The region that applies an op to its two arguments, which are scalars."""
+    scalar = TensorType(element_type, [])
+    block = Block(arg_types=[scalar, scalar])
+    combined = combiner.create(operands=block.args, result_types=[scalar])
+    block.add_ops([combined, ReturnOp.create(operands=combined.results)])
+    return Region(block)
+
+
+def identity(combiner: Combiner, element_type: Attribute) -> Scalar:
+    """The element that, combined with any other, gives the other."""
+    if combiner in (MaximumOp, MinimumOp):
+        return extreme(element_type, largest=combiner is MinimumOp)
+    if combiner is MultiplyOp:
+        return 1
+    if combiner is AndOp:
+        return _all_ones(element_type)
+    assert combiner in (AddOp, OrOp, XorOp)
+    return 0
+
+
+def _all_ones(element_type: Attribute) -> int:
+    codec = codec_of(element_type)
+    assert isinstance(codec, IntCodec)  # verified
+    return codec.decode(b"\xff" * codec.byte_width)
+
+
+def extreme(element_type: Attribute, *, largest: bool) -> Scalar:
+    """The largest or the least element of a type that is not complex: infinite where the type has infinities."""
+    codec = codec_of(element_type)
+    if isinstance(codec, IntCodec):
+        if codec.signedness is Signedness.UNSIGNED or codec.width == 1:
+            return (1 << codec.width) - 1 if largest else 0
+        return (1 << (codec.width - 1)) - 1 if largest else -(1 << (codec.width - 1))
+    assert isinstance(codec, FloatCodec)  # complex numbers have no order
+    infinity = math.inf if largest else -math.inf
+    return infinity if codec.decode(codec.encode(infinity)) == infinity else _largest_finite(codec, infinity)
+
+
+def _largest_finite(codec: FloatCodec, infinity: float) -> float:
+    """The finite value next to infinity, of a format that has no infinity."""
+    values = (codec.decode(bits.to_bytes(codec.byte_width, "little")) for bits in range(1 << codec.bit_width))
+    finite = [value for value in values if math.isfinite(value)]
+    return max(finite) if infinity > 0 else min(finite)

@@ -1,0 +1,43 @@
+"""Whether the windows of pooling, and of scattered updates, lie within one shard each.
+
+Source: spec of local lowering, sections 1.19 and 1.21, and 8.1 (G16, G22).
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute
+
+from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.gather_scatter import ScatterOp
+from sdy.dialects.stablehlo.types import shape_of
+from sdy.dialects.stablehlo.window import ReduceWindowOp, SelectAndScatterOp
+
+PoolingOp = ReduceWindowOp | SelectAndScatterOp
+
+
+def tiles_shards(op: PoolingOp, dim: int, count: int) -> bool:
+    """Whether each of `count` shards along `dim` is covered by windows of its own, and no window by several shards."""
+    if count == 1:
+        return True
+    is_reduction = isinstance(op, ReduceWindowOp)
+    size = shape_of(op.inputs[0] if is_reduction else op.operand)[dim]
+    windows = shape_of(op.results[0] if is_reduction else op.source)[dim]
+    window = _at(op.window_dimensions, dim)
+    stride = _at(op.window_strides, dim)
+    padding = (0, 0) if op.padding is None else op.padding.get_ints()[2 * dim : 2 * dim + 2]
+    is_dilated = is_reduction and (_at(op.base_dilations, dim) > 1 or window > 1 < _at(op.window_dilations, dim))
+    if any(padding) or is_dilated or window > stride or size % count or windows % count:
+        return False
+    return size // count == windows // count * stride
+
+
+def _at(values: Attribute | None, dim: int) -> int:
+    return 1 if values is None else ints_of(values)[dim]
+
+
+def window_dim_of_update(op: ScatterOp, dim: int) -> int | None:
+    """The dim of an update whose elements go along `dim` of the input; None where an update covers one place of it."""
+    numbers = op.scatter_dimension_numbers.data
+    without = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
+    windowed = [each for each in range(len(shape_of(op.inputs[0]))) if each not in without]
+    return numbers.update_window_dims[windowed.index(dim)] if dim in windowed else None

@@ -1,0 +1,145 @@
+"""See to it that every op will have a form on shards, once explicit reshards are inserted.
+
+    before  %1 = stablehlo.reduce_window(%0, %c) ...  %0 [{"x"}], with windows that reach into the next shard
+    after   the same, with the rule ([i], [])->([i]) {i=8} need_replication={i}
+
+The rule is what explicit reshards go by, so that the operand is gathered; a remark says so. Propagation barriers, and
+the branches of `stablehlo.if`, which have no data flow edges, get reshards here.
+Requires: closed shardings; constraints have become reshards. Ensures: with explicit reshards in full, also of ops with
+custom rules, no op stands in the way of lowering to one shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from sdy.diagnostics.diagnostic import Diagnostic, Severity
+from sdy.dialects.context import emit
+from sdy.dialects.data_flow import Source
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.places import span_of
+from sdy.dialects.sdy.attrs import OpShardingRuleAttr
+from sdy.dialects.sdy.ops import PropagationBarrierOp
+from sdy.dialects.sdy.types import rank_of_type
+from sdy.dialects.shardings import sharding_of
+from sdy.dialects.stablehlo.control import IfOp
+from sdy.dialects.walk import pre_order
+from sdy.grammar.write import write_axis_list
+from sdy.model.axis import AxisList
+from sdy.model.axis_list import sharded_size
+from sdy.model.equivalence import equivalent
+from sdy.model.meshes import MeshTable, resolved
+from sdy.model.rule import OpShardingRule
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed
+from sdy.partitioner.local.agreement import Layout, disagreement
+from sdy.partitioner.shard_rules import moves_within_shards, shard_rule, with_whole
+from sdy.passes.export.reshard_uses import adapt_use
+from sdy.passes.insertion import erase, replace_op, reshard
+from sdy.propagation.projection import project_tensor
+from sdy.rules.all import RULE_ATTRIBUTE, sharding_rule
+
+
+@dataclass(frozen=True)
+class PrepareForShardsPass(ModulePass):
+    """Give ops the rules by which they can be run on shards."""
+
+    name = "sdy-prepare-for-shards"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit every op that touches a cut tensor."""
+        meshes = meshes_of(op)
+        for inner in pre_order(op):
+            if isinstance(inner, IfOp):
+                _adapt_branches(inner, meshes)
+                continue
+            if isinstance(inner, PropagationBarrierOp):
+                _replace_barrier(inner)
+                continue
+            shardings = [sharding_of(value) for value in (*inner.operands, *inner.results)]
+            if all(sharding is None or sharding.is_fully_replicated for sharding in shardings):
+                continue
+            rule = _required_rule(inner, shardings, meshes)
+            if rule is None:
+                continue
+            _remark(ctx, inner, rule, meshes)
+            if rule != sharding_rule(inner):
+                inner.attributes[RULE_ATTRIBUTE] = OpShardingRuleAttr(rule)
+
+
+def _required_rule(
+    op: Operation, shardings: Sequence[TensorSharding | None], meshes: MeshTable
+) -> OpShardingRule | None:
+    """The rule by which `op` runs on shards; where it moves no element out of its shard, dims may stay cut."""
+    rule = shard_rule(op)
+    source, target = (shardings[0], shardings[-1]) if op.operands and op.results else (None, None)
+    if rule is None or source is None or target is None:
+        return rule
+    moved = {
+        factor
+        for dim, (before, factors) in enumerate(zip(source.dims, rule.operands[0], strict=False))
+        if before.axes and moves_within_shards(op, dim, _count(source, dim, meshes))
+        for factor in factors
+    }
+    lenient = with_whole(rule, {*rule.need_replication} - moved)
+    is_agreed = disagreement(lenient, tuple(_layout(sharding, meshes) for sharding in shardings)) is None
+    return lenient if is_agreed else rule
+
+
+def _count(sharding: TensorSharding, dim: int, meshes: MeshTable) -> int:
+    mesh = resolved(sharding.mesh, meshes)
+    return 1 if mesh is None else sharded_size(sharding.dims[dim].axes, mesh)
+
+
+def _layout(sharding: TensorSharding | None, meshes: MeshTable) -> Layout | None:
+    mesh = None if sharding is None else resolved(sharding.mesh, meshes)
+    return None if sharding is None or mesh is None or sharding.is_fully_replicated else Layout(sharding, mesh)
+
+
+def _replace_barrier(op: PropagationBarrierOp) -> None:
+    """Nothing propagates any more: what is left of a barrier is that its result may be cut otherwise."""
+    before, after = sharding_of(op.input), sharding_of(op.result)
+    if equivalent(before, after):
+        op.result.replace_all_uses_with(op.input)
+        erase(op)
+        return
+    reference = after or before
+    assert reference is not None  # they differ
+    replace_op(op, reshard(op.input, after or fully_closed(reference.mesh, rank_of_type(op.result.type))))
+
+
+def _adapt_branches(op: IfOp, meshes: MeshTable) -> None:
+    """Let both branches give each result as it is cut outside."""
+    for branch in (op.true_branch, op.false_branch):
+        terminator = branch.block.last_op
+        assert terminator is not None  # verified
+        for index, result in enumerate(op.results):
+            point = InsertPoint.before(terminator)
+            adapt_use(Source(terminator, index), sharding_of(result), point, meshes, full=True)
+
+
+def _remark(ctx: Context, op: Operation, rule: OpShardingRule, meshes: MeshTable) -> None:
+    """Say what is gathered because of `op`."""
+    for place, operand in enumerate(op.operands):
+        sharding = sharding_of(operand)
+        mesh = None if sharding is None else resolved(sharding.mesh, meshes)
+        if sharding is None or mesh is None:
+            continue
+        projection = project_tensor(sharding, rule.operands[place], rule.factor_sizes, mesh, missing_is_closed=True)
+        for dim, factors in enumerate(rule.operands[place]):
+            cut: AxisList = tuple(
+                axis for factor in factors if factor in rule.need_replication for axis in projection.axes(factor) or ()
+            )
+            if cut:
+                message = (
+                    f"{op.name} needs operand {place} whole along dim {dim}, "
+                    f"which is cut by {write_axis_list(cut)}: it is gathered"
+                )
+                emit(ctx, Diagnostic("SDY-L111", message, span_of(op), severity=Severity.REMARK))

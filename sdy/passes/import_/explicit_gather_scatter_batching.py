@@ -1,0 +1,180 @@
+"""Turn a batch dim that a gather or scatter spells with indices into an explicit one.
+
+    before  %i = iota dim = 0 : 4x1    %c = concatenate %i, %k, dim = 1
+            gather(%a, %c)  collapsed_slice_dims = [0], start_index_map = [0, 1]
+    after   gather(%a, %k)  operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1]
+
+The indices then speak of positions within a batch only, and the batch dim can be sharded. Equal constants are merged
+and dead ops go, as in Shardy. Source: spec of import and export, section 2.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, TensorType, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.attrs import GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr
+from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp, ScatterOp
+from sdy.dialects.stablehlo.slicing import ConcatenateOp, SliceOp
+from sdy.dialects.walk import pre_order
+from sdy.passes.dead_code import erase_dead_ops
+from sdy.passes.import_.position_index import position_dim
+from sdy.passes.insertion import insert_before
+from sdy.passes.unique_constants import unique_constants
+
+Dims = tuple[int, ...]
+BATCH = (0,)
+
+
+@dataclass(frozen=True)
+class ExplicitGatherScatterBatchingPass(ModulePass):
+    """Make dim 0 an explicit batch dim, where one component of the indices is the position along it."""
+
+    name = "sdy-explicit-gather-scatter-batching"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Function by function."""
+        for func in op.ops:
+            if isinstance(func, FuncOp):
+                unique_constants(pre_order(func))
+                for inner in pre_order(func):
+                    if isinstance(inner, GatherOp):
+                        _rewrite_gather(inner)
+                    elif isinstance(inner, ScatterOp):
+                        _rewrite_scatter(inner)
+                erase_dead_ops(pre_order(func))
+
+
+def _rewrite_gather(op: GatherOp) -> None:
+    numbers = op.dimension_numbers.data
+    component = batch_component(
+        op.operand, op.start_indices, numbers.start_index_map, numbers.collapsed_slice_dims, numbers.index_vector_dim
+    )
+    if component is None or numbers.operand_batching_dims:
+        return
+    explicit = replace(
+        numbers,
+        collapsed_slice_dims=_without_batch(numbers.collapsed_slice_dims),
+        operand_batching_dims=BATCH,
+        start_indices_batching_dims=BATCH,
+        start_index_map=_without_batch(numbers.start_index_map),
+    )
+    op.operands[1] = _without_component(op, op.start_indices, component, numbers.index_vector_dim)
+    op.dimension_numbers = GatherDimensionNumbersAttr(explicit)
+    op.indices_are_sorted = FALSE  # what was sorted with the batches in front need not be without them
+
+
+def _rewrite_scatter(op: ScatterOp) -> None:
+    numbers = op.scatter_dimension_numbers.data
+    component = batch_component(
+        op.inputs[0],
+        op.scatter_indices,
+        numbers.scatter_dims_to_operand_dims,
+        numbers.inserted_window_dims,
+        numbers.index_vector_dim,
+    )
+    if component is None or numbers.input_batching_dims:
+        return
+    explicit = replace(
+        numbers,
+        inserted_window_dims=_without_batch(numbers.inserted_window_dims),
+        input_batching_dims=BATCH,
+        scatter_indices_batching_dims=BATCH,
+        scatter_dims_to_operand_dims=_without_batch(numbers.scatter_dims_to_operand_dims),
+    )
+    op.operands[len(op.inputs)] = _without_component(op, op.scatter_indices, component, numbers.index_vector_dim)
+    op.scatter_dimension_numbers = ScatterDimensionNumbersAttr(explicit)
+    op.indices_are_sorted = FALSE
+    op.unique_indices = op.unique_indices or FALSE
+
+
+def batch_component(
+    operand: SSAValue, indices: SSAValue, index_map: Dims, dropped: Dims, vector_dim: int
+) -> int | None:
+    """The component of the indices that is the position along dim 0 of both operand and indices, if there is one.
+
+    `index_map` are the operand's dims that the components index, `dropped` those dims that slices lose; `vector_dim`
+    is where the components lie.
+    """
+    shape, indices_shape = static_shape(operand.type), static_shape(indices.type)
+    if not shape or not indices_shape or not 0 < vector_dim < len(indices_shape) or indices_shape[vector_dim] < 2:
+        return None
+    if shape[0] != indices_shape[0] or 0 not in index_map or 0 not in dropped:
+        return None
+    component = index_map.index(0)
+    part = _component(indices, component, vector_dim)
+    return component if part is not None and position_dim(part) == 0 else None
+
+
+def _component(indices: SSAValue, component: int, vector_dim: int) -> SSAValue | None:
+    """The part of a concatenation that has the component; the indices themselves where they are none."""
+    op = indices.owner
+    if not isinstance(op, ConcatenateOp):
+        return indices
+    if op.dimension.value.data != vector_dim:
+        return None
+    for part in op.inputs:
+        width = _size(part, vector_dim)
+        if component < width:
+            return part
+        component -= width
+    return None
+
+
+def _without_component(user: Operation, indices: SSAValue, component: int, vector_dim: int) -> SSAValue:
+    """The indices without one component; what that takes is put before `user`."""
+    size = _size(indices, vector_dim)
+    op = indices.owner
+    if isinstance(op, ConcatenateOp) and len(op.inputs) == size:
+        parts = [part for place, part in enumerate(op.inputs) if place != component]
+    else:
+        ranges = [(start, limit) for start, limit in ((0, component), (component + 1, size)) if start < limit]
+        parts = [_slice(user, indices, vector_dim, *bounds) for bounds in ranges]
+    if len(parts) == 1:
+        return parts[0]
+    joined = ConcatenateOp.create(
+        operands=parts,
+        result_types=[_resized(indices, vector_dim, size - 1)],
+        properties={"dimension": IntegerAttr(vector_dim, i64)},
+    )
+    insert_before(user, joined)
+    return joined.result
+
+
+def _slice(user: Operation, value: SSAValue, dim: int, start: int, limit: int) -> SSAValue:
+    shape = static_shape(value.type) or ()
+    starts = [start if index == dim else 0 for index in range(len(shape))]
+    limits = [limit if index == dim else size for index, size in enumerate(shape)]
+    part = SliceOp.create(
+        operands=[value],
+        result_types=[_resized(value, dim, limit - start)],
+        properties={
+            "start_indices": DenseArrayBase.from_list(i64, starts),
+            "limit_indices": DenseArrayBase.from_list(i64, limits),
+            "strides": DenseArrayBase.from_list(i64, [1] * len(shape)),
+        },
+    )
+    insert_before(user, part)
+    return part.result
+
+
+def _resized(value: SSAValue, dim: int, size: int) -> TensorType[Attribute]:
+    """The type of `value` with another size of one dim."""
+    tensor = cast("TensorType[Attribute]", value.type)
+    shape = [size if index == dim else own for index, own in enumerate(tensor.get_shape())]
+    return TensorType(tensor.get_element_type(), shape)
+
+
+def _size(value: SSAValue, dim: int) -> int:
+    return (static_shape(value.type) or ())[dim]
+
+
+def _without_batch(dims: Dims) -> Dims:
+    return tuple(dim for dim in dims if dim != 0)
