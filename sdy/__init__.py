@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sdy.diagnostics.diagnostic import SdyError as SdyError
+    from sdy.extension import register_dialect as register_dialect
+    from sdy.extension import register_pass as register_pass
     from sdy.grammar.parse import parse_mesh as parse_mesh
     from sdy.grammar.parse import parse_sharding as parse_sharding
     from sdy.model.mesh import Mesh as Mesh
@@ -23,11 +25,23 @@ _HOME = {
     "SdyError": "sdy.diagnostics.diagnostic",
     "TensorSharding": "sdy.model.sharding",
     "load": "sdy.program.program",
+    "register_dialect": "sdy.extension",
+    "register_pass": "sdy.extension",
     "parse_mesh": "sdy.grammar.parse",
     "parse_sharding": "sdy.grammar.parse",
 }
 
-__all__ = ["Mesh", "Program", "SdyError", "TensorSharding", "load", "parse_mesh", "parse_sharding"]
+__all__ = [
+    "Mesh",
+    "Program",
+    "SdyError",
+    "TensorSharding",
+    "load",
+    "parse_mesh",
+    "parse_sharding",
+    "register_dialect",
+    "register_pass",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -402,6 +402,7 @@ CODES: dict[str, Code] = {
     ),
     "SDY-T006": Code("A diagnostic that the file expects was not given.", "Correct the expectation, or the program."),
     "SDY-T007": Code("A diagnostic was given that the file does not expect.", "Correct the program, or expect it."),
+    "SDY-T008": Code("A module that --load names cannot be imported.", "Correct its name, or what it does."),
     "SDY-T107": Code("A call names a function that the module does not have.", "Define it, or correct the name."),
     "SDY-T108": Code(
         "A sharding group has values inside and outside of a manual computation.", "Use a group of its own inside."

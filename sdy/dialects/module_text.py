@@ -7,6 +7,7 @@ from functools import cache
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
+from xdsl.ir import Dialect
 
 from sdy.dialects.arith import ARITH
 from sdy.dialects.check import CHECK
@@ -19,12 +20,26 @@ from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 
 DIALECTS = (Builtin, Func, ARITH, SDY, STABLEHLO, CHLO, CHECK, INTERPRETER)
+_added: list[Dialect] = []
+
+
+def dialects() -> tuple[Dialect, ...]:
+    """The dialects that text may use: ours, then those that were added."""
+    return (*DIALECTS, *_added)
+
+
+def add_dialect(dialect: Dialect) -> None:
+    """Let text use a further dialect, from now on. Raises: ValueError where there is one of that name."""
+    if any(known.name == dialect.name for known in dialects()):
+        raise ValueError(f"there is a dialect called {dialect.name} already")
+    _added.append(dialect)
+    _shared_context.cache_clear()
 
 
 def make_context(allow_unregistered: bool = False) -> SdyContext:
     """A context that knows all our dialects; others too, by name only, where `allow_unregistered`."""
     context = SdyContext(allow_unregistered=allow_unregistered)
-    for dialect in DIALECTS:
+    for dialect in dialects():
         context.load_dialect(dialect)
     return context
 

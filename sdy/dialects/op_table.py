@@ -38,6 +38,16 @@ class OpTable(Generic[R]):
 
         return register
 
+    def extend(self, part: OpTable[R]) -> None:
+        """Add all entries of `part`, or none.
+
+        Raises: InternalError where there is an answer for one of its op classes already.
+        """
+        taken = next((op_class for op_class in part._entries if op_class in self._entries), None)
+        if taken is not None:
+            raise InternalError(f"two table entries for {taken.__name__}")
+        self._entries.update(part._entries)
+
     def get(self, op: Operation) -> R | None:
         """What the table says of `op`; None where it does not know its class."""
         entry = self._entries.get(type(op))

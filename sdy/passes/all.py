@@ -76,14 +76,31 @@ PASSES: dict[str, str] = {
 }
 
 
+_added: dict[str, type[ModulePass]] = {}
+
+
+def pass_names() -> list[str]:
+    """The names of all passes, sorted."""
+    return sorted((*PASSES, *_added))
+
+
+def add_pass(kind: type[ModulePass]) -> None:
+    """Let command lines and pipelines name a further pass. Raises: ValueError where there is one of that name."""
+    if kind.name in PASSES or kind.name in _added:
+        raise ValueError(f"there is a pass called {kind.name} already")
+    _added[kind.name] = kind
+
+
 def pass_class(name: str) -> type[ModulePass]:
     """The class of a pass.
 
     Raises: SdyError SDY-T003 where there is none of that name.
     """
+    if name in _added:
+        return _added[name]
     path = PASSES.get(name)
     if path is None:
-        close = difflib.get_close_matches(name, PASSES, n=1)
+        close = difflib.get_close_matches(name, pass_names(), n=1)
         hint = f"did you mean {close[0]}?" if close else None
         raise SdyError(Diagnostic("SDY-T003", f"no pass is called {name}", hint=hint))
     module, _, class_name = path.rpartition(".")

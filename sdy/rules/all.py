@@ -23,6 +23,7 @@ from sdy.dialects.stablehlo import shape as shapes
 from sdy.dialects.stablehlo import slicing as slices
 from sdy.dialects.stablehlo import tokens
 from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.traits import is_elementwise_by_trait
 from sdy.dialects.unchecked import operands_of
 from sdy.dialects.walk import pre_order
 from sdy.model.rule import OpShardingRule
@@ -99,7 +100,9 @@ def sharding_rule(op: Operation, *, conservative: bool = False) -> OpShardingRul
     given = op.attributes.get(RULE_ATTRIBUTE)
     if isinstance(given, OpShardingRuleAttr):
         return given.data
-    return (CONSERVATIVE if conservative and type(op) in CONSERVATIVE else RULES).get(op)
+    if conservative and type(op) in CONSERVATIVE:
+        return CONSERVATIVE.get(op)
+    return elementwise.pointwise(op) if is_elementwise_by_trait(op) else RULES.get(op)
 
 
 def is_known(op: Operation) -> bool:
@@ -108,7 +111,12 @@ def is_known(op: Operation) -> bool:
         return True
     if isinstance(op, CustomCallOp):
         return custom_calls.is_known(op.call_target_name.data)
-    return type(op) in RULES or has_data_flow_edges(op) or op.has_trait(IsTerminator, value_if_unregistered=False)
+    return (
+        type(op) in RULES
+        or is_elementwise_by_trait(op)
+        or has_data_flow_edges(op)
+        or op.has_trait(IsTerminator, value_if_unregistered=False)
+    )
 
 
 class RuleCache:

@@ -11,6 +11,7 @@ from typing import Protocol, cast
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.render import render
+from sdy.tools.extensions import without_extensions
 
 COMMANDS = {
     "verify": "partition a program, run it on simulated devices, compare with one device",
@@ -38,7 +39,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if not given or given[0] in ("-h", "--help"):
         print(usage())
         return 0 if given else 2
-    name, *rest = given
+    name = given[0]
     if name not in COMMANDS:
         close = difflib.get_close_matches(name, COMMANDS, n=1)
         hint = f"did you mean {close[0]}?" if close else f"commands: {', '.join(COMMANDS)}"
@@ -46,7 +47,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return 2
     command = cast(Subcommand, import_module(f"sdy.tools.{name}"))
     try:
-        return command.run(command.parser().parse_args(rest))
+        return command.run(command.parser().parse_args(without_extensions(given[1:])))
     except SdyError as error:
         for diagnostic in error.diagnostics:
             print(render(diagnostic), file=sys.stderr)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.passes.all import PASSES
+from sdy.passes.all import pass_names
 from sdy.passes.pass_options import PassRequest, parse_options
 from sdy.passes.pipeline_text import parse_pipeline
 
@@ -32,6 +32,7 @@ VALUES = {
     "pass-pipeline": "passes as text: builtin.module(pass,pass{option=value})",
     "mlir-print-ir-before": "print the module to stderr before the passes of these names, divided by commas",
     "mlir-print-ir-after": "print the module to stderr after the passes of these names",
+    "load": "import a Python module first, or a .py file, which may register dialects and passes",
     "dump-dir": "write the module after each pass to a file of this folder",
 }
 
@@ -62,6 +63,7 @@ def parse_arguments(words: Sequence[str]) -> OptArguments:
     flags: dict[str, bool] = {}
     values: dict[str, str] = {}
     requests: list[PassRequest] = []
+    passes = frozenset(pass_names())
     rest = iter(words)
     for word in rest:
         if word == "--":
@@ -70,7 +72,7 @@ def parse_arguments(words: Sequence[str]) -> OptArguments:
             files.append(word)
         else:
             name, has_value, value = word.lstrip("-").partition("=")
-            if name in PASSES:
+            if name in passes:
                 requests.append(PassRequest(name, parse_options(value)))
             elif name in FLAGS:
                 flags[name] = _boolean(name, value) if has_value else True
@@ -104,15 +106,15 @@ def help_text() -> str:
         "options:",
     ]
     lines += [f"  --{name:28} {text}" for name, text in (VALUES | FLAGS).items()]
-    lines += ["", "passes, with options as --pass='a=b c=d':", *(f"  --{name}" for name in sorted(PASSES))]
+    lines += ["", "passes, with options as --pass='a=b c=d':", *(f"  --{name}" for name in pass_names())]
     return "\n".join(lines) + "\n"
 
 
 def _pass_names(value: str | None) -> frozenset[str]:
     names = frozenset(value.split(",")) if value else frozenset[str]()
-    unknown = next((name for name in sorted(names) if name not in PASSES), None)
+    unknown = next((name for name in sorted(names) if name not in pass_names()), None)
     if unknown is not None:
-        close = difflib.get_close_matches(unknown, PASSES, n=1)
+        close = difflib.get_close_matches(unknown, pass_names(), n=1)
         raise _error(f"no pass is called {unknown}", f"did you mean {close[0]}?" if close else "see --list-passes")
     return names
 
@@ -131,7 +133,7 @@ def _next_word(name: str, rest: Iterator[str]) -> str:
 
 
 def _unknown(word: str, name: str) -> SdyError:
-    close = difflib.get_close_matches(name, [*FLAGS, *VALUES, *PASSES], n=1)
+    close = difflib.get_close_matches(name, [*FLAGS, *VALUES, *pass_names()], n=1)
     return _error(f"unknown option {word}", f"did you mean --{close[0]}?" if close else "see --help")
 
 

@@ -7,13 +7,13 @@ from dataclasses import MISSING, Field, fields
 
 from xdsl.passes import ModulePass
 
-from sdy.passes.all import PASSES, pass_class
+from sdy.passes.all import pass_class, pass_names
 from sdy.passes.pass_options import option_name
 
 
 def pass_list() -> str:
     """One paragraph a pass: its name, a sentence, and per option its name and what it is without being given."""
-    return "\n".join(line for name in sorted(PASSES) for line in _paragraph(name, pass_class(name))) + "\n"
+    return "\n".join(line for name in pass_names() for line in _paragraph(name, pass_class(name))) + "\n"
 
 
 def _paragraph(name: str, kind: type[ModulePass]) -> Iterator[str]:

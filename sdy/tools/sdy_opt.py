@@ -12,11 +12,12 @@ from xdsl.passes import ModulePass
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.render import render
 from sdy.dialects.context import SdyContext
-from sdy.dialects.module_text import DIALECTS, make_context, parse_module, print_module
+from sdy.dialects.module_text import dialects, make_context, parse_module, print_module
 from sdy.dialects.verify import verify_module
 from sdy.passes.pass_options import build_pass
 from sdy.passes.run import flattened, run_passes
 from sdy.tools.expectations import parse_expectations, unmet
+from sdy.tools.extensions import without_extensions
 from sdy.tools.files import read_text, write_text
 from sdy.tools.opt_arguments import OptArguments, help_text, parse_arguments
 from sdy.tools.pass_list import pass_list
@@ -26,7 +27,7 @@ from sdy.tools.split_file import MARKER, Chunk, split_file
 def main(words: Sequence[str] | None = None) -> int:
     """Run the tool on the words of a command line. The exit code: 0, or 1 where something failed."""
     try:
-        arguments = parse_arguments(sys.argv[1:] if words is None else words)
+        arguments = parse_arguments(without_extensions(sys.argv[1:] if words is None else words))
         return _run(arguments)
     except SdyError as error:
         _report(error.diagnostics, {})
@@ -41,7 +42,7 @@ def _run(arguments: OptArguments) -> int:
         write_text("-", pass_list())
         return 0
     if arguments.has("show-dialects"):
-        write_text("-", "".join(f"{dialect.name}\n" for dialect in DIALECTS))
+        write_text("-", "".join(f"{dialect.name}\n" for dialect in dialects()))
         return 0
     passes = [build_pass(request) for request in arguments.requests]
     if arguments.has("dump-pass-pipeline"):

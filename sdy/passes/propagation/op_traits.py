@@ -16,6 +16,7 @@ from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.shape import BitcastConvertOp, BroadcastInDimOp, ReshapeOp, TransposeOp
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp
+from sdy.dialects.traits import is_elementwise_by_trait
 from sdy.propagation.graph import PassThrough
 
 ELEMENTWISE = frozenset[type[Operation]]((*elementwise.OPS, PropagationBarrierOp, ReshardOp, ShardingConstraintOp))
@@ -32,7 +33,7 @@ def is_elementwise(op: Operation) -> bool:
     """Whether each element of the results comes from the elements at its place."""
     if type(op) is BitcastConvertOp:
         return static_shape(op.operand.type) == static_shape(op.result.type)
-    return type(op) in ELEMENTWISE
+    return type(op) in ELEMENTWISE or is_elementwise_by_trait(op)
 
 
 def pass_through(op: Operation) -> PassThrough:
@@ -41,7 +42,8 @@ def pass_through(op: Operation) -> PassThrough:
         return PassThrough.BOTH if is_elementwise(op) else PassThrough.NO
     if type(op) is CustomCallOp:
         return PassThrough.BOTH if op.call_target_name.data in MEMORY_MOVES else PassThrough.NO
-    return PASS_THROUGH.get(type(op), PassThrough.NO)
+    known = PASS_THROUGH.get(type(op))
+    return known or (PassThrough.BOTH if is_elementwise_by_trait(op) else PassThrough.NO)
 
 
 def is_erasable(op: Operation) -> bool:

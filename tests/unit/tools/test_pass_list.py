@@ -10,7 +10,8 @@ from sdy.tools import sdy_opt
 
 def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
     code = sdy_opt.main(words)
-    return code, *capsys.readouterr()
+    out, err = capsys.readouterr()
+    return code, out, err
 
 
 def test_every_pass_is_listed_with_its_options(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,68 @@
+"""The guide to extensions: its code and its commands, in processes of their own, for what is registered stays."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+BLOCK = re.compile(r"```(?:python|mlir)\n(?:#|//) (\S+)\n(.*?)```", re.DOTALL)
+COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
+TOOLS = {"sdy": "sdy.tools.main", "sdy-opt": "sdy.tools.sdy_opt", "sdy-run": "sdy.tools.sdy_run"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the files that the guide shows."""
+    blocks = BLOCK.findall(GUIDE.read_text())
+    assert {name for name, _ in blocks} == {"audio.py", "signal.mlir", "count.py"}
+    for name, text in blocks:
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def call(folder: Path, tool: str, *words: str) -> tuple[int, str, str]:
+    command = [sys.executable, "-m", TOOLS[tool], *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_commands_of_the_guide_work(folder: Path) -> None:
+    for command in COMMAND.findall(GUIDE.read_text()):
+        tool, *words = [word.replace("'", "") for word in command.split()]
+        code, _, err = call(folder, tool, *words)
+        assert code == 0, f"{command}\n{err}"
+
+
+def test_the_dialect_propagates_partitions_and_prints(folder: Path) -> None:
+    passes = ("-sdy-propagation-pipeline", "-count-ops=prefix=audio.")
+    code, out, err = call(folder, "sdy-opt", "--load=audio.py", "--load=count.py", *passes, "signal.mlir")
+    assert (code, err) == (0, "")
+    assert 'mine.count = "2 of audio.*"' in out
+    sharding = '#sdy.sharding_per_value<[<@mesh, [{"rows"}, {"time"}]>]>'
+    assert f"audio.clip %arg0 to 5.000000e-01 : f32 {{sdy.sharding = {sharding}}}" in out
+    code, out, err = call(folder, "sdy", "partition", "--load", "audio.py", "signal.mlir")
+    assert (code, err) == (0, "")
+    assert "tensor<2x16xf32> -> tensor<2x16xf32>" in out
+    assert out.count('"stablehlo.all_reduce"') == 1
+
+
+def test_what_cannot_be_loaded_is_one_diagnostic(folder: Path) -> None:
+    (folder / "broken.py").write_text("def f(:\n")
+    imports = "import audio, sdy\nfrom xdsl.ir import Dialect\n"
+    (folder / "twice.py").write_text(f"{imports}sdy.register_dialect(Dialect('audio', []))\n")
+    for module, reason in (
+        ("missing.py", "there is no file missing.py"),
+        ("nowhere.at.all", "No module named 'nowhere'"),
+        ("broken.py", "invalid syntax"),
+        ("twice.py", "there is a dialect called audio already"),
+    ):
+        code, out, err = call(folder, "sdy-opt", f"--load={module}", "signal.mlir")
+        assert (code, out) == (1, "")
+        assert reason in err
+        assert "SDY-T008" in err
+        assert "Traceback" not in err
