@@ -57,9 +57,13 @@ def copy_before(op: Operation, operands: Sequence[SSAValue]) -> Operation:
 
 def replace_uses(value: SSAValue, replacement: SSAValue) -> None:
     """What `value.replace_all_uses_with(replacement)` does; the order of the uses comes out the same."""
-    if value is replacement:
-        return
-    for use in tuple(value.uses):
+    if value is not replacement:
+        redirect_uses(value, tuple(value.uses), replacement)
+
+
+def redirect_uses(value: SSAValue, uses: Iterable[Use], replacement: SSAValue) -> None:
+    """The same for some of the uses of `value`."""
+    for use in uses:
         operands = list(use.operation._operands)  # pyright: ignore[reportPrivateUsage] -- see above
         operands[use.index] = replacement
         use.operation._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage] -- see above

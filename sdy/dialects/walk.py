@@ -43,6 +43,17 @@ def post_order(root: Operation) -> list[Operation]:
     return found
 
 
+def inside_out(ops: Sequence[OpT]) -> list[OpT]:
+    """Some ops that are given in pre-order, each after those inside it."""
+    found: list[OpT] = []
+    open_: list[OpT] = []
+    for op in ops:
+        while open_ and not open_[-1].is_ancestor(op):
+            found.append(open_.pop())
+        open_.append(op)
+    return [*found, *reversed(open_)]
+
+
 def ops_of(root: Operation, op_class: type[OpT]) -> list[OpT]:
     """The ops of a class inside `root`, in program order."""
     return of_class(pre_order(root), op_class)

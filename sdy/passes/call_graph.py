@@ -80,21 +80,28 @@ def original_name(func: FuncOp) -> str:
     return name.data if isinstance(name, StringAttr) else func.sym_name.data
 
 
-def add_copy(func: FuncOp, module: ModuleOp, names: UniqueNames, callers: tuple[str, ...] = ()) -> FuncOp:
+def add_copy(
+    func: FuncOp,
+    module: ModuleOp,
+    functions: dict[str, FuncOp],
+    names: UniqueNames,
+    callers: tuple[str, ...] = (),
+) -> FuncOp:
     """Add a copy of `func` to the end of the module, after copies of the functions that it calls, which it calls.
 
-    `callers` are the functions being copied whose calls lead here. Raises: SdyError SDY-T115 at recursion.
+    `functions` are those of the module, and get the new ones; `callers` the functions being copied whose calls lead
+    here. Raises: SdyError SDY-T115 at recursion.
     """
     name = func.sym_name.data
     if name in callers:
         raise recursion_error(func, (*callers[callers.index(name) :], name))
-    functions = functions_of(module)
     copy = func.clone()
     copy.attributes[ORIGINAL_NAME] = StringAttr(original_name(func))
     for call in calls_in(copy):
-        callee = add_copy(callee_of(call, functions), module, names, (*callers, name))
+        callee = add_copy(callee_of(call, functions), module, functions, names, (*callers, name))
         call.properties["callee"] = SymbolRefAttr(callee.sym_name.data)
     copy.sym_name = StringAttr(names.new(name))
+    functions[copy.sym_name.data] = copy
     module.body.block.add_op(copy)
     return copy
 

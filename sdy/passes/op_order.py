@@ -7,7 +7,7 @@ that knows nothing of this is safe.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -24,24 +24,24 @@ OpT = TypeVar("OpT", bound=Operation)
 class OpOrder:
     """The ops inside a module, each before those in its regions."""
 
-    def __init__(self, module: ModuleOp) -> None:
-        self.ops = pre_order(module)
+    def __init__(self, ops: list[Operation]) -> None:
+        self.ops = ops
         self._by_class: dict[type[Operation], list[Operation]] = {}
 
     def of(self, op_class: type[OpT]) -> list[OpT]:
         """The ops of a class, in order."""
-        if not self._by_class:
-            for op in self.ops:
-                found = self._by_class.get(type(op))
-                if found is None:
-                    self._by_class[type(op)] = [op]
-                else:
-                    found.append(op)
-        return cast("list[OpT]", self._by_class.get(op_class, []))
+        found = self._by_class.get(op_class)
+        if found is None:
+            found = self._by_class[op_class] = [op for op in self.ops if type(op) is op_class]
+        return cast("list[OpT]", found)
+
+    def without(self, identities: set[int]) -> OpOrder:
+        """The order of all ops but these."""
+        return OpOrder([op for op in self.ops if id(op) not in identities])
 
     def has_any(self, op_classes: frozenset[type[Operation]]) -> bool:
         """Whether there is an op of one of the classes."""
-        return any(self.of(op_class) for op_class in op_classes)
+        return any(type(op) in op_classes for op in self.ops)
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Memory:
     def recall(self) -> OpOrder:
         """The order that is kept, found now where it is not."""
         if self.order is None:
-            self.order = OpOrder(self.module)
+            self.order = OpOrder(pre_order(self.module))
         return self.order
 
 
@@ -66,7 +66,7 @@ def op_order(module: ModuleOp) -> OpOrder:
     """The ops of `module` as they were when the pass that asks began; a pass asks before it changes their order."""
     memory = _memory.get()
     if memory is None or memory.module is not module:
-        return OpOrder(module)
+        return OpOrder(pre_order(module))
     return memory.recall()
 
 
@@ -75,6 +75,16 @@ def keep_order(module: ModuleOp) -> None:
     memory = _memory.get()
     if memory is not None and memory.module is module:
         memory.holds = True
+
+
+def keep_order_without(module: ModuleOp, erased: Collection[Operation]) -> None:
+    """Said by a pass at its end, which has done nothing to the order but to erase these ops, without those inside."""
+    memory = _memory.get()
+    if memory is None or memory.module is not module or memory.order is None:
+        return
+    if erased:
+        memory.order = memory.order.without({id(op) for op in erased})
+    memory.holds = True
 
 
 def forget_order(module: ModuleOp) -> None:

@@ -15,7 +15,7 @@ from sdy.dialects.symbols import functions_of
 from sdy.dialects.walk import pre_order
 from sdy.passes.call_graph import call_sites, callee_name
 from sdy.passes.insertion import erase
-from sdy.passes.op_order import keep_order
+from sdy.passes.op_order import keep_order_without
 
 PRIVATE = StringAttr("private")
 REFERRING = frozenset[type[Attribute]]((SymbolRefAttr, ArrayAttr, DictionaryAttr))  # may hold names; have no subclasses
@@ -31,13 +31,13 @@ class SymbolDcePass(ModulePass):
         """Mark what is reachable from public symbols and from ops that are no symbols; remove the rest."""
         functions = functions_of(op)
         private = {name for name, func in functions.items() if _is_private(func)}
+        erased: list[Operation] = []
         if private and not private <= _called(functions, call_sites(op)):
-            dead = private - _reachable(op, functions)
-            for name in dead:
-                erase(functions[name])
-            if dead:
-                return
-        keep_order(op)
+            for name in private - _reachable(op, functions):
+                func = functions[name]
+                erased += (func, *pre_order(func))
+                erase(func)
+        keep_order_without(op, erased)
 
 
 def _called(functions: dict[str, FuncOp], calls: dict[str, list[CallOp]]) -> set[str]:

@@ -9,7 +9,6 @@ Source: spec of import and export, section 4.1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import itemgetter
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -20,11 +19,9 @@ from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.dialects.unchecked import operands_of, replace_uses
-from sdy.dialects.walk import post_order
 from sdy.passes.import_.constant_expressions import is_scalar_broadcast
 from sdy.passes.insertion import erase
-
-MERGED = frozenset[type[Operation]]((ConstantOp, StablehloConstantOp, BroadcastInDimOp))
+from sdy.passes.op_order import keep_order_without, op_order
 
 
 @dataclass(frozen=True)
@@ -36,26 +33,45 @@ class ConstantOrScalarMergerPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Keep the first of equal ops."""
         first: dict[tuple[object, ...], Operation] = {}
-        for inner in post_order(op):
-            if type(inner) not in MERGED or (type(inner) is BroadcastInDimOp and not is_scalar_broadcast(inner)):
-                continue
-            kept = first.setdefault(_key(inner), inner)
+        numbers = _Numbers()
+        erased: list[Operation] = []
+        order = op_order(op)
+        broadcasts = [inner for inner in order.of(BroadcastInDimOp) if is_scalar_broadcast(inner)]
+        for inner in (*order.of(ConstantOp), *order.of(StablehloConstantOp), *broadcasts):
+            kept = first.setdefault(numbers.key(inner), inner)
             if kept is not inner:
                 replace_uses(inner.results[0], kept.results[0])
                 erase(inner)
+                erased.append(inner)
+        keep_order_without(op, erased)
 
 
-def _key(op: Operation) -> tuple[object, ...]:
-    """What equal ops have in common."""
-    return (
-        type(op),
-        op.parent_region(),
-        operands_of(op),
-        op.results[0].type,
-        _sorted(op.properties),
-        _sorted(op.attributes),
-    )
+class _Numbers:
+    """Small numbers for equal attributes, found by identity: hashing a constant's elements once is enough."""
 
+    def __init__(self) -> None:
+        self._by_identity: dict[int, tuple[int, Attribute]] = {}  # the attribute is kept, so that its identity stays
+        self._by_value: dict[Attribute, int] = {}
 
-def _sorted(attributes: dict[str, Attribute]) -> tuple[tuple[str, Attribute], ...]:
-    return tuple(sorted(attributes.items(), key=itemgetter(0)) if len(attributes) > 1 else attributes.items())
+    def key(self, op: Operation) -> tuple[object, ...]:
+        """What equal ops have in common."""
+        result_type = self._number(op.results[0].type)
+        return (
+            type(op),
+            op.parent_region(),
+            operands_of(op),
+            result_type,
+            self._numbered(op.properties),
+            self._numbered(op.attributes),
+        )
+
+    def _numbered(self, attributes: dict[str, Attribute]) -> tuple[tuple[str, int], ...]:
+        numbered = [(name, self._number(attribute)) for name, attribute in attributes.items()]
+        return tuple(sorted(numbered) if len(numbered) > 1 else numbered)
+
+    def _number(self, attribute: Attribute) -> int:
+        known = self._by_identity.get(id(attribute))
+        if known is None:
+            number = self._by_value.setdefault(attribute, len(self._by_value))
+            known = self._by_identity[id(attribute)] = number, attribute
+        return known[0]

@@ -22,11 +22,12 @@ from sdy.dialects.sdy.ops import DataFlowEdgeOp, ReturnOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.shardings import set_argument_sharding, set_result_shardings
 from sdy.dialects.unchecked import replace_uses
-from sdy.dialects.walk import post_order
+from sdy.dialects.walk import inside_out
 from sdy.passes.call_graph import ORIGINAL_NAME
 from sdy.passes.export.sink_data_flow_edges import edge_shardings
 from sdy.passes.import_.import_func_calls import EXECUTION_THREAD
 from sdy.passes.insertion import erase, replace_op
+from sdy.passes.op_order import op_order
 from sdy.passes.unique_names import UniqueNames
 
 
@@ -39,9 +40,8 @@ class ExportNamedComputationsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Inner computations first."""
         names = UniqueNames(op)
-        for inner in post_order(op):
-            if type(inner) is NamedComputationOp:
-                _export(inner, op, names)
+        for computation in inside_out(op_order(op).of(NamedComputationOp)):
+            _export(computation, op, names)
 
 
 def _export(op: NamedComputationOp, module: ModuleOp, names: UniqueNames) -> None:

@@ -51,14 +51,14 @@ from sdy.model.manual_axes import without_manual_axes
 from sdy.model.meshes import MeshTable
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
-from sdy.passes.export.reshard_op import RESOLVED_LIGHTLY, reshard_op
+from sdy.passes.export.reshard_op import RESOLVED_LIGHTLY, Resharder
 from sdy.passes.export.reshard_uses import adapt_use, make_unreduced, reduce_use
 from sdy.passes.insertion import after_definition
 from sdy.passes.sharding_walk import map_shardings
 from sdy.rules.all import RuleCache
 
 # Ops that may be resharded in the light version, where no value is unreduced.
-ALWAYS_CONCERNED = frozenset[type[Operation]]((*DATA_FLOW_OPS, *RESOLVED_LIGHTLY, CallOp, ReshardOp))
+ALWAYS_CONCERNED = frozenset[type[Operation]]((*DATA_FLOW_OPS, *RESOLVED_LIGHTLY, CallOp, ReshardOp, ConcatenateOp))
 RAGGED_DOT = "mhlo.ragged_dot"  # always resharded in full
 
 
@@ -88,6 +88,7 @@ class _Inserter:
         self._full = full
         self._include_custom = include_custom
         self._rule_of = RuleCache()
+        self._resharder = Resharder(self._meshes)
         self._has_unreduced = _mentions_unreduced_axes(module)
 
     def visit_function(self, func: FuncOp) -> None:
@@ -105,7 +106,7 @@ class _Inserter:
     def _is_concerned(self, op: Operation) -> bool:
         if self._full or self._has_unreduced:
             return not op.has_trait(IsTerminator)
-        return type(op) in ALWAYS_CONCERNED or _is_always_full(op)
+        return type(op) in ALWAYS_CONCERNED or op.name == RAGGED_DOT
 
     def _visit(self, op: Operation) -> None:
         if type(op) in DATA_FLOW_OPS and has_data_flow_edges(op):
@@ -123,7 +124,7 @@ class _Inserter:
             return
         rule = self._rule_of(op)
         if rule is not None and (self._include_custom or not rule.is_custom):
-            reshard_op(op, rule, self._meshes, full=full)
+            self._resharder.reshard(op, rule, full=full)
 
     def _adapt_edges(self, op: DataFlowOp) -> None:
         """Every source of an edge comes in the sharding of the edge's owner."""

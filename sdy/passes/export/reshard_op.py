@@ -13,6 +13,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_before_barriers, sharding_of
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.shape import ReshapeOp
+from sdy.dialects.unchecked import operands_of
 from sdy.model.axis import AxisList
 from sdy.model.meshes import CommonMesh, MeshTable
 from sdy.model.rule import OpShardingRule
@@ -26,23 +27,41 @@ from sdy.passes.insertion import insert, location_of, redirect_other_uses, resha
 RESOLVED_LIGHTLY = frozenset[type[Operation]]((DotOp, DotGeneralOp))  # all that the light version may reshard
 
 
-def reshard_op(op: Operation, rule: OpShardingRule, meshes: MeshTable, *, full: bool) -> None:
-    """Let all tensors of `op` agree; in the light version, only change the result of a product where that pays."""
-    kinds = reduction_kinds(op)
-    if kinds is None:
-        rule = _without_reduction(rule)
-    values = (*op.operands, *op.results)
-    shardings = tuple(sharding_before_barriers(value) for value in values)
-    on = op_mesh(shardings, meshes)
-    if on is None or not op.results:
-        return
-    tensors = Tensors(rule, shardings, tuple(_element_count(value) for value in values))
-    is_reshape = isinstance(op, ReshapeOp)
-    resolution = resolve(tensors, on, meshes, is_reshape=is_reshape) if full else _light(op, tensors, on)
-    _apply(op, resolution, on)
-    if resolution.reduction_axes:
-        assert kinds is not None  # without a kind the rule reduces nothing
-        _reduce_results(op, resolution.reduction_axes, on, kinds)
+class Resharder:
+    """Lets the tensors of ops agree; what is done about one op is done about all that are sharded alike."""
+
+    def __init__(self, meshes: MeshTable) -> None:
+        self._meshes = meshes
+        self._known: dict[tuple[type[Operation], bool, Tensors], tuple[Resolution, CommonMesh] | None] = {}
+
+    def reshard(self, op: Operation, rule: OpShardingRule, *, full: bool) -> None:
+        """Let all tensors of `op` agree; in the light version, only change the result of a product where that pays."""
+        kinds = reduction_kinds(op)
+        if kinds is None:
+            rule = _without_reduction(rule)
+        values = (*operands_of(op), *op.results)
+        shardings = tuple([sharding_before_barriers(value) for value in values])
+        tensors = Tensors(rule, shardings, tuple([_element_count(value) for value in values]))
+        key = type(op), full, tensors
+        if key not in self._known:
+            self._known[key] = self._resolved(op, tensors, full=full)
+        found = self._known[key]
+        if found is None or not op.results:
+            return
+        resolution, on = found
+        if any(resolution.reshards):
+            _apply(op, resolution, on)
+        if resolution.reduction_axes:
+            assert kinds is not None  # without a kind the rule reduces nothing
+            _reduce_results(op, resolution.reduction_axes, on, kinds)
+
+    def _resolved(self, op: Operation, tensors: Tensors, *, full: bool) -> tuple[Resolution, CommonMesh] | None:
+        on = op_mesh(tensors.shardings, self._meshes)
+        if on is None:
+            return None
+        if full:
+            return resolve(tensors, on, self._meshes, is_reshape=isinstance(op, ReshapeOp)), on
+        return _light(op, tensors, on), on
 
 
 def _light(op: Operation, tensors: Tensors, on: CommonMesh) -> Resolution:

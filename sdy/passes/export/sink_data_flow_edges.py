@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.dialects.data_flow import DataFlowOp, argument_owners, edge_of_owner, has_data_flow_edges, result_owners
@@ -31,10 +31,10 @@ from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import Shardings, set_result_shardings
 from sdy.dialects.unchecked import replace_uses
-from sdy.dialects.walk import pre_order
 from sdy.model.manual_axes import with_manual_axes
 from sdy.model.sharding_update import fully_open
 from sdy.passes.insertion import erase
+from sdy.passes.op_order import keep_order_without, op_order
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ class SinkDataFlowEdgesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Outer region ops first; all edges of an op are read before any goes."""
-        for inner in pre_order(op):
+        erased: list[Operation] = []
+        for inner in op_order(op).ops:
             if has_data_flow_edges(inner):
                 _sink(inner)
                 if self.sink_debug_sharding_origins:
@@ -58,6 +59,8 @@ class SinkDataFlowEdgesPass(ModulePass):
             elif type(inner) is DataFlowEdgeOp:
                 replace_uses(inner.result, inner.input)
                 erase(inner)
+                erased.append(inner)
+        keep_order_without(op, erased)
 
 
 def _sink(op: DataFlowOp) -> None:

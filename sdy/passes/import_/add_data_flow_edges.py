@@ -14,14 +14,16 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from sdy.dialects.data_flow import DATA_FLOW_OPS, DataFlowOp, argument_owners, has_data_flow_edges, result_owners
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import DataFlowEdgeOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
+from sdy.dialects.unchecked import make_op, redirect_uses
 from sdy.dialects.walk import post_order
-from sdy.passes.insertion import after_definition, insert, location_of, redirect_other_uses
+from sdy.passes.insertion import after_definition, location_of
 from sdy.passes.op_order import keep_order, op_order
 
 
@@ -51,6 +53,7 @@ def add_edges(op: DataFlowOp) -> None:
 def _add_edge(owner: SSAValue) -> None:
     sharding = sharding_of(owner)
     properties: dict[str, Attribute] = {} if sharding is None else {"sharding": TensorShardingAttr(sharding)}
-    edge = DataFlowEdgeOp.create(operands=[owner], result_types=[owner.type], properties=properties)
-    insert(edge, after_definition(owner), location_of(owner))
-    redirect_other_uses(owner, edge.result)
+    uses = tuple(owner.uses)
+    edge = make_op(DataFlowEdgeOp, (owner,), (owner.type,), properties, {}, location_of(owner))
+    Rewriter.insert_op(edge, after_definition(owner))
+    redirect_uses(owner, uses, edge.results[0])

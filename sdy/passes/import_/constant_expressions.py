@@ -60,4 +60,4 @@ class ConstantClassifier:
 
 def is_scalar_broadcast(op: Operation) -> bool:
     """Whether `op` repeats a scalar."""
-    return type(op) is BroadcastInDimOp and static_shape(op.operand.type) == ()
+    return type(op) is BroadcastInDimOp and static_shape(operands_of(op)[0].type) == ()

@@ -113,7 +113,7 @@ class _Splitter:
         operands = [self._copied(operand, copies, is_left=False) for operand in operands_of(op)]
         copy = copy_before(op, operands)
         if isinstance(copy, CallOp):
-            callee = add_copy(callee_of(copy, self._functions), self._module, self._names)
+            callee = add_copy(callee_of(copy, self._functions), self._module, self._functions, self._names)
             copy.properties["callee"] = SymbolRefAttr(callee.sym_name.data)
         if self._has_groups:
             _join_groups(op, copy)

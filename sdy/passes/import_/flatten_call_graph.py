@@ -34,7 +34,7 @@ class FlattenCallGraphPass(ModulePass):
         for func in callees_first(op, calls):
             for call in calls[func.sym_name.data]:
                 if callee_name(call) in called:
-                    copy = add_copy(callee_of(call, functions), op, names)
+                    copy = add_copy(callee_of(call, functions), op, functions, names)
                     is_kept = False
                     call.properties["callee"] = SymbolRefAttr(copy.sym_name.data)
                 called.add(callee_name(call))

@@ -23,7 +23,7 @@ from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.ops import ReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import Shardings
-from sdy.dialects.walk import post_order
+from sdy.dialects.walk import inside_out
 from sdy.model.axis import AxisRef
 from sdy.model.axis_list import set_difference, sort_and_merge
 from sdy.model.axis_on_mesh import in_mesh_order
@@ -43,8 +43,8 @@ class ManualAxesCleanupPass(ModulePass):
         meshes = meshes_of(op)
         problems = [
             problem
-            for inner in (post_order(op) if op_order(op).of(ManualComputationOp) else ())
-            if type(inner) is ManualComputationOp and (problem := _clean(inner, meshes)) is not None
+            for inner in inside_out(op_order(op).of(ManualComputationOp))
+            if (problem := _clean(inner, meshes)) is not None
         ]
         if problems:
             raise SdyError(*problems)

@@ -14,7 +14,6 @@ from sdy.dialects.places import span_of
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ShardingConstraintOp, ShardingGroupOp
 from sdy.dialects.shardings import set_sharding, sharding_of
-from sdy.dialects.walk import post_order
 from sdy.grammar.write import write_sharding
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open_like
@@ -32,17 +31,14 @@ def groups_of(module: ModuleOp) -> dict[int, Members]:
     """
     groups: dict[int, Members] = {}
     group_of: dict[SSAValue, int] = {}
-    for op in post_order(module) if op_order(module).of(ShardingGroupOp) else ():
-        if type(op) is ShardingGroupOp:
-            number = op.group_id.value.data
-            if group_of.setdefault(op.input, number) != number:
-                message = f"a value is in the sharding groups {group_of[op.input]} and {number}"
-                raise SdyError(
-                    Diagnostic("SDY-T104", message, span_of(op), hint="run -sdy-sharding-group-import first")
-                )
-            members = groups.setdefault(number, [])
-            if op.input not in members:
-                members.append(op.input)
+    for op in op_order(module).of(ShardingGroupOp):
+        number = op.group_id.value.data
+        if group_of.setdefault(op.input, number) != number:
+            message = f"a value is in the sharding groups {group_of[op.input]} and {number}"
+            raise SdyError(Diagnostic("SDY-T104", message, span_of(op), hint="run -sdy-sharding-group-import first"))
+        members = groups.setdefault(number, [])
+        if op.input not in members:
+            members.append(op.input)
     return {number: groups[number] for number in sorted(groups)}
 
 
