@@ -21,9 +21,12 @@ def equivalent(a: TensorSharding | None, b: TensorSharding | None, *, ignore_unr
     """Whether both cut the tensor by the same axes in the same way.
 
     Open flags, priorities, replicated axes and the reduction kind do not count; a missing sharding equals one without
-    axes, on any mesh and of any rank. A mesh and a name of it are different.
+    axes, on any mesh and of any rank. A mesh and a name of it are different. Where `a` is missing, unreduced axes of
+    `b` do not count either: spec of reshards, section 0.3.
     """
-    if _is_trivial(a, ignore_unreduced) or a is None:
+    if a is None:
+        return _is_trivial(b, ignore_unreduced=True)
+    if _is_trivial(a, ignore_unreduced):
         return _is_trivial(b, ignore_unreduced)
     return (
         b is not None

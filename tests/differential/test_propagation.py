@@ -1,17 +1,22 @@
-"""Propagation against real Shardy, on the programs that ship with the package."""
+"""Propagation against real Shardy, on the programs that ship with the package, and on models where they are at hand."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from support.comparison import Verdict, compare
 from support.oracle import run_pipeline
+from support.oracle_process import OracleProcess
 from support.programs import EXAMPLE_NAMES, EXAMPLES
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.passes.pass_options import PassRequest, build_pass
 from sdy.passes.run import run_passes
 
+MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"
 PASSES = [
     "sdy-basic-propagate",
     "sdy-aggressive-propagate",
@@ -45,3 +50,23 @@ def test_reshards_and_collectives_are_those_of_shardy(path: Path) -> None:
     ]
     run_passes(make_context(), module, [build_pass(request) for request in requests])
     assert print_module(module).strip() == run_pipeline(text, pipeline).strip()
+
+
+def check_pipeline(oracle: OracleProcess, path: Path) -> None:
+    found = compare(oracle, path.read_text(), "builtin.module(sdy-propagation-pipeline)")
+    assert found.verdict is Verdict.SAME, found.details
+
+
+@pytest.mark.parametrize("path", sorted(MODELS.glob("*.mlir")), ids=lambda path: path.stem)
+def test_models_are_sharded_as_shardy_shards_them(oracle: OracleProcess, path: Path) -> None:
+    check_pipeline(oracle, path)
+
+
+@pytest.mark.slow
+def test_large_model_is_sharded_as_shardy_shards_it(oracle: OracleProcess, tmp_path: Path) -> None:
+    generator = MODELS / "gen_large.py"
+    if not generator.exists():
+        pytest.skip(f"{generator} is not there")
+    subprocess.run([sys.executable, str(generator), str(tmp_path), "2"], check=True)
+    (path,) = tmp_path.glob("*.mlir")
+    check_pipeline(oracle, path)

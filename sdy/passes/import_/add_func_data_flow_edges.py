@@ -33,11 +33,11 @@ class AddFuncDataFlowEdgesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Arguments of all functions but the main one, then results of all calls."""
-        main = main_function(op)
+        main, calls = main_function(op), op_order(op).of(CallOp)
         for func in functions_of(op).values():
             if func is not main and func.body.blocks:
                 _add_edges(func.args)
-        for call in op_order(op).of(CallOp):
+        for call in calls:
             _add_edges(call.results)
 
 

@@ -6,7 +6,7 @@ shardings that changed are written. Source: spec of propagation, sections 1.5 to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -25,7 +25,7 @@ from sdy.dialects.sdy.ops import (
     ReshardOp,
     ShardingConstraintOp,
 )
-from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import (
@@ -152,6 +152,8 @@ class FlatModule:
         self.graph.nodes.append(node)
         if type(op) in KEEPERS:
             node.results = [self._new_value(result, node) for result in op.results]
+            if type(op) in DATA_FLOW_OPS:
+                _share_a_list(node.results)
         else:
             node.results = self._plain_results(op, node, facts)
         if type(op) is FuncOp:
@@ -163,8 +165,11 @@ class FlatModule:
     def _add_regions(self, op: Operation, node: Node) -> None:
         children: list[Node] = []
         for block in (block for region in op.regions for block in region.blocks):
-            for argument in block.args:
-                self._new_value(argument, node).is_block_argument = True
+            arguments = [self._new_value(argument, node) for argument in block.args]
+            for argument in arguments:
+                argument.is_block_argument = True
+            if type(op) is NamedComputationOp:
+                _share_a_list(arguments)
             inner = block.first_op
             while inner is not None:
                 children.append(self._add(inner, node))
@@ -185,9 +190,8 @@ class FlatModule:
             values.append(value)
             holders.append(stored)
         self.graph.holders += holders
-        if len(holders) > 1:
-            for stored in holders:
-                stored.siblings = holders
+        if len(values) > 1:
+            _share_a_list(values)
         return values
 
     def _new_value(self, ssa: SSAValue, owner: Node) -> Value:
@@ -301,6 +305,14 @@ class FlatModule:
                 rule = self.graph.rules.number(identity_rule(shape))
                 result = FunctionResult(self._values[id(operand)], self._function_results[func, index], rule)
                 self.graph.main_results.append(result)
+
+
+def _share_a_list(values: Sequence[Value]) -> None:
+    """Let those of the values that hold their shardings come to have one together."""
+    holders = [value.holder for value in values if value.holder is not None]
+    if len(holders) > 1:
+        for stored in holders:
+            stored.siblings = holders
 
 
 # Ops that keep the shardings of their results in a way of their own.

@@ -39,6 +39,8 @@ def test_a_missing_sharding_equals_one_without_axes_on_any_mesh() -> None:
     assert equivalent(sharding("[{}]"), parse_sharding("<@other, [{}]>"))
     assert not equivalent(None, sharding('[{"a"}]'))
     assert not equivalent(sharding('[{"a"}]'), None)
+    assert equivalent(None, sharding('[{}], unreduced={"a"}'))
+    assert not equivalent(sharding('[{}], unreduced={"a"}'), None)
 
 
 def test_a_mesh_is_not_its_name() -> None:

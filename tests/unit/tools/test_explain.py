@@ -20,6 +20,19 @@ def test_a_value(capsys: pytest.CaptureFixture[str]) -> None:
     assert "    line 26  %16 = stablehlo.dot_general: from operand 1 (%arg2) to the result (%16)" in lines
 
 
+@pytest.mark.parametrize(
+    ("asked", "headline"),
+    [
+        ("%arg3", "%arg3 (argument, line 3)"),
+        ("@main:%12", "%12 (stablehlo.broadcast_in_dim, line 21)"),
+        ("26", "%16 (stablehlo.dot_general, line 26)"),
+    ],
+)
+def test_all_ways_to_name_a_value(asked: str, headline: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(MLP), asked]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == headline
+
+
 def test_a_value_and_the_conflicts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(CLASH), "%0", "--conflicts"]) == 0
     text = capsys.readouterr().out

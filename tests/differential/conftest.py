@@ -1,0 +1,14 @@
+"""One oracle for all tests of a process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from support.oracle_process import OracleProcess
+
+
+@pytest.fixture(scope="session")
+def oracle() -> Iterator[OracleProcess]:
+    with OracleProcess() as process:
+        yield process

@@ -1,0 +1,87 @@
+"""What our passes and those of real Shardy make of one program: the same, different, or nothing to compare."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.module_text import make_context, parse_module, print_module
+from sdy.dialects.verify import verify_module
+from sdy.passes.pass_options import build_pass
+from sdy.passes.pipeline_text import parse_pipeline
+from sdy.passes.run import run_passes
+from support.oracle_process import OracleAbortError, OracleProcess
+
+Normalise = Callable[[str], str]
+
+
+class Verdict(Enum):
+    """How a comparison came out."""
+
+    SAME = "same"
+    BOTH_REJECT = "both reject the program, or what a pass has made of it"
+    ABORT = "the oracle aborts"
+    ONLY_OURS_REJECTS = "only ours rejects"
+    ONLY_THEIRS_REJECTS = "only the oracle rejects"
+    DIFFERENT = "different"
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether it is to be looked into."""
+        return self in (Verdict.ONLY_OURS_REJECTS, Verdict.ONLY_THEIRS_REJECTS, Verdict.DIFFERENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The verdict, and what people need to see of it."""
+
+    verdict: Verdict
+    details: str = ""
+
+
+def ours(text: str, pipeline: str, *, verify_each: bool = False) -> str:
+    """What our passes make of a module, printed. Raises: SdyError."""
+    module = parse_module(text, "program.mlir")
+    verify_module(module)
+    passes = [build_pass(request) for request in parse_pipeline(pipeline)]
+    run_passes(make_context(), module, passes, verify_each=verify_each)
+    verify_module(module)
+    return print_module(module)
+
+
+def compare(
+    oracle: OracleProcess, text: str, pipeline: str, *, reprint: bool = False, normalise: Normalise = str.strip
+) -> Comparison:
+    """Run `pipeline`, a text like `builtin.module(...)`, on both sides.
+
+    `reprint`: compare what our printer makes of the generic text of the oracle, for what MLIR leaves out of the other
+    form. `normalise` takes out of our text what the oracle does not know yet.
+    """
+    try:
+        theirs = oracle.run(text, pipeline, generic=reprint)
+    except OracleAbortError as abort:
+        return Comparison(Verdict.ABORT, str(abort))
+    expected = theirs.get("text")
+    try:
+        # Verification after each pass would take most of the time; the oracle does it, and may find something.
+        actual = normalise(ours(text, pipeline, verify_each=expected is None)).strip()
+    except SdyError as error:
+        return Comparison(Verdict.BOTH_REJECT if expected is None else Verdict.ONLY_OURS_REJECTS, str(error))
+    if expected is None:
+        return Comparison(Verdict.ONLY_THEIRS_REJECTS, theirs.get("error", ""))
+    if reprint:
+        expected = print_module(parse_module(expected, "oracle.mlir"))
+    if actual == expected.strip():
+        return Comparison(Verdict.SAME)
+    return Comparison(Verdict.DIFFERENT, difference(actual, expected))
+
+
+def difference(actual: str, expected: str) -> str:
+    """The lines that differ."""
+    lines = difflib.unified_diff(
+        actual.strip().splitlines(), expected.strip().splitlines(), "ours", "theirs", lineterm="", n=0
+    )
+    return "\n".join(lines)

@@ -1,0 +1,32 @@
+"""The child process of `oracle_process`: one request a line, one answer a line, both JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from support.oracle import ir, jax_mlir, passmanager
+
+
+def main() -> None:
+    """Answer until the input ends. What MLIR prints goes to stderr, so answers have a file of their own."""
+    with os.fdopen(os.dup(1), "w") as answers:
+        os.dup2(2, 1)
+        context = jax_mlir.make_ir_context()
+        context.enable_multithreading(False)
+        for line in sys.stdin:
+            request = json.loads(line)
+            with context:
+                try:
+                    module = ir.Module.parse(request["text"])
+                    passmanager.PassManager.parse(request["pipeline"]).run(module.operation)
+                    answer = {"text": module.operation.get_asm(print_generic_op_form=request["generic"])}
+                except ir.MLIRError as error:
+                    answer = {"error": str(error)}
+            answers.write(json.dumps(answer) + "\n")
+            answers.flush()
+
+
+if __name__ == "__main__":
+    main()

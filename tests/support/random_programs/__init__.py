@@ -1,0 +1,1 @@
+"""Seeded programs of many ops with annotations of every kind."""

@@ -1,0 +1,79 @@
+"""Propagation of one's own in the pipelines that are there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.dialects.module_text import make_context, parse_module, print_module
+from sdy.passes.pipelines import PartitionPipeline, PropagationPipeline
+from sdy.passes.propagation.custom import CustomPropagatePass, with_propagation
+from sdy.passes.propagation.propagate import UserPriorityPropagatePass
+from sdy.passes.run import Pipeline, flattened, run_passes
+from sdy.propagation.directions import NO_PRIORITIES
+from sdy.propagation.engine import Schedule
+from sdy.propagation.projection import Projection
+from sdy.propagation.strategies.basic import basic
+from sdy.propagation.strategies.step import OpStep
+
+# The two annotations compete for the result; the second has the larger priority number, and the larger tensor.
+PROGRAM = """
+sdy.mesh @m = <["x"=2]>
+func.func @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", ?}, {?}]>},
+                %b: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {"x", ?}p1]>}) -> tensor<4x16xf32> {
+  %0 = stablehlo.dot %a, %b : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
+"""
+
+
+@dataclass(frozen=True)
+class LookPass(ModulePass):
+    """Changes nothing."""
+
+    name = "look"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Change nothing."""
+
+
+def nothing(step: OpStep, projection: Projection) -> Projection:
+    """A strategy that extends nothing."""
+    return projection
+
+
+def propagated(propagate: ModulePass) -> str:
+    module = parse_module(PROGRAM, "test.mlir")
+    run_passes(make_context(), module, [propagate])
+    return print_module(module)
+
+
+@pytest.mark.parametrize("pipeline", [PropagationPipeline(), PartitionPipeline()])
+def test_it_takes_the_place_of_the_pass_that_propagates(pipeline: Pipeline) -> None:
+    names = [each.name for each in flattened([pipeline])]
+    place = names.index("sdy-user-priority-propagate")
+    names[place : place + 1] = ["custom-propagate", "look"]
+    assert [each.name for each in with_propagation(pipeline, CustomPropagatePass(), LookPass())] == names
+
+
+def test_without_arguments_it_is_what_the_pipelines_run() -> None:
+    assert propagated(CustomPropagatePass()) == propagated(UserPriorityPropagatePass(keep_sharding_rules=True))
+
+
+def test_strategies_and_user_priorities_count() -> None:
+    by_default = propagated(CustomPropagatePass())
+    assert '[{"x", ?}, {?}]>]>' in by_default
+    sizes_alone = CustomPropagatePass(by_user_priority=False)
+    assert '[{?}, {"x", ?}]>]>' in propagated(sizes_alone)
+    careful = replace(sizes_alone, schedule=Schedule(strategies=(basic,), levels=NO_PRIORITIES))
+    assert "sharding_per_value" not in propagated(careful)
+    assert "sharding_per_value" not in propagated(CustomPropagatePass(Schedule(strategies=(nothing,))))
+
+
+def test_rules_may_go() -> None:
+    assert "sdy.sharding_rule" in propagated(CustomPropagatePass())
+    assert "sdy.sharding_rule" not in propagated(CustomPropagatePass(keep_sharding_rules=False))
