@@ -427,6 +427,7 @@ CODES: dict[str, Code] = {
     "SDY-T114": Code(
         "Auto-partitioning is enabled, and no auto-partitioner is registered.", "Register one, or leave it disabled."
     ),
+    "SDY-T116": Code("An op of CHLO cannot be expressed in StableHLO.", "Give its tensors static shapes, or avoid it."),
     "SDY-T115": Code("The calls of a function lead back to it.", "Write the recursion as a while loop."),
     "SDY-T203": Code("No value has the name, or stands on the line, that the command asks for.", "See the hint."),
     "SDY-T204": Code("A command has too few or too many words.", "See its --help."),

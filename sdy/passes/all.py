@@ -18,6 +18,7 @@ PASSES: dict[str, str] = {
     "inline": "inline.InlinePass",
     "sdy-inline-meshes": "inline_meshes.InlineMeshesPass",
     "symbol-dce": "symbol_dce.SymbolDcePass",
+    "chlo-legalize-to-stablehlo": "chlo.legalize.ChloLegalizeToStablehloPass",
     "cse": "cse.CsePass",
     "stablehlo-legalize-composite-to-call": "composite_to_call.CompositeToCallPass",
     "sdy-add-data-flow-edges": "import_.add_data_flow_edges.AddDataFlowEdgesPass",

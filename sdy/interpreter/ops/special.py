@@ -114,7 +114,7 @@ def polygamma(n: Reals, x: Reals) -> Reals:
     order = np.where(np.isfinite(n), n, 0.0)
     factorial = np.exp(lgamma(order + 1.0))
     value = np.where(np.fmod(order, 2.0) == 0, -1.0, 1.0) * factorial * zeta(order + 1.0, x)
-    value = np.where(order == 0, digamma(np.asarray(x)), value)
+    value = np.where(order == 0, digamma(x), value)
     return np.where(np.less(n, 0) | (n != np.floor(n)), np.nan, value)
 
 

@@ -1,0 +1,1 @@
+"""Lowering CHLO to StableHLO."""

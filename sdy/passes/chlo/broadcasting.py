@@ -1,0 +1,74 @@
+"""The ops of CHLO that broadcast their operands first: `broadcast_in_dim` for each that needs it, then the plain op."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from sdy.dialects.chlo import broadcast as ops
+from sdy.dialects.op_table import OpTable
+from sdy.dialects.stablehlo import elementwise as plain
+from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.shape import BroadcastInDimOp
+from sdy.dialects.stablehlo.types import element_type_of, rank_of, shape_of
+from sdy.dialects.unchecked import operands_of
+from sdy.passes.chlo.expansion import Expansion
+from sdy.passes.chlo.traced import Recorder
+
+EXPANSIONS = OpTable[Expansion]()
+
+PLAIN: dict[type[Operation], type[Operation]] = {
+    ops.BroadcastAddOp: plain.AddOp,
+    ops.BroadcastAndOp: plain.AndOp,
+    ops.BroadcastAtan2Op: plain.Atan2Op,
+    ops.BroadcastCompareOp: plain.CompareOp,
+    ops.BroadcastComplexOp: plain.ComplexOp,
+    ops.BroadcastDivideOp: plain.DivideOp,
+    ops.BroadcastMaximumOp: plain.MaximumOp,
+    ops.BroadcastMinimumOp: plain.MinimumOp,
+    ops.BroadcastMultiplyOp: plain.MultiplyOp,
+    ops.BroadcastOrOp: plain.OrOp,
+    ops.BroadcastPowerOp: plain.PowerOp,
+    ops.BroadcastRemainderOp: plain.RemainderOp,
+    ops.BroadcastSelectOp: plain.SelectOp,
+    ops.BroadcastShiftLeftOp: plain.ShiftLeftOp,
+    ops.BroadcastShiftRightArithmeticOp: plain.ShiftRightArithmeticOp,
+    ops.BroadcastShiftRightLogicalOp: plain.ShiftRightLogicalOp,
+    ops.BroadcastSubtractOp: plain.SubtractOp,
+    ops.BroadcastXorOp: plain.XorOp,
+}
+
+
+@EXPANSIONS.of(*PLAIN)
+def after_broadcast(op: Operation) -> Expansion:
+    """The plain op, with what the other one says besides its dims."""
+    properties = {name: value for name, value in op.properties.items() if name != "broadcast_dimensions"}
+
+    def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [recorder.value(PLAIN[type(op)], operands, op.results[0].type, properties)]
+
+    return expand
+
+
+def operands_in_one_shape(op: Operation) -> list[SSAValue]:
+    """The operands of `op`, those of an op that broadcasts in the shape of its result."""
+    operands = list(operands_of(op))
+    if not op.name.startswith("chlo.broadcast_"):
+        return operands
+    recorder, target = Recorder(op, element_type_of(operands[-1])), shape_of(op.results[0])
+    given = op.properties.get("broadcast_dimensions")
+    return [_broadcast(recorder, operand, target, given) for operand in operands]
+
+
+def _broadcast(recorder: Recorder, operand: SSAValue, target: Sequence[int], given: Attribute | None) -> SSAValue:
+    rank = rank_of(operand)
+    if tuple(shape_of(operand)) == tuple(target):
+        return operand
+    # Dims are matched from the last one, unless the op says where those of the smaller operand go.
+    dims = ints_of(given) if given is not None and rank < len(target) else range(len(target) - rank, len(target))
+    properties = {"broadcast_dimensions": DenseArrayBase.from_list(i64, list(dims))}
+    return recorder.value(
+        BroadcastInDimOp, [operand], TensorType(element_type_of(operand), list(target)), {**properties}
+    )

@@ -1,0 +1,89 @@
+"""Express the ops of CHLO, the dialect that frameworks emit, by those of StableHLO.
+
+    before  %0 = chlo.square %x : tensor<4xf32> -> tensor<4xf32>
+    after   %0 = stablehlo.multiply %x, %x : tensor<4xf32>
+
+What computes the op last keeps its sharding. Ensures: no op of CHLO is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ComplexType, ModuleOp, f64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.chlo.dialect import CHLO
+from sdy.dialects.op_table import OpTable
+from sdy.dialects.places import span_of
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.types import element_type_of
+from sdy.dialects.unchecked import replace_uses
+from sdy.passes.chlo import bits, broadcasting, structured
+from sdy.passes.chlo.expansion import Expansion
+from sdy.passes.chlo.formulas import COMPLEX, EXACT, REAL, Formula
+from sdy.passes.chlo.traced import Recorder, Traced
+from sdy.passes.insertion import erase
+from sdy.passes.op_order import op_order
+
+EXPANSIONS = OpTable[Expansion](bits.EXPANSIONS, broadcasting.EXPANSIONS, structured.EXPANSIONS)
+WIDE_COMPLEX = ComplexType(f64)
+
+
+@dataclass(frozen=True)
+class ChloLegalizeToStablehloPass(ModulePass):
+    """Replace every op of CHLO by ops of StableHLO."""
+
+    name = "chlo-legalize-to-stablehlo"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Raises: SdyError SDY-T116 at the first op that has no expansion."""
+        targets = frozenset(CHLO.operations)
+        for inner in [inner for inner in op_order(op).ops if type(inner) in targets]:
+            _replace(inner)
+
+
+def _replace(op: Operation) -> None:
+    if any(static_shape(value.type) is None for value in (*op.operands, *op.results)):
+        raise _error(op, "its tensors are not all of static shape")
+    results = _expanded(op)
+    for result, replacement in zip(op.results, results, strict=True):
+        replace_uses(result, replacement)
+    last = results[0].owner
+    if isinstance(last, Operation):
+        last.attributes.update(op.attributes)
+    erase(op)
+
+
+def _expanded(op: Operation) -> Sequence[SSAValue]:
+    operands = broadcasting.operands_in_one_shape(op)
+    element = element_type_of(op.operands[0]) if op.operands else f64
+    is_complex = isinstance(element, ComplexType)
+    if type(op) in EXACT:
+        return [_traced(op, EXACT[type(op)], operands, element)]
+    wide = WIDE_COMPLEX if is_complex else f64
+    formula = (COMPLEX if is_complex else REAL).get(type(op))
+    if formula is not None:
+        return [_traced(op, formula, operands, wide)]
+    expansion = EXPANSIONS.get(op)
+    if expansion is None:
+        raise _error(op, "there is no expansion of it")
+    return expansion(Recorder(op, element), operands)
+
+
+def _traced(op: Operation, formula: Formula, operands: Sequence[SSAValue], element: Attribute) -> SSAValue:
+    recorder = Recorder(op, element)
+    result = cast("Traced", formula(*(recorder.traced(operand, element) for operand in operands)))
+    return recorder.traced(result.value, element_type_of(op.results[0])).value
+
+
+def _error(op: Operation, why: str) -> SdyError:
+    hint = "the interpreter runs it as it is; other tools must know CHLO"
+    return SdyError(
+        Diagnostic("SDY-T116", f"{op.name} cannot be expressed in StableHLO: {why}", span_of(op), hint=hint)
+    )
