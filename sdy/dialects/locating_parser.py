@@ -27,11 +27,12 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from sdy.dialects.func_syntax import DEFAULT_DIALECTS, OWN_SYNTAX
 from sdy.dialects.line_templates import Key, Line, Template, learn, next_line
-from sdy.dialects.text_parser import TextParser, near_miss
+from sdy.dialects.location_parser import LocationParser
+from sdy.dialects.text_parser import near_miss
 from sdy.dialects.unchecked import make_location, make_op
 
 
-class LocatingParser(TextParser):
+class LocatingParser(LocationParser):
     """Parses the text of `file`.
 
     Raises: SdyError at the first mistake.
@@ -44,6 +45,7 @@ class LocatingParser(TextParser):
         self._enclosing: list[type[Operation]] = []
         self._templates: dict[Key, Template] = {}
         self._resolved: list[tuple[int, SSAValue]] = []  # operands of the op that is being read, with their places
+        self._location_aliases = {}
         super().__init__(context, text, file)
 
     # Modules
@@ -60,6 +62,7 @@ class LocatingParser(TextParser):
                 case _:
                     ops.append(self.parse_operation())
         self._check_all_defined()
+        self._check_location_aliases()
         if len(ops) == 1 and isinstance(ops[0], ModuleOp):
             return ops[0]
         module = ModuleOp(ops)

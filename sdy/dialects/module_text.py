@@ -16,10 +16,11 @@ from sdy.dialects.context import SdyContext
 from sdy.dialects.interpreter import INTERPRETER
 from sdy.dialects.parse_text import parse_text
 from sdy.dialects.printer import print_operation
+from sdy.dialects.quant import QUANT
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 
-DIALECTS = (Builtin, Func, ARITH, SDY, STABLEHLO, CHLO, CHECK, INTERPRETER)
+DIALECTS = (Builtin, Func, ARITH, SDY, STABLEHLO, CHLO, QUANT, CHECK, INTERPRETER)
 _added: list[Dialect] = []
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support import oracle
 
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module, print_module
 from sdy.dialects.verify import verify_module
 
@@ -26,6 +27,37 @@ def test_both_forms_are_printed_as_mlir_prints_them(path: Path) -> None:
     verify_module(module)
     assert print_module(module) == oracle.pretty_text(text)
     assert print_module(module, generic=True) == oracle.generic_text(text)
+
+
+LOCATED = """#loc = loc(unknown)
+#loc1 = loc("x")
+module @located {
+  func.func @main(%arg0: tensor<4xf32> loc("x"), %arg1: tensor<4xf32> loc(#loc1)) -> tensor<4xf32> {
+    %0 = stablehlo.add %arg0, %arg1 : tensor<4xf32> loc(#loc7)
+    %1 = stablehlo.negate %0 : tensor<4xf32> loc(callsite("f"("a.py":1:2) at "g"))
+    %2 = stablehlo.abs %1 : tensor<4xf32> loc(fused<"why">["a.py":3:4, "b"])
+    %3 = stablehlo.abs %2 : tensor<4xf32> loc("a.py":3:4 to :9)
+    %4 = stablehlo.abs %3 : tensor<4xf32> loc("a.py":3:4 to 5:6)
+    return %4 : tensor<4xf32> loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc5 = loc("a.py":10:11)
+#loc7 = loc("jit(f)/add"(#loc5))
+"""
+
+
+def test_locations_of_all_forms_are_read() -> None:
+    # MLIR defines most aliases behind their uses.
+    assert print_module(parse_module(LOCATED)) == oracle.pretty_text(LOCATED)
+
+
+def test_an_alias_of_a_location_must_be_defined() -> None:
+    with pytest.raises(SdyError) as caught:
+        parse_module(LOCATED.replace("#loc7 =", "#loc8 ="))
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "SDY-P003"
+    assert diagnostic.span is not None
+    assert diagnostic.span.line == 5
 
 
 @pytest.mark.parametrize("path", [*PROGRAMS, *OPS], ids=lambda path: path.stem)
