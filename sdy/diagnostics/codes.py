@@ -343,6 +343,26 @@ CODES: dict[str, Code] = {
         "A value is cut otherwise than where it is handed over to: a result, a region, a function.",
         "Insert an explicit reshard between them.",
     ),
+    "SDY-L014": Code(
+        "An op mixes elements along a dim that is cut unevenly, and no padding would leave its result as it is.",
+        "Keep the dim whole on every device, or use a size that its axes divide.",
+    ),
+    "SDY-L015": Code(
+        "An argument or result of a function does not divide by the axes that cut it.",
+        "Run -sdy-update-non-divisible-input-output-shardings first, or use axes whose sizes divide.",
+    ),
+    "SDY-L016": Code(
+        "The results of an op are to be computed on different devices, or on one device and on many.",
+        "Put all results of the op on one device.",
+    ),
+    "SDY-L017": Code(
+        "An argument or result of a function is put on one device.",
+        "Replicate it over a mesh, and put the ops that use it on the device.",
+    ),
+    "SDY-L018": Code(
+        "The tensors of an op that is to be partitioned on its own are on different meshes.",
+        "Put them on one mesh, or leave the op out by the filter.",
+    ),
     "SDY-L111": Code(
         "No efficient form on shards is known of an op, so that its tensors are gathered.",
         "Keep the dim whole, or do without the op where it costs too much.",

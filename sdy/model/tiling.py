@@ -22,7 +22,7 @@ def shard_coordinates(axes: AxisList, mesh: Mesh) -> tuple[int, ...]:
     >>> shard_coordinates((AxisRef("q", SubAxis(1, 2)),), mesh)
     (0, 0, 1, 1, 0, 0, 1, 1)
     """
-    weights = [(_minor_devices(ref, mesh), mesh.size_of(ref)) for ref in axes]
+    weights = [(devices_between(ref, mesh), mesh.size_of(ref)) for ref in axes]
     of_device = [0] * mesh.device_count
     for position, device in enumerate(mesh.devices()):
         coordinate = 0
@@ -32,7 +32,7 @@ def shard_coordinates(axes: AxisList, mesh: Mesh) -> tuple[int, ...]:
     return tuple(of_device)
 
 
-def _minor_devices(ref: AxisRef, mesh: Mesh) -> int:
+def devices_between(ref: AxisRef, mesh: Mesh) -> int:
     """How many positions apart two devices are that are neighbours along `ref`."""
     later_axes = mesh.axes[axis_positions(mesh)[ref.name] + 1 :]
     within = mesh.axis_size(ref.name) // (ref.pre_size * mesh.size_of(ref))

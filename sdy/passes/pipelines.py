@@ -21,8 +21,11 @@ from sdy.passes.export.drop_uneven_axes import DropUnevenAxesPass
 from sdy.passes.export.export_named_computations import ExportNamedComputationsPass
 from sdy.passes.export.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.insert_func_call_reshards import InsertFuncCallReshardsPass
+from sdy.passes.export.per_instruction_partitioning import PerInstructionPartitioningPass
 from sdy.passes.export.prepare_for_shards import PrepareForShardsPass
 from sdy.passes.export.propagate_to_func_results import PropagateToFuncResultsPass
+from sdy.passes.export.remove_for_cmv1 import RemoveForCmv1Pass
+from sdy.passes.export.remove_propagation_debug_info import RemovePropagationDebugInfoPass
 from sdy.passes.export.remove_sharding_groups import RemoveShardingGroupsPass
 from sdy.passes.export.remove_sub_axes import RemoveSubAxesPass
 from sdy.passes.export.reshard_to_collectives import ReshardToCollectivesPass
@@ -31,6 +34,7 @@ from sdy.passes.export.sink_data_flow_edges import SinkDataFlowEdgesPass
 from sdy.passes.export.sink_func_data_flow_edges import SinkFuncDataFlowEdgesPass
 from sdy.passes.export.unflatten_call_graph import UnflattenCallGraphPass
 from sdy.passes.export.update_non_divisible import UpdateNonDivisiblePass
+from sdy.passes.export.verify_unreduced_axes import VerifyUnreducedAxesPass
 from sdy.passes.import_.add_data_flow_edges import AddDataFlowEdgesPass
 from sdy.passes.import_.add_func_data_flow_edges import AddFuncDataFlowEdgesPass
 from sdy.passes.import_.apply_sharding_constraints import ApplyShardingConstraintsPass
@@ -46,6 +50,7 @@ from sdy.passes.import_.sharding_group_import import ShardingGroupImportPass
 from sdy.passes.inline_meshes import InlineMeshesPass
 from sdy.passes.propagation.propagate import UserPriorityPropagatePass
 from sdy.passes.run import Pipeline
+from sdy.passes.save_module import SaveModulePass
 from sdy.passes.symbol_dce import SymbolDcePass
 
 Passes = tuple[ModulePass, ...]
@@ -80,12 +85,6 @@ CLOSE: Passes = (
     UpdateNonDivisiblePass(),
     RemoveSubAxesPass(),  # asks what is open
     CloseShardingsPass(),
-)
-
-COLLECTIVES: Passes = (
-    InsertExplicitReshardsPass(enable_full_version=True),
-    CanonicalizePass(("sdy-reshard",)),  # chains of reshards collapse before each becomes collectives
-    ReshardToCollectivesPass(),
 )
 
 
@@ -132,19 +131,79 @@ class ExportPipeline(Pipeline):
 
     name = "sdy-export-pipeline"
 
+    replica_count: int = 1
+    partition_count: int = 1
+    dump_directory: str = ""  # where the module goes at the stages; nowhere where empty
+    avoid_export_for_partitioning: bool = False  # the result stays fit for another round of propagation
     enable_insert_explicit_collectives: bool = False
+    remove_all_gather_reduce_scatter_for_cmv1: bool = False
+    enable_per_instruction_partitioning: bool = False
+    per_instruction_partitioning_filter: str = ""
     keep_sharding_rules: bool = False
+    dump_sharding_origins: bool = False
+    dump_propagation_edges: bool = False
+    avoid_reshards_on_calls: bool = False  # accepted for upstream's sake; calls are resharded where they must be
+    update_non_divisible_input_output_shardings: bool = True
+    verify_unreduced_axes: bool = True
     inline_meshes: bool = True
+    dump_index: int = 0  # the number of the first stage that is saved
 
     def passes(self) -> Sequence[ModulePass]:
         """Without explicit collectives, only the reshards without which the program would not be right."""
+        has_debug_info = self.dump_sharding_origins or self.dump_propagation_edges
         return (
-            *CLOSE,
-            *(COLLECTIVES if self.enable_insert_explicit_collectives else (InsertExplicitReshardsPass(),)),
-            CanonicalizePass(("sdy-collective",)),
+            ConstantOrScalarMergerPass(),  # before shardings are closed: equal means equal in this too
+            SinkDataFlowEdgesPass(self.dump_sharding_origins, self.dump_propagation_edges),
+            *(
+                ()
+                if self.avoid_export_for_partitioning
+                else (RemoveShardingGroupsPass(), ShardingConstraintToReshardPass())
+            ),
+            # Sub-axes before closing: which of them go depends on what is open.
+            *(
+                (UpdateNonDivisiblePass(), RemoveSubAxesPass())
+                if self.update_non_divisible_input_output_shardings
+                else ()
+            ),
+            CloseShardingsPass(),
+            *self._saved("after_propagation", 0),
+            *(() if self.avoid_export_for_partitioning else self._partitioner()),
+            *((RemovePropagationDebugInfoPass(),) if has_debug_info else ()),
             *(() if self.keep_sharding_rules else (DropShardingRulesPass(),)),
-            *((InlineMeshesPass(),) if self.inline_meshes else ()),
+            *((InlineMeshesPass(),) if self.inline_meshes and not self.avoid_export_for_partitioning else ()),
         )
+
+    def _partitioner(self) -> Passes:
+        """From closed shardings to reshards, collectives or instructions on shards."""
+        has_collectives = self.enable_insert_explicit_collectives
+        by_instruction = self.enable_per_instruction_partitioning
+        kind = "partitioner" if has_collectives else "minimal_partitioner"
+        stages = 1 + (2 if by_instruction else int(has_collectives))
+        return (
+            *((VerifyUnreducedAxesPass(),) if self.verify_unreduced_axes else ()),
+            InsertExplicitReshardsPass(enable_full_version=has_collectives or by_instruction),
+            *(self._instructions() if by_instruction else self._collectives() if has_collectives else ()),
+            CanonicalizePass(("sdy-collective",)),
+            *((RemoveForCmv1Pass(),) if has_collectives and self.remove_all_gather_reduce_scatter_for_cmv1 else ()),
+            *self._saved(f"after_{kind}_with_global_shapes", stages),
+        )
+
+    def _instructions(self) -> Passes:
+        partition = PerInstructionPartitioningPass(
+            filter=self.per_instruction_partitioning_filter,
+            replica_count=self.replica_count,
+            partition_count=self.partition_count,
+        )
+        name = "per_instruction_partitioning"
+        return (*self._saved(f"before_{name}", 1), partition, *self._saved(f"after_{name}", 2))
+
+    def _collectives(self) -> Passes:
+        """Chains of reshards collapse before each becomes collectives."""
+        saved = self._saved("after_explicit_reshards", 1)
+        return (*saved, CanonicalizePass(("sdy-reshard",)), ReshardToCollectivesPass())
+
+    def _saved(self, name: str, stage: int) -> Passes:
+        return (SaveModulePass(self.dump_directory, name, self.dump_index + stage),) if self.dump_directory else ()
 
 
 @dataclass(frozen=True)
@@ -161,7 +220,9 @@ class PropagationPipeline(Pipeline):
         shardings = propagation(
             dedup_functions_fully=self.dedup_functions_fully, enable_auto_partitioning=self.enable_auto_partitioning
         )
-        return (*shardings, *ExportPipeline(inline_meshes=False).passes())
+        # Propagation may leave axes unreduced that the reshards behind it reduce.
+        export = ExportPipeline(inline_meshes=False, dump_index=2, verify_unreduced_axes=False)
+        return (*shardings, *export.passes())
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
 from sdy.dialects.context import emit
@@ -20,3 +22,18 @@ def save_module(ctx: Context, module: ModuleOp, directory: str, name: str, index
     except OSError as error:
         message = f"cannot write {file}: {error.strerror}"
         emit(ctx, Diagnostic("SDY-T001", message, severity=Severity.WARNING))
+
+
+@dataclass(frozen=True)
+class SaveModulePass(ModulePass):
+    """Write the module to a file at a stage of a pipeline. Of no use on a command line: `--dump-dir` does more."""
+
+    name = "sdy-save-module"
+
+    directory: str
+    file_name: str
+    index: int
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Leave the module as it is."""
+        save_module(ctx, op, self.directory, self.file_name, self.index)

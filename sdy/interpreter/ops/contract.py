@@ -36,7 +36,7 @@ def contracted(context: KernelContext, lhs: Array, rhs: Array, dims: ContractedD
     only_right = [axis for axis in varies_right if axis not in shared]
 
     batch_sizes = tuple(lhs.shape[axis] for axis in shared) + left.sizes(left.batch)
-    product = np.matmul(
+    product = _matrix_product(
         left.matrices(shared, (*only_left, *left.free), left.summed, batch_sizes),
         right.matrices(shared, right.summed, (*only_right, *right.free), batch_sizes),
     )
@@ -52,6 +52,20 @@ def contracted(context: KernelContext, lhs: Array, rhs: Array, dims: ContractedD
     ordered = unfolded.transpose([names.index(name) for name in (*varying, *local)])
     leading = tuple(max(lhs.shape[axis], rhs.shape[axis]) for axis in range(context.rank))
     return ordered.reshape(leading + ordered.shape[len(varying) :]).astype(dtype, copy=False)
+
+
+MOST_IN_ORDER = 1 << 14
+
+
+def _matrix_product(left: Array, right: Array) -> Array:
+    """The product of matrices; of small ones with the sums in order, as the reference interpreter has them."""
+    rows, summed, columns = left.shape[-2], left.shape[-1], right.shape[-1]
+    if left.dtype.kind not in "fc" or not 0 < summed * rows * columns * prod(left.shape[:-2]) <= MOST_IN_ORDER:
+        return np.matmul(left, right)
+    total: Array = np.zeros((*left.shape[:-1], columns), left.dtype)
+    for place in range(summed):
+        total = np.add(total, np.multiply(left[..., :, place, None], right[..., place, None, :]))
+    return total
 
 
 class _Side:

@@ -15,7 +15,9 @@ from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
 from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo import shape as ops
 from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.model.device_shifts import reversed_along
 from sdy.model.equivalence import equivalent_across_reshape
+from sdy.partitioner.local.agreement import Layout, same_layout
 from sdy.partitioner.local.emitter import Emitter, Tensor, ints, shape_of, tensor_of
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 
@@ -28,6 +30,22 @@ def every_cut_is_fine(op: Operation) -> Check:
     """Each device can make its part, or knows it."""
     del op
     return lambda _: None
+
+
+@CHECKS.of(ops.ReverseOp)
+def reverses_shards(op: ops.ReverseOp) -> Check:
+    """Each device reverses its shard, where the result says that the shards themselves are in reverse order."""
+
+    def check(lowering: Lowering) -> None:
+        before, after = (lowering.layout(lowering.sharding(value)) for value in (op.operand, op.result))
+        axes = tuple(ref for dim in ints_of(op.dimensions) for ref in lowering.dim_axes(op.operand, dim))
+        if before is not None and axes:
+            mirrored = Layout(before.sharding, reversed_along(axes, before.mesh))
+            if same_layout(mirrored, after):
+                return
+        lowering.check_agreement(op)
+
+    return check
 
 
 @CHECKS.of(ops.ReshapeOp)

@@ -53,6 +53,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.passes.export.reshard_op import RESOLVED_LIGHTLY, Resharder
 from sdy.passes.export.reshard_uses import adapt_use, make_unreduced, reduce_use
+from sdy.passes.export.single_device import bring_to_device, check_boundary, device_mesh, global_mesh
 from sdy.passes.insertion import after_definition
 from sdy.passes.sharding_walk import map_shardings
 from sdy.rules.all import RuleCache
@@ -72,7 +73,10 @@ class InsertExplicitReshardsPass(ModulePass):
     include_custom_rules: bool = False  # ops whose rule the user wrote are resharded as well
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit every op of every function, ops in regions before the op that has them."""
+        """Visit every op of every function, ops in regions before the op that has them.
+
+        Raises: SdyError where a function takes or gives a value on one device, or an op would run on two.
+        """
         inserter = _Inserter(op, full=self.enable_full_version, include_custom=self.include_custom_rules)
         for func in functions_of(op).values():
             if func.body.blocks:
@@ -84,15 +88,19 @@ class _Inserter:
 
     def __init__(self, module: ModuleOp, *, full: bool, include_custom: bool) -> None:
         self._meshes: MeshTable = meshes_of(module)
+        self._has_single_devices = any(mesh.is_maximal for mesh in self._meshes.values())
         self._functions = functions_of(module)
         self._full = full
         self._include_custom = include_custom
         self._rule_of = RuleCache()
         self._resharder = Resharder(self._meshes)
         self._has_unreduced = _mentions_unreduced_axes(module)
+        self._everywhere = global_mesh(module)
 
     def visit_function(self, func: FuncOp) -> None:
         """Insert what the ops of the function and its results need."""
+        if self._has_single_devices:
+            check_boundary(func, self._meshes)
         for op in post_order(func):
             if self._is_concerned(op):
                 self._visit(op)
@@ -104,7 +112,7 @@ class _Inserter:
                 adapt_use(Source(terminator, index), target, point, self._meshes, full=self._full)
 
     def _is_concerned(self, op: Operation) -> bool:
-        if self._full or self._has_unreduced:
+        if self._full or self._has_unreduced or self._has_single_devices:
             return not op.has_trait(IsTerminator)
         return type(op) in ALWAYS_CONCERNED or op.name == RAGGED_DOT
 
@@ -120,6 +128,8 @@ class _Inserter:
         full = self._full or _is_always_full(op)  # by the operands as they came, unreduced ones among them
         if self._has_unreduced:
             self._reduce_operands(op)
+        if self._has_single_devices and self._visit_single_device(op):
+            return
         if not full and not self._has_unreduced and type(op) not in RESOLVED_LIGHTLY:
             return
         rule = self._rule_of(op)
@@ -154,6 +164,15 @@ class _Inserter:
         op.result.replace_all_uses_with(use.value)
         op.detach()
         op.erase()
+        return True
+
+    def _visit_single_device(self, op: Operation) -> bool:
+        """Bring the tensors of an op that runs on one device there and back; False for any other op."""
+        device = device_mesh(op, self._meshes)
+        if device is None:
+            return False
+        if self._everywhere is not None:
+            bring_to_device(op, device, self._everywhere, self._meshes)
         return True
 
     def _reduce_operands(self, op: Operation) -> None:

@@ -1,0 +1,1 @@
+"""Halo exchange: ops that need elements of neighbouring shards. May import `partitioner.local`."""

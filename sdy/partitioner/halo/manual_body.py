@@ -1,0 +1,96 @@
+"""Putting a manual computation around what shards exchange. Source: spec of local lowering, section 3.3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
+from sdy.dialects.sdy.ops import ReturnOp
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sharded_types import local_type
+from sdy.model.axis import AxisRef
+from sdy.model.axis_list import sharded_size
+from sdy.model.mesh import Mesh
+from sdy.model.sharding import TensorSharding
+from sdy.partitioner.local.emitter import Emitter, with_shape
+
+Body = Callable[[Emitter, Sequence[SSAValue]], SSAValue]  # emits ops on the block arguments; the value to return
+
+
+@dataclass(frozen=True, slots=True)
+class ManualAxes:
+    """The axes that a manual computation takes over, by name, on their mesh."""
+
+    names: frozenset[str]
+    mesh: Mesh
+
+    @staticmethod
+    def cutting(dims: Sequence[Sequence[AxisRef]], mesh: Mesh) -> ManualAxes:
+        """All axes that take part in cutting the dims, whole even where only a part of them does."""
+        return ManualAxes(frozenset(ref.name for axes in dims for ref in axes), mesh)
+
+    @property
+    def in_order(self) -> tuple[str, ...]:
+        """The names in mesh order."""
+        return tuple(axis.name for axis in self.mesh.axes if axis.name in self.names)
+
+    def inside(self, sharding: TensorSharding) -> TensorSharding:
+        """What is left of a sharding inside: dims are cut by the other axes alone."""
+        return self._filtered(sharding, keeps_manual=False)
+
+    def outside(self, sharding: TensorSharding) -> TensorSharding:
+        """The part of a sharding that the computation takes over."""
+        return self._filtered(sharding, keeps_manual=True)
+
+    def _filtered(self, sharding: TensorSharding, *, keeps_manual: bool) -> TensorSharding:
+        dims = tuple(
+            replace(dim, axes=tuple(ref for ref in dim.axes if (ref.name in self.names) == keeps_manual))
+            for dim in sharding.dims
+        )
+        return replace(sharding, dims=dims)
+
+
+def emit_manual(
+    op: Operation,
+    emit: Emitter,
+    axes: ManualAxes,
+    operands: Sequence[tuple[SSAValue, TensorSharding]],
+    result: tuple[Sequence[int], TensorSharding],
+    body: Body,
+) -> SSAValue:
+    """A manual computation of one result, with the shape and sharding given, of the elements of the first operand.
+
+    The ops come from `op`.
+    """
+    types = [local_type(value.type, axes.outside(sharding), axes.mesh) for value, sharding in operands]
+    block = Block(arg_types=[each for each in types if each is not None])
+    terminator = ReturnOp()
+    terminator.location = op.location
+    block.add_op(terminator)
+    terminator.operands = [body(Emitter(terminator, emit.style), block.args)]
+    sizes, sharding = result
+    properties = {
+        "in_shardings": TensorShardingPerValueAttr(tuple(each for _, each in operands)),
+        "out_shardings": TensorShardingPerValueAttr((sharding,)),
+        "manual_axes": ManualAxesAttr(axes.in_order),
+    }
+    values = [value for value, _ in operands]
+    return emit.value(ManualComputationOp, values, with_shape(values[0], sizes), dict(properties), [Region(block)])
+
+
+def scalar_sharding(like: TensorSharding) -> TensorSharding:
+    """The sharding of a scalar next to a tensor with the sharding `like`."""
+    return TensorSharding(like.mesh, ())
+
+
+def shard_counts(sharding: TensorSharding, mesh: Mesh) -> list[int]:
+    """Into how many pieces each dim is cut."""
+    return [sharded_size(dim.axes, mesh) for dim in sharding.dims]
+
+
+def rounded_up(sizes: Sequence[int], counts: Sequence[int]) -> list[int]:
+    """Each size, made divisible by the count."""
+    return [-(-size // count) * count for size, count in zip(sizes, counts, strict=True)]

@@ -1,0 +1,184 @@
+"""`stablehlo.reshape` that moves elements between shards: a dim and those that it becomes do not divide alike.
+
+Source: spec of local lowering, section 3.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from sdy.dialects.stablehlo.shape import ReshapeOp
+from sdy.dialects.stablehlo.types import shape_of
+from sdy.model.axis import AxisRef
+from sdy.model.axis_list import sharded_size
+from sdy.model.equivalence import equivalent_across_reshape
+from sdy.model.mesh import Mesh
+from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.partitioner.annotated import annotated, padded_to, trimmed_to, zero_scalar
+from sdy.partitioner.halo.emit_exchange import make_exchanger
+from sdy.partitioner.halo.manual_body import ManualAxes, emit_manual, rounded_up, scalar_sharding, shard_counts
+from sdy.partitioner.halo.plan import DimExchange
+from sdy.partitioner.halo.reshape_groups import ReshapeGroup, reshape_groups
+from sdy.partitioner.local.emitter import Emitter
+
+
+class ReshapeExchange:
+    """A reshape on shards: what it moves, and how."""
+
+    def __init__(self, op: ReshapeOp, before: TensorSharding, after: TensorSharding, mesh: Mesh) -> None:
+        self.op = op
+        self.before = before
+        self.after = after
+        self.mesh = mesh
+        self.shapes = (shape_of(op.operand), shape_of(op.result))
+        self.counts = (shard_counts(before, mesh), shard_counts(after, mesh))
+        self.groups = reshape_groups(*self.shapes)
+
+    # What is needed
+
+    @property
+    def needs_communication(self) -> bool:
+        """Whether some element is on another device after the reshape."""
+        if self._is_equivalent(allow_uneven=False):
+            return False
+        return not (self._is_equivalent(allow_uneven=True) and all(group.is_pass_through for group in self.groups))
+
+    def _is_equivalent(self, *, allow_uneven: bool) -> bool:
+        return equivalent_across_reshape(
+            self.before, self.shapes[0], self.after, self.shapes[1], self.mesh, allow_uneven=allow_uneven
+        )
+
+    def _is_uneven(self, group: ReshapeGroup) -> bool:
+        return any(
+            shape[dim] % counts[dim]
+            for dims, shape, counts in zip((group.before, group.after), self.shapes, self.counts, strict=True)
+            for dim in dims
+        )
+
+    # Without an exchange
+
+    def made_whole(self) -> tuple[TensorSharding, TensorSharding]:
+        """Shardings of the operand and the result between which the reshape moves nothing.
+
+        As few axes as possible go: those of dims that do not divide, then those of all dims that change, then all.
+        """
+        uneven = [group for group in self.groups if not group.is_pass_through and self._is_uneven(group)]
+        changed = [group for group in self.groups if not group.is_pass_through]
+        for groups in (uneven, changed):
+            axes = frozenset(ref for group in groups for ref in self._refs_of(group))
+            before, after = _without(self.before, axes), _without(self.after, axes)
+            if not ReshapeExchange(self.op, before, after, self.mesh).needs_communication:
+                return before, after
+        return _without(self.before, None), _without(self.after, None)
+
+    def _refs_of(self, group: ReshapeGroup) -> list[AxisRef]:
+        return [
+            ref
+            for dims, sharding in ((group.before, self.before), (group.after, self.after))
+            for dim in dims
+            for ref in sharding.dims[dim].axes
+        ]
+
+    # By an exchange
+
+    def plans(self) -> list[DimExchange] | None:
+        """The exchanges, one per dim that needs one; None where there is no way, or gathering costs no more."""
+        uneven = [group for group in self.groups if self._is_uneven(group)]
+        active = [group for group in uneven if not group.is_pass_through]
+        if not active or not self._is_equivalent(allow_uneven=True):
+            return None
+        if not all(self._can_exchange(group) for group in active):
+            return None
+        plans = [self._plan(group) for group in active]
+        if any(plan.left > 1 or plan.right > 1 for plan, _ in plans):
+            return None
+        return [plan for plan, is_needed in plans if is_needed]
+
+    def _can_exchange(self, group: ReshapeGroup) -> bool:
+        if not group.is_split or 1 in (*group.sizes_before, *group.sizes_after):
+            return False
+        first_before, first_after = group.sizes_before[0], group.sizes_after[0]
+        if first_before % first_after and first_after % first_before:
+            return False
+        padded = [
+            prod(rounded_up(sizes, [counts[dim] for dim in dims]))
+            for sizes, dims, counts in (
+                (group.sizes_before, group.before, self.counts[0]),
+                (group.sizes_after, group.after, self.counts[1]),
+            )
+        ]
+        return padded[0] == padded[1]
+
+    def _plan(self, group: ReshapeGroup) -> tuple[DimExchange, bool]:
+        """How the shards of one dim become those of several, and whether any needs elements of another one."""
+        (dim,) = group.before
+        (size,) = group.sizes_before
+        count = self.counts[0][dim]
+        shard = -(-size // count)
+        radices = [self.counts[1][after] for after in group.after]
+        left = right = 0
+        entries: list[tuple[int, int]] = []  # per shard, how far the source of its part is, and where it begins there
+        is_needed = False
+        for index in range(count):
+            begin = _first_element(index, group.sizes_after, radices)
+            if begin >= size:
+                entries.append((0, 0))  # nothing but padding
+                continue
+            first, last = begin // shard, min(begin + shard, size) - 1
+            left, right = max(left, index - first), max(right, last // shard - index)
+            is_needed |= begin != index * shard
+            entries.append((first - index, begin - first * shard))
+        table = tuple(shard + (left + source) * shard + offset for source, offset in entries)
+        axes = tuple(ref for after in group.after for ref in self.after.dims[after].axes)
+        return DimExchange(dim, axes, count, shard, shard, left, right, table=table), is_needed
+
+    def emit(self, plans: Sequence[DimExchange], emit: Emitter) -> SSAValue:
+        """The result of the reshape by the exchanges."""
+        op = self.op
+        uneven = [group for group in self.groups if self._is_uneven(group)]
+        axes = ManualAxes(frozenset(ref.name for group in uneven for ref in self._refs_of(group)), self.mesh)
+        before, after = (rounded_up(shape, counts) for shape, counts in zip(self.shapes, self.counts, strict=True))
+        filler = zero_scalar(emit, op.operand)
+        operand: SSAValue = op.operand
+        if tuple(before) != self.shapes[0]:
+            operand = padded_to(emit, op.operand, zero_scalar(emit, op.operand), before, self.before)
+        inside = axes.inside(self.before)
+        local_sizes = [
+            size // sharded_size(dim.axes, self.mesh)
+            for size, dim in zip(after, axes.outside(self.after).dims, strict=True)
+        ]
+
+        def body(inner: Emitter, arguments: Sequence[SSAValue]) -> SSAValue:
+            value, inner_filler = arguments
+            exchanger = make_exchanger(inner, self.mesh, inside, inner_filler, filler)
+            for plan in plans:
+                value = exchanger.exchanged(value, plan)
+            return annotated(inner.reshape(value, local_sizes), axes.inside(self.after))
+
+        operands = [(operand, self.before), (filler, scalar_sharding(self.before))]
+        result = emit_manual(op, emit, axes, operands, (after, self.after), body)
+        return result if tuple(after) == self.shapes[1] else trimmed_to(emit, result, self.shapes[1], self.after)
+
+
+def _first_element(index: int, sizes: Sequence[int], radices: Sequence[int]) -> int:
+    """Where in the dim that is split the part of shard `index` begins."""
+    begin = 0
+    stride = 1
+    for size, count in zip(reversed(sizes), reversed(radices), strict=True):
+        begin += index % count * -(-size // count) * stride
+        index //= count
+        stride *= size
+    return begin
+
+
+def _without(sharding: TensorSharding, axes: frozenset[AxisRef] | None) -> TensorSharding:
+    """The sharding with the axes taken off its dims; None: with all taken off."""
+    dims = tuple(
+        DimSharding(() if axes is None else tuple(ref for ref in dim.axes if ref not in axes), dim.is_closed)
+        for dim in sharding.dims
+    )
+    return replace(sharding, dims=dims)

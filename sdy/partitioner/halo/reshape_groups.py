@@ -1,0 +1,64 @@
+"""Which dims of a reshape belong together: the smallest runs of both sides that hold the same number of elements.
+
+Source: spec of local lowering, section 3.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReshapeGroup:
+    """Dims before and after a reshape that hold the same elements."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    sizes_before: Sizes
+    sizes_after: Sizes
+
+    @property
+    def is_pass_through(self) -> bool:
+        """At most one dim that matters on either side."""
+        return _count(self.sizes_before) <= 1 and _count(self.sizes_after) <= 1
+
+    @property
+    def is_split(self) -> bool:
+        """At most one dim becomes several."""
+        return _count(self.sizes_before) <= 1 < _count(self.sizes_after)
+
+
+def reshape_groups(before: Sizes, after: Sizes) -> tuple[ReshapeGroup, ...]:
+    """The groups in order; trailing dims of size 1 form groups with nothing on the other side.
+
+    >>> [(group.before, group.after) for group in reshape_groups((6, 4), (2, 3, 4))]
+    [((0,), (0, 1)), ((1,), (2,))]
+    """
+    groups: list[ReshapeGroup] = []
+    done = [0, 0]
+    shapes = (before, after)
+    while done[0] < len(before) or done[1] < len(after):
+        ends = [min(begin + 1, len(shape)) for begin, shape in zip(done, shapes, strict=True)]
+        while (grown := _side_to_grow(shapes, done, ends)) is not None:
+            ends[grown] += 1
+        runs = [tuple(range(begin, end)) for begin, end in zip(done, ends, strict=True)]
+        sizes = [shape[begin:end] for shape, begin, end in zip(shapes, done, ends, strict=True)]
+        groups.append(ReshapeGroup(runs[0], runs[1], sizes[0], sizes[1]))
+        done = ends
+    return tuple(groups)
+
+
+def _side_to_grow(shapes: tuple[Sizes, Sizes], begins: list[int], ends: list[int]) -> int | None:
+    """The side with fewer elements so far; None where they agree, or nothing is left on it."""
+    products = [prod(shape[begin:end]) for shape, begin, end in zip(shapes, begins, ends, strict=True)]
+    if products[0] == products[1]:
+        return None
+    smaller = int(products[1] < products[0])
+    return smaller if ends[smaller] < len(shapes[smaller]) else None
+
+
+def _count(sizes: Sizes) -> int:
+    return sum(size != 1 for size in sizes)

@@ -1,0 +1,224 @@
+"""One op that moves elements along cut dims, rewritten so that each device can do its part.
+
+By an exchange with neighbours where there is one, else by making whole what moves. Source: spec of local lowering,
+section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from xdsl.ir import Operation, SSAValue
+
+from sdy.dialects.sdy.attrs import TensorShardingAttr
+from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.sdy.types import rank_of_type
+from sdy.dialects.shardings import set_sharding, sharding_of
+from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.shape import ReshapeOp, ReverseOp
+from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
+from sdy.dialects.stablehlo.types import shape_of
+from sdy.dialects.unchecked import replace_uses
+from sdy.model.axis import AxisList
+from sdy.model.axis_list import sharded_size
+from sdy.model.device_shifts import reversed_along
+from sdy.model.mesh import Mesh
+from sdy.model.meshes import CommonMesh, MeshTable, common_mesh, resolved
+from sdy.model.rule import FactorIndex, OpShardingRule, TensorMapping
+from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.model.sharding_update import fully_closed
+from sdy.partitioner.annotated import annotated, trimmed_to
+from sdy.partitioner.halo.plan import is_communication_free
+from sdy.partitioner.halo.reshape import ReshapeExchange
+from sdy.partitioner.halo.reverse import reversed_axes, shifted_operand
+from sdy.partitioner.halo.window import exchanged_window, placement, window_plans
+from sdy.partitioner.local.emitter import Emitter, Style
+from sdy.partitioner.shard_moves import moves_of
+from sdy.rules.all import sharding_rule
+
+MeshReference = str | Mesh
+NameReversed = Callable[[MeshReference, Mesh], MeshReference]  # a mesh and its reverse; how to refer to the latter
+
+
+@dataclass(frozen=True, slots=True)
+class Resolver:
+    """Resolves the ops of one module."""
+
+    meshes: MeshTable
+    style: Style
+    exchanges: bool  # else everything that moves is made whole
+    name_reversed: NameReversed
+
+    def resolve(self, op: Operation) -> None:
+        """Rewrite `op` where its shards need elements of other ones. Ops with rules of the user's are left alone."""
+        if isinstance(op, ReshapeOp):
+            self._resolve_reshape(op)
+            return
+        rule = sharding_rule(op)
+        if rule is None or rule.is_custom:
+            return
+        if isinstance(op, PadOp | SliceOp):
+            self._resolve_window(op, rule)
+        elif rule.permutation and not (self.exchanges and isinstance(op, ReverseOp) and self._exchange_reverse(op)):
+            self._make_whole(op, rule)
+
+    def _mesh(self, sharding: TensorSharding | None) -> Mesh | None:
+        """The mesh of a sharding with cut dims."""
+        if sharding is None or sharding.is_fully_replicated:
+            return None
+        mesh = resolved(sharding.mesh, self.meshes)
+        return None if mesh is None or mesh.is_maximal else mesh
+
+    def _emitter(self, before: Operation) -> Emitter:
+        return Emitter(before, self.style)
+
+    # pad and slice
+
+    def _resolve_window(self, op: PadOp | SliceOp, rule: OpShardingRule) -> None:
+        before, after = sharding_of(op.operand), sharding_of(op.result)
+        mesh = self._mesh(before)
+        is_alike = before is not None and after is not None and _cuts(before) == _cuts(after)
+        if not self.exchanges or not is_alike:
+            self._make_whole(op, rule)
+            return
+        if before is None or mesh is None or window_plans(op, before, mesh) == []:
+            return
+        result = exchanged_window(op, mesh, self._emitter(op))
+        if result is None:
+            self._make_whole(op, rule)
+            return
+        _replace(op, result)
+
+    # reverse
+
+    def _exchange_reverse(self, op: ReverseOp) -> bool:
+        """Read the shards in the reverse order of devices; False where operand and result are not cut alike."""
+        sharding, result_sharding = sharding_of(op.operand), sharding_of(op.result) or sharding_of(op.operand)
+        mesh = self._mesh(sharding)
+        if sharding is None or mesh is None or result_sharding is None or _cuts(sharding) != _cuts(result_sharding):
+            return False
+        axes = reversed_axes(op, sharding)
+        if not axes:
+            return True
+        emit = self._emitter(op)
+        operand = shifted_operand(op, sharding, mesh, emit)
+        turned = replace(sharding, mesh=self.name_reversed(sharding.mesh, reversed_along(axes, mesh)))
+        reverse = emit.value(ReverseOp, [operand], operand.type, {"dimensions": op.dimensions})
+        result = resharded(emit, annotated(reverse, turned), result_sharding)
+        sizes = shape_of(op.result)
+        if shape_of(result) != sizes:
+            result = trimmed_to(emit, result, sizes, sharding)
+        _replace(op, result)
+        return True
+
+    # reshape
+
+    def _resolve_reshape(self, op: ReshapeOp) -> None:
+        before, after = sharding_of(op.operand), sharding_of(op.result)
+        mesh = self._mesh(before) or self._mesh(after)
+        reference = before or after
+        if mesh is None or reference is None:
+            return
+        before = before or fully_closed(reference.mesh, rank_of_type(op.operand.type))
+        after = after or fully_closed(reference.mesh, rank_of_type(op.result.type))
+        exchange = ReshapeExchange(op, before, after, mesh)
+        if not exchange.needs_communication:
+            return
+        plans = exchange.plans() if self.exchanges else None
+        emit = self._emitter(op)
+        if plans is not None:
+            _replace(op, exchange.emit(plans, emit))
+            return
+        operand_sharding, whole = exchange.made_whole()
+        operand = resharded(emit, op.operand, operand_sharding)
+        _replace(op, resharded(emit, annotated(emit.reshape(operand, shape_of(op.result)), whole), after))
+
+    # All others
+
+    def _make_whole(self, op: Operation, rule: OpShardingRule) -> None:
+        """Reshard the operands and results of `op` so that no dim along which it moves elements is cut."""
+        values = (*op.operands, *op.results)
+        shardings = [sharding_of(value) for value in values]
+        common = common_mesh(shardings, self.meshes, ignore_device_order=True)
+        if common is None or common.mesh.is_maximal:
+            return
+        factors = frozenset(factor for factor in _moved_factors(op, rule) if not self._stays_in_shards(op, factor))
+        needed = [
+            None if sharding is None else self._without_factors(sharding, mapping, factors, common)
+            for sharding, mapping in zip(shardings, rule.tensors, strict=True)
+        ]
+        emit = self._emitter(op)
+        for index, operand in enumerate(tuple(op.operands)):
+            target = needed[index]
+            if target is not None and target != shardings[index]:
+                op.operands[index] = resharded(emit, operand, target)
+        last = op
+        for result, target in zip(op.results, needed[len(op.operands) :], strict=True):
+            wanted = sharding_of(result)
+            if target is not None and wanted is not None and target != wanted:
+                last = _reshard_back(result, target, wanted, last)
+
+    def _without_factors(
+        self, sharding: TensorSharding, mapping: TensorMapping, factors: frozenset[FactorIndex], common: CommonMesh
+    ) -> TensorSharding:
+        """The sharding, on the common mesh, of a tensor whose dims with one of the factors are whole."""
+        dims = tuple(
+            DimSharding((), dim.is_closed) if dim.axes and factors.intersection(own) else dim
+            for dim, own in zip(sharding.dims, mapping, strict=True)
+        )
+        mesh = sharding.mesh if resolved(sharding.mesh, self.meshes) == common.mesh else common.reference
+        return replace(sharding, mesh=mesh, dims=dims)
+
+    def _stays_in_shards(self, op: Operation, dim: int) -> bool:
+        """Whether no element leaves its shard along a dim of a pad or slice, whose factors are its dims."""
+        if not isinstance(op, PadOp | SliceOp):
+            return False
+        before, after = sharding_of(op.operand), sharding_of(op.result)
+        mesh = self._mesh(before)
+        if before is None or after is None or mesh is None or before.dims[dim].axes != after.dims[dim].axes:
+            return False
+        count = sharded_size(before.dims[dim].axes, mesh)
+        target = placement(op, dim)
+        if target is not None and is_communication_free(
+            count, shape_of(op.operand)[dim], target, is_slice=isinstance(op, SliceOp)
+        ):
+            return True
+        return moves_of(op)(dim, count) is not None
+
+
+def resharded(emit: Emitter, value: SSAValue, sharding: TensorSharding) -> SSAValue:
+    """`value` with another sharding."""
+    return emit.value(ReshardOp, [value], value.type, {"sharding": TensorShardingAttr(sharding)})
+
+
+def _moved_factors(op: Operation, rule: OpShardingRule) -> frozenset[FactorIndex]:
+    """The factors along which `op` moves elements. A pad may move them and keep the size of the dim."""
+    moved = set(rule.permutation)
+    if isinstance(op, PadOp):
+        moved.update(FactorIndex(dim) for dim, low in enumerate(ints_of(op.edge_padding_low)) if low)
+    return frozenset(moved)
+
+
+def _cuts(sharding: TensorSharding) -> tuple[AxisList, ...]:
+    return tuple(dim.axes for dim in sharding.dims)
+
+
+def _reshard_back(result: SSAValue, needed: TensorSharding, wanted: TensorSharding, last: Operation) -> Operation:
+    """Let an op give `needed`, and everybody else still see `wanted`; the op that was put behind `last`."""
+    back = ReshardOp.create(
+        operands=[result], result_types=[result.type], properties={"sharding": TensorShardingAttr(wanted)}
+    )
+    back.location = last.location
+    assert last.parent is not None
+    last.parent.insert_op_after(back, last)
+    result.replace_uses_with_if(back.result, lambda use: use.operation is not back)
+    set_sharding(result, needed)
+    return back
+
+
+def _replace(op: Operation, result: SSAValue) -> None:
+    """Let `result` stand for the only result of `op`, which goes."""
+    replace_uses(op.results[0], result)
+    op.detach()
+    op.erase()

@@ -1,0 +1,254 @@
+"""What the rules of padding share: how large values were, what their padding holds, and how to change both.
+
+A value is padded at the end of the dims that are cut, and of no others. Source: spec of local lowering, sections 0.8
+and 2.3 to 2.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i32, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.elements import Scalar
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.places import span_of
+from sdy.dialects.sdy.collectives import AllGatherOp, AllSliceOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import set_sharding, sharding_of
+from sdy.dialects.stablehlo import elementwise
+from sdy.dialects.stablehlo.enums import ComparisonDirection
+from sdy.dialects.stablehlo.shape import IotaOp
+from sdy.grammar.write import write_sharding
+from sdy.model.axis import AxisList
+from sdy.model.axis_list import sharded_size
+from sdy.model.meshes import resolved
+from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.model.sharding_update import fully_closed_like, with_dim
+from sdy.partitioner.annotated import annotated, padded_to, trimmed_to, zero_scalar
+from sdy.partitioner.local.emitter import Emitter, Style, shape_of, tensor_of, with_element, with_shape
+
+Sizes = tuple[int, ...]
+Rule = Callable[["Padder"], None]  # adapts one op of a program to operands that are padded already
+
+
+class Padder:
+    """A module on its way to dims that divide."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._meshes = meshes_of(module)
+        self._style = Style()
+        self._true_sizes: dict[SSAValue, Sizes] = {}
+        self._zero_padded: set[SSAValue] = set()
+
+    # What is known of values
+
+    def true_sizes(self, value: SSAValue) -> Sizes:
+        """The dims of `value` without padding."""
+        return self._true_sizes.get(value) or shape_of(value)
+
+    def padded_dims(self, value: SSAValue) -> list[int]:
+        """The dims of `value` that have padding."""
+        own = self._true_sizes.get(value)
+        return [] if own is None else [dim for dim, size in enumerate(shape_of(value)) if size != own[dim]]
+
+    def is_padded(self, value: SSAValue) -> bool:
+        """Whether any dim of `value` has padding."""
+        return value in self._true_sizes
+
+    def is_zero_padded(self, value: SSAValue) -> bool:
+        """Whether all the padding that `value` has is known to be zero."""
+        return value in self._zero_padded or not self.is_padded(value)
+
+    def cuts(self, value: SSAValue) -> tuple[AxisList, ...]:
+        """The axes that cut each dim of a tensor."""
+        sharding = sharding_of(value)
+        if sharding is None or not sharding.dims:
+            return ((),) * len(shape_of(value))
+        return tuple(dim.axes for dim in sharding.dims)
+
+    def even_sizes(self, sizes: Sizes, sharding: TensorSharding | None) -> Sizes:
+        """The sizes, rounded up to what the axes of the sharding divide."""
+        mesh = None if sharding is None else resolved(sharding.mesh, self._meshes)
+        if sharding is None or mesh is None or sharding.is_fully_replicated:
+            return sizes
+        counts = [sharded_size(dim.axes, mesh) for dim in sharding.dims]
+        return tuple(-(-size // count) * count for size, count in zip(sizes, counts, strict=True))
+
+    def shard_count(self, value: SSAValue, dim: int) -> int:
+        """Into how many pieces a dim is cut."""
+        sharding = sharding_of(value)
+        mesh = None if sharding is None else resolved(sharding.mesh, self._meshes)
+        return 1 if mesh is None else sharded_size(self.cuts(value)[dim], mesh)
+
+    # Changing values
+
+    def emitter(self, before: Operation) -> Emitter:
+        """Emits in front of `before`."""
+        return Emitter(before, self._style)
+
+    def note(self, value: SSAValue, true_sizes: Sizes, *, is_zero: bool = False) -> SSAValue:
+        """Remember how large `value` is without padding, and whether the padding is zero; `value`."""
+        if shape_of(value) != true_sizes:
+            self._true_sizes[value] = true_sizes
+            if is_zero:
+                self._zero_padded.add(value)
+        return value
+
+    def resize(self, value: SSAValue, sizes: Sizes, *, is_zero: bool = False) -> None:
+        """Give a value, which its op will compute with padding, its new dims."""
+        true_sizes = self.true_sizes(value)
+        if shape_of(value) != sizes:
+            value = Rewriter.replace_value_with_new_type(value, with_shape(value, sizes))
+        self.note(value, true_sizes, is_zero=is_zero)
+
+    def make_even(self, values: Iterable[SSAValue], *, is_zero: bool = False) -> None:
+        """Give values, of known ranked shapes, dims that divide."""
+        for value in tuple(values):
+            sizes = static_shape(value.type)
+            if sizes is not None:
+                self.resize(value, self.even_sizes(sizes, sharding_of(value)), is_zero=is_zero)
+
+    def replace(self, op: Operation, *values: SSAValue) -> None:
+        """Let `values` stand for the results of `op`, which goes."""
+        for result, value in zip(op.results, values, strict=True):
+            result.replace_all_uses_with(value)
+        op.detach()
+        op.erase()
+
+    # Padding
+
+    def grown(self, emit: Emitter, value: SSAValue, sizes: Sizes) -> SSAValue:
+        """`value` with further zeros at the end of dims that are not cut."""
+        if shape_of(value) == sizes:
+            return value
+        padded = padded_to(emit, value, zero_scalar(emit, value), sizes, sharding_of(value))
+        return self.note(padded, self.true_sizes(value), is_zero=self.is_zero_padded(value))
+
+    def shrunk(self, emit: Emitter, value: SSAValue, dims: Iterable[int]) -> SSAValue:
+        """`value` without the padding of some dims, which are not cut."""
+        own, sizes = self.true_sizes(value), list(shape_of(value))
+        for dim in dims:
+            sizes[dim] = own[dim]
+        if tuple(sizes) == shape_of(value):
+            return value
+        trimmed = trimmed_to(emit, value, sizes, sharding_of(value))
+        return self.note(trimmed, own, is_zero=self.is_zero_padded(value))
+
+    def masked(self, emit: Emitter, value: SSAValue, filler: SSAValue, dims: Iterable[int]) -> SSAValue:
+        """`value` with `filler`, a scalar, in the padding of some dims."""
+        chosen = [dim for dim in self.padded_dims(value) if dim in set(dims)]
+        if not chosen:
+            return value
+        own, sharding = self.true_sizes(value), sharding_of(value)
+        mask: SSAValue | None = None
+        for dim in chosen:
+            numbers = with_element(value, i32)
+            index = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(dim, i64)}), sharding)
+            end = emit.constant(TensorType(i32, []), [own[dim]])
+            ends = annotated(emit.broadcast(end, numbers), sharding)
+            inside = annotated(emit.compare(ComparisonDirection.LT, index, ends), sharding)
+            mask = inside if mask is None else annotated(emit.binary(elementwise.AndOp, mask, inside), sharding)
+        assert mask is not None
+        filling = annotated(emit.broadcast(filler, tensor_of(value)), sharding)
+        selected = annotated(emit.select(mask, value, filling), sharding)
+        return self.note(selected, own)
+
+    def masked_by(self, emit: Emitter, value: SSAValue, element: Scalar, dims: Sequence[int]) -> SSAValue:
+        """`value` with a constant in the padding of some dims, if it is not there already."""
+        if not set(dims).intersection(self.padded_dims(value)) or (element == 0 and self.is_zero_padded(value)):
+            return value
+        tensor = TensorType(tensor_of(value).element_type, [])
+        return self.masked(emit, value, emit.constant(tensor, [element]), dims)
+
+    # Gathering
+
+    def gathered(self, emit: Emitter, value: SSAValue, dims: Iterable[int]) -> SSAValue:
+        """`value` with some dims whole on every device, and without padding there."""
+        sharding = sharding_of(value)
+        chosen = [dim for dim in dims if self.cuts(value)[dim]]
+        if sharding is None or not chosen:
+            return value
+        axes = tuple(own if dim in chosen else () for dim, own in enumerate(self.cuts(value)))
+        for dim in chosen:
+            sharding = with_dim(sharding, dim, DimSharding())
+        gather = AllGatherOp(value, axes, sharding)
+        return self.shrunk(emit, self._emitted(emit, gather, value), chosen)
+
+    def sliced_into(self, emit: Emitter, value: SSAValue, sharding: TensorSharding, dims: Iterable[int]) -> SSAValue:
+        """`value`, whose dims `dims` are whole, cut as the sharding has them."""
+        chosen = [dim for dim in dims if sharding.dims[dim].axes]
+        if not chosen:
+            return value
+        even = self.even_sizes(self.true_sizes(value), sharding)
+        padded = self.grown(emit, value, tuple(even[d] if d in chosen else n for d, n in enumerate(shape_of(value))))
+        axes = tuple(dim.axes if index in chosen else () for index, dim in enumerate(sharding.dims))
+        return self._emitted(emit, AllSliceOp(padded, axes, sharding), padded)
+
+    def _emitted(self, emit: Emitter, op: AllGatherOp | AllSliceOp, like: SSAValue) -> SSAValue:
+        """The result of a collective, which is as large as its operand."""
+        result = emit.value(type(op), [like], like.type, op.properties)
+        op.erase()
+        return self.note(result, self.true_sizes(like), is_zero=self.is_zero_padded(like))
+
+    def compute_whole(self, op: Operation) -> None:
+        """Let every device compute all of `op`, which has no form on padded tensors, and keep its part."""
+        emit = self.emitter(op)
+        whole = {value: self._whole(emit, value) for value in dict.fromkeys(op.operands)}
+        copy = op.clone(value_mapper=dict(whole))
+        copy.location = op.location
+        assert op.parent is not None
+        op.parent.insert_op_before(copy, op)
+        self.replace(op, *(self._cut_again(emit, result) for result in tuple(copy.results)))
+
+    def _whole(self, emit: Emitter, value: SSAValue) -> SSAValue:
+        return self.gathered(emit, value, range(len(shape_of(value)))) if is_static(value) else value
+
+    def _cut_again(self, emit: Emitter, result: SSAValue) -> SSAValue:
+        """A result of an op that was made to compute on whole tensors, cut as it was."""
+        sharding = sharding_of(result)
+        if sharding is None or sharding.is_fully_replicated or not is_static(result):
+            return result
+        set_sharding(result, fully_closed_like(sharding))
+        return self.sliced_into(emit, result, sharding, range(sharding.rank))
+
+    def refuse(self, op: Operation, value: SSAValue) -> SdyError:
+        """The error for an op whose result would depend on what the padding of `value` holds."""
+        sharding = sharding_of(value)
+        cut = "" if sharding is None else f" that {write_sharding(sharding)} cuts"
+        message = f"{op.name} mixes elements along a dim of size {self.true_sizes(value)}{cut} unevenly"
+        hint = "keep the dim whole, or use a size that the axes divide"
+        return SdyError(Diagnostic("SDY-L014", message, span_of(op), hint=hint))
+
+
+def is_static(value: SSAValue) -> bool:
+    """Whether `value` is a tensor of known shape."""
+    return static_shape(value.type) is not None
+
+
+def constant_with(elements: DenseElementsAttr, sizes: Sizes) -> DenseElementsAttr:
+    """The constant with zeros behind its last elements along each dim; a splat is just larger."""
+    larger = TensorType(elements.type.get_element_type(), list(sizes))
+    if elements.is_splat:
+        return DenseElementsAttr.from_bytes(larger, elements.data.raw)
+    width = elements.data.codec.byte_width
+    return DenseElementsAttr.from_bytes(
+        larger, _padded_rows(elements.data.raw, elements.type.get_shape(), sizes, width)
+    )
+
+
+def _padded_rows(raw: bytes, before: Sequence[int], after: Sequence[int], width: int) -> bytes:
+    """Row-major elements of `width` bytes with zeros put behind them along each dim."""
+    if not before:
+        return raw
+    row = len(raw) // before[0] if before[0] else 0
+    rows = [_padded_rows(raw[i * row : (i + 1) * row], before[1:], after[1:], width) for i in range(before[0])]
+    joined = b"".join(rows)
+    size = width
+    for each in after:
+        size *= each
+    return joined.ljust(size, b"\0")

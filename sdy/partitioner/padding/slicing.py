@@ -1,0 +1,166 @@
+"""Padding of ops that take parts of tensors, or put them together.
+
+Source: spec of local lowering, sections 2.6 and 8.2 (G46, G47, G50).
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from sdy.dialects.op_table import OpTable
+from sdy.dialects.shardings import sharding_of
+from sdy.dialects.stablehlo import gather_scatter, slicing
+from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.types import element_type_of
+from sdy.partitioner.annotated import annotated
+from sdy.partitioner.local.emitter import Emitter, ints, shape_of, tensor_of
+from sdy.partitioner.padding.padder import Padder, Rule
+from sdy.partitioner.shard_moves import pad_shifts, slice_shifts
+
+RULES = OpTable[Rule]()
+
+
+@RULES.of(slicing.SliceOp)
+def slice_(op: slicing.SliceOp) -> Rule:
+    """Take more instead of padding: what stands behind the slice is as good as any padding."""
+    starts, strides = ints_of(op.start_indices), ints_of(op.strides)
+
+    def pad(padder: Padder) -> None:
+        sizes = shape_of(op.result)
+        even = padder.even_sizes(sizes, sharding_of(op.result))
+        limits = list(ints_of(op.limit_indices))
+        for dim, size in enumerate(even):
+            if size != sizes[dim]:
+                limits[dim] = starts[dim] + (size - 1) * strides[dim] + 1
+        if not all(_slices_in_shards(op, dim, even[dim], padder) for dim in range(len(even))):
+            padder.compute_whole(op)
+            return
+        if even != sizes:
+            op.limit_indices = ints(limits)
+            padder.resize(op.result, even)
+
+    return pad
+
+
+def _slices_in_shards(op: slicing.SliceOp, dim: int, size: int, padder: Padder) -> bool:
+    """Whether a dim of a slice, widened to `size`, takes no element out of its shard."""
+    own, count = shape_of(op.operand)[dim], padder.shard_count(op.operand, dim)
+    is_padded = size != shape_of(op.result)[dim] or own != padder.true_sizes(op.operand)[dim]
+    if not is_padded or padder.cuts(op.operand)[dim] != padder.cuts(op.result)[dim]:
+        return True  # not a matter of padding
+    start, stride = ints_of(op.start_indices)[dim], ints_of(op.strides)[dim]
+    if count == 1:
+        return start + (size - 1) * stride < own
+    return slice_shifts(start, stride, own // count, size // count, count) is not None
+
+
+@RULES.of(slicing.PadOp)
+def pad_(op: slicing.PadOp) -> Rule:
+    """Pad less by what is padded already, once that holds the padding value where it comes to lie in the result."""
+    low, gaps = ints_of(op.edge_padding_low), ints_of(op.interior_padding)
+
+    def pad(padder: Padder) -> None:
+        true_sizes, own, sizes = padder.true_sizes(op.operand), shape_of(op.operand), shape_of(op.result)
+        even = padder.even_sizes(sizes, sharding_of(op.result))
+        dims = range(len(sizes))
+        if not all(_pads_in_shards(op, dim, even[dim], padder) for dim in dims):
+            padder.compute_whole(op)
+            return
+        high = [even[d] - own[d] - low[d] - max(0, own[d] - 1) * gaps[d] for d in dims]
+        given = ints_of(op.edge_padding_high)
+        is_seen = any(own[d] != true_sizes[d] and low[d] + true_sizes[d] * (gaps[d] + 1) < sizes[d] for d in dims)
+        if is_seen or any(new < old for new, old in zip(high, given, strict=True)):
+            op.operands[0] = padder.masked(padder.emitter(op), op.operand, op.padding_value, dims)
+        if tuple(high) != given:
+            op.edge_padding_high = ints(high)
+        padder.resize(op.result, even)
+
+    return pad
+
+
+def _pads_in_shards(op: slicing.PadOp, dim: int, size: int, padder: Padder) -> bool:
+    """Whether a dim, padded to `size`, leaves every element in its shard."""
+    own, count = shape_of(op.operand)[dim], padder.shard_count(op.operand, dim)
+    is_padded = size != shape_of(op.result)[dim] or own != padder.true_sizes(op.operand)[dim]
+    if not is_padded or padder.cuts(op.operand)[dim] != padder.cuts(op.result)[dim]:
+        return True
+    low, gap = ints_of(op.edge_padding_low)[dim], ints_of(op.interior_padding)[dim]
+    return pad_shifts(low, gap, own // count, size // count, count) is not None
+
+
+@RULES.of(slicing.ConcatenateOp)
+def concatenate(op: slicing.ConcatenateOp) -> Rule:
+    """Padding must not come to lie between the operands."""
+    dim = op.dimension.value.data
+
+    def pad(padder: Padder) -> None:
+        if padder.cuts(op.result)[dim] or any(dim in padder.padded_dims(value) for value in op.operands):
+            padder.compute_whole(op)
+        else:
+            padder.make_even(op.results)
+
+    return pad
+
+
+@RULES.of(slicing.DynamicSliceOp)
+def dynamic_slice(op: slicing.DynamicSliceOp) -> Rule:
+    """Take the padding along with the dims that are taken whole."""
+
+    def pad(padder: Padder) -> None:
+        taken = list(ints_of(op.slice_sizes))
+        for dim in padder.padded_dims(op.operand):
+            if taken[dim] != padder.true_sizes(op.operand)[dim]:
+                padder.compute_whole(op)
+                return
+            taken[dim] = shape_of(op.operand)[dim]
+        op.slice_sizes = ints(taken)
+        padder.resize(op.result, tuple(taken))
+
+    return pad
+
+
+@RULES.of(slicing.DynamicUpdateSliceOp)
+def dynamic_update_slice(op: slicing.DynamicUpdateSliceOp) -> Rule:
+    """Padded dims must be replaced whole, or where the update goes would depend on their size."""
+
+    def pad(padder: Padder) -> None:
+        if any(shape_of(op.update)[dim] != shape_of(op.operand)[dim] for dim in padder.padded_dims(op.operand)):
+            padder.compute_whole(op)
+        else:
+            padder.make_even(op.results)
+
+    return pad
+
+
+@RULES.of(gather_scatter.GatherOp)
+def gather(op: gather_scatter.GatherOp) -> Rule:
+    """Take the padding along with the dims that are taken whole; elsewhere, keep starts out of it."""
+
+    def pad(padder: Padder) -> None:
+        padded = padder.padded_dims(op.operand)
+        sizes = list(ints_of(op.slice_sizes))
+        true_sizes = padder.true_sizes(op.operand)
+        numbers = op.dimension_numbers.data
+        if set(padded).intersection(numbers.start_index_map):
+            limits = [true_sizes[dim] - sizes[dim] for dim in numbers.start_index_map]
+            op.operands[1] = _clamped(padder.emitter(op), op.start_indices, limits, numbers.index_vector_dim, padder)
+        for dim in padded:
+            if sizes[dim] == true_sizes[dim] and dim not in numbers.collapsed_slice_dims:
+                sizes[dim] = shape_of(op.operand)[dim]
+        op.slice_sizes = ints(sizes)
+        padder.make_even(op.results)
+
+    return pad
+
+
+def _clamped(emit: Emitter, indices: SSAValue, limits: list[int], vector_dim: int, padder: Padder) -> SSAValue:
+    """The indices, each component between 0 and its limit, where a gather would have put it itself."""
+    sharding, element = sharding_of(indices), element_type_of(indices)
+    has_vector = vector_dim < len(shape_of(indices))
+    limit = emit.constant(TensorType(element, [len(limits)] if has_vector else []), limits)
+    largest = annotated(emit.broadcast(limit, tensor_of(indices), [vector_dim] if has_vector else []), sharding)
+    zero = emit.constant(TensorType(element, []), [0])
+    smallest = annotated(emit.broadcast(zero, tensor_of(indices)), sharding)
+    clamped = annotated(emit.clamp(smallest, indices, largest), sharding)
+    return padder.note(clamped, padder.true_sizes(indices))

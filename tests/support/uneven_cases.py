@@ -1,0 +1,180 @@
+"""Programs on one mesh each, in which one op meets a dim that its axes do not divide."""
+
+from __future__ import annotations
+
+
+def _sharded(*dims: str) -> str:
+    """The attribute of an op whose result is cut so."""
+    cut = ", ".join("{" + ", ".join(f'"{axis}"' for axis in dim.split()) + "}" for dim in dims)
+    return f"{{sdy.sharding = #sdy.sharding_per_value<[<@m, [{cut}]>]>}}"
+
+
+def _case(mesh: str, arguments: str, result: str, *lines: str) -> str:
+    body = "\n  ".join(lines)
+    return f"sdy.mesh @m = <[{mesh}]>\nfunc.func @main({arguments}) -> {result} {{\n  {body}\n}}\n"
+
+
+def _reduction(op: str, reducer: str, initial: str) -> str:
+    return _case(
+        '"x"=4',
+        "%a: tensor<7x3xi32>",
+        "tensor<3xi32>",
+        f"%0 = stablehlo.{op} %a {_sharded('x', '')} : tensor<7x3xi32>",
+        f"%c = stablehlo.constant dense<{initial}> : tensor<i32>",
+        f"%1 = stablehlo.reduce(%0 init: %c) applies stablehlo.{reducer} across dimensions = [0]"
+        " : (tensor<7x3xi32>, tensor<i32>) -> tensor<3xi32>",
+        "return %1 : tensor<3xi32>",
+    )
+
+
+CASES: dict[str, str] = {
+    "reduce by the largest, of negative numbers": _reduction("negate", "maximum", "-2147483648"),
+    "reduce by the least": _reduction("abs", "minimum", "2147483647"),
+    "sum of what is not zero for zero": _case(
+        '"x"=4',
+        "%a: tensor<7xf32>",
+        "tensor<f32>",
+        f"%0 = stablehlo.cosine %a {_sharded('x')} : tensor<7xf32>",
+        "%c = stablehlo.constant dense<0.0> : tensor<f32>",
+        "%1 = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0]"
+        " : (tensor<7xf32>, tensor<f32>) -> tensor<f32>",
+        "return %1 : tensor<f32>",
+    ),
+    "dot over a cut dim": _case(
+        '"x"=4',
+        "%a: tensor<3x7xf32>, %b: tensor<7x5xf32>",
+        "tensor<3x5xf32>",
+        f"%0 = stablehlo.cosine %a {_sharded('', 'x')} : tensor<3x7xf32>",
+        f"%1 = stablehlo.cosine %b {_sharded('x', '')} : tensor<7x5xf32>",
+        f"%2 = stablehlo.dot %0, %1 {_sharded('', '')} : (tensor<3x7xf32>, tensor<7x5xf32>) -> tensor<3x5xf32>",
+        "return %2 : tensor<3x5xf32>",
+    ),
+    "convolution over cut features": _case(
+        '"x"=2',
+        "%a: tensor<1x8x3xf32>, %k: tensor<2x3x5xf32>",
+        "tensor<1x7x5xf32>",
+        f"%0 = stablehlo.cosine %a {_sharded('', '', 'x')} : tensor<1x8x3xf32>",
+        f"%1 = stablehlo.cosine %k {_sharded('', 'x', '')} : tensor<2x3x5xf32>",
+        "%2 = stablehlo.convolution(%0, %1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}"
+        f" {{batch_group_count = 1 : i64, feature_group_count = 1 : i64, {_sharded('', '', '')[1:]}"
+        " : (tensor<1x8x3xf32>, tensor<2x3x5xf32>) -> tensor<1x7x5xf32>",
+        "return %2 : tensor<1x7x5xf32>",
+    ),
+    "scatter of cut updates": _case(
+        '"x"=2',
+        "%a: tensor<6xi32>, %u: tensor<3xi32>, %b: tensor<3x1xi32>",
+        "tensor<6xi32>",
+        f"%i = stablehlo.abs %b {_sharded('x', '')} : tensor<3x1xi32>",
+        f"%0 = stablehlo.not %u {_sharded('x')} : tensor<3xi32>",
+        '%1 = "stablehlo.scatter"(%a, %i, %0) <{scatter_dimension_numbers = #stablehlo.scatter<',
+        "    inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({",
+        "  ^bb0(%p: tensor<i32>, %q: tensor<i32>):",
+        "    %s = stablehlo.add %p, %q : tensor<i32>",
+        "    stablehlo.return %s : tensor<i32>",
+        "  }) : (tensor<6xi32>, tensor<3x1xi32>, tensor<3xi32>) -> tensor<6xi32>",
+        "return %1 : tensor<6xi32>",
+    ),
+    "padding behind what is padded": _case(
+        '"x"=2',
+        "%a: tensor<7xi32>",
+        "tensor<15xi32>",
+        f"%0 = stablehlo.not %a {_sharded('x')} : tensor<7xi32>",
+        "%c = stablehlo.constant dense<5> : tensor<i32>",
+        f"%1 = stablehlo.pad %0, %c, low = [4], high = [4], interior = [0] {_sharded('x')}"
+        " : (tensor<7xi32>, tensor<i32>) -> tensor<15xi32>",
+        "return %1 : tensor<15xi32>",
+    ),
+    "a dim cut by one axis, then by two": _case(
+        '"x"=2, "y"=4',
+        "%a: tensor<5xi32>",
+        "tensor<5xi32>",
+        f"%0 = stablehlo.negate %a {_sharded('x')} : tensor<5xi32>",
+        f"%1 = stablehlo.negate %0 {_sharded('x y')} : tensor<5xi32>",
+        f"%2 = stablehlo.negate %1 {_sharded('y')} : tensor<5xi32>",
+        f"%3 = stablehlo.negate %2 {_sharded('y x')} : tensor<5xi32>",
+        f"%4 = stablehlo.negate %3 {_sharded('x')} : tensor<5xi32>",
+        "return %4 : tensor<5xi32>",
+    ),
+    "axes that move between uneven dims": _case(
+        '"x"=2, "y"=4',
+        "%a: tensor<5x7xi32>",
+        "tensor<5x7xi32>",
+        f"%0 = stablehlo.negate %a {_sharded('x y', '')} : tensor<5x7xi32>",
+        f"%1 = stablehlo.negate %0 {_sharded('x', 'y')} : tensor<5x7xi32>",
+        f"%2 = stablehlo.negate %1 {_sharded('', 'y x')} : tensor<5x7xi32>",
+        "return %2 : tensor<5x7xi32>",
+    ),
+    "a loop over a cut value": _case(
+        '"x"=4',
+        "%a: tensor<7xi32>",
+        "tensor<7xi32>",
+        f"%0 = stablehlo.negate %a {_sharded('x')} : tensor<7xi32>",
+        "%n = stablehlo.constant dense<0> : tensor<i32>",
+        "%1:2 = stablehlo.while(%p = %0, %q = %n) : tensor<7xi32>, tensor<i32>"
+        ' attributes {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>, <@m, []>]>}',
+        "cond {",
+        "  %e = stablehlo.constant dense<3> : tensor<i32>",
+        "  %t = stablehlo.compare LT, %q, %e : (tensor<i32>, tensor<i32>) -> tensor<i1>",
+        "  stablehlo.return %t : tensor<i1>",
+        "} do {",
+        "  %o = stablehlo.constant dense<1> : tensor<i32>",
+        "  %r = stablehlo.add %q, %o : tensor<i32>",
+        f"  %s = stablehlo.add %p, %p {_sharded('x')} : tensor<7xi32>",
+        "  stablehlo.return %s, %r : tensor<7xi32>, tensor<i32>",
+        "}",
+        "return %1#0 : tensor<7xi32>",
+    ),
+    "a constant": _case(
+        '"x"=2',
+        "%a: tensor<3x3xi32>",
+        "tensor<3x3xi32>",
+        "%c = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6], [7, 8, 9]]> : tensor<3x3xi32>",
+        f"%k = sdy.constant {_sharded('', 'x')} dense<[[1, 2, 3], [4, 5, 6], [7, 8, 9]]> : tensor<3x3xi32>",
+        f"%0 = stablehlo.add %k, %c {_sharded('', 'x')} : tensor<3x3xi32>",
+        f"%1 = stablehlo.dot %a, %0 {_sharded('', 'x')} : (tensor<3x3xi32>, tensor<3x3xi32>) -> tensor<3x3xi32>",
+        "return %1 : tensor<3x3xi32>",
+    ),
+    "padding by what is not zero, several shards away": _case(
+        '"x"=8',
+        "%a: tensor<15xi32>",
+        "tensor<20xi32>",
+        f"%0 = stablehlo.negate %a {_sharded('x')} : tensor<15xi32>",
+        "%c = stablehlo.constant dense<7> : tensor<i32>",
+        f"%1 = stablehlo.pad %0, %c, low = [4], high = [1], interior = [0] {_sharded('x')}"
+        " : (tensor<15xi32>, tensor<i32>) -> tensor<20xi32>",
+        "return %1 : tensor<20xi32>",
+    ),
+    "a shift by padding that keeps the size": _case(
+        '"x"=4',
+        "%a: tensor<8xi32>",
+        "tensor<8xi32>",
+        f"%0 = stablehlo.negate %a {_sharded('x')} : tensor<8xi32>",
+        "%c = stablehlo.constant dense<7> : tensor<i32>",
+        f"%1 = stablehlo.pad %0, %c, low = [1], high = [-1], interior = [0] {_sharded('x')}"
+        " : (tensor<8xi32>, tensor<i32>) -> tensor<8xi32>",
+        "return %1 : tensor<8xi32>",
+    ),
+    "rows gathered from a cut dim": _case(
+        '"x"=4',
+        "%a: tensor<7x3xi32>, %i: tensor<9x1xi32>",
+        "tensor<9x3xi32>",
+        f"%0 = stablehlo.not %a {_sharded('x', '')} : tensor<7x3xi32>",
+        '%1 = "stablehlo.gather"(%0, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],'
+        " collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,"
+        f" slice_sizes = array<i64: 1, 3>}}> {_sharded('', '')}"
+        " : (tensor<7x3xi32>, tensor<9x1xi32>) -> tensor<9x3xi32>",
+        "return %1 : tensor<9x3xi32>",
+    ),
+    "a sort along a whole dim": _case(
+        '"x"=2',
+        "%a: tensor<3x5xi32>",
+        "tensor<3x5xi32>",
+        f"%0 = stablehlo.negate %a {_sharded('x', '')} : tensor<3x5xi32>",
+        '%1 = "stablehlo.sort"(%0) <{dimension = 1 : i64}> ({',
+        "  ^bb0(%p: tensor<i32>, %q: tensor<i32>):",
+        "    %t = stablehlo.compare LT, %p, %q : (tensor<i32>, tensor<i32>) -> tensor<i1>",
+        "    stablehlo.return %t : tensor<i1>",
+        f"  }}) {_sharded('x', '')} : (tensor<3x5xi32>) -> tensor<3x5xi32>",
+        "return %1 : tensor<3x5xi32>",
+    ),
+}

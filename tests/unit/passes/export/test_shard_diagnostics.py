@@ -1,0 +1,89 @@
+"""What the passes between reshards and the local program say of programs that they cannot handle, and where."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.passes import ModulePass
+
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.module_text import make_context, parse_module
+from sdy.passes.export.insert_explicit_reshards import InsertExplicitReshardsPass
+from sdy.passes.export.pad_for_divisibility import PadForDivisibilityPass
+from sdy.passes.export.per_instruction_partitioning import PerInstructionPartitioningPass
+from sdy.passes.export.resolve_permutation_factors import ResolvePermutationFactorsPass
+from sdy.passes.export.resolve_single_device_sharding import ResolveSingleDeviceShardingPass
+
+LINE = 8  # of the op that a case is about
+MESHES = 'sdy.mesh @g = <["r"=2]>\nsdy.mesh @h = <["s"=2]>\nsdy.mesh @one = <[], device_ids=[1]>\n'
+
+
+def _on(*shardings: str) -> str:
+    return f"{{sdy.sharding = #sdy.sharding_per_value<[{', '.join(shardings)}]>}}"
+
+
+CUT, OTHER = '<@g, [{"r"}]>', '<@h, [{"s"}]>'
+CASES: dict[str, tuple[ModulePass, str, list[str]]] = {
+    "SDY-L004": (
+        ResolvePermutationFactorsPass(replica_count=2, partition_count=2),
+        "stablehlo.negate %a : tensor<3xi32>",
+        ["replica-count=2", "partition-count=2"],
+    ),
+    "SDY-L014": (
+        PadForDivisibilityPass(),
+        "stablehlo.reduce(%x init: %c) across dimensions = [0] : (tensor<3xi32>, tensor<i32>) -> tensor<i32>\n"
+        "  reducer(%p: tensor<i32>, %q: tensor<i32>) {\n"
+        "    %s = stablehlo.subtract %p, %q : tensor<i32>\n    stablehlo.return %s : tensor<i32>\n  }",
+        ["(3,)", CUT],
+    ),
+    "SDY-L015": (
+        PadForDivisibilityPass(),
+        "func.func",
+        ["argument #0", "tensor<3xi32>", CUT],
+    ),
+    "SDY-L016": (
+        ResolveSingleDeviceShardingPass(),
+        f"stablehlo.custom_call @f(%a) {_on('<@one, []>', CUT)} : (tensor<3xi32>) -> (tensor<3xi32>, tensor<4xi32>)",
+        ["@one", CUT],
+    ),
+    "SDY-L018": (
+        PerInstructionPartitioningPass(),
+        f"stablehlo.negate %b {_on(OTHER)} : tensor<4xi32>",
+        [CUT, OTHER],
+    ),
+}
+
+
+def _program(op: str) -> str:
+    argument = ' {sdy.sharding = #sdy.sharding<@g, [{"r"}]>}'
+    if op == "func.func":
+        return f"{MESHES}\n\n\n\nfunc.func @main(%a: tensor<3xi32>{argument}) {{\n  return\n}}\n"
+    count = ":2" if "custom_call" in op else ""
+    return (
+        f"{MESHES}func.func @main(%a: tensor<3xi32>, %b: tensor<4xi32>{argument}) {{\n"
+        "  %c = stablehlo.constant dense<0> : tensor<i32>\n"
+        '  %x = sdy.all_slice [{"r"}] %a out_sharding=<@g, [{"r"}]> : tensor<3xi32>\n'
+        f"\n  %0{count} = {op}\n  return\n}}\n"
+    )
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_program_is_turned_down_at_the_op(code: str) -> None:
+    made, op, parts = CASES[code]
+    with pytest.raises(SdyError) as caught:
+        made.apply(make_context(), parse_module(_program(op), "bad.mlir"))
+    diagnostic = caught.value.diagnostics[0]
+    assert diagnostic.code == code
+    assert all(part in diagnostic.message for part in parts)
+    assert diagnostic.hint
+    if code != "SDY-L004":  # which is about the options
+        assert diagnostic.span is not None
+        assert diagnostic.span.line == LINE
+
+
+def test_function_deals_with_whole_meshes() -> None:
+    text = f"{MESHES}func.func @main() -> (tensor<3xi32> {{sdy.sharding = #sdy.sharding<@one, []>}}) {{\n"
+    text += "  %0 = stablehlo.constant dense<0> : tensor<3xi32>\n  return %0 : tensor<3xi32>\n}\n"
+    with pytest.raises(SdyError) as caught:
+        InsertExplicitReshardsPass().apply(make_context(), parse_module(text, "bad.mlir"))
+    assert caught.value.diagnostics[0].code == "SDY-L017"
+    assert "device 1" in caught.value.diagnostics[0].message
