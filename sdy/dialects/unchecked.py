@@ -50,9 +50,21 @@ def copy_before(op: Operation, operands: Sequence[SSAValue]) -> Operation:
         copy = make_op(type(op), operands, types, op.properties, op.attributes, op.location)
         for result, new in zip(op.results, copy.results, strict=True):
             new._name = result._name  # pyright: ignore[reportPrivateUsage] -- see above
-    assert op.parent is not None
-    op.parent.insert_op_before(copy, op)
+    _link_before(copy, op)
     return copy
+
+
+def _link_before(new: Operation, op: Operation) -> None:
+    """Put an op that has no block yet right before `op`."""
+    block, before = op.parent, op._prev_op  # pyright: ignore[reportPrivateUsage] -- see above
+    assert block is not None
+    new.parent = block
+    new._prev_op, new._next_op = before, op  # pyright: ignore[reportPrivateUsage] -- see above
+    op._prev_op = new  # pyright: ignore[reportPrivateUsage] -- see above
+    if before is None:
+        block._first_op = new  # pyright: ignore[reportPrivateUsage] -- see above
+    else:
+        before._next_op = new  # pyright: ignore[reportPrivateUsage] -- see above
 
 
 def replace_uses(value: SSAValue, replacement: SSAValue) -> None:

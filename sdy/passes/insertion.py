@@ -66,5 +66,6 @@ def replace_op(op: Operation, new: Operation) -> None:
 
 def erase(op: Operation) -> None:
     """Remove an op that nobody uses."""
+    assert all(result.first_use is None for result in op.results)
     op.detach()
-    op.erase()
+    op.drop_all_references()

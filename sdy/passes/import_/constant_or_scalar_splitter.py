@@ -28,7 +28,7 @@ from sdy.dialects.unchecked import copy_before, make_op, operands_of
 from sdy.dialects.walk import of_class, post_order, pre_order
 from sdy.passes.call_graph import add_copy, callee_of, callees_first
 from sdy.passes.import_.constant_expressions import ConstantClassifier, is_scalar_broadcast
-from sdy.passes.insertion import replace_op
+from sdy.passes.insertion import erase, replace_op
 from sdy.passes.op_order import op_order
 from sdy.passes.unique_names import UniqueNames
 
@@ -133,8 +133,11 @@ def _join_groups(op: Operation, copy: Operation) -> None:
 
 def _erase_if_unused(op: Operation) -> None:
     """Erase the op if only sharding groups use its results; and those with it."""
-    users = [use.operation for result in op.results for use in result.uses]
-    if all(isinstance(user, ShardingGroupOp) for user in users):
-        for dead in (*dict.fromkeys(users), op):
-            dead.detach()
-            dead.erase()
+    groups: list[Operation] = []
+    for result in op.results:
+        for use in result.uses:
+            if not isinstance(use.operation, ShardingGroupOp):
+                return
+            groups.append(use.operation)
+    for dead in (*dict.fromkeys(groups), op):
+        erase(dead)
