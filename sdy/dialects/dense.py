@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Never, cast
@@ -20,6 +21,20 @@ DenseType = TensorType[Attribute] | VectorType[Attribute]
 
 # Longer lists are printed as hexadecimal digits, as MLIR does.
 LONGEST_PRINTED_LIST = 100
+_PLAIN = re.compile(r"[A-Za-z_][\w$.]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """Where the bytes of a constant stand in the text: under a name, at the end of the file."""
+
+    name: str
+    alignment: int  # bytes
+
+    @property
+    def key(self) -> str:
+        """The name as it is written: in quotes where it is no plain word."""
+        return self.name if _PLAIN.fullmatch(self.name) else f'"{self.name}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +43,7 @@ class DenseElements:
 
     type: DenseType
     raw: bytes
+    resource: Resource | None = None
 
     @property
     def codec(self) -> ElementCodec:
@@ -64,7 +80,7 @@ class DenseElementsAttr(Data[DenseElements], BuiltinAttribute):
         return DenseElementsAttr.from_bytes(dense_type, b"".join(map(codec.encode, values)))
 
     @staticmethod
-    def from_bytes(dense_type: DenseType, raw: bytes) -> DenseElementsAttr:
+    def from_bytes(dense_type: DenseType, raw: bytes, resource: Resource | None = None) -> DenseElementsAttr:
         """The constant of the bytes of all elements, or of one for all.
 
         Raises: ValueError where `raw` has another size.
@@ -75,7 +91,7 @@ class DenseElementsAttr(Data[DenseElements], BuiltinAttribute):
             raise ValueError(f"{len(raw)} bytes for {elements.count} elements of {width} bytes")
         if raw == raw[:width] * (len(raw) // width):
             raw = raw[:width]
-        return DenseElementsAttr(DenseElements(dense_type, raw))
+        return DenseElementsAttr(DenseElements(dense_type, raw, resource))
 
     @property
     def type(self) -> DenseType:
@@ -107,7 +123,10 @@ class DenseElementsAttr(Data[DenseElements], BuiltinAttribute):
         self.print_builtin(printer)
 
     def print_builtin(self, printer: Printer) -> None:
-        printer.print_string(f"dense<{self._literal()}> : ")
+        resource = self.data.resource
+        printer.print_string(
+            f"dense<{self._literal()}> : " if resource is None else f"dense_resource<{resource.key}> : "
+        )
         printer.print_attribute(self.type)
 
     def _literal(self) -> str:

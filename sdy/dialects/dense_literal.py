@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, VectorType
 from xdsl.parser import AttrParser
 
-from sdy.dialects.dense import DenseElementsAttr, DenseType
+from sdy.dialects.dense import DenseElementsAttr, DenseType, Resource
 from sdy.dialects.elements import ElementCodec, codec_of
 
 
@@ -46,6 +47,26 @@ def parse_dense(parser: AttrParser) -> DenseElementsAttr:
     except ValueError as error:
         parser.raise_error(str(error), start, start + 1)
     return DenseElementsAttr.from_bytes(dense_type, b"".join(_encode(parser, codec, item) for item in literals))
+
+
+def parse_dense_resource(parser: AttrParser, blobs: Mapping[str, tuple[Resource, bytes]]) -> DenseElementsAttr:
+    """What follows the word `dense_resource`: `<name> : type`.
+
+    Raises: ParseError where the text has no blob of that name, or one of another size.
+    """
+    with parser.in_angle_brackets():
+        start = parser.pos
+        name = parser.parse_optional_str_literal() or parser.parse_identifier()
+        end = parser.pos
+    parser.parse_punctuation(":")
+    dense_type, _ = _parse_dense_type(parser)
+    if name not in blobs:
+        parser.raise_error(f"the file has no data for the resource {name} in its section {{-# ... #-}}", start, end)
+    resource, raw = blobs[name]
+    try:
+        return DenseElementsAttr.from_bytes(dense_type, raw, resource)
+    except ValueError as error:
+        parser.raise_error(f"the resource {name} has {error}", start, end)
 
 
 def _parse_nested(parser: AttrParser) -> tuple[list[Literal], Shape | None]:

@@ -25,6 +25,7 @@ from xdsl.printer import Printer
 
 from sdy.dialects.float_formats import FLOAT_FORMATS, bits_of, float_text
 from sdy.dialects.func_syntax import DEFAULT_DIALECTS, OWN_SYNTAX
+from sdy.dialects.resources import MARKER, section_of
 from sdy.dialects.ssa_names import number
 
 _BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
@@ -35,7 +36,8 @@ def print_operation(op: Operation, generic: bool = False) -> str:
     """The text of an op and all that is in it, without a final newline; `generic` spells every op in one way."""
     stream = StringIO()
     MlirPrinter(stream, op, generic).print_op(op)
-    return stream.getvalue()
+    text = stream.getvalue()
+    return f"{text}\n\n{section_of(op)}" if MARKER in text else text
 
 
 class MlirPrinter(Printer):

@@ -30,10 +30,11 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.dense_literal import parse_dense
+from sdy.dialects.dense import DenseElementsAttr, Resource
+from sdy.dialects.dense_literal import parse_dense, parse_dense_resource
 from sdy.dialects.elements import Scalar, codec_of
 from sdy.dialects.lexer import LazyState, RegexLexer
+from sdy.dialects.resources import blobs_in
 from sdy.dialects.source_lines import SourceLines
 
 MOST_BITS = 2**24 - 1  # of an integer, in MLIR
@@ -52,6 +53,7 @@ class TextParser(Parser):
         self._state = LazyState(RegexLexer(Input(text, file)))
         self._parser_state = self._state
         self._types: dict[str, TypeAttribute] = {}
+        self._blobs: dict[str, tuple[Resource, bytes]] | None = None
         self.lines = SourceLines(file, text)
         self.consumed = 0
         """Where the last token that was read ends."""
@@ -122,6 +124,19 @@ class TextParser(Parser):
 
     def _parse_builtin_dense_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- ours replaces xDSL's attribute
         return parse_dense(self)
+
+    def _parse_file_metadata_dictionary(self) -> None:
+        """Passes over the section; constants look up their blobs in it themselves."""
+        begin = self._current_token.span
+        end = self.lexer.input.content.find("#-}", begin.end)
+        if end < 0:
+            self.fail("SDY-P001", "the section that begins here is not closed by #-}", begin)
+        self._resume_from(end + len("#-}"))
+
+    def _parse_builtin_dense_resource_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- ours replaces xDSL's attribute
+        if self._blobs is None:
+            self._blobs = blobs_in(self.lexer.input.content)
+        return parse_dense_resource(self, self._blobs)
 
     def _parse_dialect_type_or_attribute_body(  # pyright: ignore[reportIncompatibleMethodOverride] -- a union in xDSL
         self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: Position | None

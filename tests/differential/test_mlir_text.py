@@ -66,3 +66,39 @@ def test_what_either_form_says_is_read_back(path: Path) -> None:
     generic = print_module(parse_module(printed), generic=True)
     assert print_module(parse_module(generic)) == printed
     assert oracle.generic_text(printed) == generic
+
+
+RESOURCES = """func.func @main() -> (tensor<2xf32>, tensor<2xf32>, tensor<3xi16>) {
+  %0 = stablehlo.constant dense_resource<second> : tensor<2xf32>
+  %1 = stablehlo.constant dense_resource<first> : tensor<2xf32>
+  %2 = stablehlo.constant dense_resource<same> : tensor<3xi16>
+  return %0, %1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<3xi16>
+}
+
+{-#
+  dialect_resources: {
+    builtin: {
+      first: "0x040000000000803F00000040",
+      second: "0x080000000000003F00000040",
+      same: "0x02000000070007000700"
+    }
+  }
+#-}
+"""
+
+
+def test_blobs_behind_the_module_are_kept() -> None:
+    assert print_module(parse_module(RESOURCES)) == oracle.pretty_text(RESOURCES)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("<first>", "<fist>", "the file has no data for the resource fist in its section {-# ... #-}"),
+        ("0x02000000070007000700", "0x0200000007000700", "the resource same has 4 bytes for 3 elements of 2 bytes"),
+    ],
+)  # fmt: skip
+def test_blobs_must_be_there_and_fit(old: str, new: str, message: str) -> None:
+    with pytest.raises(SdyError) as caught:
+        parse_module(RESOURCES.replace(old, new))
+    assert [diagnostic.message for diagnostic in caught.value.diagnostics] == [message]
