@@ -12,10 +12,10 @@ from math import prod
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
-from sdy.dialects.elements import codec_of
+from sdy.cost.tensor_bytes import element_bytes
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy import collectives as ops
-from sdy.dialects.stablehlo.types import AnyTensor, as_tensor
+from sdy.dialects.stablehlo.types import as_tensor
 from sdy.grammar.write import write_all_to_all_params, write_axes_per_dim, write_axis_list
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
@@ -54,7 +54,7 @@ def _use(op: ops.CollectiveOp, meshes: MeshTable) -> CollectiveUse | None:
     local = local_shape(whole.get_shape(), op.out_sharding.data, mesh)
     assert local is not None  # padding is allowed
     shape = tuple(size or 0 for size in local)
-    moved = bytes_sent(kind, sharded_size(axes, mesh), prod(shape) * _byte_width(whole))
+    moved = bytes_sent(kind, sharded_size(axes, mesh), prod(shape) * element_bytes(whole.element_type))
     return CollectiveUse(kind, text, whole.get_shape(), shape, moved)
 
 
@@ -82,8 +82,3 @@ def _describe(op: ops.CollectiveOp) -> tuple[CollectiveKind, str, AxisList] | No
 
 def _flat(per_dim: AxesPerDim) -> AxisList:
     return tuple(axis for axes in per_dim for axis in axes)
-
-
-def _byte_width(tensor: AnyTensor) -> int:
-    codec = codec_of(tensor.element_type)
-    return 0 if codec is None else codec.byte_width

@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sdy.cost.communication import CollectiveUse
+from sdy.cost.statistics import Statistics
 from sdy.model.mesh import Mesh
 from sdy.report.values import ValueRow
 
@@ -48,6 +49,23 @@ def collectives_table(uses: Counter[CollectiveUse]) -> Table:
     table.columns[0].footer = str(uses.total())
     table.columns[4].footer = bytes_text(sum(use.bytes_per_device * count for use, count in uses.items()))
     return table
+
+
+def statistics_tables(statistics: Statistics) -> tuple[Table, Table]:
+    """What a program costs one device: by kind of collective, and in all."""
+    kinds = (
+        (kind.value, str(each.places), str(each.runs), bytes_text(each.bytes_sent))
+        for kind, each in statistics.collectives.items()
+    )
+    totals = (
+        ("bytes sent", bytes_text(statistics.bytes_sent)),
+        ("FLOPs of dots and convolutions", f"{statistics.flops:,}"),
+        ("peak bytes alive", bytes_text(statistics.peak_bytes)),
+    )
+    return (
+        _table("collectives", ("kind", "in the program", "runs", "bytes sent"), kinds, right=(1, 2, 3)),
+        _table("one device", ("", "in all"), totals, right=(1,)),
+    )
 
 
 def errors_table(rows: Iterable[Cells]) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,19 @@ def test_partition_writes_the_local_program(tmp_path: Path, capsys: pytest.Captu
 def test_partition_can_stop_at_whole_tensors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["partition", str(MLP), "--global"]) == 0
     assert 'sdy.all_reduce {"x"}' in capsys.readouterr().out
+
+
+def test_partition_tells_what_the_program_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "local.mlir"
+    assert main(["partition", str(MLP), "--stats", "json", "-o", str(out)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {"bytes_sent", "flops", "peak_bytes", "collectives"} == set(found)
+    assert found["bytes_sent"] == sum(kind["bytes_sent"] for kind in found["collectives"].values())
+    assert found["collectives"]["all-reduce"]["places"] == out.read_text().count('"stablehlo.all_reduce"')
+    assert main(["partition", str(MLP), "--stats", "table"]) == 0
+    text = capsys.readouterr().out
+    assert f"{found['flops']:,}" in text
+    assert "stablehlo" not in text
 
 
 def test_help_explains_every_command(capsys: pytest.CaptureFixture[str]) -> None:

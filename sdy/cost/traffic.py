@@ -1,0 +1,57 @@
+"""What the devices of a per-device program send one another.
+
+Source: ring algorithms, see `sdy.cost.collectives`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from sdy.cost.collectives import CollectiveKind, bytes_sent
+from sdy.cost.executions import executions
+from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.stablehlo import collectives as ops
+
+KINDS: dict[type[Operation], CollectiveKind] = {
+    ops.AllGatherOp: CollectiveKind.ALL_GATHER,
+    ops.AllReduceOp: CollectiveKind.ALL_REDUCE,
+    ops.AllToAllOp: CollectiveKind.ALL_TO_ALL,
+    ops.CollectivePermuteOp: CollectiveKind.COLLECTIVE_PERMUTE,
+    ops.ReduceScatterOp: CollectiveKind.REDUCE_SCATTER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """One collective of a local program: how often it runs, and the bytes that each device sends each time."""
+
+    op: Operation
+    kind: CollectiveKind
+    times: int
+    bytes_per_run: float
+
+
+def traffic_of(local: ModuleOp) -> Iterator[Traffic]:
+    """The collectives that a run of a local program reaches, in program order.
+
+    One that is called from several places comes once for each of them.
+    """
+    for op, times in executions(local):
+        kind = KINDS.get(type(op))
+        if kind is not None:
+            result_bytes = sum(tensor_bytes(result.type) for result in op.results)
+            yield Traffic(op, kind, times, bytes_sent(kind, _group_size(op), result_bytes))
+
+
+def _group_size(op: Operation) -> int:
+    """Of groups that are given by device numbers, as partitioned programs have them."""
+    groups = op.properties.get("replica_groups")
+    if not isinstance(groups, DenseElementsAttr):
+        return 1
+    _, size = groups.type.get_shape()
+    return max(1, size)

@@ -1,0 +1,67 @@
+"""How often the body of a loop runs, where its text says so.
+
+Such a loop counts: `for i in range(start, stop, step)`, as `jax.lax.scan` and `fori_loop` are lowered.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from xdsl.ir import BlockArgument, SSAValue
+
+from sdy.dialects.stablehlo.control import WhileOp
+from sdy.dialects.stablehlo.elementwise import AddOp, CompareOp
+from sdy.dialects.stablehlo.enums import ComparisonDirection
+from sdy.dialects.stablehlo.shape import ConstantOp
+from sdy.dialects.stablehlo.types import shape_of
+
+
+def trip_count(loop: WhileOp) -> int | None:
+    """How often the body runs; None where a counter with constant bounds does not tell.
+
+    The counter is compared with a constant by LT or LE in the condition, and a constant is added to it in the body.
+    """
+    test = loop.cond.block.last_op
+    compare = None if test is None else test.operands[0].owner
+    if not isinstance(compare, CompareOp) or not isinstance(compare.lhs, BlockArgument):
+        return None
+    counter = compare.lhs.index
+    start = _constant(loop.operands[counter])
+    stop = _bound(loop, compare.rhs)
+    step = _step(loop, counter)
+    if start is None or stop is None or step is None or step <= 0:
+        return None
+    match compare.comparison_direction.data:
+        case ComparisonDirection.LT:
+            return max(0, ceil((stop - start) / step))
+        case ComparisonDirection.LE:
+            return max(0, (stop - start) // step + 1)
+        case _:
+            return None
+
+
+def _bound(loop: WhileOp, value: SSAValue) -> int | None:
+    """A constant, or a value that the loop carries along unchanged and that starts as one."""
+    if isinstance(value, BlockArgument) and value.owner is loop.cond.block:
+        body, terminator = loop.body.block, loop.body.block.last_op
+        is_invariant = terminator is not None and terminator.operands[value.index] is body.args[value.index]
+        return _constant(loop.operands[value.index]) if is_invariant else None
+    return _constant(value)
+
+
+def _step(loop: WhileOp, counter: int) -> int | None:
+    body, terminator = loop.body.block, loop.body.block.last_op
+    add = None if terminator is None else terminator.operands[counter].owner
+    if not isinstance(add, AddOp):
+        return None
+    sides = (add.lhs, add.rhs)
+    others = [side for side in sides if side is not body.args[counter]]
+    return _constant(others[0]) if len(others) == 1 else None
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner
+    if not isinstance(owner, ConstantOp) or shape_of(owner.output) != ():
+        return None
+    (number,) = owner.value.get_values()
+    return int(number) if isinstance(number, int) else None
