@@ -6,7 +6,8 @@ its results to the end. The values that a loop, a branch or a call is given are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -17,40 +18,57 @@ from sdy.dialects.symbols import functions_of, main_function
 from sdy.dialects.walk import pre_order
 
 
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The most bytes alive at once, and the op that runs meanwhile; none where a function only has arguments."""
+
+    bytes: int
+    op: Operation | None = None
+
+
 def peak_bytes(local: ModuleOp) -> int:
     """The most bytes alive at once in a run of the main function of a local program."""
-    return _Peaks(functions_of(local)).of_function(main_function(local))
+    return peak(local, lambda value: tensor_bytes(value.type)).bytes
+
+
+def peak(module: ModuleOp, bytes_of: Callable[[SSAValue], int]) -> Peak:
+    """When the most bytes are alive in a run of the main function, where a value has the bytes that it is told to."""
+    return _Peaks(functions_of(module), bytes_of).of_function(main_function(module))
 
 
 class _Peaks:
-    def __init__(self, functions: dict[str, FuncOp]) -> None:
+    def __init__(self, functions: dict[str, FuncOp], bytes_of: Callable[[SSAValue], int]) -> None:
         self._functions = functions
-        self._known: dict[str, int] = {}
+        self._bytes_of = bytes_of
+        self._known: dict[str, Peak] = {}
 
-    def of_function(self, func: FuncOp) -> int:
+    def of_function(self, func: FuncOp) -> Peak:
         name = func.sym_name.data
         if name not in self._known:
             self._known[name] = self._of_block(func.body.block)
         return self._known[name]
 
-    def _of_block(self, block: Block) -> int:
+    def _of_block(self, block: Block) -> Peak:
         """With the arguments of the block, without what it reads from outside."""
         dying = _last_reads(block)
-        alive = peak = _bytes(block.args)
+        alive = self._bytes(block.args)
+        found = Peak(alive)
         for op in block.ops:
-            dead = _bytes(dying[op])
-            inside = self._inside(op)
-            made = _bytes(op.results)
+            dead, made, inside = self._bytes(dying[op]), self._bytes(op.results), self._inside(op)
             # What only this op still reads is what its region starts with: it is not there twice.
-            peak = max(peak, alive + made, alive + inside - (dead if inside else 0))
-            alive += made - dead - _bytes(result for result in op.results if not any(result.uses))
-        return peak
+            during = Peak(alive + inside.bytes - dead, inside.op) if inside.bytes else Peak(alive, op)
+            found = max(found, Peak(alive + made, op), during, key=lambda peak: peak.bytes)
+            alive += made - dead - self._bytes(result for result in op.results if not any(result.uses))
+        return found
 
-    def _inside(self, op: Operation) -> int:
+    def _inside(self, op: Operation) -> Peak:
         if isinstance(op, CallOp):
             return self.of_function(self._functions[op.callee.string_value()])
         blocks = (block for region in op.regions for block in region.blocks)
-        return max((self._of_block(block) for block in blocks), default=0)
+        return max(map(self._of_block, blocks), key=lambda peak: peak.bytes, default=Peak(0))
+
+    def _bytes(self, values: Iterable[SSAValue]) -> int:
+        return sum(map(self._bytes_of, values))
 
 
 def _last_reads(block: Block) -> dict[Operation, set[SSAValue]]:
@@ -58,7 +76,7 @@ def _last_reads(block: Block) -> dict[Operation, set[SSAValue]]:
     last: dict[SSAValue, Operation] = {}
     ops = list(block.ops)
     for op in ops:
-        for inner in (op, *pre_order(op)):
+        for inner in (op, *pre_order(op)) if op.regions else (op,):
             for value in inner.operands:
                 if value in last or _block_of(value) is block:
                     last[value] = op
@@ -71,7 +89,3 @@ def _last_reads(block: Block) -> dict[Operation, set[SSAValue]]:
 def _block_of(value: SSAValue) -> Block | None:
     owner = value.owner
     return owner if isinstance(owner, Block) else owner.parent
-
-
-def _bytes(values: Iterable[SSAValue]) -> int:
-    return sum(tensor_bytes(value.type) for value in values)

@@ -9,6 +9,8 @@ from math import ceil
 
 from xdsl.ir import BlockArgument, SSAValue
 
+from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.elementwise import AddOp, CompareOp
 from sdy.dialects.stablehlo.enums import ComparisonDirection
@@ -61,7 +63,8 @@ def _step(loop: WhileOp, counter: int) -> int | None:
 
 def _constant(value: SSAValue) -> int | None:
     owner = value.owner
-    if not isinstance(owner, ConstantOp) or shape_of(owner.output) != ():
+    if not isinstance(owner, ConstantOp | SdyConstantOp) or shape_of(value) != ():
         return None
-    (number,) = owner.value.get_values()
-    return int(number) if isinstance(number, int) else None
+    literal = owner.value
+    (number,) = literal.get_values() if isinstance(literal, DenseElementsAttr) else (None,)
+    return number if isinstance(number, int) else None

@@ -371,6 +371,10 @@ CODES: dict[str, Code] = {
         "A dim inside of a program does not divide by all the axes that would cut it.",
         "Use a size that divides, or axes whose sizes do.",
     ),
+    "SDY-L120": Code(
+        "Ops are run otherwise than propagation left them, so that devices send each other less.",
+        "Switch the rewrites off that are not wanted: sdy-optimize-communication has an option for each.",
+    ),
     "SDY-L101": Code(
         "An op takes partial values, and its results are not all unreduced on the same axes.",
         "Reduce the operands, or make the results unreduced alike.",

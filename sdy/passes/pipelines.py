@@ -21,6 +21,7 @@ from sdy.passes.export.drop_uneven_axes import DropUnevenAxesPass
 from sdy.passes.export.export_named_computations import ExportNamedComputationsPass
 from sdy.passes.export.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.insert_func_call_reshards import InsertFuncCallReshardsPass
+from sdy.passes.export.optimize_communication import OptimizeCommunicationPass
 from sdy.passes.export.per_instruction_partitioning import PerInstructionPartitioningPass
 from sdy.passes.export.prepare_for_shards import PrepareForShardsPass
 from sdy.passes.export.propagate_to_func_results import PropagateToFuncResultsPass
@@ -231,6 +232,8 @@ class PartitionPipeline(Pipeline):
 
     name = "sdy-partition-pipeline"
 
+    optimize_communication: bool = True
+
     def passes(self) -> Sequence[ModulePass]:
         """As the propagation pipeline, but every reshard is explicit and done by collectives."""
         return (
@@ -240,6 +243,7 @@ class PartitionPipeline(Pipeline):
             PrepareForShardsPass(),  # right before the reshards, which go by the rules that it leaves
             InsertExplicitReshardsPass(enable_full_version=True, include_custom_rules=True),
             CanonicalizePass(("sdy-reshard",)),
+            *((OptimizeCommunicationPass(),) if self.optimize_communication else ()),
             ReshardToCollectivesPass(even_steps=True),
             CanonicalizePass(("sdy-collective",)),
             DropShardingRulesPass(),

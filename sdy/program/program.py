@@ -60,6 +60,7 @@ class Program:
     """A module as it was read. Nothing changes it: every step works on a copy."""
 
     module: ModuleOp
+    optimize_communication: bool = True  # when it is partitioned
 
     @staticmethod
     def from_text(text: str, file_name: str = "<text>") -> Program:
@@ -79,7 +80,8 @@ class Program:
         """The program propagated and partitioned. Raises: SdyError at the op that cannot be."""
         context = make_context()
         whole = self.module.clone()
-        run_passes(context, whole, [PartitionPipeline()], verify_each=False)
+        pipeline = PartitionPipeline(self.optimize_communication)
+        run_passes(context, whole, [pipeline], verify_each=False)
         verify_module(whole)
         local = whole.clone()
         run_passes(context, local, [LocalPipeline()], verify_each=False)

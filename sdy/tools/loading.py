@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
@@ -14,6 +15,8 @@ from sdy.program.program import PartitionedProgram, Program
 from sdy.tools.files import read_text
 
 T = TypeVar("T")
+
+SAVING = "SDY-L120"
 
 
 def with_program(path: str, use: Callable[[Program], T]) -> T:
@@ -33,10 +36,24 @@ def with_program_and_text(path: str, use: Callable[[Program, str], T]) -> T:
         raise SdyError(*(_with_lines(each, path, text.splitlines()) for each in error.diagnostics)) from error
 
 
-def partition(program: Program, path: str, text: str) -> PartitionedProgram:
-    """The program of `text`, partitioned; what was remarked meanwhile is printed on standard error."""
+def add_optimizer_arguments(parser: ArgumentParser) -> None:
+    """The arguments by which the optimizer is switched off, or asked what it did."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--no-optimizer", action="store_true", help="send what propagation calls for: no sdy-optimize-communication"
+    )
+    group.add_argument("--savings", action="store_true", help="tell by which rewrites how many bytes less are sent")
+
+
+def partition(program: Program, path: str, text: str, *, savings: bool = False) -> PartitionedProgram:
+    """The program of `text`, partitioned; what was remarked meanwhile is printed on standard error.
+
+    `savings`: also what the optimizer of communication did.
+    """
     partitioned = program.partitioned
     for remark in partitioned.remarks:
+        if remark.code == SAVING and not savings:
+            continue
         print(render(_with_lines(remark, path, text.splitlines())), file=sys.stderr)
     return partitioned
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from dataclasses import replace
 from json import dumps
 
 from rich.console import Console
 
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.module_text import print_module
+from sdy.program.program import PartitionedProgram, Program
 from sdy.report.tables import statistics_tables
 from sdy.tools.files import write_text
-from sdy.tools.loading import partition, with_program_and_text
+from sdy.tools.loading import add_optimizer_arguments, partition, with_program_and_text
 
 DESCRIPTION = """\
 Propagates the shardings of a StableHLO program, partitions it with explicit collectives, and writes the program that
@@ -33,13 +35,19 @@ def parser() -> ArgumentParser:
         help="print what the program costs one device instead: bytes sent, collectives, FLOPs, memory; "
         "the program is written only where --output names a file",
     )
+    add_optimizer_arguments(parser)
     return parser
 
 
 def run(arguments: Namespace) -> int:
     """Partition and write."""
     path: str = arguments.file
-    partitioned = with_program_and_text(path, lambda program, text: partition(program, path, text))
+
+    def partitioned_program(program: Program, text: str) -> PartitionedProgram:
+        chosen = replace(program, optimize_communication=not arguments.no_optimizer)
+        return partition(chosen, path, text, savings=arguments.savings)
+
+    partitioned = with_program_and_text(path, partitioned_program)
     if arguments.stats is not None:
         _print_statistics(statistics_of(partitioned.local), arguments.stats)
     if arguments.stats is None or arguments.output != "-":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -15,7 +16,7 @@ from sdy.program.program import PartitionedProgram, Program
 from sdy.report.tables import collectives_table, errors_table, mesh_table, values_table
 from sdy.report.values import boundary_rows, value_rows
 from sdy.tools.files import write_text
-from sdy.tools.loading import partition, with_program_and_text
+from sdy.tools.loading import add_optimizer_arguments, partition, with_program_and_text
 
 DESCRIPTION = """\
 Reads a StableHLO program with sdy annotations, propagates its shardings, partitions it to one program per device
@@ -36,6 +37,7 @@ def parser() -> ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     parser.add_argument("-o", "--output", metavar="LOCAL.mlir", help="also write the program of one device")
     parser.add_argument("-v", "--verbose", action="store_true", help="list every value, not only inputs and outputs")
+    add_optimizer_arguments(parser)
     return parser
 
 
@@ -49,7 +51,8 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
         stored = load_arrays(arguments.inputs)
     else:
         stored = StoredArrays(random_arrays(program.input_types, arguments.seed), ())
-    partitioned = partition(program, arguments.file, text)
+    program = replace(program, optimize_communication=not arguments.no_optimizer)
+    partitioned = partition(program, arguments.file, text, savings=arguments.savings)
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))
     comparisons = program.verify(stored.inputs, stored.outputs)

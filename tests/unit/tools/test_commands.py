@@ -21,7 +21,7 @@ def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_verify_shows_mesh_values_collectives_and_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(MLP), "--inputs", str(MLP.with_suffix(".npz"))]) == 0
     text = capsys.readouterr().out
-    for part in ("x=4 y=2", "%arg8", "tensor<16x24xf32>", "result 3", "all-reduce", "46,850", "relative error"):
+    for part in ("x=4 y=2", "%arg8", "tensor<16x24xf32>", "result 3", "all-reduce", "42,360", "relative error"):
         assert part in text
     assert "%0 = stablehlo.dot_general" not in text
     assert "all 9 outputs agree" in text
@@ -49,6 +49,17 @@ def test_partition_writes_the_local_program(tmp_path: Path, capsys: pytest.Captu
 def test_partition_can_stop_at_whole_tensors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["partition", str(MLP), "--global"]) == 0
     assert 'sdy.all_reduce {"x"}' in capsys.readouterr().out
+
+
+def test_the_optimizer_is_on_and_tells_what_it_saves_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(MLP), "--no-optimizer"]) == 0
+    plain = capsys.readouterr()
+    assert "46,850" in plain.out
+    assert main(["partition", str(MLP), "--stats", "table", "--savings"]) == 0
+    optimized = capsys.readouterr()
+    assert "42,360" in optimized.out
+    assert "SDY-L120" in optimized.err
+    assert "SDY-L120" not in plain.err
 
 
 def test_partition_tells_what_the_program_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

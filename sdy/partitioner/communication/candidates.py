@@ -1,0 +1,81 @@
+"""The assignments that a node may try: those by which it fits its neighbours, or, of a contraction, every one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sdy.partitioner.communication.layout import Cut, Layout
+from sdy.partitioner.communication.node import Assignment, Kind, Mode, merged, ways_to_deal
+from sdy.partitioner.communication.state import State
+
+MOST_WAYS = 512  # of cutting the factors of a contraction: beyond, the atoms of one mesh axis stay together
+
+
+def candidates(state: State, number: int) -> Iterator[Assignment]:
+    """Assignments of a node, other than its own, that it can be run by."""
+    node = state.graph.nodes[number]
+    found = dict.fromkeys(_tried(state, number))
+    for assignment in found:
+        if assignment != node.assignment and node.kind.layouts(assignment) is not None:
+            yield assignment
+
+
+def _tried(state: State, number: int) -> Iterator[Assignment]:
+    node = state.graph.nodes[number]
+    modes = [(mode, partial) for mode in node.kind.modes for partial in _partial_atoms(state, number, mode)]
+    bases = [node.assignment]
+    if state.patterns.recut:
+        bases += dict.fromkeys(_recut(state, number))
+    for base in bases:
+        yield base._replace(partial=(), mode=())
+        if state.patterns.delay:
+            for mode, partial in modes:
+                yield base._replace(partial=partial, mode=mode)
+
+
+def _partial_atoms(state: State, number: int, mode: Mode) -> set[Cut]:
+    """Along which atoms the operands of a mode come partial."""
+    values = state.graph.nodes[number].values
+    given = (state.layout(value).unreduced for value, is_partial in zip(values, mode, strict=False) if is_partial)
+    return {atoms for atoms in given if atoms}
+
+
+def _recut(state: State, number: int) -> Iterator[Assignment]:
+    """Without partial operands."""
+    node = state.graph.nodes[number]
+    kind = node.kind
+    own = dict(enumerate(node.assignment.factors))
+    yield kind.assignment({})
+    seen = [
+        cuts
+        for place, layout in dict.fromkeys(_neighbours(state, number))
+        if (cuts := kind.project(place, layout)) is not None
+    ]
+    for cuts in seen:
+        yield kind.assignment(cuts)
+        for other in (own, *seen):
+            yield kind.assignment(merged(cuts, other))
+    if kind.rule.reduction or node.flops:
+        yield from (way for way in every_way(kind, state) if _may_pay(state, number, way))
+
+
+def _may_pay(state: State, number: int, assignment: Assignment) -> bool:
+    is_possible = state.graph.nodes[number].kind.layouts(assignment) is not None
+    return is_possible and state.least_change({number: assignment}) < 0
+
+
+def every_way(kind: Kind, state: State) -> Iterator[Assignment]:
+    """All assignments of an op, or where these are too many, all that leave mesh axes as they are."""
+    factors, atoms = kind.free_factors(), range(len(state.atoms.sizes))
+    for groups in (tuple((atom,) for atom in atoms), state.atoms.by_axis(atoms)):
+        if (len(factors) + 1) ** len(groups) <= MOST_WAYS:
+            yield from map(kind.assignment, ways_to_deal(groups, factors))
+            return
+
+
+def _neighbours(state: State, number: int) -> Iterator[tuple[int, Layout]]:
+    """The layouts that the tensors of a node have, or are wanted in, anywhere; each with the tensor's place."""
+    for place, value in enumerate(state.graph.nodes[number].values):
+        yield place, state.layout(value)
+        for layout in state.needs(value):
+            yield place, layout

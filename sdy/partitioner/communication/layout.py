@@ -1,0 +1,113 @@
+"""Layouts as tuples of small numbers: what a search compares a million times.
+
+An *atom* is a digit of a mesh axis that is cut no further: an axis of 8 devices has three atoms of size 2. A layout
+says which atoms cut each dim, major first, and along which atoms the devices hold partial values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple
+
+from sdy.model.axis import AxisList, AxisRef, between
+from sdy.model.axis_list import extended
+from sdy.model.mesh import Mesh
+
+Cut = tuple[int, ...]  # atoms, major first
+Dims = tuple[Cut, ...]
+Sizes = tuple[int, ...]
+
+
+class Layout(NamedTuple):
+    """How a tensor lies on the devices. `unreduced` is sorted."""
+
+    dims: Dims
+    unreduced: Cut = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Atoms:
+    """The atoms of a mesh: `refs[number]` is what an atom is called, `sizes[number]` how many devices lie along it."""
+
+    mesh: Mesh
+    refs: tuple[AxisRef, ...]
+    sizes: Sizes
+
+    @staticmethod
+    def of(mesh: Mesh) -> Atoms:
+        """Each axis cut into its prime factors, in mesh order."""
+        refs: list[AxisRef] = []
+        for axis in mesh.axes:
+            pre_size = 1
+            for size in _prime_factors(axis.size):
+                is_whole = size == axis.size
+                refs.append(AxisRef(axis.name) if is_whole else between(axis.name, pre_size, pre_size * size))
+                pre_size *= size
+        return Atoms(mesh, tuple(refs), tuple(mesh.size_of(ref) for ref in refs))
+
+    @property
+    def device_count(self) -> int:
+        """How many devices the mesh has."""
+        return self.mesh.device_count
+
+    def split(self, axes: Iterable[AxisRef]) -> Cut | None:
+        """The atoms of axis refs; None where a ref cuts through one."""
+        atoms: list[int] = []
+        for ref in axes:
+            end = self._end(ref)
+            own = [
+                number
+                for number, atom in enumerate(self.refs)
+                if atom.name == ref.name and ref.pre_size <= atom.pre_size and self._end(atom) <= end
+            ]
+            if self.count(own) != self.mesh.size_of(ref):
+                return None
+            atoms += own
+        return tuple(atoms)
+
+    def _end(self, ref: AxisRef) -> int:
+        return ref.pre_size * self.mesh.size_of(ref)
+
+    def join(self, cut: Cut) -> AxisList:
+        """The axis refs that atoms make, as few as possible."""
+        return extended((), (self.refs[atom] for atom in cut), self.mesh)
+
+    def count(self, atoms: Iterable[int]) -> int:
+        """Into how many pieces atoms cut a dim."""
+        return prod(self.sizes[atom] for atom in atoms)
+
+    def by_axis(self, atoms: Iterable[int]) -> tuple[Cut, ...]:
+        """Some atoms, those of one mesh axis together."""
+        groups: dict[str, list[int]] = {}
+        for atom in atoms:
+            groups.setdefault(self.refs[atom].name, []).append(atom)
+        return tuple(tuple(group) for group in groups.values())
+
+    def elements(self, shape: Sequence[int], dims: Dims) -> int:
+        """How many elements of a tensor one device holds; uneven dims are padded."""
+        return prod(-(-size // self.count(cut)) for size, cut in zip(shape, dims, strict=True))
+
+    def divides(self, size: int, cut: Cut) -> bool:
+        """Whether a dim of `size` elements is cut into equal pieces."""
+        return size % self.count(cut) == 0
+
+
+def used(dims: Dims) -> set[int]:
+    """The atoms that cut some dim."""
+    return {atom for cut in dims for atom in cut}
+
+
+def replicated(rank: int) -> Layout:
+    """Everything on every device."""
+    return Layout(((),) * rank)
+
+
+def _prime_factors(number: int) -> Iterator[int]:
+    divisor = 2
+    while number > 1:
+        while number % divisor == 0:
+            yield divisor
+            number //= divisor
+        divisor += 1

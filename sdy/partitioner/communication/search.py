@@ -1,0 +1,115 @@
+"""The search: ops are run otherwise as long as fewer bytes are sent. A local search, from what propagation gave."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from sdy.partitioner.communication.candidates import candidates
+from sdy.partitioner.communication.moves import EPSILON, Grow, as_it_is, delayed, ends, flooded
+from sdy.partitioner.communication.node import Assignment
+from sdy.partitioner.communication.state import NO_MOVE, Move, State
+
+MOST_ROUNDS = 8  # it ends before, where a round saves nothing
+MOST_STARTS = 4  # of the assignments of a node that larger moves are tried from
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """A move that was made, the node it started at, and the bytes that it saved each device."""
+
+    node: int
+    move: Move
+    bytes_saved: float
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What made the best move of a node: its new assignment, and how the move grew from there."""
+
+    assignment: Assignment
+    grow: Grow
+
+
+def search(state: State) -> list[Saving]:
+    """Make moves until none saves anything any more; these moves."""
+    return _Search(state).run()
+
+
+class _Search:
+    """Nodes that look alike, with all their tensors, make like moves: what one has found, the others only check."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._grown = _ways_to_grow(state)
+        self._known: dict[Hashable, Start | None] = {}
+
+    def run(self) -> list[Saving]:
+        savings: list[Saving] = []
+        stale = set(range(len(self._state.graph.nodes)))
+        for _ in range(MOST_ROUNDS):
+            order = [number for number in _costly(self._state) if number in stale]
+            for number in order:
+                stale.discard(number)
+                move = self._best_move(number)
+                if move:
+                    savings.append(Saving(number, move, self._state.make(move)))
+                    touched = self._state.touched(move)
+                    stale.update(end.node for value in touched for end in ends(self._state, value))
+            if not order:
+                break
+        return savings
+
+    def _best_move(self, number: int) -> Move:
+        """The best move that starts at one node; empty where none saves anything."""
+        look = _look(self._state, number)
+        if look not in self._known:
+            self._known[look] = self._best_start(number)
+        start = self._known[look]
+        if start is None:
+            return NO_MOVE
+        move = start.grow(self._state, number, start.assignment)
+        return move if self._state.change(move) < -EPSILON else NO_MOVE
+
+    def _best_start(self, number: int) -> Start | None:
+        state = self._state
+        alone = [
+            (state.change({number: assignment}), Start(assignment, as_it_is))
+            for assignment in candidates(state, number)
+            if not state.is_too_much_work(number, assignment)
+        ]
+        alone.sort(key=lambda found: found[0])
+        starts = alone[:1]
+        for _, start in alone[:MOST_STARTS]:
+            for grow in self._grown:
+                move = grow(state, number, start.assignment)
+                if len(move) > 1:
+                    starts.append((state.change(move), Start(start.assignment, grow)))
+        change, best = min(starts, key=lambda found: found[0], default=(0.0, None))
+        return best if change < -EPSILON else None
+
+
+def _ways_to_grow(state: State) -> list[Grow]:
+    return [grow for grow, is_on in ((delayed, state.patterns.delay), (flooded, state.patterns.recut)) if is_on]
+
+
+def _costly(state: State) -> list[int]:
+    """The nodes that touch a value that costs something, the costliest first."""
+    costs: dict[int, float] = {}
+    for number, node in enumerate(state.graph.nodes):
+        cost = sum(state.costs[value] for value in {*node.values})
+        if cost > EPSILON:
+            costs[number] = cost
+    return sorted(costs, key=lambda number: -costs[number])
+
+
+def _look(state: State, number: int) -> Hashable:
+    """What a node's own moves depend on, but for what lies behind its neighbours."""
+    node = state.graph.nodes[number]
+    tensors = (
+        (state.layout(value), state.needs(value), found.shape, found.width, found.times, found.is_free)
+        for value in node.values
+        for found in (state.graph.values[value],)
+    )
+    around = tuple(id(state.graph.nodes[end.node].kind) for value in node.values for end in ends(state, value))
+    return id(node.kind), node.assignment, around, *tensors

@@ -1,0 +1,136 @@
+"""Where a search stands: how every op is run, and what each value costs because of it.
+
+A value has the layout in which its op gives it; it is brought from there to one *home*, and from its home to every
+layout in which an op wants it. A *move* gives some ops other assignments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sdy.partitioner.communication.graph import Graph, Node, Value
+from sdy.partitioner.communication.layout import Atoms, Layout
+from sdy.partitioner.communication.node import Assignment
+from sdy.partitioner.communication.patterns import Patterns
+from sdy.partitioner.communication.transfer import Tensor, Transfers
+
+Move = Mapping[int, Assignment]  # by node
+Needs = frozenset[Layout]
+
+NO_MOVE: Move = {}
+TIE_BREAK = 1e-4  # bytes sent that a byte held is worth
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How a value gets from its op to its users: by way of its home."""
+
+    price: float
+    home: Layout
+
+
+class State:
+    """The assignments of all nodes of a graph, and their costs in bytes."""
+
+    def __init__(self, graph: Graph, atoms: Atoms, patterns: Patterns) -> None:
+        self.graph = graph
+        self.atoms = atoms
+        self.patterns = patterns
+        self.transfers = Transfers(atoms, patterns)
+        self._deliveries: dict[tuple[Layout, Needs, Tensor], Delivery] = {}
+        self._flops = [self._local_flops(node, node.assignment) for node in graph.nodes]
+        self.costs = [self.cost(value) for value in range(len(graph.values))]
+
+    def layouts(self, node: int, move: Move = NO_MOVE) -> tuple[Layout, ...]:
+        """Of the tensors of a node."""
+        assignment = move.get(node)
+        if assignment is None:
+            return self.graph.nodes[node].layouts
+        layouts = self.graph.nodes[node].kind.layouts(assignment)
+        assert layouts is not None  # moves are of assignments that have some
+        return layouts
+
+    def layout(self, value: int, move: Move = NO_MOVE) -> Layout:
+        """In which a value is given."""
+        maker = self.graph.values[value].maker
+        return self.graph.values[value].layout if maker is None else self.layouts(maker.node, move)[maker.place]
+
+    def needs(self, value: int, move: Move = NO_MOVE) -> Needs:
+        """In which a value is wanted."""
+        wanted = self.graph.values[value]
+        return frozenset((*wanted.fixed_needs, *(self.layouts(end.node, move)[end.place] for end in wanted.readers)))
+
+    def delivery(self, value: int, move: Move = NO_MOVE) -> Delivery:
+        """How a value is delivered."""
+        delivered = self.graph.values[value]
+        key = self.layout(value, move), self.needs(value, move), Tensor(delivered.shape, delivered.width)
+        found = self._deliveries.get(key)
+        if found is None:
+            found = self._deliveries[key] = self._cheapest(*key)
+        return found
+
+    def _cheapest(self, layout: Layout, needs: Needs, tensor: Tensor) -> Delivery:
+        homes = (layout, *sorted(needs)) if self.patterns.reuse else (layout,)
+
+        def by_way_of(home: Layout) -> Delivery:
+            price = self.transfers.price(layout, home, tensor)
+            return Delivery(price + sum(self.transfers.price(home, need, tensor) for need in needs), home)
+
+        return min(map(by_way_of, homes), key=lambda delivery: delivery.price)
+
+    def cost(self, value: int, move: Move = NO_MOVE) -> float:
+        """Bytes that are sent because of a value."""
+        priced = self.graph.values[value]
+        return 0.0 if priced.is_free else self.delivery(value, move).price * priced.times
+
+    def change(self, move: Move) -> float:
+        """Bytes that a move adds; of two that add the same, the one after which devices hold less is the better."""
+        sent = sum(self.cost(value, move) - self.costs[value] for value in self.touched(move))
+        held = sum(self._held(number, self.layouts(number, move)) - self._held(number) for number in move)
+        return sent + TIE_BREAK * held
+
+    def least_change(self, move: Move) -> float:
+        """Bytes that a move adds at least. Quick: no transfer is worked out."""
+        return sum(self._least_cost(value, move) - self.costs[value] for value in self.touched(move))
+
+    def _least_cost(self, value: int, move: Move) -> float:
+        priced = self.graph.values[value]
+        if priced.is_free:
+            return 0.0
+        layout, tensor = self.layout(value, move), Tensor(priced.shape, priced.width)
+        return priced.times * max(
+            (self.transfers.bound(layout, need, tensor) for need in self.needs(value, move)), default=0.0
+        )
+
+    def make(self, move: Move) -> float:
+        """Make a move; the bytes that it saves."""
+        for number in move:
+            node = self.graph.nodes[number]
+            node.layouts, node.assignment = self.layouts(number, move), move[number]
+        saved = 0.0
+        for value in self.touched(move):
+            before, self.costs[value] = self.costs[value], self.cost(value)
+            saved += before - self.costs[value]
+        return saved
+
+    def is_too_much_work(self, number: int, assignment: Assignment) -> bool:
+        """Whether a device would compute more than before the search."""
+        return self._local_flops(self.graph.nodes[number], assignment) > self._flops[number]
+
+    def _local_flops(self, node: Node, assignment: Assignment) -> float:
+        return node.flops / self.atoms.count(atom for cut in assignment.factors for atom in cut) if node.flops else 0.0
+
+    def touched(self, move: Move) -> set[int]:
+        """The values whose cost a move may change."""
+        return {value for number in move for value in self.graph.nodes[number].values}
+
+    def _held(self, number: int, layouts: tuple[Layout, ...] | None = None) -> float:
+        """Bytes of the tensors that one device reads and writes in a node, in all of its runs."""
+        node = self.graph.nodes[number]
+        pairs = zip((self.graph.values[value] for value in node.values), layouts or node.layouts, strict=True)
+        return sum(_bytes(value, layout, self.atoms) for value, layout in pairs)
+
+
+def _bytes(value: Value, layout: Layout, atoms: Atoms) -> float:
+    return value.times * value.width * atoms.elements(value.shape, layout.dims)

@@ -1,0 +1,105 @@
+"""Gather a value twice, where keeping it gathered between two uses takes more memory than there may be.
+
+before  %1 = sdy.reshard %0 <@m, [{}, {}]>          after   %1 = sdy.reshard %0 <@m, [{}, {}]>
+        stablehlo.dot_general %x, %1                        stablehlo.dot_general %x, %1
+        ...                                                 ...
+        stablehlo.dot_general %y, %1                        %2 = sdy.reshard %0 <@m, [{}, {}]>
+                                                            stablehlo.dot_general %y, %2
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from sdy.cost.memory import peak
+from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.sharded_types import local_type
+from sdy.dialects.shardings import sharding_of
+from sdy.dialects.walk import pre_order
+from sdy.model.meshes import MeshTable, resolved
+from sdy.passes.insertion import erase, insert
+
+MOST_AGAIN = 256  # each takes a look at the whole module
+
+
+def local_peak(module: ModuleOp) -> int:
+    """The most bytes that one device has alive, of a module on whole tensors."""
+    meshes = meshes_of(module)
+    return peak(module, lambda value: local_bytes(value, meshes)).bytes
+
+
+def local_bytes(value: SSAValue, meshes: MeshTable) -> int:
+    """Of the shard of a value that one device holds."""
+    sharding = sharding_of(value)
+    mesh = None if sharding is None else resolved(sharding.mesh, meshes)
+    if sharding is None or mesh is None:
+        return tensor_bytes(value.type)
+    shard = local_type(value.type, sharding, mesh)
+    return 0 if shard is None else tensor_bytes(shard)
+
+
+def gather_again(module: ModuleOp, limit: float) -> None:
+    """Repeat reshards that make values larger, until no more than `limit` bytes are alive at once, if that helps."""
+    meshes = meshes_of(module)
+
+    def bytes_of(value: SSAValue) -> int:
+        return local_bytes(value, meshes)
+
+    found = peak(module, bytes_of)
+    for _ in range(MOST_AGAIN):
+        again = None if found.bytes <= limit or found.op is None else _relieve(found.op, meshes)
+        if again is None:
+            return
+        before, found = found, peak(module, bytes_of)
+        if found.bytes >= before.bytes:
+            again.undo()
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """A reshard that was repeated."""
+
+    first: ReshardOp
+    second: ReshardOp
+
+    def undo(self) -> None:
+        self.second.result.replace_all_uses_with(self.first.result)
+        erase(self.second)
+
+
+def _relieve(op: Operation, meshes: MeshTable) -> _Again | None:
+    """Gather the largest value that is kept over `op` once more behind it, if there is one."""
+    block = op.parent
+    assert block is not None  # the op is in a module
+    positions = {each: number for number, each in enumerate(block.ops)}
+    best: tuple[int, ReshardOp, list[Operation]] | None = None
+    for reshard in block.ops:
+        if not isinstance(reshard, ReshardOp) or positions[reshard] >= positions[op]:
+            continue
+        gain = local_bytes(reshard.result, meshes) - local_bytes(reshard.input, meshes)
+        users = {_in_block(use.operation, block) for use in reshard.result.uses}
+        later = sorted((user for user in users if positions[user] > positions[op]), key=positions.__getitem__)
+        if gain > 0 and later and op not in users and (best is None or gain > best[0]):
+            best = gain, reshard, later
+    if best is None:
+        return None
+    _, reshard, later = best
+    again = insert(reshard.clone(), InsertPoint.before(later[0]), reshard.location)
+    inside = {each for user in later for each in (user, *pre_order(user))}
+    reshard.result.replace_uses_with_if(again.result, lambda use: use.operation in inside)
+    return _Again(reshard, again)
+
+
+def _in_block(op: Operation, block: Block) -> Operation:
+    while op.parent is not block:
+        parent = op.parent_op()
+        assert parent is not None  # a value is read in its block, or deeper
+        op = parent
+    return op

@@ -1,0 +1,78 @@
+"""Send fewer bytes: run ops otherwise, reduce later, gather less. Every value stays the same.
+
+    before  %0 = stablehlo.dot_general %x, %w   partial along "y"         after  %0 = stablehlo.dot_general %x, %w
+            %1 = sdy.all_reduce {"y"} %0                                         %1 = stablehlo.dot_general %z, %v
+            %2 = stablehlo.dot_general %z, %v   partial along "y"                %2 = stablehlo.add %0, %1
+            %3 = sdy.all_reduce {"y"} %2                                         %3 = sdy.all_reduce {"y"} %2
+            %4 = stablehlo.add %1, %3
+
+What the rewrites are, and their switches: `sdy.partitioner.communication.patterns`. Arguments and results of the main
+function keep their shardings, no device computes more of a product or a convolution than before, and where more memory
+would be taken, values are gathered again. A module on several meshes, or with partial values of its own, stays as it
+is.
+Requires: explicit reshards in full; one mesh. Ensures: the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.diagnostics.diagnostic import Diagnostic, Severity
+from sdy.dialects.context import emit
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.places import span_of
+from sdy.partitioner.communication.layout import Atoms
+from sdy.partitioner.communication.patterns import Patterns
+from sdy.partitioner.communication.search import Saving, search
+from sdy.partitioner.communication.state import State
+from sdy.passes.export.communication_edges import Edge
+from sdy.passes.export.communication_graph import GraphReader, IllegibleShardingError, ModuleGraph
+from sdy.passes.export.deliver_values import Writer
+from sdy.passes.export.gather_again import gather_again, local_peak
+
+MOST_MEMORY = 1.05  # of the peak before, if that can be had
+
+
+@dataclass(frozen=True)
+class OptimizeCommunicationPass(ModulePass):
+    """Search for ways to run the ops of a module that send less."""
+
+    name = "sdy-optimize-communication"
+
+    recut: bool = True  # cut ops otherwise: gather the smaller operand instead of reducing the larger result
+    delay: bool = True  # add and multiply partial values, and reduce them behind
+    scatter: bool = True  # reduce-scatter what is cut, or gathered, behind
+    share: bool = True  # devices with the same partial values each reduce a slice
+    reuse: bool = True  # gather once, and cut what else is wanted out of that
+    step_bytes: int = 0  # what a collective costs besides its bytes, in bytes
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Search from how the ops are run now, and rewrite the module."""
+        meshes = {name: mesh for name, mesh in meshes_of(op).items() if mesh.device_count > 1}
+        if len(meshes) != 1:
+            return
+        ((name, mesh),) = meshes.items()
+        atoms = Atoms.of(mesh)
+        try:
+            read = GraphReader(op, atoms).read()
+        except IllegibleShardingError:
+            return
+        patterns = Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse, self.step_bytes)
+        state = State(read.graph, atoms, patterns)
+        for saving in search(state):
+            _remark(ctx, read, saving)
+        limit = MOST_MEMORY * local_peak(op)
+        Writer(read, state, name).write()
+        gather_again(op, limit)
+
+
+def _remark(ctx: Context, read: ModuleGraph, saving: Saving) -> None:
+    first = read.ops[saving.node]
+    op = first.sources[0].op if isinstance(first, Edge) else first
+    others = f" and {len(saving.move) - 1} more ops" if len(saving.move) > 1 else ""
+    message = f"{op.name}{others}: run otherwise, so that each device sends {saving.bytes_saved:,.0f} bytes less"
+    emit(ctx, Diagnostic("SDY-L120", message, span_of(op), severity=Severity.REMARK))
