@@ -46,6 +46,7 @@ PASSES: dict[str, str] = {
     "sdy-remove-sub-axes-in-input-output-shardings": "export.remove_sub_axes.RemoveSubAxesPass",
     "sdy-drop-uneven-axes": "export.drop_uneven_axes.DropUnevenAxesPass",
     "sdy-prepare-for-shards": "export.prepare_for_shards.PrepareForShardsPass",
+    "sdy-optimize-communication": "export.optimize_communication.OptimizeCommunicationPass",
     "sdy-reshard-to-collectives": "export.reshard_to_collectives.ReshardToCollectivesPass",
     "sdy-sharding-constraint-to-reshard": "export.sharding_constraint_to_reshard.ShardingConstraintToReshardPass",
     "sdy-sink-data-flow-edges": "export.sink_data_flow_edges.SinkDataFlowEdgesPass",

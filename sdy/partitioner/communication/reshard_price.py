@@ -7,22 +7,31 @@ gather the rest. Whoever does the reshard may do it in a better way.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import permutations
 from math import prod
 
 from sdy.partitioner.communication.layout import Cut, Dims, Sizes, used
+
+MOST_ORDERED = 3  # dims that are taken in every order; more are taken as they come
 
 
 @lru_cache(maxsize=65536)
 def reshard_price(source: Dims, target: Dims, sizes: Sizes) -> tuple[float, int]:
     """What each device receives, as a multiple of its shard before, and the number of collectives."""
-    return min(_Run(source, target, sizes, permutes).price() for permutes in (True, False))
+    dims = [pair for pair in zip(source, target, strict=True) if any(pair)]
+    orders = permutations(dims) if len(dims) <= MOST_ORDERED else (dims,)
+    return min(
+        _Run([own for own, _ in order], tuple(wanted for _, wanted in order), sizes, permutes).price()
+        for order in orders
+        for permutes in (True, False)
+    )
 
 
 class _Run:
     """One run through the steps; `permutes`: whether there may be a permute."""
 
-    def __init__(self, source: Dims, target: Dims, sizes: Sizes, permutes: bool) -> None:
-        self._now = list(source)
+    def __init__(self, source: list[Cut], target: Dims, sizes: Sizes, permutes: bool) -> None:
+        self._now = source
         self._target = target
         self._size = 1.0
         self._sizes = sizes

@@ -1,0 +1,51 @@
+"""How much less devices send each other than by XLA's partitioner, and that nothing is computed or kept for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import exp, log
+from pathlib import Path
+
+import pytest
+
+from sdy.cost.statistics import Statistics, statistics_of
+from sdy.program.program import load
+
+MODELS = Path(__file__).parents[3] / "shared" / "models"
+# Bytes that each device sends in what XLA for CPU makes of a program (jaxlib 0.10.2; rings, loops by their trips).
+XLA = {
+    "matmul_case2": 1_536,
+    "matmul_case3": 2_304,
+    "matmul_case4": 2_304,
+    "mlp_dp8": 73_997,
+    "mlp_dp4_tp2": 46_850,
+    "constraint_transpose": 1_088,
+    "transformer_megatron": 140_542,
+    "transformer_sgd_step": 80_766,
+    "transformer_scan_fsdp": 774_148,
+    "decode_kv_cache": 256,
+    "cnn": 10_690,
+    "dropout_threefry": 16,
+}
+needs_models = pytest.mark.skipif(not MODELS.is_dir(), reason="the shared models are not beside the repository")
+
+
+def _statistics(name: str, *, optimize: bool = True) -> Statistics:
+    program = replace(load(MODELS / f"{name}.mlir"), optimize_communication=optimize)
+    return statistics_of(program.partitioned.local)
+
+
+@needs_models
+def test_less_is_sent_than_by_xla() -> None:
+    ratios = {name: _statistics(name).bytes_sent / sent for name, sent in XLA.items()}
+    assert {name: ratio for name, ratio in ratios.items() if round(ratio, 3) > 1} == {}
+    assert exp(sum(map(log, ratios.values())) / len(ratios)) <= 0.8
+
+
+@needs_models
+@pytest.mark.parametrize("name", XLA)
+def test_what_is_saved_is_not_paid_for_by_work_or_memory(name: str) -> None:
+    plain, optimized = _statistics(name, optimize=False), _statistics(name)
+    assert optimized.bytes_sent <= plain.bytes_sent
+    assert optimized.flops <= 1.05 * plain.flops
+    assert optimized.peak_bytes <= 1.1 * plain.peak_bytes
