@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from sdy.partitioner.communication.layout import Cut, Layout
+from sdy.partitioner.communication.layout import Cut, Layout, used
 from sdy.partitioner.communication.node import Assignment, Kind, Mode, merged, ways_to_deal
 from sdy.partitioner.communication.state import State
 
@@ -56,7 +56,9 @@ def _recut(state: State, number: int) -> Iterator[Assignment]:
         for other in (own, *seen):
             yield kind.assignment(merged(cuts, other))
     if kind.rule.reduction or node.flops:
-        yield from (way for way in every_way(kind, state) if _may_pay(state, number, way))
+        shares = state.patterns.share and not _is_scattered_at_once(state, number)
+        atoms = range(len(state.atoms.sizes)) if shares else sorted(_atoms_around(state, number))
+        yield from (way for way in every_way(kind, state, atoms) if _may_pay(state, number, way))
 
 
 def _may_pay(state: State, number: int, assignment: Assignment) -> bool:
@@ -64,9 +66,23 @@ def _may_pay(state: State, number: int, assignment: Assignment) -> bool:
     return is_possible and state.least_change({number: assignment}) < 0
 
 
-def every_way(kind: Kind, state: State) -> Iterator[Assignment]:
-    """All assignments of an op, or where these are too many, all that leave mesh axes as they are."""
-    factors, atoms = kind.free_factors(), range(len(state.atoms.sizes))
+def _is_scattered_at_once(state: State, number: int) -> bool:
+    """Whether the result of a node only wants a reduce-scatter: each device reduces a part of it already."""
+    values = state.graph.nodes[number].values
+    layout, needs = state.layout(values[-1]), state.needs(values[-1])
+    pending = set(layout.unreduced)
+    return bool(pending) and len(needs) == 1 and all(pending <= used(need.dims) - used(layout.dims) for need in needs)
+
+
+def _atoms_around(state: State, number: int) -> set[int]:
+    """The atoms by which the tensors of a node are cut, or partial, anywhere."""
+    layouts = [layout for _, layout in _neighbours(state, number)]
+    return {atom for layout in layouts for atom in (*layout.unreduced, *used(layout.dims))}
+
+
+def every_way(kind: Kind, state: State, atoms: Sequence[int]) -> Iterator[Assignment]:
+    """All assignments of an op by some atoms, or where these are too many, all that leave mesh axes as they are."""
+    factors = kind.free_factors()
     for groups in (tuple((atom,) for atom in atoms), state.atoms.by_axis(atoms)):
         if (len(factors) + 1) ** len(groups) <= MOST_WAYS:
             yield from map(kind.assignment, ways_to_deal(groups, factors))

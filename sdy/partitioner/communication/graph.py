@@ -28,6 +28,7 @@ class Node:
     layouts: tuple[Layout, ...]
     values: tuple[int, ...] = ()
     flops: int = 0  # of a contraction, on whole tensors
+    is_edge: bool = False  # places that hold the same value
 
 
 @dataclass(slots=True)

@@ -59,7 +59,7 @@ def _following(state: State, end: End, dims: tuple[Cut, ...], move: dict[int, As
     best, least = None, sum(state.cost(value, move) for value in values) + EPSILON
     for found in (merged(cuts, dict(enumerate(node.assignment.factors))), cuts):
         following = node.assignment._replace(factors=node.kind.assignment(found).factors)
-        if node.kind.layouts(following) is None or state.is_too_much_work(end.node, following):
+        if node.kind.layouts(following) is None or state.is_too_much(end.node, following):
             continue
         cost = sum(state.cost(value, {**move, end.node: following}) for value in values)
         if cost <= least:

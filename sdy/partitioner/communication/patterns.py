@@ -12,7 +12,7 @@ class Patterns:
     `recut`: an op is cut along other factors: the smaller operand is gathered instead of the larger result reduced.
     `delay`: partial values are added, masked or multiplied first, and reduced once behind.
     `scatter`: a reduction whose result is cut anyway, or gathered later, is a reduce-scatter.
-    `share`: devices that hold the same partial values each reduce a slice of them, and gather over all axes.
+    `share`: devices that would do the same each do a part, and gather over all axes. One reduce-scatter stays alone.
     `reuse`: a value that is wanted in several layouts goes by way of the one from which the others are cheap.
     `step_bytes`: latency times bandwidth; the larger, the fewer collectives there are, be it with more bytes.
     """

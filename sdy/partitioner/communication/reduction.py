@@ -65,7 +65,7 @@ def cheapest_way(source: Layout, target: Layout, shape: Sizes, terms: Terms) -> 
     if not pending:
         return Way(_price_of_reshard(source.dims, target.dims, shape, terms), None)
     best = Way(inf, None)
-    for way in _reductions(source, pending, shape, terms):
+    for way in _reductions(source, target, pending, shape, terms):
         price = _price(way, shape, terms)
         if price <= best.price:
             price += _price_of_reshard(way.dims, target.dims, shape, terms)
@@ -74,11 +74,13 @@ def cheapest_way(source: Layout, target: Layout, shape: Sizes, terms: Terms) -> 
     return best
 
 
-def _reductions(source: Layout, pending: Cut, shape: Sizes, terms: Terms) -> Iterator[Reduction]:
+def _reductions(source: Layout, target: Layout, pending: Cut, shape: Sizes, terms: Terms) -> Iterator[Reduction]:
     """Every way to reduce a value along the atoms `pending`."""
     rank = len(shape)
     taken = used(source.dims) | set(source.unreduced)
-    free = tuple(atom for atom in range(len(terms.sizes)) if atom not in taken and terms.share)
+    # What the target cuts by the atoms to reduce along is one reduce-scatter, which is left alone.
+    shares = terms.share and not used(target.dims) & set(pending)
+    free = tuple(atom for atom in range(len(terms.sizes)) if atom not in taken and shares)
     groups, shared = tuple((atom,) for atom in pending), tuple((atom,) for atom in free)
     if (rank + 1) ** (len(groups) + len(shared)) > MOST_WAYS:
         groups, shared = (pending,), (free,) if free else ()

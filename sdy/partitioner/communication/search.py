@@ -76,7 +76,7 @@ class _Search:
         alone = [
             (state.change({number: assignment}), Start(assignment, as_it_is))
             for assignment in candidates(state, number)
-            if not state.is_too_much_work(number, assignment)
+            if not state.is_too_much(number, assignment)
         ]
         alone.sort(key=lambda found: found[0])
         starts = alone[:1]

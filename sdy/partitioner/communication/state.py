@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sdy.partitioner.communication.graph import Graph, Node, Value
+from sdy.partitioner.communication.graph import Graph, Node
 from sdy.partitioner.communication.layout import Atoms, Layout
 from sdy.partitioner.communication.node import Assignment
 from sdy.partitioner.communication.patterns import Patterns
@@ -31,12 +31,13 @@ class Delivery:
 
 
 class State:
-    """The assignments of all nodes of a graph, and their costs in bytes."""
+    """The assignments of all nodes of a graph, and their costs in bytes. No op may hold more than `most_held` bytes."""
 
-    def __init__(self, graph: Graph, atoms: Atoms, patterns: Patterns) -> None:
+    def __init__(self, graph: Graph, atoms: Atoms, patterns: Patterns, most_held: float) -> None:
         self.graph = graph
         self.atoms = atoms
         self.patterns = patterns
+        self._most_held = most_held
         self.transfers = Transfers(atoms, patterns)
         self._deliveries: dict[tuple[Layout, Needs, Tensor], Delivery] = {}
         self._flops = [self._local_flops(node, node.assignment) for node in graph.nodes]
@@ -114,9 +115,13 @@ class State:
             saved += before - self.costs[value]
         return saved
 
-    def is_too_much_work(self, number: int, assignment: Assignment) -> bool:
-        """Whether a device would compute more than before the search."""
-        return self._local_flops(self.graph.nodes[number], assignment) > self._flops[number]
+    def is_too_much(self, number: int, assignment: Assignment) -> bool:
+        """Whether a device would compute more than before the search, or hold more at once than it may."""
+        node = self.graph.nodes[number]
+        if self._local_flops(node, assignment) > self._flops[number]:
+            return True
+        held = self._held(number, self.layouts(number, {number: assignment}), runs=1)
+        return not node.is_edge and held > self._most_held
 
     def _local_flops(self, node: Node, assignment: Assignment) -> float:
         return node.flops / self.atoms.count(atom for cut in assignment.factors for atom in cut) if node.flops else 0.0
@@ -125,12 +130,11 @@ class State:
         """The values whose cost a move may change."""
         return {value for number in move for value in self.graph.nodes[number].values}
 
-    def _held(self, number: int, layouts: tuple[Layout, ...] | None = None) -> float:
-        """Bytes of the tensors that one device reads and writes in a node, in all of its runs."""
+    def _held(self, number: int, layouts: tuple[Layout, ...] | None = None, runs: int | None = None) -> float:
+        """Bytes of the tensors that one device reads and writes in a node, in some or in all of its runs."""
         node = self.graph.nodes[number]
         pairs = zip((self.graph.values[value] for value in node.values), layouts or node.layouts, strict=True)
-        return sum(_bytes(value, layout, self.atoms) for value, layout in pairs)
-
-
-def _bytes(value: Value, layout: Layout, atoms: Atoms) -> float:
-    return value.times * value.width * atoms.elements(value.shape, layout.dims)
+        return sum(
+            (value.times if runs is None else runs) * value.width * self.atoms.elements(value.shape, layout.dims)
+            for value, layout in pairs
+        )

@@ -127,7 +127,7 @@ class GraphReader:
         identity = tuple((FactorIndex(dim),) for dim in range(len(shape)))
         rule = OpShardingRule(shape, (identity,) * len(edge.sources), (identity,) * len(edge.targets))
         layouts = (layout,) * (len(edge.sources) + len(edge.targets))
-        return Node(self._kind(rule, ()), Assignment(layout.dims), layouts)
+        return Node(self._kind(rule, ()), Assignment(layout.dims), layouts, is_edge=True)
 
     def _kind(self, rule: OpShardingRule, modes: tuple[Mode, ...]) -> Kind:
         key = rule, modes

@@ -48,7 +48,7 @@ class OptimizeCommunicationPass(ModulePass):
     scatter: bool = True  # reduce-scatter what is cut, or gathered, behind
     share: bool = True  # devices with the same partial values each reduce a slice
     reuse: bool = True  # gather once, and cut what else is wanted out of that
-    step_bytes: int = 0  # what a collective costs besides its bytes, in bytes
+    step_bytes: int = 192  # what a collective costs besides its bytes, in bytes
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Search from how the ops are run now, and rewrite the module."""
@@ -62,10 +62,10 @@ class OptimizeCommunicationPass(ModulePass):
         except IllegibleShardingError:
             return
         patterns = Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse, self.step_bytes)
-        state = State(read.graph, atoms, patterns)
+        limit = MOST_MEMORY * local_peak(op)
+        state = State(read.graph, atoms, patterns, limit)
         for saving in search(state):
             _remark(ctx, read, saving)
-        limit = MOST_MEMORY * local_peak(op)
         Writer(read, state, name).write()
         gather_again(op, limit)
 
