@@ -38,7 +38,7 @@ from sdy.model.rule_builder import RuleBuilder
 from sdy.model.rule_query import has_factor
 from sdy.partitioner.combining_bodies import combiners_of
 from sdy.partitioner.shard_moves import moves_of
-from sdy.partitioner.shard_windows import tiles_shards, window_dim_of_update
+from sdy.partitioner.shard_windows import halos_of, tiles_shards, window_dim_of_update
 from sdy.rules.all import RULES, sharding_rule
 from sdy.rules.elementwise import pointwise
 
@@ -122,13 +122,18 @@ def shard_rule(op: Operation) -> OpShardingRule | None:
     return None if is_exempt else known_rule(op) or _whole_rule(op)
 
 
-def moves_within_shards(op: Operation, dim: int, count: int) -> bool:
-    """Whether an op that moves elements along `dim` of its tensors moves none out of its shard, of `count`."""
+def runs_on_shards(op: Operation, dim: int, count: int) -> bool:
+    """Whether an op that moves elements along `dim` of its first operand can be run on `count` shards of it.
+
+    None leaves its shard, or all that is needed is at the edges of neighbours.
+    """
     match op:
         case slicing.SliceOp() | slicing.PadOp():
             return moves_of(op)(dim, count) is not None
         case window.ReduceWindowOp():
             return tiles_shards(op, dim, count)
+        case window.ConvolutionOp():
+            return halos_of(op)(dim, count) is not None
         case _:
             return False
 

@@ -1,18 +1,22 @@
-"""Whether the windows of pooling, and of scattered updates, lie within one shard each.
+"""Whether the windows of pooling, and of scattered updates, lie within one shard each; how far others reach beyond.
 
 Source: spec of local lowering, sections 1.19 and 1.21, and 8.1 (G16, G22).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from xdsl.ir import Attribute
 
 from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
 from sdy.dialects.stablehlo.types import shape_of
-from sdy.dialects.stablehlo.window import ReduceWindowOp, SelectAndScatterOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
 
 PoolingOp = ReduceWindowOp | SelectAndScatterOp
+HaloAlong = Callable[[int, int], "Halo | None"]
 
 
 def tiles_shards(op: PoolingOp, dim: int, count: int) -> bool:
@@ -29,6 +33,40 @@ def tiles_shards(op: PoolingOp, dim: int, count: int) -> bool:
     if any(padding) or is_dilated or window > stride or size % count or windows % count:
         return False
     return size // count == windows // count * stride
+
+
+@dataclass(frozen=True, slots=True)
+class Halo:
+    """How many elements each shard needs of its left and of its right neighbour; negative: how many it drops."""
+
+    left: int
+    right: int
+
+
+def halos_of(op: ConvolutionOp) -> HaloAlong:
+    """Of an op with whole tensors, a function of a dim of its input and of the number of its shards.
+
+    It tells what shards need of each other so that each computes its part of the result; None where the dim is no
+    spatial one, or the parts are not equal, or some need more than their neighbours have.
+    """
+    numbers = op.dimension_numbers.data
+    sizes, kernel, windows = shape_of(op.lhs), shape_of(op.rhs), shape_of(op.result)
+
+    def halo_along(dim: int, count: int) -> Halo | None:
+        if dim not in numbers.input_spatial_dimensions:
+            return None
+        place = numbers.input_spatial_dimensions.index(dim)
+        parts, stride = windows[numbers.output_spatial_dimensions[place]], _at(op.window_strides, place)
+        shard = sizes[dim] // count
+        is_even = sizes[dim] % count == 0 and parts % count == 0 and shard == parts // count * stride
+        if not is_even or _at(op.lhs_dilation, place) > 1:
+            return None
+        window = (kernel[numbers.kernel_spatial_dimensions[place]] - 1) * _at(op.rhs_dilation, place) + 1
+        low = 0 if op.padding is None else op.padding.get_ints()[2 * place]
+        halo = Halo(low, window - stride - low)
+        return halo if -shard < min(halo.left, halo.right) and max(halo.left, halo.right) <= shard else None
+
+    return halo_along
 
 
 def _at(values: Attribute | None, dim: int) -> int:

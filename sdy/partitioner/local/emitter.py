@@ -156,6 +156,20 @@ class Emitter:
         properties: Properties = {"slice_sizes": ints(sizes)}
         return self.value(slicing.DynamicSliceOp, [value, *starts], with_shape(value, sizes), properties)
 
+    def slice_along(self, value: SSAValue, dim: int, start: int, limit: int) -> SSAValue:
+        """The elements of `value` from `start` up to `limit` along `dim`; itself where these are all."""
+        sizes = list(shape_of(value))
+        if (start, limit) == (0, sizes[dim]):
+            return value
+        limits = [limit if each == dim else size for each, size in enumerate(sizes)]
+        properties: Properties = {
+            "start_indices": ints([start if each == dim else 0 for each in range(len(sizes))]),
+            "limit_indices": ints(limits),
+            "strides": ints([1] * len(sizes)),
+        }
+        sizes[dim] = limit - start
+        return self.value(slicing.SliceOp, [value], with_shape(value, sizes), properties)
+
     def pad(self, value: SSAValue, filler: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:
         """`value` with `filler` around it."""
         sizes = [before + size + after for before, size, after in zip(low, shape_of(value), high, strict=True)]

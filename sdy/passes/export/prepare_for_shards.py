@@ -40,7 +40,7 @@ from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.local.agreement import Layout, disagreement
-from sdy.partitioner.shard_rules import moves_within_shards, shard_rule, with_whole
+from sdy.partitioner.shard_rules import runs_on_shards, shard_rule, with_whole
 from sdy.passes.export.reshard_uses import adapt_use
 from sdy.passes.insertion import erase, replace_op, reshard
 from sdy.propagation.projection import project_tensor
@@ -77,7 +77,7 @@ class PrepareForShardsPass(ModulePass):
 def _required_rule(
     op: Operation, shardings: Sequence[TensorSharding | None], meshes: MeshTable
 ) -> OpShardingRule | None:
-    """The rule by which `op` runs on shards; where it moves no element out of its shard, dims may stay cut."""
+    """The rule by which `op` runs on shards; dims along which it can move elements stay cut."""
     rule = shard_rule(op)
     source, target = (shardings[0], shardings[-1]) if op.operands and op.results else (None, None)
     if rule is None or source is None or target is None:
@@ -85,7 +85,7 @@ def _required_rule(
     moved = {
         factor
         for dim, (before, factors) in enumerate(zip(source.dims, rule.operands[0], strict=False))
-        if before.axes and moves_within_shards(op, dim, _count(source, dim, meshes))
+        if before.axes and runs_on_shards(op, dim, _count(source, dim, meshes))
         for factor in factors
     }
     lenient = with_whole(rule, {*rule.need_replication} - moved)
