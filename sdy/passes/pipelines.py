@@ -22,6 +22,7 @@ from sdy.passes.export.export_named_computations import ExportNamedComputationsP
 from sdy.passes.export.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.insert_func_call_reshards import InsertFuncCallReshardsPass
 from sdy.passes.export.per_instruction_partitioning import PerInstructionPartitioningPass
+from sdy.passes.export.plan_reshards import PlanReshardsPass
 from sdy.passes.export.prepare_for_shards import PrepareForShardsPass
 from sdy.passes.export.propagate_to_func_results import PropagateToFuncResultsPass
 from sdy.passes.export.remove_for_cmv1 import RemoveForCmv1Pass
@@ -240,7 +241,7 @@ class PartitionPipeline(Pipeline):
             PrepareForShardsPass(),  # right before the reshards, which go by the rules that it leaves
             InsertExplicitReshardsPass(enable_full_version=True, include_custom_rules=True),
             CanonicalizePass(("sdy-reshard",)),
-            ReshardToCollectivesPass(even_steps=True),
+            PlanReshardsPass(),
             CanonicalizePass(("sdy-collective",)),
             DropShardingRulesPass(),
         )
