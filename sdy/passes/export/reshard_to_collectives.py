@@ -60,7 +60,12 @@ def is_expressible(source: TensorSharding | None, target: TensorSharding, meshes
     source_mesh = target_mesh if source is None else resolved(source.mesh, meshes)
     if target_mesh is None or source_mesh is None or target_mesh.is_maximal or source_mesh.is_maximal:
         return False
-    return target.is_fully_replicated or source_mesh.same_axes(target_mesh)
+    return _is_same_everywhere(target) or source_mesh.same_axes(target_mesh)
+
+
+def _is_same_everywhere(sharding: TensorSharding) -> bool:
+    """Whether all devices hold the whole tensor, and no partial values, so that their order is irrelevant."""
+    return sharding.is_fully_replicated and not sharding.unreduced
 
 
 def _rewrite(reshard: ReshardOp, source: TensorSharding | None, meshes: MeshTable) -> None:
@@ -93,15 +98,14 @@ def ends_of(
     """
     target = reshard.sharding.data
     source = source or fully_closed(target.mesh, target.rank)
-    if source.is_fully_replicated and target.is_fully_replicated:
+    if _is_same_everywhere(source) and _is_same_everywhere(target):
         return reshard.input, None
     value = _without_barriers(reshard.input)
     mesh = resolved(source.mesh, meshes)
     shape = value_shape(value.type)
     assert mesh is not None  # checked by `is_expressible`
     assert not isinstance(shape, Shapeless)  # its sharding has axes
-    if target.is_fully_replicated:
-        # No change of the order of devices for a value that is the same on all of them.
+    if _is_same_everywhere(target):
         target = replace(fully_closed_like(target), mesh=source.mesh)
     elif resolved(target.mesh, meshes) == mesh:
         target = replace(target, mesh=source.mesh)  # another name is no permutation
