@@ -7,10 +7,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import settings
 from support.run_lines import RunLineError, run, run_lines
 
 from sdy.dialects.walk import pre_order
 from sdy.passes.op_order import Memory, OpOrder
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("sdy", deadline=None)
+settings.load_profile("sdy")
 
 FILE_TESTS = Path(__file__).parent / "filecheck"
 

@@ -44,16 +44,25 @@ def source_target_pairs(
 ) -> tuple[tuple[int, int], ...]:
     """Who hands its shard to whom when the cuts of `source` become those of `target`, by device number of the sender.
 
-    The meshes have the same axes; each dim keeps its number of pieces.
+    The meshes have the same axes; each dim keeps its number of pieces. Devices stay at their coordinates along what
+    cuts neither: there may be partial values, or tensors of their own. A device that has what it needs keeps it.
     """
     digits = ordered_refs((*source.axis_refs(), *target.axis_refs()), target_mesh)
-    senders = shard_coordinates(_in_order_of_use(source, digits), source_mesh)
-    receivers = shard_coordinates(_in_order_of_use(target, digits), target_mesh)
-    receiver_of = {coordinate: device for device, coordinate in enumerate(receivers)}
-    return tuple((device, receiver_of[coordinate]) for device, coordinate in enumerate(senders))
+    before, after = _digits_in_use(source, digits), _digits_in_use(target, digits)
+    apart = tuple(digit for digit in digits if digit not in before and digit not in after)
+    senders = shard_coordinates((*before, *apart), source_mesh)
+    receivers = shard_coordinates((*after, *apart), target_mesh)
+    holders: dict[int, list[int]] = {}
+    for device, coordinate in enumerate(senders):
+        if receivers[device] != coordinate:
+            holders.setdefault(coordinate, []).append(device)
+    pairs = [
+        (device if senders[device] == coordinate else holders[coordinate].pop(0), device)
+        for device, coordinate in enumerate(receivers)
+    ]
+    return tuple(sorted(pairs))
 
 
-def _in_order_of_use(sharding: TensorSharding, digits: Iterable[AxisRef]) -> AxisList:
-    """All digits of the mesh: first those that cut dims, in the order in which they do, then the others."""
-    used = [digit for dim in sharding.dims for ref in dim.axes for digit in digits if contains(ref, digit)]
-    return tuple(dict.fromkeys((*used, *digits)))
+def _digits_in_use(sharding: TensorSharding, digits: Iterable[AxisRef]) -> AxisList:
+    """The digits that cut dims, in the order in which they do."""
+    return tuple(digit for dim in sharding.dims for ref in dim.axes for digit in digits if contains(ref, digit))

@@ -45,6 +45,7 @@ PASSES: dict[str, str] = {
     "sdy-remove-sharding-groups": "export.remove_sharding_groups.RemoveShardingGroupsPass",
     "sdy-remove-sub-axes-in-input-output-shardings": "export.remove_sub_axes.RemoveSubAxesPass",
     "sdy-drop-uneven-axes": "export.drop_uneven_axes.DropUnevenAxesPass",
+    "sdy-plan-reshards": "export.plan_reshards.PlanReshardsPass",
     "sdy-prepare-for-shards": "export.prepare_for_shards.PrepareForShardsPass",
     "sdy-optimize-communication": "export.optimize_communication.OptimizeCommunicationPass",
     "sdy-reshard-to-collectives": "export.reshard_to_collectives.ReshardToCollectivesPass",

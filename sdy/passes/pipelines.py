@@ -23,6 +23,7 @@ from sdy.passes.export.insert_explicit_reshards import InsertExplicitReshardsPas
 from sdy.passes.export.insert_func_call_reshards import InsertFuncCallReshardsPass
 from sdy.passes.export.optimize_communication import OptimizeCommunicationPass
 from sdy.passes.export.per_instruction_partitioning import PerInstructionPartitioningPass
+from sdy.passes.export.plan_reshards import PlanReshardsPass
 from sdy.passes.export.prepare_for_shards import PrepareForShardsPass
 from sdy.passes.export.propagate_to_func_results import PropagateToFuncResultsPass
 from sdy.passes.export.remove_for_cmv1 import RemoveForCmv1Pass
@@ -244,7 +245,7 @@ class PartitionPipeline(Pipeline):
             InsertExplicitReshardsPass(enable_full_version=True, include_custom_rules=True),
             CanonicalizePass(("sdy-reshard",)),
             *((OptimizeCommunicationPass(),) if self.optimize_communication else ()),
-            ReshardToCollectivesPass(even_steps=True),
+            PlanReshardsPass(share_equal=not self.optimize_communication),  # what it gathers twice, it means to
             CanonicalizePass(("sdy-collective",)),
             DropShardingRulesPass(),
         )

@@ -189,13 +189,16 @@ def _move_dims(emit: Emitter, value: SSAValue, params: Sequence[AllToAllParam], 
 
 @FORMS.of(ops.CollectivePermuteOp)
 def collective_permute(op: ops.CollectivePermuteOp) -> LocalForm:
-    """One permute of whole shards."""
+    """One permute of whole shards; nothing where every device has its shard already."""
 
     def lower(lowering: Lowering) -> None:
         source, target = lowering.sharding(op.tensor), op.out_sharding.data
         assert source is not None  # verified
         pairs = source_target_pairs(source, lowering.mesh(source), target, lowering.mesh(target))
-        lowering.replace(op, talk.collective_permute(lowering.emitter(op), op.tensor, pairs))
+        if all(sender == receiver for sender, receiver in pairs):
+            lowering.replace(op, op.tensor)
+        else:
+            lowering.replace(op, talk.collective_permute(lowering.emitter(op), op.tensor, pairs))
 
     return lower
 

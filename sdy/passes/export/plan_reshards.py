@@ -1,0 +1,116 @@
+"""Turn every reshard into the collectives that move the fewest bytes, then the fewest collectives.
+
+    before  %1 = sdy.reshard %0 <@m, [{}, {"x", "y"}]>       %0 [{"x"}, {}]
+    after   %1 = stablehlo.reshape %0 : 8x8 as 8x2x4         [{"x"}, {}, {}]
+            %2 = sdy.all_slice [{}, {}, {"y"}] %1
+            %3 = sdy.all_to_all [{"x"}: 0->1] %2
+            %4 = stablehlo.reshape %3 : 8x2x4 as 8x8         [{}, {"x", "y"}]
+
+Reshards of one value to one sharding share their collectives, unless told not to. `sdy-reshard-to-collectives` takes
+a fixed schedule instead, the same as upstream's.
+
+Requires: explicit reshards. Ensures: the reshards left are those to or from a single device, and those between meshes
+with other axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.shardings import set_result_shardings, sharding_before_barriers
+from sdy.dialects.stablehlo.shape import ReshapeOp
+from sdy.dialects.stablehlo.types import as_tensor
+from sdy.dialects.walk import ops_of
+from sdy.model.axis import AxisRef
+from sdy.model.meshes import MeshTable, resolved
+from sdy.model.sharding import TensorSharding
+from sdy.partitioner.planner.plan import plan
+from sdy.partitioner.planner.steps import PlanStep, Reshape
+from sdy.passes.export.manual_scopes import ManualScopes
+from sdy.passes.export.reshard_to_collectives import collective_op, ends_of, is_expressible
+from sdy.passes.insertion import insert
+
+
+@dataclass(frozen=True)
+class PlanReshardsPass(ModulePass):
+    """Replace reshards by the cheapest collectives."""
+
+    name = "sdy-plan-reshards"
+
+    share_equal: bool = True  # reshards of one value to one sharding share their collectives
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Rewrite every reshard of the module."""
+        planner = _Planner(op, self.share_equal)
+        for reshard in ops_of(op, ReshardOp):
+            planner.rewrite(reshard)
+
+
+class _Planner:
+    """Rewrites reshards in program order."""
+
+    def __init__(self, module: ModuleOp, share_equal: bool) -> None:
+        self._share_equal = share_equal
+        self._meshes: MeshTable = meshes_of(module)
+        self._scopes = ManualScopes(module)
+        self._done: dict[tuple[SSAValue, TensorSharding], list[tuple[Block, SSAValue]]] = {}
+
+    def rewrite(self, reshard: ReshardOp) -> None:
+        """Let collectives, new ones or those of an earlier reshard, give what `reshard` gives; or keep it."""
+        source, target = sharding_before_barriers(reshard.input), reshard.sharding.data
+        if not is_expressible(source, target, self._meshes):
+            return
+        key = reshard.input, target
+        value = self._earlier(key, reshard)
+        if value is None:
+            value = self._resharded(reshard, source)
+            block = reshard.parent
+            assert block is not None
+            self._done.setdefault(key, []).append((block, value))
+        reshard.result.replace_all_uses_with(value)
+        reshard.detach()
+        reshard.erase()
+
+    def _earlier(self, key: tuple[SSAValue, TensorSharding], reshard: ReshardOp) -> SSAValue | None:
+        """The result of an earlier reshard that is the same, and that can be used here."""
+        for block, value in self._done.get(key, ()) if self._share_equal else ():
+            if block.is_ancestor(reshard):
+                return value
+        return None
+
+    def _resharded(self, reshard: ReshardOp, source: TensorSharding | None) -> SSAValue:
+        value, ends = ends_of(reshard, source, self._meshes)
+        if ends is None:
+            return value
+        taken = frozenset(AxisRef(name) for name in self._scopes.around(reshard))
+        target_mesh = resolved(ends.target.mesh, self._meshes)
+        return _emitted(plan(ends.source, ends.target, ends.shape, ends.mesh, target_mesh, taken), value, reshard)
+
+
+def _emitted(steps: Iterable[PlanStep], value: SSAValue, reshard: ReshardOp) -> SSAValue:
+    for step in steps:
+        op: Operation = _op(step, value)
+        insert(op, InsertPoint.before(reshard), reshard.location)
+        value = op.results[0]
+    return value
+
+
+def _op(step: PlanStep, value: SSAValue) -> Operation:
+    if not isinstance(step.action, Reshape):
+        return collective_op(step.action, step.sharding, value)
+    tensor = as_tensor(value.type)
+    sizes = [size for size in step.shape if size is not None]
+    assert tensor is not None  # only dims of known size are split
+    assert len(sizes) == len(step.shape)
+    op = ReshapeOp.create(operands=[value], result_types=[TensorType(tensor.element_type, sizes)])
+    set_result_shardings(op, (step.sharding,))
+    return op

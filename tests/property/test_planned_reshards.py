@@ -1,0 +1,60 @@
+"""Planned collectives, run on all devices, give the tensor in the sharding that was asked for."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from support.random_ops.draft import ELEMENTS
+from support.random_reshards import MIXED, random_reshards, reshard_program
+
+from sdy.dialects.module_text import make_context, parse_module
+from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.verify import verify_module
+from sdy.dialects.walk import ops_of
+from sdy.passes.export.plan_reshards import PlanReshardsPass
+from sdy.passes.pipelines import LocalPipeline
+from sdy.passes.run import run_passes
+from sdy.program.arrays import random_arrays
+from sdy.program.placement import boundary_of
+from sdy.program.program import PartitionedProgram, Program
+
+PER_PROGRAM = 10
+
+
+def run_planned(text: str, seed: int) -> None:
+    """Each result of a program of reshards, on all devices, is its argument."""
+    whole = parse_module(text, "test.mlir")
+    inputs = random_arrays(Program.from_text(text).input_types, seed)
+    run_passes(make_context(), whole, [PlanReshardsPass()])
+    assert not ops_of(whole, ReshardOp)
+    local = whole.clone()
+    run_passes(make_context(), local, [LocalPipeline()])
+    verify_module(local)
+    for given, found in zip(inputs, PartitionedProgram(whole, local, boundary_of(whole)).run(inputs), strict=True):
+        np.testing.assert_array_equal(found, given, text)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_planned_reshards_move_the_right_elements(seed: int) -> None:
+    rng = random.Random(seed)
+    turned, unreduced = rng.random() < 0.5, rng.random() < 0.3
+    reshards = random_reshards(rng, PER_PROGRAM, rng.choice(MIXED), unreduced=unreduced, turned=turned)
+    elements = rng.choices(["i32"] if unreduced else sorted(ELEMENTS), k=len(reshards))
+    run_planned(reshard_program(reshards, elements), seed)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_dims_that_do_not_divide_stay_right(seed: int) -> None:
+    rng = random.Random(seed)
+    reshards = random_reshards(rng, PER_PROGRAM, rng.choice(MIXED))
+    text = reshard_program(reshards, ["f32"] * len(reshards))
+    for reshard in reshards:
+        shape = [max(1, size + rng.choice((-1, 0, 1))) for size in reshard.shape]
+        text = text.replace(
+            f"tensor<{'x'.join(map(str, reshard.shape))}xf32>", f"tensor<{'x'.join(map(str, shape))}xf32>"
+        )
+    program = Program.from_text(text)
+    outcomes = program.verify(random_arrays(program.input_types, seed))
+    assert [outcome.problem for outcome in outcomes if not outcome.agrees] == [], text
