@@ -436,6 +436,9 @@ CODES: dict[str, Code] = {
     "SDY-X102": Code(
         "There are more or fewer expected outputs than the program has results.", "Give one per result, or none."
     ),
+    "SDY-X103": Code(
+        "A run is asked for a result, value or device that it does not have.", "Use one that the hint names."
+    ),
     "SDY-T110": Code(
         "A manual computation has manual axes, but no sharding that names a mesh.", "Pass a value in or out."
     ),
