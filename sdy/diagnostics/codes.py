@@ -411,6 +411,10 @@ CODES: dict[str, Code] = {
     "SDY-X015": Code(
         "The arguments of a tool are not a list of constants.", "Write --args=[dense<1> : tensor<2xi32>, ...]."
     ),
+    "SDY-X016": Code(
+        "A manual computation is reached by other devices than those of its mesh.",
+        "Move it out of the reduction, or of the branch that only some devices take.",
+    ),
     "SDY-T001": Code("A file cannot be read or written.", "Check the path and its permissions."),
     "SDY-T002": Code("The tool has no such option.", "See --help."),
     "SDY-T003": Code("There is no such pass.", "See the list of --help."),
