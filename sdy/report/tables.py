@@ -15,13 +15,13 @@ from sdy.report.values import ValueRow
 Cells = tuple[str, ...]
 
 
-def mesh_table(meshes: Mapping[str, Mesh]) -> Table:
+def meshsimple_table(meshes: Mapping[str, Mesh]) -> Table:
     """Name, axes and devices of each mesh."""
     rows = (
         (f"@{name}", " ".join(f"{axis.name}={axis.size}" for axis in mesh.axes), _devices(mesh))
         for name, mesh in meshes.items()
     )
-    return _table("mesh", ("mesh", "axes", "devices"), rows)
+    return simple_table("mesh", ("mesh", "axes", "devices"), rows)
 
 
 def _devices(mesh: Mesh) -> str:
@@ -29,19 +29,19 @@ def _devices(mesh: Mesh) -> str:
     return f"{mesh.device_count}{order}"
 
 
-def values_table(title: str, values: Iterable[ValueRow]) -> Table:
+def valuessimple_table(title: str, values: Iterable[ValueRow]) -> Table:
     """Values with their sharding, whole and on one device."""
     rows = ((row.name, row.sharding or "replicated", row.global_type, row.local_type) for row in values)
-    return _table(title, ("value", "sharding", "global", "local"), rows)
+    return simple_table(title, ("value", "sharding", "global", "local"), rows)
 
 
-def collectives_table(uses: Counter[CollectiveUse]) -> Table:
+def collectivessimple_table(uses: Counter[CollectiveUse]) -> Table:
     """Collectives with what each device sends; equal ones in one row."""
     rows = [
         (str(count), use.kind.value, use.axes, _shape(use.local_shape), bytes_text(use.bytes_per_device * count))
         for use, count in uses.items()
     ]
-    table = _table(
+    table = simple_table(
         "collectives", ("count", "kind", "axes", "local result", "bytes sent per device"), rows, right=(0, 4)
     )
     table.show_footer = True
@@ -50,9 +50,9 @@ def collectives_table(uses: Counter[CollectiveUse]) -> Table:
     return table
 
 
-def errors_table(rows: Iterable[Cells]) -> Table:
+def errorssimple_table(rows: Iterable[Cells]) -> Table:
     """Outputs with their largest errors."""
-    return _table("outputs", ("output", "absolute error", "relative error", ""), rows, right=(1, 2))
+    return simple_table("outputs", ("output", "absolute error", "relative error", ""), rows, right=(1, 2))
 
 
 def bytes_text(count: float) -> str:
@@ -64,7 +64,8 @@ def _shape(sizes: tuple[int, ...]) -> str:
     return "x".join(map(str, sizes)) or "scalar"
 
 
-def _table(title: str, columns: Cells, rows: Iterable[Cells], right: tuple[int, ...] = ()) -> Table:
+def simple_table(title: str, columns: Cells, rows: Iterable[Cells], right: tuple[int, ...] = ()) -> Table:
+    """Rows of plain text under a title; `right` says which columns end at the right."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for index, column in enumerate(columns):
         table.add_column(column, justify="right" if index in right else "left", overflow="fold")
