@@ -15,7 +15,7 @@ from sdy.report.values import ValueRow
 Cells = tuple[str, ...]
 
 
-def meshsimple_table(meshes: Mapping[str, Mesh]) -> Table:
+def mesh_table(meshes: Mapping[str, Mesh]) -> Table:
     """Name, axes and devices of each mesh."""
     rows = (
         (f"@{name}", " ".join(f"{axis.name}={axis.size}" for axis in mesh.axes), _devices(mesh))
@@ -29,13 +29,13 @@ def _devices(mesh: Mesh) -> str:
     return f"{mesh.device_count}{order}"
 
 
-def valuessimple_table(title: str, values: Iterable[ValueRow]) -> Table:
+def values_table(title: str, values: Iterable[ValueRow]) -> Table:
     """Values with their sharding, whole and on one device."""
     rows = ((row.name, row.sharding or "replicated", row.global_type, row.local_type) for row in values)
     return simple_table(title, ("value", "sharding", "global", "local"), rows)
 
 
-def collectivessimple_table(uses: Counter[CollectiveUse]) -> Table:
+def collectives_table(uses: Counter[CollectiveUse]) -> Table:
     """Collectives with what each device sends; equal ones in one row."""
     rows = [
         (str(count), use.kind.value, use.axes, _shape(use.local_shape), bytes_text(use.bytes_per_device * count))
@@ -50,9 +50,14 @@ def collectivessimple_table(uses: Counter[CollectiveUse]) -> Table:
     return table
 
 
-def errorssimple_table(rows: Iterable[Cells]) -> Table:
+def errors_table(rows: Iterable[Cells]) -> Table:
     """Outputs with their largest errors."""
     return simple_table("outputs", ("output", "absolute error", "relative error", ""), rows, right=(1, 2))
+
+
+def rounds_table(rows: Iterable[Cells]) -> Table:
+    """Rounds of adversarial inputs with the outputs that differ."""
+    return simple_table("adversarial inputs", ("inputs", "outputs that differ", ""), rows, right=(1,))
 
 
 def bytes_text(count: float) -> str:
