@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sdy.grammar.parse import parse_sharding as parse_sharding
     from sdy.model.mesh import Mesh as Mesh
     from sdy.model.sharding import TensorSharding as TensorSharding
+    from sdy.program.execution import interpret as interpret
+    from sdy.program.execution import run_spmd as run_spmd
     from sdy.program.program import Program as Program
     from sdy.program.program import load as load
 
@@ -24,11 +26,13 @@ _HOME = {
     "Program": "sdy.program.program",
     "SdyError": "sdy.diagnostics.diagnostic",
     "TensorSharding": "sdy.model.sharding",
+    "interpret": "sdy.program.execution",
     "load": "sdy.program.program",
     "register_dialect": "sdy.extension",
     "register_pass": "sdy.extension",
     "parse_mesh": "sdy.grammar.parse",
     "parse_sharding": "sdy.grammar.parse",
+    "run_spmd": "sdy.program.execution",
 }
 
 __all__ = [
@@ -36,11 +40,13 @@ __all__ = [
     "Program",
     "SdyError",
     "TensorSharding",
+    "interpret",
     "load",
     "parse_mesh",
     "parse_sharding",
     "register_dialect",
     "register_pass",
+    "run_spmd",
 ]
 
 

@@ -415,6 +415,10 @@ CODES: dict[str, Code] = {
     "SDY-X015": Code(
         "The arguments of a tool are not a list of constants.", "Write --args=[dense<1> : tensor<2xi32>, ...]."
     ),
+    "SDY-X016": Code(
+        "A manual computation is reached by other devices than those of its mesh.",
+        "Move it out of the reduction, or of the branch that only some devices take.",
+    ),
     "SDY-T001": Code("A file cannot be read or written.", "Check the path and its permissions."),
     "SDY-T002": Code("The tool has no such option.", "See --help."),
     "SDY-T003": Code("There is no such pass.", "See the list of --help."),
@@ -439,6 +443,9 @@ CODES: dict[str, Code] = {
     "SDY-T202": Code("The command is not known.", "Use one of those that `sdy --help` lists."),
     "SDY-X102": Code(
         "There are more or fewer expected outputs than the program has results.", "Give one per result, or none."
+    ),
+    "SDY-X103": Code(
+        "A run is asked for a result, value or device that it does not have.", "Use one that the hint names."
     ),
     "SDY-T110": Code(
         "A manual computation has manual axes, but no sharding that names a mesh.", "Pass a value in or out."

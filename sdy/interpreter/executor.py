@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import cast
 
@@ -24,12 +24,16 @@ from sdy.interpreter.replica_groups import ReplicaGroups
 
 DEEPEST_CALL = 100
 
+Observer = Callable[[KernelContext, Operation, Arrays], None]
+"""What is told of every op after it has run: where, which, and the arrays of its results."""
+
 
 class Executor:
     """Runs the functions of one module. Blocks are compiled when they are first run, and once."""
 
-    def __init__(self, module: ModuleOp) -> None:
+    def __init__(self, module: ModuleOp, observer: Observer | None = None) -> None:
         self.functions = functions_of(module)
+        self._observer = observer
         self._blocks: dict[Block, CompiledBlock] = {}
 
     def compiled(self, block: Block) -> CompiledBlock:
@@ -63,6 +67,8 @@ class Executor:
                 results = step.kernel(context, arrays)
             except SdyError as error:
                 raise located(error, step.op) from error
+            if self._observer is not None:
+                self._observer(context, step.op, results)
             del arrays
             for slot, result in zip(step.results, results, strict=True):
                 slots[slot] = result

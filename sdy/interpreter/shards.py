@@ -6,6 +6,7 @@ this. Piece `i` lies on the devices whose coordinates along the axes of the dim,
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import prod
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from sdy.interpreter.element_types import Array, is_float
 from sdy.interpreter.grid import Grid, axes_of_ref, grid_of_mesh
 from sdy.interpreter.values import DeviceArray, regridded
-from sdy.model.axis import AxisList
+from sdy.model.axis import AxisList, AxisRef
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import ReductionKind, TensorSharding
 
@@ -68,6 +69,65 @@ def unshard(value: DeviceArray, sharding: TensorSharding, mesh: Mesh, shape: tup
         order += [*(used.index(axis) for axis in axes), len(used) + dim]
     padded = tuple(size * count for size, count in zip(local, pieces, strict=True))
     return array.transpose(order).reshape(padded)[tuple(slice(size) for size in shape)]
+
+
+def shard_of_each(value: DeviceArray, sharding: TensorSharding, mesh: Mesh) -> DeviceArray:
+    """The shards of the tensors that the devices of `mesh` hold whole: each device keeps its part of its own.
+
+    As `shard` where all devices hold the same. Raises: as `shard`.
+    """
+    grid = grid_of_mesh(mesh, sharding.axis_refs())
+    array = regridded(value, grid).array
+    for dim, axes in enumerate(_dim_axes(grid, sharding, mesh, len(value.local_shape)), start=grid.rank):
+        pieces = prod(grid.sizes[axis] for axis in axes)
+        after = -array.shape[dim] % pieces
+        if after:
+            array = np.pad(array, [(0, after if place == dim else 0) for place in range(array.ndim)])
+        for axis in axes:
+            array = _own_piece(array, axis, dim, grid.sizes[axis])
+    if sharding.unreduced_kind is ReductionKind.SUM:
+        array = _only_on_first(array, grid, _axes(grid, sharding.unreduced, mesh))
+    return DeviceArray(array, grid)
+
+
+def whole_of_each(
+    value: DeviceArray, sharding: TensorSharding, mesh: Mesh, shape: tuple[int, ...], axis_names: Collection[str]
+) -> DeviceArray:
+    """The tensors of shape `shape` whose shards the devices hold that differ along the axes of these names only.
+
+    As `unshard` where these are all axes of `mesh`; the result varies along the others.
+    """
+    names = [axis.name for axis in mesh.axes if axis.name in axis_names]
+    grid = grid_of_mesh(mesh, sharding.axis_refs())
+    array = _combined(regridded(value, grid).array, grid, sharding, mesh)
+    joined: set[int] = set()
+    for dim, axes in enumerate(_dim_axes(grid, sharding, mesh, len(shape)), start=grid.rank):
+        joined.update(axes)
+        for axis in reversed(axes):
+            array = _joined_pieces(array, axis, dim, grid.sizes[axis])
+        array = array[(slice(None),) * dim + (slice(shape[dim - grid.rank]),)]
+    for axis in set(_axes(grid, tuple(map(AxisRef, names)), mesh)) - joined:
+        array = array[(slice(None),) * axis + (slice(1),)]
+    return DeviceArray(array, grid)
+
+
+def _own_piece(array: Array, axis: int, dim: int, count: int) -> Array:
+    """The array cut along `dim` into `count` pieces, of which each position of the batch dim `axis` has its own."""
+    shape = array.shape
+    pieces = array.reshape((*shape[:dim], count, shape[dim] // count, *shape[dim + 1 :]))
+    if shape[axis] == 1:
+        return np.moveaxis(pieces, dim, axis).squeeze(axis + 1)
+    return np.moveaxis(np.diagonal(pieces, axis1=axis, axis2=dim), -1, axis)
+
+
+def _joined_pieces(array: Array, axis: int, dim: int, count: int) -> Array:
+    """The pieces along the batch dim `axis` one behind the other along `dim`, the same for all its positions."""
+    sizes = list(array.shape)
+    sizes[axis] = count
+    pieces = np.moveaxis(np.broadcast_to(array, sizes), axis, dim - 1)
+    shape = pieces.shape
+    merged = pieces.reshape((*shape[: dim - 1], shape[dim - 1] * shape[dim], *shape[dim + 1 :]))
+    return np.expand_dims(merged, axis)
 
 
 def _axes(grid: Grid, refs: AxisList, mesh: Mesh) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.interpreter.element_types import Array
-from sdy.interpreter.executor import Executor
+from sdy.interpreter.executor import Executor, Observer
 from sdy.interpreter.grid import ONE_DEVICE
 from sdy.interpreter.host import Host
 from sdy.interpreter.inputs import check_inputs
@@ -16,14 +16,18 @@ from sdy.interpreter.kernel import KernelContext
 
 
 def interpret(
-    module: ModuleOp, inputs: Sequence[Array] = (), function: str = "main", host: Host | None = None
+    module: ModuleOp,
+    inputs: Sequence[Array] = (),
+    function: str = "main",
+    host: Host | None = None,
+    observer: Observer | None = None,
 ) -> list[Array]:
     """What the function returns on one device, an array per result; it may share memory with inputs and constants.
 
     Raises: SdyError at the op that cannot be run, or whose check does not hold; SDY-X004 where there is no such
     function; SDY-X006 and SDY-X007 where the inputs do not fit its arguments.
     """
-    executor = Executor(module)
+    executor = Executor(module, observer)
     check_inputs(executor.function(function), [(array.shape, array.dtype) for array in inputs])
     context = KernelContext(batch=(), grid=ONE_DEVICE, runner=executor, host=host or Host())
     return [np.asarray(result) for result in executor.run(context, function, tuple(inputs))]

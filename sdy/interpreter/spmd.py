@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.interpreter.executor import Executor
+from sdy.interpreter.executor import Executor, Observer
 from sdy.interpreter.grid import Grid
 from sdy.interpreter.host import Host
 from sdy.interpreter.inputs import check_inputs
@@ -17,14 +17,19 @@ from sdy.interpreter.values import DeviceArray, regridded
 
 
 def run_spmd(
-    module: ModuleOp, inputs: Sequence[DeviceArray], grid: Grid, function: str = "main", host: Host | None = None
+    module: ModuleOp,
+    inputs: Sequence[DeviceArray],
+    grid: Grid,
+    function: str = "main",
+    host: Host | None = None,
+    observer: Observer | None = None,
 ) -> list[DeviceArray]:
     """What the function returns on each device of `grid`.
 
     The results lie on `grid`, cut further where replica groups need parts of its axes.
     Raises: as `interpret`, and SDY-X009 and SDY-X010 where a collective and the devices do not fit.
     """
-    executor = Executor(module)
+    executor = Executor(module, observer)
     body = executor.function(function)
     check_inputs(body, [(value.local_shape, value.array.dtype) for value in inputs])
     fine = grid_for(grid, executor.groups_within(body))

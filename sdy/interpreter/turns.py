@@ -23,7 +23,10 @@ class Turns(Generic[T]):
 
     def run(self) -> list[T]:
         """What the tasks give, in order. Raises: what the first task raises that fails."""
-        threads = [threading.Thread(target=self._run_task, args=(index,)) for index in range(len(self._tasks))]
+        # Daemons: who interrupts the thread that waits here does not want to wait for them either.
+        threads = [
+            threading.Thread(target=self._run_task, args=(index,), daemon=True) for index in range(len(self._tasks))
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

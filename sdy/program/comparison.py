@@ -39,7 +39,9 @@ def compare(index: int, actual: Array, expected: Array) -> OutputComparison:
     relative, absolute = _tolerances(actual.dtype, magnitude)
     allowed = absolute + relative * np.where(np.isfinite(magnitude), magnitude, 0.0)
     counting = magnitude > (absolute / relative if relative else 0.0)
-    relative_error = _largest(error[counting] / magnitude[counting])
+    # Where an infinity is wanted and missing, no ratio says by how much.
+    ratios = np.divide(error, magnitude, out=np.full(error.shape, np.inf), where=np.isfinite(magnitude) & counting)
+    relative_error = _largest(np.where(error == 0, 0.0, ratios)[counting])
     problem = "" if bool(np.all(error <= allowed)) else _first_difference(actual, expected, error > allowed)
     return OutputComparison(index, _largest(error), relative_error, agrees=not problem, problem=problem)
 

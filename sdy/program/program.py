@@ -16,11 +16,13 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.symbols import main_function
 from sdy.dialects.verify import verify_module
 from sdy.interpreter.element_types import Array, DType, dtype_of_type
+from sdy.interpreter.executor import Observer
 from sdy.interpreter.grid import grid_of_mesh
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.shards import shard, unshard
 from sdy.interpreter.single import interpret
 from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.values import DeviceArray
 from sdy.passes.pipelines import LocalPipeline, PartitionPipeline
 from sdy.passes.run import run_passes
 from sdy.program.comparison import OutputComparison, compare
@@ -45,9 +47,17 @@ class PartitionedProgram:
 
         Raises: SdyError where the inputs do not fit, or two devices that should hold the same result do not.
         """
+        return self.whole_results(self.run_on_devices(inputs))
+
+    def run_on_devices(self, inputs: Sequence[Array], observer: Observer | None = None) -> list[DeviceArray]:
+        """What each device holds of the results, on whole inputs that fit. Raises: SdyError as `run_spmd`."""
         pairs = zip(inputs, self.boundary.arguments, strict=True)
         shards = [shard(array, place.sharding, place.mesh) for array, place in pairs]
-        results = run_spmd(self.local, shards, grid_of_mesh(self.boundary.mesh))
+        name = main_function(self.local).sym_name.data
+        return run_spmd(self.local, shards, grid_of_mesh(self.boundary.mesh), name, observer=observer)
+
+    def whole_results(self, results: Sequence[DeviceArray]) -> list[Array]:
+        """The results put together. Raises: SdyError where two devices that should hold the same result do not."""
         whole: list[Array] = []
         for index, (result, place) in enumerate(zip(results, self.boundary.results, strict=True)):
             disagreeing_devices(result, place, index)

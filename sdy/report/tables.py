@@ -22,7 +22,7 @@ def mesh_table(meshes: Mapping[str, Mesh]) -> Table:
         (f"@{name}", " ".join(f"{axis.name}={axis.size}" for axis in mesh.axes), _devices(mesh))
         for name, mesh in meshes.items()
     )
-    return _table("mesh", ("mesh", "axes", "devices"), rows)
+    return simple_table("mesh", ("mesh", "axes", "devices"), rows)
 
 
 def _devices(mesh: Mesh) -> str:
@@ -33,7 +33,7 @@ def _devices(mesh: Mesh) -> str:
 def values_table(title: str, values: Iterable[ValueRow]) -> Table:
     """Values with their sharding, whole and on one device."""
     rows = ((row.name, row.sharding or "replicated", row.global_type, row.local_type) for row in values)
-    return _table(title, ("value", "sharding", "global", "local"), rows)
+    return simple_table(title, ("value", "sharding", "global", "local"), rows)
 
 
 def collectives_table(uses: Counter[CollectiveUse]) -> Table:
@@ -42,7 +42,7 @@ def collectives_table(uses: Counter[CollectiveUse]) -> Table:
         (str(count), use.kind.value, use.axes, _shape(use.local_shape), bytes_text(use.bytes_per_device * count))
         for use, count in uses.items()
     ]
-    table = _table(
+    table = simple_table(
         "collectives", ("count", "kind", "axes", "local result", "bytes sent per device"), rows, right=(0, 4)
     )
     table.show_footer = True
@@ -63,14 +63,19 @@ def statistics_tables(statistics: Statistics) -> tuple[Table, Table]:
         ("peak bytes alive", bytes_text(statistics.peak_bytes)),
     )
     return (
-        _table("collectives", ("kind", "in the program", "runs", "bytes sent"), kinds, right=(1, 2, 3)),
-        _table("one device", ("", "in all"), totals, right=(1,)),
+        simple_table("collectives", ("kind", "in the program", "runs", "bytes sent"), kinds, right=(1, 2, 3)),
+        simple_table("one device", ("", "in all"), totals, right=(1,)),
     )
 
 
 def errors_table(rows: Iterable[Cells]) -> Table:
     """Outputs with their largest errors."""
-    return _table("outputs", ("output", "absolute error", "relative error", ""), rows, right=(1, 2))
+    return simple_table("outputs", ("output", "absolute error", "relative error", ""), rows, right=(1, 2))
+
+
+def rounds_table(rows: Iterable[Cells]) -> Table:
+    """Rounds of adversarial inputs with the outputs that differ."""
+    return simple_table("adversarial inputs", ("inputs", "outputs that differ", ""), rows, right=(1,))
 
 
 def bytes_text(count: float) -> str:
@@ -82,7 +87,8 @@ def _shape(sizes: tuple[int, ...]) -> str:
     return "x".join(map(str, sizes)) or "scalar"
 
 
-def _table(title: str, columns: Cells, rows: Iterable[Cells], right: tuple[int, ...] = ()) -> Table:
+def simple_table(title: str, columns: Cells, rows: Iterable[Cells], right: tuple[int, ...] = ()) -> Table:
+    """Rows of plain text under a title; `right` says which columns end at the right."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for index, column in enumerate(columns):
         table.add_column(column, justify="right" if index in right else "left", overflow="fold")

@@ -11,6 +11,8 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 FLAGS = {
     "split-input-file": "run each program of a file that lines `// -----` divide",
     "interpreter-print-dense": "print results as constants: dense<[1, 2]> : tensor<2xi32>",
+    "trace": "write each op that runs to standard error, with its types and a digest of what it gives",
+    "devices-table": "also show what each device of the mesh holds of the results",
     "interpret": "accepted and ignored: this tool does nothing else",
     "mlir-disable-threading": "accepted and ignored: there is one thread",
     "help": "print this text, and stop",

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from io import StringIO
 from pathlib import Path
+
+from rich.console import Console
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.render import render
@@ -13,23 +20,33 @@ from sdy.dialects.symbols import functions_of, main_function
 from sdy.dialects.verify import verify_module
 from sdy.interpreter.arguments import parse_inputs
 from sdy.interpreter.element_types import Array
+from sdy.interpreter.executor import Observer
 from sdy.interpreter.host import Host
+from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.printing import dense_text, tensor_text
 from sdy.interpreter.single import interpret
+from sdy.program.placement import boundary_of
+from sdy.report.devices import PlacedResult, devices_table
+from sdy.report.run_progress import RunProgress
+from sdy.report.run_trace import RunTrace
 from sdy.tools.extensions import without_extensions
 from sdy.tools.files import read_text, write_text
 from sdy.tools.run_arguments import RunArguments, help_text, parse_arguments
 from sdy.tools.split_file import Chunk, split_file
 
+INTERRUPTED = 130  # as shells report it
+
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the tool on the words of a command line. The exit code: 0, or 1 where something failed."""
+    """Run the tool on the words of a command line. The exit code: 0; 1 where something failed; 130 after Ctrl-C."""
     try:
         arguments = parse_arguments(without_extensions(sys.argv[1:] if words is None else words))
         return _run(arguments)
     except SdyError as error:
         _report(error.diagnostics, {})
         return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def _run(arguments: RunArguments) -> int:
@@ -57,16 +74,55 @@ def _results(arguments: RunArguments, chunk: Chunk, inputs: Sequence[Array]) -> 
     if not functions_of(module):
         return
     function = main_function(module)
-    folder = arguments.values.get("probe-output-dir")
-    host = Host(write=_write, probe_folder=None if folder is None else Path(folder))
+    results = _interpreted(arguments, module, function, inputs)
     show = dense_text if "interpreter-print-dense" in arguments.flags else tensor_text
-    results = interpret(module, inputs, function.sym_name.data, host)
     for result, result_type in zip(results, function.function_type.outputs, strict=True):
         yield show(result, result_type)
+    if "devices-table" in arguments.flags:
+        yield _devices_text(module, results)
+
+
+def _interpreted(arguments: RunArguments, module: ModuleOp, function: FuncOp, inputs: Sequence[Array]) -> list[Array]:
+    folder = arguments.values.get("probe-output-dir")
+    host = Host(write=_write, probe_folder=None if folder is None else Path(folder))
+    observers: list[Observer] = []
+    if "trace" in arguments.flags:
+        observers.append(RunTrace(module, _write_error).observe)
+    console = Console(stderr=True)
+    with RunProgress(function, console) as progress:
+        if console.is_terminal:
+            observers.append(progress.observe)
+        return interpret(module, inputs, function.sym_name.data, host, _together(observers))
+
+
+def _together(observers: Sequence[Observer]) -> Observer | None:
+    if not observers:
+        return None
+
+    def observe(context: KernelContext, op: Operation, results: Arrays) -> None:
+        for observer in observers:
+            observer(context, op, results)
+
+    return observe
+
+
+def _devices_text(module: ModuleOp, results: Sequence[Array]) -> str:
+    boundary = boundary_of(module)
+    placed = [
+        PlacedResult(array, place.sharding, place.mesh) for array, place in zip(results, boundary.results, strict=True)
+    ]
+    console = Console(file=StringIO(), width=shutil.get_terminal_size().columns, highlight=False)
+    with console.capture() as capture:
+        console.print(devices_table(boundary.mesh, placed))
+    return capture.get().rstrip("\n")
 
 
 def _write(text: str) -> None:
     write_text("-", text)
+
+
+def _write_error(text: str) -> None:
+    sys.stderr.write(text)
 
 
 def _report(diagnostics: Sequence[Diagnostic], sources: dict[str, str]) -> None:

@@ -10,10 +10,11 @@ from rich.console import Console
 from sdy.cost.communication import collectives_of
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import print_module
+from sdy.program.adversarial import Round, adversarial_rounds
 from sdy.program.arrays import StoredArrays, load_arrays, random_arrays
 from sdy.program.comparison import OutputComparison
 from sdy.program.program import PartitionedProgram, Program
-from sdy.report.tables import collectives_table, errors_table, mesh_table, values_table
+from sdy.report.tables import collectives_table, errors_table, mesh_table, rounds_table, values_table
 from sdy.report.values import boundary_rows, value_rows
 from sdy.tools.files import write_text
 from sdy.tools.loading import add_optimizer_arguments, partition, with_program_and_text
@@ -33,6 +34,11 @@ def parser() -> ArgumentParser:
         "--inputs",
         metavar="X.npz",
         help="arrays arg0, arg1, ...; with out0, out1, ... in it, outputs are compared with these; random ones without",
+    )
+    parser.add_argument(
+        "--adversarial",
+        action="store_true",
+        help="also run inputs made to break it: signed zeros, infinities, NaN, ties, integers and indices at limits",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     parser.add_argument("-o", "--output", metavar="LOCAL.mlir", help="also write the program of one device")
@@ -60,7 +66,16 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
     _show(console, partitioned, verbose=arguments.verbose)
     reference = "the stored outputs" if stored.outputs else "the program on one device"
     _show_comparisons(console, comparisons, reference)
-    return 0 if all(comparison.agrees for comparison in comparisons) else 1
+    rounds = list(adversarial_rounds(program, arguments.seed)) if arguments.adversarial else []
+    if rounds:
+        console.print(rounds_table((each.name, *_outcome(each)) for each in rounds))
+    return 0 if all(each.agrees for each in (*comparisons, *rounds)) else 1
+
+
+def _outcome(found: Round) -> tuple[str, str]:
+    """How many outputs differ, and what differs first."""
+    wrong = [each for each in found.comparisons if not each.agrees]
+    return str(len(wrong)), f"output {wrong[0].index}: {wrong[0].problem}" if wrong else "all agree"
 
 
 def _show(console: Console, partitioned: PartitionedProgram, *, verbose: bool) -> None:

@@ -13,7 +13,7 @@ SEEDS = range(8)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family != "tuple"])  # which nothing shards
 def test_partitioned_op_computes_the_same(family: str, seed: int) -> None:
     draft, text = sharded_program(family, seed)
     program = Program.from_text(text)

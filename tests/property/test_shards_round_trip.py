@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 from support.sharding_strategies import MESH, pieces
 
 from sdy.interpreter.grid import grid_of_mesh
-from sdy.interpreter.shards import shard, unshard
-from sdy.interpreter.values import DeviceArray, regridded
+from sdy.interpreter.shards import shard, shard_of_each, unshard, whole_of_each
+from sdy.interpreter.values import DeviceArray, regridded, replicated
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import sharded_size
 from sdy.model.axis_on_mesh import axis_end
@@ -96,3 +97,34 @@ def test_partial_values_are_combined(kind: ReductionKind) -> None:
     value = DeviceArray(parts, grid_of_mesh(MESH))
     expected = {ReductionKind.SUM: [5.0, 6.0], ReductionKind.MAX: [3.0, 5.0], ReductionKind.MIN: [2.0, 1.0]}[kind]
     assert unshard(value, sharding, MESH, (2,)).tolist() == expected
+
+
+@given(cut_tensors())
+def test_devices_that_hold_a_tensor_whole_cut_it_as_if_it_were_cut_for_them(
+    cut: tuple[tuple[int, ...], TensorSharding, Mesh],
+) -> None:
+    shape, sharding, mesh = cut
+    array = np.arange(prod(shape), dtype=np.int64).reshape(shape) + 1
+    expected = shard(array, sharding, mesh)
+    found = shard_of_each(replicated(array, grid_of_mesh(mesh)), sharding, mesh)
+    for device in mesh.devices():
+        assert (found.device_view(device) == expected.device_view(device)).all()
+
+
+@given(cut_tensors())
+def test_every_device_gets_back_the_tensor_of_those_it_shares_the_other_axes_with(
+    cut: tuple[tuple[int, ...], TensorSharding, Mesh],
+) -> None:
+    shape, sharding, mesh = cut
+    first = mesh.axes[0].name
+    inner = replace(
+        sharding, dims=tuple(DimSharding(tuple(ref for ref in dim.axes if ref.name != first)) for dim in sharding.dims)
+    )
+    inner = replace(inner, unreduced=tuple(ref for ref in sharding.unreduced if ref.name != first))
+    own = np.arange(mesh.axes[0].size * prod(shape), dtype=np.int64).reshape((mesh.axes[0].size, *shape)) + 1
+    whole = grid_of_mesh(mesh)
+    held = DeviceArray(own.reshape((mesh.axes[0].size,) + (1,) * (whole.rank - 1) + shape), whole)
+    others = [axis.name for axis in mesh.axes[1:]]
+    back = regridded(whole_of_each(shard_of_each(held, inner, mesh), inner, mesh, shape, others), whole)
+    for device in mesh.devices():
+        assert (back.device_view(device) == held.device_view(device)).all()

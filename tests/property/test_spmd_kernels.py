@@ -12,7 +12,7 @@ from sdy.interpreter.element_types import Array
 from sdy.interpreter.grid import Grid
 from sdy.interpreter.single import interpret
 from sdy.interpreter.spmd import run_spmd
-from sdy.interpreter.values import DeviceArray
+from sdy.interpreter.values import DeviceArray, replicated
 
 GRID = Grid((2, 3), replica_count=1, partition_count=6)
 PROGRAMS_PER_FAMILY = 12
@@ -31,7 +31,10 @@ def test_devices_compute_what_one_device_computes(family: str, seed: int) -> Non
     draft = random_program(family, seed)
     module = parse_module(draft.text_with_arguments())
     random = np.random.default_rng(seed)
-    inputs = [spread(array, random) for array in draft.constants.values()]
+    inputs = [
+        replicated(array, GRID) if name in draft.deciding else spread(array, random)
+        for name, array in draft.constants.items()
+    ]
     results = run_spmd(module, inputs, GRID)
     for device in range(GRID.position_count):
         alone = interpret(module, [value.device_view(device) for value in inputs])

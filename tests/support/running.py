@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -41,8 +43,13 @@ def run(text: str, *inputs: Array, function: str = "main", host: Host | None = N
 
 def error_of(text: str, *inputs: Array) -> Diagnostic:
     """The only diagnostic of a program that cannot be run."""
+    return diagnostic_of(lambda: run(text, *inputs))
+
+
+def diagnostic_of(call: Callable[[], object]) -> Diagnostic:
+    """The only diagnostic of a call that fails."""
     with pytest.raises(SdyError) as raised:
-        run(text, *inputs)
+        call()
     (diagnostic,) = raised.value.diagnostics
     return diagnostic
 

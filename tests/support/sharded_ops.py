@@ -33,7 +33,8 @@ def sharded_program(family: str, seed: int) -> tuple[Draft, str]:
     results = ", ".join(typed(kind, 0.6) for _, kind in draft.results)
     names, kinds = (", ".join(each) for each in zip(*draft.results, strict=True))
     body = "\n  ".join([*draft.lines, f"return {names} : {kinds}"])
-    return draft, f"sdy.mesh @m = {mesh}\nfunc.func @main({arguments}) -> ({results}) {{\n  {body}\n}}\n"
+    main = f"sdy.mesh @m = {mesh}\nfunc.func @main({arguments}) -> ({results}) {{\n  {body}\n}}\n"
+    return draft, "".join([main, *draft.functions])
 
 
 def _sharding(kind: str, axes: dict[str, int], random: np.random.Generator) -> str:

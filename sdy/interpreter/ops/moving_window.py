@@ -38,12 +38,14 @@ class Window:
         steps = whole.strides[context.rank :]
         by_position = tuple(stride * step for stride, step in zip(steps, self.strides, strict=True))
         within = tuple(stride * gap for stride, gap in zip(steps, self.window_dilations, strict=True))
-        return as_strided(
-            whole,
+        # As bytes without a meaning, because not every dtype of ml_dtypes can name itself to `as_strided`.
+        views = as_strided(
+            whole.view(f"V{whole.itemsize}"),
             context.leading(whole) + counts + self.sizes,
             whole.strides[: context.rank] + by_position + within,
             writeable=False,
         )
+        return views.view(whole.dtype)
 
 
 def window_of(

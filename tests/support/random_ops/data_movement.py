@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from sdy.interpreter.element_types import dtype_of
 from support.random_ops.draft import (
+    ALL,
     ELEMENTS,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
     Draft,
     array,
     region,
@@ -17,7 +22,7 @@ from support.random_ops.draft import (
 
 
 def shape_ops(draft: Draft) -> None:
-    element, shape = draft.pick("i1", "i8", "ui64", "bf16", "f32", "complex<f32>"), draft.shape(1, 4)
+    element, shape = draft.pick(*ALL), draft.shape(1, 4)
     operand, kind, rank = draft.tensor(shape, element), tensor(shape, element), len(shape)
     match draft.pick("transpose", "reverse", "reshape", "broadcast_in_dim", "iota"):
         case "transpose":
@@ -38,12 +43,12 @@ def shape_ops(draft: Draft) -> None:
             result = tensor(sizes, element)
             draft.op(f"stablehlo.broadcast_in_dim {operand}, dims = {dims} : ({kind}) -> {result}", result)
         case _:
-            of = tensor(shape, "f16")
+            of = tensor(shape, draft.pick(*NUMBERS))
             draft.op(f"stablehlo.iota dim = {draft.size(0, rank)} : {of}", of)
 
 
 def slicing(draft: Draft) -> None:
-    element, shape = draft.pick("i8", "ui32", "f32"), draft.shape(1, 4)
+    element, shape = draft.pick(*ALL), draft.shape(1, 4)
     operand, kind = draft.tensor(shape, element), tensor(shape, element)
     match draft.pick("slice", "dynamic_slice", "dynamic_update_slice", "pad", "concatenate"):
         case "slice":
@@ -86,51 +91,96 @@ def slicing(draft: Draft) -> None:
             draft.op(f"stablehlo.concatenate {operand}, {second}, dim = {dim} : {types}", result)
 
 
+@dataclass(frozen=True)
+class _Places:
+    """Where slices of a tensor begin: the dims that take part, and the shape of the indices."""
+
+    mapped: list[int]
+    batching: list[int]  # dims of the operand, of which each position has indices of its own
+    indices_batching: list[int]
+    index_shape: tuple[int, ...]  # without the dim of the index vector
+    vector_dim: int
+
+    @property
+    def whole(self) -> tuple[int, ...]:
+        """The shape of the indices."""
+        before, after = self.index_shape[: self.vector_dim], self.index_shape[self.vector_dim :]
+        return (*before, len(self.mapped), *after)
+
+
+def _places(draft: Draft, shape: tuple[int, ...]) -> _Places:
+    order = [int(dim) for dim in draft.random.permutation(len(shape))]
+    batching = sorted(order[: draft.size(0, 2)])
+    others = [dim for dim in order if dim not in batching]
+    sizes = [*draft.shape(0, 3)]
+    spots = sorted(int(spot) for spot in draft.random.choice(len(sizes) + len(batching), len(batching), replace=False))
+    for spot, dim in zip(spots, batching, strict=True):
+        sizes.insert(spot, shape[dim])
+    vector_dim = draft.size(0, len(sizes) + 1)
+    return _Places(
+        mapped=others[: draft.size(0, len(others) + 1)],
+        batching=batching,
+        indices_batching=[spot + (spot >= vector_dim) for spot in spots],
+        index_shape=tuple(sizes),
+        vector_dim=vector_dim,
+    )
+
+
 def gather(draft: Draft) -> None:
-    shape, element = draft.shape(1, 4), "i32"
-    rank = len(shape)
-    mapped = [int(dim) for dim in draft.random.permutation(rank)[: draft.size(0, rank + 1)]]
-    collapsed = sorted(dim for dim in range(rank) if draft.random.random() < 0.4)
-    sizes = [1 if dim in collapsed else draft.size(1, size + 1) for dim, size in enumerate(shape)]
-    index_shape = draft.shape(0, 3)
-    vector_dim = draft.size(0, len(index_shape) + 1)
-    whole = (*index_shape[:vector_dim], len(mapped), *index_shape[vector_dim:])
-    indices = draft.constant(draft.random.integers(-2, 6, whole).astype(np.int64), "i64")
-    window = [size for dim, size in enumerate(sizes) if dim not in collapsed]
-    result_rank = len(index_shape) + len(window)
+    """Elements at indices, some of which are out of range; also with sizes that are known when it runs only."""
+    shape, element = draft.shape(1, 4), draft.pick(*ALL)
+    rank, places = len(shape), _places(draft, shape)
+    collapsed = sorted(dim for dim in range(rank) if dim not in places.batching and draft.random.random() < 0.4)
+    removed = [*collapsed, *places.batching]
+    sizes = [1 if dim in removed else draft.size(1, size + 1) for dim, size in enumerate(shape)]
+    indices = draft.constant(draft.random.integers(-2, 6, places.whole).astype(np.int64), "i64")
+    window = [size for dim, size in enumerate(sizes) if dim not in removed]
+    result_rank = len(places.index_shape) + len(window)
     offset = sorted(int(dim) for dim in draft.random.choice(result_rank, len(window), replace=False)) if window else []
-    window_sizes, index_sizes = iter(window), iter(index_shape)
+    window_sizes, index_sizes = iter(window), iter(places.index_shape)
     result = tensor([next(window_sizes if dim in offset else index_sizes) for dim in range(result_rank)], element)
-    numbers = f"offset_dims = {offset}, collapsed_slice_dims = {collapsed}, start_index_map = {mapped}"
-    numbers += f", index_vector_dim = {vector_dim}"
+    numbers = (
+        f"offset_dims = {offset}, collapsed_slice_dims = {collapsed}, operand_batching_dims = {places.batching}, "
+        f"start_indices_batching_dims = {places.indices_batching}, start_index_map = {places.mapped}, "
+        f"index_vector_dim = {places.vector_dim}"
+    )
     operand = draft.tensor(shape, element)
-    types = f"({tensor(shape, element)}, {tensor(whole, 'i64')}) -> {result}"
-    attributes = f"<{{dimension_numbers = #stablehlo.gather<{numbers}>, slice_sizes = {array(sizes)}}}>"
-    draft.op(f'"stablehlo.gather"({operand}, {indices}) {attributes} : {types}', result)
+    types = f"{tensor(shape, element)}, {tensor(places.whole, 'i64')}"
+    if draft.random.random() < 0.5:
+        attributes = f"<{{dimension_numbers = #stablehlo.gather<{numbers}>, slice_sizes = {array(sizes)}}}>"
+        draft.op(f'"stablehlo.gather"({operand}, {indices}) {attributes} : ({types}) -> {result}', result)
+        return
+    amounts = draft.sizes(np.array(sizes, np.int64))
+    attributes = f"<{{dimension_numbers = #stablehlo.gather<{numbers}>}}>"
+    text = f'"stablehlo.dynamic_gather"({operand}, {indices}, {amounts}) {attributes}'
+    draft.op(f"{text} : ({types}, {tensor((rank,), 'i64')}) -> {result}", result)
 
 
 def scatter(draft: Draft) -> None:
-    shape, element = draft.shape(1, 4), draft.pick("i32", "ui8", "f32")
-    rank = len(shape)
-    mapped = [int(dim) for dim in draft.random.permutation(rank)[: draft.size(0, rank + 1)]]
-    inserted = sorted(dim for dim in range(rank) if draft.random.random() < 0.4)
-    sizes = [draft.size(1, size + 1) for dim, size in enumerate(shape) if dim not in inserted]
-    index_shape = draft.shape(0, 3)
-    vector_dim = draft.size(0, len(index_shape) + 1)
-    whole = (*index_shape[:vector_dim], len(mapped), *index_shape[vector_dim:])
-    indices = draft.constant(draft.random.integers(-1, 5, whole).astype(np.int32), "i32")
-    update_rank = len(index_shape) + len(sizes)
+    """Updates at indices, some of which are out of range, and which may meet."""
+    shape, element = draft.shape(1, 4), draft.pick(*INTEGERS, *FLOATS)
+    rank, places = len(shape), _places(draft, shape)
+    inserted = sorted(dim for dim in range(rank) if dim not in places.batching and draft.random.random() < 0.4)
+    removed = [*inserted, *places.batching]
+    sizes = [draft.size(1, size + 1) for dim, size in enumerate(shape) if dim not in removed]
+    indices = draft.constant(draft.random.integers(-1, 5, places.whole).astype(np.int32), "i32")
+    update_rank = len(places.index_shape) + len(sizes)
     window = sorted(int(dim) for dim in draft.random.choice(update_rank, len(sizes), replace=False)) if sizes else []
-    window_sizes, index_sizes = iter(sizes), iter(index_shape)
+    window_sizes, index_sizes = iter(sizes), iter(places.index_shape)
     update_shape = [next(window_sizes if dim in window else index_sizes) for dim in range(update_rank)]
-    numbers = f"update_window_dims = {window}, inserted_window_dims = {inserted}"
-    numbers += f", scatter_dims_to_operand_dims = {mapped}, index_vector_dim = {vector_dim}"
-    operands = f"{draft.numbers(shape, element)}, {indices}, {draft.numbers(update_shape, element)}"
+    numbers = (
+        f"update_window_dims = {window}, inserted_window_dims = {inserted}, input_batching_dims = {places.batching}, "
+        f"scatter_indices_batching_dims = {places.indices_batching}, "
+        f"scatter_dims_to_operand_dims = {places.mapped}, index_vector_dim = {places.vector_dim}"
+    )
+    base, updates = draft.plain(shape, element), draft.plain(update_shape, element)
+    operands = f"{draft.constant(base, element)}, {indices}, {draft.constant(updates, element)}"
     body = draft.pick("stablehlo.add %a, %b", "stablehlo.maximum %a, %b", "stablehlo.subtract %a, %b", "keep")
-    draft.closeness = 1e-6
+    if "add" in body or "subtract" in body:
+        draft.adds(1 + updates.size, np.concatenate([base.reshape(-1), updates.reshape(-1)]))
     code = region(element, body) if body != "keep" else _second(element)
     kind = tensor(shape, element)
-    types = f"({kind}, {tensor(whole, 'i32')}, {tensor(update_shape, element)}) -> {kind}"
+    types = f"({kind}, {tensor(places.whole, 'i32')}, {tensor(update_shape, element)}) -> {kind}"
     attributes = f"<{{scatter_dimension_numbers = #stablehlo.scatter<{numbers}>}}>"
     draft.op(f'"stablehlo.scatter"({operands}) {attributes} {code} : {types}', kind)
 
@@ -141,9 +191,9 @@ def _second(element: str) -> str:
 
 
 def sort(draft: Draft) -> None:
-    element, shape = draft.pick("i32", "ui8", "f32"), draft.shape(1, 3)
+    element, shape = draft.pick(*INTEGERS, *FLOATS), draft.shape(1, 3)
     dim, direction = draft.size(0, len(shape)), draft.pick("LT", "GT")
-    small = draft.random.integers(0, 7, shape)  # so that some are equal, and stability shows
+    small = draft.random.integers(0, 7, shape).astype(np.int8)  # so that some are equal, and stability shows
     keys = draft.constant(small.astype(dtype_of(ELEMENTS[element])), element)
     numbers = draft.constant(np.arange(prod(shape), dtype=np.int32).reshape(shape), "i32")
     scalar, kinds = tensor((), element), (tensor(shape, element), tensor(shape, "i32"))
@@ -158,24 +208,3 @@ def sort(draft: Draft) -> None:
     attributes = f"<{{dimension = {dim} : i64, is_stable = true}}>"
     types = ", ".join(kinds)
     draft.op(f'"stablehlo.sort"({keys}, {numbers}) {attributes} {body} : ({types}) -> ({types})', *kinds)
-
-
-def control(draft: Draft) -> None:
-    kind = "tensor<3xi32>"
-    value, index = draft.tensor((3,), "i32"), draft.constant(np.array(draft.size(-1, 4), np.int32), "i32")
-    bodies = ", ".join(
-        f"{{\n    %b = stablehlo.{op} {value}, {value} : {kind}\n    stablehlo.return %b : {kind}\n  }}"
-        for op in ("add", "multiply", "xor")
-    )
-    draft.op(f'"stablehlo.case"({index}) ({bodies}) : (tensor<i32>) -> {kind}', kind)
-    limit = draft.constant(np.array(draft.size(0, 9), np.int32), "i32")
-    text = f"""stablehlo.while(%i = {index}, %s = {value}) : tensor<i32>, {kind}
-  cond {{
-    %w = stablehlo.compare LT, %i, {limit} : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %w : tensor<i1>
-  }} do {{
-    %n = stablehlo.add %i, {draft.constant(np.array(1, np.int32), "i32")} : tensor<i32>
-    %t = stablehlo.add %s, {value} : {kind}
-    stablehlo.return %n, %t : tensor<i32>, {kind}
-  }}"""
-    draft.op(text, "tensor<i32>", kind)

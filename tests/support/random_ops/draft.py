@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import (
     BFloat16Type,
     ComplexType,
+    Float4E2M1FNType,
+    Float6E2M3FNType,
+    Float6E3M2FNType,
+    Float8E3M4Type,
+    Float8E4M3B11FNUZType,
     Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E4M3Type,
+    Float8E5M2FNUZType,
     Float8E5M2Type,
+    Float8E8M0FNUType,
     IntegerType,
     Signedness,
     f16,
@@ -24,14 +34,30 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from sdy.interpreter.element_types import Array, compute_dtype, dtype_of, is_bool, is_complex, is_float, is_signed
+from sdy.interpreter.element_types import (
+    Array,
+    bit_width,
+    compute_dtype,
+    dtype_of,
+    is_bool,
+    is_complex,
+    is_float,
+    is_signed,
+    is_sub_byte,
+)
+
+T = TypeVar("T")
 
 ELEMENTS: dict[str, Attribute] = {
     "i1": i1,
+    "i2": IntegerType(2),
+    "i4": IntegerType(4),
     "i8": i8,
     "i16": i16,
     "i32": i32,
     "i64": i64,
+    "ui2": IntegerType(2, Signedness.UNSIGNED),
+    "ui4": IntegerType(4, Signedness.UNSIGNED),
     "ui8": IntegerType(8, Signedness.UNSIGNED),
     "ui16": IntegerType(16, Signedness.UNSIGNED),
     "ui32": IntegerType(32, Signedness.UNSIGNED),
@@ -40,17 +66,28 @@ ELEMENTS: dict[str, Attribute] = {
     "bf16": BFloat16Type(),
     "f32": f32,
     "f64": f64,
+    "f8E3M4": Float8E3M4Type(),
+    "f8E4M3": Float8E4M3Type(),
+    "f8E4M3B11FNUZ": Float8E4M3B11FNUZType(),
     "f8E4M3FN": Float8E4M3FNType(),
+    "f8E4M3FNUZ": Float8E4M3FNUZType(),
     "f8E5M2": Float8E5M2Type(),
+    "f8E5M2FNUZ": Float8E5M2FNUZType(),
+    "f8E8M0FNU": Float8E8M0FNUType(),
+    "f6E2M3FN": Float6E2M3FNType(),
+    "f6E3M2FN": Float6E3M2FNType(),
+    "f4E2M1FN": Float4E2M1FNType(),
     "complex<f32>": ComplexType(f32),
     "complex<f64>": ComplexType(f64),
 }
-SIGNED = ("i8", "i16", "i32", "i64")
-UNSIGNED = ("ui8", "ui16", "ui32", "ui64")
-FLOATS = ("f8E4M3FN", "f8E5M2", "f16", "bf16", "f32", "f64")
+SIGNED = ("i2", "i4", "i8", "i16", "i32", "i64")
+UNSIGNED = ("ui2", "ui4", "ui8", "ui16", "ui32", "ui64")
+# Not among them: f8E8M0FNU, which has neither zero nor sign, and is there to be converted and moved.
+FLOATS = ("bf16", *(name for name in ELEMENTS if name[0] == "f" and name != "f8E8M0FNU"))
 COMPLEX = ("complex<f32>", "complex<f64>")
 INTEGERS = SIGNED + UNSIGNED
 NUMBERS = INTEGERS + FLOATS + COMPLEX
+ALL = tuple(ELEMENTS)
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, np.inf, -np.inf, np.nan)
 
 
@@ -58,7 +95,8 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, np.inf, -np.inf, np.nan)
 class Draft:
     """A program that is being written: constants and ops, then what it returns.
 
-    `ulps` says how many floats apart results may lie; `closeness` how far, relative to the largest one.
+    `ulps` says how many floats apart results may lie; `closeness` how far, relative to the largest one. A result that
+    adds `terms` products of sizes up to `scale` up may be `terms` times half a unit of the last place of these away.
     """
 
     random: np.random.Generator
@@ -66,14 +104,24 @@ class Draft:
     types: dict[str, str] = field(default_factory=dict[str, str])
     lines: list[str] = field(default_factory=list[str])
     results: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    ulps: int = 1
+    functions: list[str] = field(default_factory=list[str])
+    ulps: int = 0
     closeness: float = 0.0
+    terms: int = 0
+    scale: float = 1.0
+    deciding: set[str] = field(default_factory=set[str])
+    replacements: int = 0
 
     def pick(self, *choices: str) -> str:
         return choices[int(self.random.integers(len(choices)))]
 
     def size(self, low: int = 1, high: int = 5) -> int:
         return int(self.random.integers(low, high))
+
+    def replaced(self, other: T, is_replaced: bool = True) -> T:
+        """`other`, which stands for something that the reference refuses, or gets wrong; how often is counted."""
+        self.replacements += is_replaced
+        return other
 
     def shape(self, low_rank: int = 0, high_rank: int = 4) -> tuple[int, ...]:
         return tuple(self.size() for _ in range(int(self.random.integers(low_rank, high_rank))))
@@ -85,11 +133,19 @@ class Draft:
         self.types[name] = tensor(array.shape, element)
         return name
 
+    def sizes(self, sizes: Array, element: str = "i64") -> str:
+        """A constant that decides a shape, so that it is the same on all devices; its name."""
+        name = self.constant(sizes, element)
+        self.deciding.add(name)
+        return name
+
     def values(self, shape: Sequence[int], element: str) -> Array:
         """Random elements: small numbers, large ones, and those that functions treat in a way of their own."""
         dtype = dtype_of(ELEMENTS[element])
         count = int(np.prod(shape))
-        if is_bool(dtype):
+        if element == "f8E8M0FNU":
+            flat = self.random.integers(100, 150, count).astype(np.uint8).view(dtype)
+        elif is_bool(dtype):
             flat = self.random.integers(0, 2, count).astype(dtype)
         elif is_complex(dtype):
             flat = (self.random.normal(size=count) + 1j * self.random.normal(size=count)).astype(dtype)
@@ -99,15 +155,16 @@ class Draft:
             wide = np.where(chosen, self.random.choice(SPECIAL, count), wide)
             flat = wide.astype(compute_dtype(dtype)).astype(dtype)
         else:
-            small = self.random.integers(-5 if is_signed(dtype) else 0, 9, count).astype(dtype)
-            large = np.frombuffer(self.random.bytes(count * dtype.itemsize), dtype)
+            small = self.random.integers(-5 if is_signed(dtype) else 0, 9, count).astype(np.int8).astype(dtype)
+            wide = compute_dtype(dtype)
+            large = np.frombuffer(self.random.bytes(count * wide.itemsize), wide).astype(dtype)
             flat = np.where(self.random.random(count) < 0.3, large, small)
         return flat.reshape(tuple(shape))
 
     def plain(self, shape: Sequence[int], element: str) -> Array:
         """Random elements without the special ones, for ops that add many of them up."""
         dtype = dtype_of(ELEMENTS[element])
-        if is_float(dtype):
+        if is_float(dtype) and element != "f8E8M0FNU":
             return self.random.normal(size=tuple(shape)).astype(compute_dtype(dtype)).astype(dtype)
         return self.values(shape, element)
 
@@ -116,6 +173,11 @@ class Draft:
 
     def numbers(self, shape: Sequence[int], element: str) -> str:
         return self.constant(self.plain(shape, element), element)
+
+    def adds(self, terms: int, *factors: Array) -> None:
+        """Results are sums of so many products of one element each of `factors`."""
+        self.terms = terms
+        self.scale = float(np.prod([np.abs(factor.astype(np.complex128)).max(initial=0.0) for factor in factors]))
 
     def op(self, text: str, *types: str) -> None:
         """An op whose results, of these types, the program returns."""
@@ -134,7 +196,7 @@ class Draft:
     def text(self) -> str:
         """The program."""
         constants = [
-            f'{name} = stablehlo.constant dense<"0x{array.tobytes().hex()}"> : {self.types[name]}'
+            f'{name} = stablehlo.constant dense<"0x{_hex(array)}"> : {self.types[name]}'
             for name, array in self.constants.items()
         ]
         return self._function("", [*constants, *self.lines])
@@ -147,7 +209,15 @@ class Draft:
         types = ", ".join(kind for _, kind in self.results)
         body = "\n  ".join(lines)
         names = ", ".join(name for name, _ in self.results)
-        return f"func.func @main({arguments}) -> ({types}) {{\n  {body}\n  return {names} : {types}\n}}\n"
+        main = f"func.func @main({arguments}) -> ({types}) {{\n  {body}\n  return {names} : {types}\n}}\n"
+        return "".join([main, *self.functions])
+
+
+def _hex(array: Array) -> str:
+    dtype = array.dtype
+    if is_sub_byte(dtype):
+        return (array.astype(np.int8).view(np.uint8) & ((1 << bit_width(dtype)) - 1)).tobytes().hex()
+    return array.tobytes().hex()
 
 
 def tensor(shape: Sequence[int], element: str) -> str:

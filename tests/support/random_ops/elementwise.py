@@ -6,15 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sdy.interpreter.element_types import dtype_of
+from sdy.interpreter.element_types import bit_width, dtype_of
 from support.random_ops.draft import (
+    ALL,
     COMPLEX,
     ELEMENTS,
     FLOATS,
     INTEGERS,
     NUMBERS,
     SIGNED,
+    UNSIGNED,
     Draft,
+    array,
+    region,
     tensor,
 )
 
@@ -22,10 +26,12 @@ from support.random_ops.draft import (
 def unary(draft: Draft) -> None:
     op, elements = UNARY[int(draft.random.integers(len(UNARY)))]
     element, shape = draft.pick(*elements), draft.shape()
+    if op in ROUNDING and element in NARROW_RANGE:
+        element = draft.replaced("f8E4M3")
     operand = draft.tensor(shape, element)
     kind = tensor(shape, element)
     result = {"abs": element.removeprefix("complex<").removesuffix(">"), "is_finite": "i1"}.get(op, element)
-    draft.ulps = 2 if element in COMPLEX else 1
+    draft.ulps = 0 if op in EXACT else 1 if op == "sqrt" else 4
     draft.closeness = 1e-6 if element in COMPLEX else 0.0
     draft.op(f'"stablehlo.{op}"({operand}) : ({kind}) -> {tensor(shape, result)}', tensor(shape, result))
 
@@ -57,16 +63,27 @@ UNARY: tuple[tuple[str, Sequence[str]], ...] = (
 )
 
 
+EXACT = (
+    *("abs", "ceil", "count_leading_zeros", "floor", "is_finite", "negate", "not", "popcnt"),
+    *("round_nearest_afz", "round_nearest_even", "sign"),
+)
+ROUNDING = ("ceil", "floor", "round_nearest_afz", "round_nearest_even")
+# The reference rounds by adding a number that these formats do not hold.
+NARROW_RANGE = ("f8E3M4", "f6E2M3FN")
+
+
 def binary(draft: Draft) -> None:
     op, elements = BINARY[int(draft.random.integers(len(BINARY)))]
     element, shape = draft.pick(*elements), draft.shape()
     left, right = draft.values(shape, element), draft.values(shape, element)
     if op in ("divide", "remainder") and element in INTEGERS:
         # The reference divides as the processor does, which stops at these.
-        bad = (right == 0) | (right == np.invert(np.zeros((), right.dtype)))
-        right = np.where(bad, np.full((), 3, right.dtype), right)
+        bad = (right == 0) | (right == np.array(-1).astype(right.dtype))
+        right = np.where(bad, draft.replaced(np.array(1).astype(right.dtype), bool(bad.any())), right)
     if op == "power" and element in SIGNED:
-        right = draft.random.integers(0, 8, shape).astype(right.dtype)
+        right = draft.random.integers(0, 2 if element == "i2" else 8, shape).astype(right.dtype)
+    draft.ulps = 0 if element in ("i1", *INTEGERS) or op in ("maximum", "minimum", "remainder") else 1
+    draft.ulps = 4 if op in ("atan2", "power") and element in FLOATS else draft.ulps
     kind = tensor(shape, element)
     draft.closeness = 1e-5 if element in COMPLEX else 0.0
     operands = f"{draft.constant(left, element)}, {draft.constant(right, element)}"
@@ -93,9 +110,9 @@ BINARY: tuple[tuple[str, Sequence[str]], ...] = (
 
 
 def compare(draft: Draft) -> None:
-    element, shape = draft.pick("i1", *INTEGERS, *FLOATS), draft.shape()
+    element, shape = draft.pick("i1", *INTEGERS, *FLOATS, *COMPLEX), draft.shape()
     total = element in FLOATS and draft.random.random() < 0.5
-    if element in FLOATS:
+    if element in (*FLOATS, *COMPLEX):
         order = ", TOTALORDER" if total else ", FLOAT"
     else:
         order = ", SIGNED" if element in SIGNED else ", UNSIGNED"
@@ -105,37 +122,73 @@ def compare(draft: Draft) -> None:
         # The reference compares as if the order were not total, which shows at these.
         left, right = (np.where(np.isnan(side) | (side == 0), np.ones((), side.dtype), side) for side in (left, right))
     kind = tensor(shape, element)
-    direction = draft.pick("EQ", "NE", "LT", "LE", "GT", "GE")
+    direction = draft.pick("EQ", "NE") if element in COMPLEX else draft.pick("EQ", "NE", "LT", "LE", "GT", "GE")
     operands = f"{draft.constant(left, element)}, {draft.constant(right, element)}"
     result = tensor(shape, "i1")
     draft.op(f"stablehlo.compare {direction}, {operands}{order} : ({kind}, {kind}) -> {result}", result)
 
 
 def convert(draft: Draft) -> None:
-    source, target = draft.pick("i1", *NUMBERS), draft.pick("i1", *NUMBERS)
+    source, target = draft.pick(*ALL), draft.pick(*ALL)
     shape = draft.shape()
-    operand, result = draft.tensor(shape, source), tensor(shape, target)
+    draft.ulps = 1
+    values = draft.values(shape, source)
+    if target == "f8E8M0FNU":
+        # Its only numbers are positive, and the reference makes numbers of the others too.
+        wide = values.astype(np.complex128).real
+        bad = ~(np.isfinite(wide) & (wide > 0))
+        values = np.where(bad, draft.replaced(np.array(1).astype(values.dtype), bool(bad.any())), values)
+    operand, result = draft.constant(values, source), tensor(shape, target)
     draft.op(f"stablehlo.convert {operand} : ({tensor(shape, source)}) -> {result}", result)
 
 
 def bitcast(draft: Draft) -> None:
-    source, target = draft.pick("i8", "ui16", "i32", "ui64"), draft.pick("ui8", "i16", "ui32", "i64", "bf16", "f16")
-    widths = {name: dtype_of(ELEMENTS[name]).itemsize for name in (source, target)}
+    source, target = draft.pick(*BIT_WIDTHS), draft.pick(*BIT_WIDTHS)
     shape = draft.shape(0, 3)
-    ratio = widths[target] // widths[source]
+    ratio = BIT_WIDTHS[target] // BIT_WIDTHS[source]
     given = (*shape, ratio) if ratio > 1 else shape
-    back = widths[source] // widths[target]
+    back = BIT_WIDTHS[source] // BIT_WIDTHS[target]
     result = tensor((*shape, back) if back > 1 else shape, target)
     operand = draft.tensor(given, source)
     draft.op(f"stablehlo.bitcast_convert {operand} : ({tensor(given, source)}) -> {result}", result)
 
 
+BIT_WIDTHS = {
+    name: bit_width(dtype_of(element))
+    for name, element in ELEMENTS.items()
+    if name not in ("i1", "f6E2M3FN", "f6E3M2FN", *COMPLEX)
+}
+
+
+def complex_numbers(draft: Draft) -> None:
+    element, shape = draft.pick("f32", "f64"), draft.shape()
+    part, whole = tensor(shape, element), tensor(shape, f"complex<{element}>")
+    if draft.random.random() < 0.5:
+        operands = f"{draft.tensor(shape, element)}, {draft.tensor(shape, element)}"
+        draft.op(f"stablehlo.complex {operands} : {whole}", whole)
+        return
+    op, operand = draft.pick("real", "imag"), draft.tensor(shape, draft.pick(element, f"complex<{element}>"))
+    draft.op(f"stablehlo.{op} {operand} : ({draft.types[operand]}) -> {part}", part)
+
+
+def mapped(draft: Draft) -> None:
+    element, shape = draft.pick(*INTEGERS, *FLOATS), draft.shape()
+    count, kind = draft.size(1, 4), tensor(shape, element)
+    operands = [draft.numbers(shape, element) for _ in range(count)]
+    body = "stablehlo.negate %a" if count == 1 and element not in UNSIGNED else "stablehlo.maximum %a, %a"
+    body = body if count == 1 else f"stablehlo.subtract %a, %{'abc'[count - 1]}"
+    types = f"({', '.join([kind] * count)}) -> {kind}"
+    code = region(element, body, count)
+    dims = array(range(len(shape)))
+    draft.op(f'"stablehlo.map"({", ".join(operands)}) <{{dimensions = {dims}}}> {code} : {types}', kind)
+
+
 def select_and_clamp(draft: Draft) -> None:
-    element, shape = draft.pick("i8", "ui32", "f32", "bf16"), draft.shape()
+    element, shape = draft.pick(*ALL), draft.shape()
     kind = tensor(shape, element)
     scalar = draft.random.random() < 0.5
     small = () if scalar else shape
-    if draft.random.random() < 0.5:
+    if element in ("i1", "f8E8M0FNU", *COMPLEX) or draft.random.random() < 0.5:
         operands = f"{draft.tensor(small, 'i1')}, {draft.tensor(shape, element)}, {draft.tensor(shape, element)}"
         draft.op(f'"stablehlo.select"({operands}) : ({tensor(small, "i1")}, {kind}, {kind}) -> {kind}', kind)
         return

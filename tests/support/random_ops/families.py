@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from support.random_ops import data_movement, elementwise, sums
+from support.random_ops import data_movement, dynamic_shapes, elementwise, structure, sums
 from support.random_ops.draft import Draft
 
 FAMILIES: dict[str, Callable[[Draft], None]] = {
@@ -29,7 +29,14 @@ FAMILIES: dict[str, Callable[[Draft], None]] = {
     "sort": data_movement.sort,
     "select_and_scatter": sums.select_and_scatter,
     "fft": sums.fft,
-    "control": data_movement.control,
+    "triangular_solve": sums.triangular_solve,
+    "control": structure.control,
+    "branch": structure.branch,
+    "indirect": structure.indirect,
+    "tuple": structure.tupled,
+    "complex_numbers": elementwise.complex_numbers,
+    "map": elementwise.mapped,
+    "dynamic_shape": dynamic_shapes.dynamic_shape,
 }
 
 

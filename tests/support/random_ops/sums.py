@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 import numpy as np
 
-from sdy.interpreter.element_types import dtype_of
+from sdy.interpreter.element_types import Array, dtype_of
 from support.random_ops.draft import (
+    COMPLEX,
     ELEMENTS,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
     Draft,
     array,
     region,
@@ -15,43 +22,53 @@ from support.random_ops.draft import (
 
 
 def dot_general(draft: Draft) -> None:
-    element = draft.pick("i8", "ui16", "i64", "i1", "f32", "f64", "complex<f32>")
+    element = draft.pick("i1", *NUMBERS)
     batch, left, right, summed = (list(draft.shape(0, 3)) for _ in range(4))
     orders = [draft.random.permutation(len(batch) + len(free) + len(summed)) for free in (left, right)]
     names: list[str] = []
+    operands: list[Array] = []
     shapes: list[str] = []
     dims: list[tuple[list[int], list[int]]] = []
     for order, free in zip(orders, (left, right), strict=True):
         sizes = [*batch, *summed, *free]
         shape = [sizes[int(place)] for place in order]
         place_of = {int(place): index for index, place in enumerate(order)}
-        names.append(draft.numbers(shape, element))
+        operands.append(draft.plain(shape, element))
+        names.append(draft.constant(operands[-1], element))
         shapes.append(tensor(shape, element))
         # Free dims come out in the order in which the operand has them.
         free[:] = [sizes[int(place)] for place in order if place >= len(batch) + len(summed)]
         batch_dims = [place_of[place] for place in range(len(batch))]
         dims.append((batch_dims, [place_of[len(batch) + place] for place in range(len(summed))]))
     result = tensor([*batch, *left, *right], element)
-    draft.closeness = 1e-6
+    draft.adds(prod(summed), *operands)
     text = f"batching_dims = {dims[0][0]} x {dims[1][0]}, contracting_dims = {dims[0][1]} x {dims[1][1]}"
     draft.op(f"stablehlo.dot_general {names[0]}, {names[1]}, {text} : ({', '.join(shapes)}) -> {result}", result)
 
 
 def reduce(draft: Draft) -> None:
-    op, element = (
-        draft.pick("add", "multiply", "maximum", "minimum"),
-        draft.pick("i8", "ui32", "f32", "f64"),
-    )
+    op, element = draft.pick("add", "multiply", "maximum", "minimum"), draft.pick(*INTEGERS, *FLOATS)
+    if draft.random.random() < 0.2:
+        op, element = draft.pick("and", "or", "xor"), draft.pick("i1", *INTEGERS)
     shape = draft.shape(1, 4)
     dims = [dim for dim in range(len(shape)) if draft.random.random() < 0.6] or [0]
     result = tensor([size for dim, size in enumerate(shape) if dim not in dims], element)
-    operands = f"{draft.numbers(shape, element)}, {draft.numbers((), element)}"
+    operands = f"{_folded(draft, op, shape, element)}, {draft.numbers((), element)}"
     body = f"stablehlo.{op} %a, %b"
-    draft.closeness = 1e-5
     types = f"({tensor(shape, element)}, {tensor((), element)}) -> {result}"
     draft.op(
         f'"stablehlo.reduce"({operands}) <{{dimensions = {array(dims)}}}> {region(element, body)} : {types}', result
     )
+
+
+def _folded(draft: Draft, op: str, shape: Sequence[int], element: str) -> str:
+    """An operand whose elements are folded, with one more, by `op`."""
+    values = draft.plain(shape, element)
+    if op == "add":
+        draft.adds(values.size + 1, np.append(values.reshape(-1), np.array(4).astype(values.dtype)))
+    elif op == "multiply" and element in FLOATS:
+        draft.ulps = values.size + 1
+    return draft.constant(values, element)
 
 
 def argmax(draft: Draft) -> None:
@@ -77,7 +94,7 @@ def argmax(draft: Draft) -> None:
 
 
 def reduce_window(draft: Draft) -> None:
-    element, shape = draft.pick("i32", "ui8", "f32"), draft.shape(1, 4)
+    element, shape = draft.pick(*INTEGERS, *FLOATS), draft.shape(1, 4)
     base = [draft.size(1, 3) for _ in shape]
     dilations = [draft.size(1, 3) for _ in shape]
     low, high = ([draft.size(0, 3) for _ in shape] for _ in range(2))
@@ -89,8 +106,9 @@ def reduce_window(draft: Draft) -> None:
     spans = [(size - 1) * gap + 1 for size, gap in zip(sizes, dilations, strict=True)]
     counts = [(room - span) // step + 1 for room, span, step in zip(spread, spans, steps, strict=True)]
     padding = [[before, after] for before, after in zip(low, high, strict=True)]
-    body = draft.pick("stablehlo.add %a, %b", "stablehlo.maximum %a, %b", "stablehlo.multiply %a, %b")
-    operands = f"{draft.numbers(shape, element)}, {draft.numbers((), element)}"
+    op = draft.pick("add", "maximum", "multiply")
+    body = f"stablehlo.{op} %a, %b"
+    operands = f"{_folded(draft, op, shape, element)}, {draft.numbers((), element)}"
     attributes = (
         f"<{{window_dimensions = {array(sizes)}, window_strides = {array(steps)}, base_dilations = {array(base)}, "
         f"window_dilations = {array(dilations)}, padding = dense<{padding}> : tensor<{len(shape)}x2xi64>}}>"
@@ -101,7 +119,7 @@ def reduce_window(draft: Draft) -> None:
 
 
 def convolution(draft: Draft) -> None:
-    element = draft.pick("i32", "f32", "f64")
+    element = draft.pick(*NUMBERS)
     spatial = draft.size(1, 3)
     feature_groups, batch_groups = [(1, 1), (2, 1), (1, 2)][draft.size(0, 3)]
     batch = draft.size(1, 3) * batch_groups
@@ -119,18 +137,29 @@ def convolution(draft: Draft) -> None:
     lhs_shape = (batch, *sizes, inputs * feature_groups)
     rhs_shape = (*kernel, inputs, outputs)
     result = tensor((batch // batch_groups, *counts, outputs), element)
-    operands = f"{draft.numbers(lhs_shape, element)}, {draft.numbers(rhs_shape, element)}"
+    lhs, rhs = draft.plain(lhs_shape, element), draft.plain(rhs_shape, element)
+    draft.adds(prod(kernel) * inputs, lhs, rhs)
+    operands = f"{draft.constant(lhs, element)}, {draft.constant(rhs, element)}"
     dims = f"[b, {', '.join(tags)}, f]x[{', '.join(tags)}, i, o]->[b, {', '.join(tags)}, f]"
     window = f"stride = {strides}, pad = {pads}, lhs_dilate = {left}, rhs_dilate = {right}, reverse = {reverse}"
     groups = f"batch_group_count = {batch_groups} : i64, feature_group_count = {feature_groups} : i64"
-    types = f"({tensor(lhs_shape, element)}, {tensor(rhs_shape, element)}) -> {result}"
-    draft.closeness = 1e-5
-    text = f"stablehlo.convolution({operands}) dim_numbers = {dims}, window = {{{window}}} {{{groups}}} : {types}"
-    draft.op(text, result)
+    types = f"{tensor(lhs_shape, element)}, {tensor(rhs_shape, element)}"
+    if draft.random.random() < 0.7:
+        text = f"stablehlo.convolution({operands}) dim_numbers = {dims}, window = {{{window}}} {{{groups}}}"
+        draft.op(f"{text} : ({types}) -> {result}", result)
+        return
+    amounts = draft.sizes(np.array(pads, np.int64))
+    flags = f"array<i1: {', '.join('true' if each else 'false' for each in reverse)}>"
+    attributes = (
+        f"<{{dimension_numbers = #stablehlo.conv<{dims}>, window_strides = {array(strides)}, "
+        f"lhs_dilation = {array(left)}, rhs_dilation = {array(right)}, window_reversal = {flags}, {groups}}}>"
+    )
+    text = f'"stablehlo.dynamic_conv"({operands}, {amounts}) {attributes}'
+    draft.op(f"{text} : ({types}, {draft.types[amounts]}) -> {result}", result)
 
 
 def select_and_scatter(draft: Draft) -> None:
-    element, shape = draft.pick("i32", "f32"), draft.shape(1, 3)
+    element, shape = draft.pick(*INTEGERS, *FLOATS), draft.shape(1, 3)
     low, high = ([draft.size(0, 2) for _ in shape] for _ in range(2))
     rooms = [size + before + after for size, before, after in zip(shape, low, high, strict=True)]
     sizes = [draft.size(1, min(room, 3) + 1) for room in rooms]
@@ -148,7 +177,9 @@ def select_and_scatter(draft: Draft) -> None:
     stablehlo.return %0 : tensor<i1>
   }}, """ + region(element, "stablehlo.add %a, %b").removeprefix("(")
     # Other init values than 0 are added once by XLA, and twice by the reference.
-    source, init = draft.numbers(counts, element), draft.constant(np.zeros((), dtype_of(ELEMENTS[element])), element)
+    values = draft.plain(counts, element)
+    draft.adds(values.size, values)
+    source, init = draft.constant(values, element), draft.constant(np.zeros((), dtype_of(ELEMENTS[element])), element)
     padding = [[before, after] for before, after in zip(low, high, strict=True)]
     attributes = (
         f"<{{window_dimensions = {array(sizes)}, window_strides = {array(steps)}, "
@@ -156,7 +187,6 @@ def select_and_scatter(draft: Draft) -> None:
     )
     types = f"({kind}, {tensor(counts, element)}, {scalar}) -> {kind}"
     operands = f"{draft.numbers(shape, element)}, {source}, {init}"
-    draft.closeness = 1e-6
     draft.op(f'"stablehlo.select_and_scatter"({operands}) {attributes} {select} : {types}', kind)
 
 
@@ -177,3 +207,25 @@ def fft(draft: Draft) -> None:
             operand, kind, fft_type = draft.numbers(shape, "complex<f64>"), tensor(shape, "complex<f64>"), other
             result = kind
     draft.op(f"stablehlo.fft {operand}, type = {fft_type}, length = {lengths} : ({kind}) -> {result}", result)
+
+
+def triangular_solve(draft: Draft) -> None:
+    """Systems whose diagonal is large, so that their solutions are well defined."""
+    # The reference stops at batch dims, and at adjoints.
+    element, size, other = draft.pick("f32", "f64", *COMPLEX), draft.size(), draft.size()
+    is_left = draft.random.random() < 0.5
+    shape, right = (size, size), (size, other) if is_left else (other, size)
+    transpose = draft.pick("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
+    if transpose == "ADJOINT":
+        transpose = draft.replaced("TRANSPOSE")
+    matrix = np.add(np.divide(draft.plain(shape, element), 4), 2 * np.eye(size))
+    lhs = draft.constant(matrix.astype(dtype_of(ELEMENTS[element])), element)
+    flags = (
+        f"left_side = {str(is_left).lower()}, lower = {draft.pick('true', 'false')}, "
+        f"unit_diagonal = {draft.pick('true', 'false')}, "
+        f"transpose_a = #stablehlo<transpose {transpose}>"
+    )
+    kind = tensor(right, element)
+    draft.closeness = 1e-5
+    text = f'"stablehlo.triangular_solve"({lhs}, {draft.numbers(right, element)}) <{{{flags}}}>'
+    draft.op(f"{text} : ({tensor(shape, element)}, {kind}) -> {kind}", kind)

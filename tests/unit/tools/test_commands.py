@@ -99,3 +99,30 @@ def test_what_is_gathered_is_remarked_beside_the_output(tmp_path: Path, capsys: 
     assert "remark" not in captured.out
     assert f"{path}:3:8: remark: stablehlo.reverse needs operand 0 whole along dim 0" in captured.err
     assert "  %0 = stablehlo.reverse %a" in captured.err
+
+
+def test_verify_runs_adversarial_inputs_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(MLP), "--adversarial"]) == 0
+    text = capsys.readouterr().out
+    for name in ("signed zeros", "infinities", "NaN", "ties"):
+        assert name in text
+    assert "all agree" in text
+
+
+def test_verify_fails_where_adversarial_inputs_tell_programs_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rounding.mlir"
+    # The sum of all elements depends on their order where large numbers cancel out.
+    path.write_text(
+        'sdy.mesh @m = <["x"=2]>\n'
+        'func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<f32> {\n'
+        "  %c = stablehlo.constant dense<[1.0e30, 1.0, -1.0e30, 1.0]> : tensor<4xf32>\n"
+        "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %0 = stablehlo.add %a, %c : tensor<4xf32>\n"
+        "  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0]"
+        " : (tensor<4xf32>, tensor<f32>) -> tensor<f32>\n"
+        "  return %1 : tensor<f32>\n}\n"
+    )
+    assert main(["verify", str(path), "--adversarial"]) == 1
+    assert "output 0: " in capsys.readouterr().out

@@ -1,0 +1,158 @@
+"""Inputs on which a partitioned program is most likely to part from the whole one, and whether it does.
+
+Sums are what limits the choice: devices may take them in another order, so that numbers whose sum overflows would
+differ without a mistake. The largest floats are left out for this reason; infinities, NaN and integers stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import ml_dtypes
+import numpy as np
+
+from sdy.interpreter.element_types import Array, DType, compute_dtype, is_bool, is_complex, is_float
+from sdy.program.argument_uses import ArgumentUse, argument_uses
+from sdy.program.arrays import random_arrays
+from sdy.program.comparison import OutputComparison, compare
+from sdy.program.program import Program
+
+Random = np.random.Generator
+FloatValues = Callable[[Random, int], Array]
+IntegerValues = Callable[[Random, int, DType, Sequence[int]], Array]
+"""Of an argument of this dtype, so many; the sizes are those of the dims that it indexes, if it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One run of both programs: what is special about its inputs, and how their outputs compare."""
+
+    name: str
+    comparisons: tuple[OutputComparison, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Every output does."""
+        return all(comparison.agrees for comparison in self.comparisons)
+
+
+def adversarial_rounds(program: Program, seed: int) -> Iterator[Round]:
+    """Run the program whole and partitioned on one set of inputs after the other; zeros must agree in sign.
+
+    Raises: SdyError where the program cannot be partitioned or run.
+    """
+    for name, inputs in adversarial_inputs(program, seed):
+        pairs = zip(program.partitioned.run(inputs), program.run(inputs), strict=True)
+        yield Round(name, tuple(_compared(index, *pair) for index, pair in enumerate(pairs)))
+
+
+def adversarial_inputs(program: Program, seed: int) -> Iterator[tuple[str, tuple[Array, ...]]]:
+    """Sets of inputs, each with what is special about it. The same for the same seed."""
+    uses = argument_uses(program.module)
+    plain = random_arrays(program.input_types, seed)
+    for number, (name, (floats, integers)) in enumerate(_KINDS.items()):
+        random = np.random.default_rng([seed, number])
+        yield (
+            name,
+            tuple(_special(array, use, floats, integers, random) for array, use in zip(plain, uses, strict=True)),
+        )
+
+
+def _compared(index: int, actual: Array, expected: Array) -> OutputComparison:
+    """As `compare`, and zeros differ that differ in sign."""
+    found = compare(index, actual, expected)
+    if not found.agrees or not is_float(expected.dtype):
+        return found
+    wide, wanted = actual.astype(np.float64), expected.astype(np.float64)
+    differs = (wide == 0) & (wanted == 0) & (np.signbit(wide) != np.signbit(wanted))
+    if not differs.any():
+        return found
+    place = [int(number) for number in np.argwhere(differs)[0]]
+    problem = f"at {place}: {wide[tuple(place)]} instead of {wanted[tuple(place)]}"
+    return replace(found, agrees=False, problem=problem)
+
+
+def _special(array: Array, use: ArgumentUse, floats: FloatValues, integers: IntegerValues, random: Random) -> Array:
+    """The argument with special elements: floats as the round says, integers by what they decide."""
+    dtype, count = array.dtype, array.size
+    if is_bool(dtype) or (use.ends_loops and not is_float(dtype)):
+        return array
+    if is_complex(dtype):
+        parts = np.stack([floats(random, count), floats(random, count)], axis=-1)
+        return np.asarray(parts.astype(np.float64)).view(np.complex128).reshape(array.shape).astype(dtype)
+    if is_float(dtype):
+        return floats(random, count).astype(compute_dtype(dtype)).astype(dtype).reshape(array.shape)
+    values = integers(random, count, dtype, sorted(use.indexed_sizes))
+    return values.astype(dtype).reshape(array.shape)
+
+
+def _few(random: Random, count: int, values: Sequence[float]) -> Array:
+    """Normal numbers, and about one in eight of the special ones, at least one where there is room."""
+    numbers = random.standard_normal(count)
+    chosen = random.random(count) < 1 / 8
+    if count > 1:
+        chosen[int(random.integers(count))] = True
+    return np.where(chosen, random.choice(np.array(values), count), numbers)
+
+
+def _signed_zeros(random: Random, count: int) -> Array:
+    return random.choice(np.array([0.0, -0.0, 1.0, -1.0]), count)
+
+
+def _negative_zeros(random: Random, count: int) -> Array:
+    return np.full(count, -0.0)
+
+
+def _infinities(random: Random, count: int) -> Array:
+    return _few(random, count, (np.inf, -np.inf))
+
+
+def _nans(random: Random, count: int) -> Array:
+    return _few(random, count, (np.nan,))
+
+
+def _ties(random: Random, count: int) -> Array:
+    """Every number about three times. Fewer numbers would cancel out, and leave nothing but rounding errors."""
+    return random.choice(random.standard_normal(max(1, count // 3)), count)
+
+
+def _extreme_integers(random: Random, count: int, dtype: DType, sizes: Sequence[int]) -> Array:
+    """The ends of the range, and numbers around 0; of indices, those in range and just out of it too."""
+    limits = _limits(dtype)
+    near = [0, 1, -1, 2, *(edge for size in sizes for edge in (size - 1, size, size + 1, -size))]
+    return _chosen(random, count, dtype, [*near, *limits])
+
+
+def _edge_integers(random: Random, count: int, dtype: DType, sizes: Sequence[int]) -> Array:
+    """Of indices, numbers around the end of a dim, where slices are moved so that they fit; else small numbers."""
+    near = [edge for size in sizes for edge in (size - 2, size - 1, size, size + 1)]
+    return _chosen(random, count, dtype, near or [0, 1, 2])
+
+
+def _low_integers(random: Random, count: int, dtype: DType, sizes: Sequence[int]) -> Array:
+    return _chosen(random, count, dtype, [-2, -1, 0] if sizes else [-1, 0, 1])
+
+
+def _tied_integers(random: Random, count: int, dtype: DType, sizes: Sequence[int]) -> Array:
+    return _chosen(random, count, dtype, [0, 1])
+
+
+def _chosen(random: Random, count: int, dtype: DType, numbers: Sequence[int]) -> Array:
+    low, high = _limits(dtype)
+    fitting = sorted({number for number in numbers if low <= number <= high})
+    return np.array([fitting[int(place)] for place in random.integers(0, len(fitting), count)], compute_dtype(dtype))
+
+
+def _limits(dtype: DType) -> tuple[int, int]:
+    info = ml_dtypes.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+_KINDS: dict[str, tuple[FloatValues, IntegerValues]] = {
+    "signed zeros": (_signed_zeros, _tied_integers),
+    "negative zeros alone": (_negative_zeros, _low_integers),
+    "infinities": (_infinities, _extreme_integers),
+    "NaN": (_nans, _edge_integers),
+    "ties": (_ties, _low_integers),
+}

@@ -1,0 +1,55 @@
+"""A progress bar for runs that take long: how many ops of the main function are done, and which one ran last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from sdy.interpreter.kernel import Arrays, KernelContext
+
+PATIENCE = 2.0  # seconds before the bar is shown
+
+
+class RunProgress:
+    """Shows the bar on `console`, as long as it is entered, once `PATIENCE` is over; and takes it away at the end."""
+
+    def __init__(self, function: FuncOp, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._body = function.body.block
+        self._total = len(self._body.ops)
+        self._clock = clock
+        self._started = clock()
+        self._done = 0
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar.tasks:
+            self._bar.stop()
+
+    def observe(self, context: KernelContext, op: Operation, results: Arrays) -> None:
+        """Count the op, if it stands in the function itself: how often those inside of loops run, nobody knows."""
+        self._done += op.parent is self._body
+        if not self._bar.tasks:
+            if self._clock() - self._started < PATIENCE:
+                return
+            self._bar.add_task("", total=self._total)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=self._done, description=op.name)

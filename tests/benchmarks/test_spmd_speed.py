@@ -1,0 +1,78 @@
+"""The program of one device on all simulated devices, against the whole program on one, and against JAX on as many."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+import pytest
+from support import spmd_stopwatch
+from support.compare import table
+
+GENERATOR = Path(__file__).parents[3] / "shared" / "models" / "gen_spmd.py"
+ROUNDS = 3
+CPU_MOST = {256: 2.0, 4096: 4.0}  # of the CPU time of the run on one device
+JAX_MOST = {256: 1.0}  # of the time of JAX on as many forced host devices, which can do with no more than these
+MEMORY_MOST = 3.0  # of the peak of the run on one device
+
+Run = dict[str, float]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not GENERATOR.exists():
+        pytest.skip("the generator of the program, shared/models/gen_spmd.py, is not there")
+    return tmp_path_factory.mktemp("spmd")
+
+
+def generate(folder: Path, devices: int) -> float | None:
+    """Write the program for so many devices; the seconds of JAX's second run, where it is timed."""
+    options = ["--time"] if devices in JAX_MOST else []
+    command = [sys.executable, str(GENERATOR), str(folder), str(devices), *options]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = re.search(r"devices: ([\d.]+) s", done.stdout)
+    return float(found[1]) if found else None
+
+
+def measure(mode: str, path: Path) -> Run:
+    """Each figure's median of a few processes."""
+    script = Path(spmd_stopwatch.__file__)
+    # Threads of BLAS that wait for one another would be counted as work.
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    runs: list[Run] = []
+    for _ in range(ROUNDS):
+        command = [sys.executable, str(script), mode, str(path)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+        runs.append(json.loads(done.stdout))
+    return {name: median(run[name] for run in runs) for name in runs[0]}
+
+
+@pytest.mark.benchmark
+def test_all_devices_at_once_cost_little_more_than_one(folder: Path) -> None:
+    rows: list[tuple[object, ...]] = []
+    ratios: dict[int, Run] = {}
+    for devices in CPU_MOST:
+        jax = generate(folder, devices)
+        one, all_of_them = (measure(mode, folder / f"spmd_{devices}.mlir") for mode in ("whole", "partitioned"))
+        assert all_of_them["error"] < 1e-5
+        ratios[devices] = {name: all_of_them[name] / one[name] for name in ("cpu", "peak")}
+        cells = [f"{run['cpu']:.2f} s" for run in (one, all_of_them)] + [f"{ratios[devices]['cpu']:.2f}"]
+        cells += [f"{run['peak'] / 2**20:.0f} MB" for run in (one, all_of_them)] + [f"{ratios[devices]['peak']:.2f}"]
+        if jax is None:
+            cells += ["", ""]
+        else:
+            ratios[devices]["jax"] = all_of_them["wall"] / jax
+            cells += [f"{jax:.2f} s", f"{ratios[devices]['jax']:.2f}"]
+        rows.append((devices, *cells))
+    head = ("devices", "one", "all", "ratio", "peak of one", "of all", "ratio", "JAX", "ratio to JAX")
+    print(table("running the program of one device on all devices, CPU time", head, rows))
+    for devices, most in CPU_MOST.items():
+        assert ratios[devices]["cpu"] <= most
+        assert ratios[devices]["peak"] <= MEMORY_MOST
+    for devices, most in JAX_MOST.items():
+        assert ratios[devices]["jax"] <= most

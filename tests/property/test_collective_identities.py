@@ -1,0 +1,157 @@
+"""What collectives mean in terms of one another, on random values, sizes and orders of devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from support.running import diagnostic_of
+
+from sdy.dialects.module_text import parse_module
+from sdy.dialects.verify import verify_module
+from sdy.interpreter.element_types import Array
+from sdy.interpreter.grid import Grid
+from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.values import stacked
+
+CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"
+SUM = """({
+  ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+    %s = stablehlo.add %x, %y : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  })"""
+
+
+@st.composite
+def held(draw: st.DrawFn) -> Array:
+    """What each of some devices holds: a row that all of them can share out, of 1 to 3 elements each."""
+    devices, each = draw(st.integers(2, 6)), draw(st.integers(1, 3))
+    seed = draw(st.integers(0, 2**32 - 1))
+    numbers = np.random.default_rng(seed).integers(-(2**31), 2**31, (devices, devices * each))
+    return numbers.astype(np.int32)
+
+
+def on_devices(values: Array, results: Sequence[int], *lines: str) -> list[Array]:
+    """What the lines give on each device for `%a`, its row of `values`; results are vectors `%r0`, `%r1` and so on."""
+    count, size = values.shape
+    types = ", ".join(f"tensor<{length}xi32>" for length in results)
+    names = ", ".join(f"%r{index}" for index in range(len(results)))
+    body = "\n  ".join([*lines, f"return {names} : {types}"])
+    module = parse_module(f"func.func @main(%a: tensor<{size}xi32>) -> ({types}) {{\n  {body}\n}}")
+    verify_module(module)
+    grid = Grid((count,), 1, count)
+    found = run_spmd(module, [stacked(values, grid)], grid)
+    return [np.stack([value.device_view(device) for device in range(count)]) for value in found]
+
+
+def groups(count: int) -> str:
+    """All devices in one group."""
+    return f"replica_groups = dense<{[list(range(count))]}> : tensor<1x{count}xi64>, {CHANNEL}, use_global_device_ids"
+
+
+def vector(size: int) -> str:
+    return f"tensor<{size}xi32>"
+
+
+@given(held())
+def test_a_sum_is_a_scattered_sum_gathered(values: Array) -> None:
+    count, size = values.shape
+    whole, part = vector(size), vector(size // count)
+    at_once, in_two = on_devices(
+        values,
+        (size, size),
+        f'%r0 = "stablehlo.all_reduce"(%a) <{{{groups(count)}}}> {SUM} : ({whole}) -> {whole}',
+        f'%p = "stablehlo.reduce_scatter"(%a) <{{scatter_dimension = 0 : i64, {groups(count)}}}> {SUM}',
+        f"  : ({whole}) -> {part}",
+        f'%r1 = "stablehlo.all_gather"(%p) <{{all_gather_dim = 0 : i64, {groups(count)}}}> : ({part}) -> {whole}',
+    )
+    assert np.array_equal(at_once, in_two)
+    assert np.array_equal(at_once[0], values.sum(axis=0, dtype=np.int32))
+
+
+@given(held())
+def test_a_gather_is_made_of_permutes(values: Array) -> None:
+    count, size = values.shape
+    lines = [
+        f'%r0 = "stablehlo.all_gather"(%a) <{{all_gather_dim = 0 : i64, {groups(count)}}}>',
+        f"  : ({vector(size)}) -> {vector(count * size)}",
+        "%id = stablehlo.partition_id : tensor<ui32>",
+        f"%n = stablehlo.constant dense<{count}> : tensor<ui32>",
+        f"%size = stablehlo.constant dense<{size}> : tensor<ui32>",
+        f"%g0 = stablehlo.constant dense<0> : {vector(count * size)}",
+    ]
+    for step in range(count):
+        pairs = [[place, (place + step) % count] for place in range(count)]
+        lines += [
+            f'%m{step} = "stablehlo.collective_permute"(%a) <{{source_target_pairs = dense<{pairs}>'
+            f" : tensor<{count}x2xi64>, {CHANNEL}}}> : ({vector(size)}) -> {vector(size)}",
+            f"%k{step} = stablehlo.constant dense<{count - step}> : tensor<ui32>",
+            f"%s{step} = stablehlo.add %id, %k{step} : tensor<ui32>",
+            f"%o{step} = stablehlo.remainder %s{step}, %n : tensor<ui32>",
+            f"%b{step} = stablehlo.multiply %o{step}, %size : tensor<ui32>",
+            f"%g{step + 1} = stablehlo.dynamic_update_slice %g{step}, %m{step}, %b{step}",
+            f"  : ({vector(count * size)}, {vector(size)}, tensor<ui32>) -> {vector(count * size)}",
+        ]
+    lines.append(f"%r1 = stablehlo.optimization_barrier %g{count} : {vector(count * size)}")
+    gathered, permuted = on_devices(values, (count * size, count * size), *lines)
+    assert np.array_equal(gathered, permuted)
+    assert np.array_equal(gathered[0], values.reshape(-1))
+
+
+@given(held())
+def test_exchanging_twice_brings_everything_back(values: Array) -> None:
+    count, size = values.shape
+    exchange = (
+        f'"stablehlo.all_to_all"(%OPERAND) <{{split_dimension = 0 : i64, concat_dimension = 0 : i64, '
+        f"split_count = {count} : i64, replica_groups = dense<{[list(range(count))]}> : tensor<1x{count}xi64>, "
+        f"{CHANNEL}}}> : ({vector(size)}) -> {vector(size)}"
+    )
+    once, twice = on_devices(
+        values,
+        (size, size),
+        f"%r0 = {exchange.replace('OPERAND', 'a')}",
+        f"%r1 = {exchange.replace('OPERAND', 'r0')}",
+    )
+    assert np.array_equal(twice, values)
+    pieces = values.reshape(count, count, -1)
+    assert np.array_equal(once, pieces.transpose(1, 0, 2).reshape(values.shape))
+
+
+@given(held(), st.data())
+def test_a_permute_gives_zeros_to_whom_nobody_sends(values: Array, data: st.DataObject) -> None:
+    count, size = values.shape
+    sources = data.draw(st.permutations(range(count)))[: data.draw(st.integers(1, count))]
+    targets = data.draw(st.permutations(range(count)))[: len(sources)]
+    pairs = [[source, target] for source, target in zip(sources, targets, strict=True)]
+    (moved,) = on_devices(
+        values,
+        (size,),
+        f'%r0 = "stablehlo.collective_permute"(%a) <{{source_target_pairs = dense<{pairs}>'
+        f" : tensor<{len(pairs)}x2xi64>, {CHANNEL}}}> : ({vector(size)}) -> {vector(size)}",
+    )
+    expected = np.zeros_like(values)
+    expected[targets] = values[sources]
+    assert np.array_equal(moved, expected)
+
+
+@given(st.integers(2, 6), st.booleans(), st.data())
+def test_a_device_that_sends_or_receives_twice_is_a_diagnostic(
+    count: int, is_source: bool, data: st.DataObject
+) -> None:
+    once = data.draw(st.permutations(range(count)))[:2]
+    twice = data.draw(st.integers(0, count - 1))
+    pairs = [[twice, one] if is_source else [one, twice] for one in once]
+    values = np.zeros((count, 1), np.int32)
+    found = diagnostic_of(
+        lambda: on_devices(
+            values,
+            (1,),
+            f'%r0 = "stablehlo.collective_permute"(%a) <{{source_target_pairs = dense<{pairs}>'
+            f" : tensor<2x2xi64>, {CHANNEL}}}> : ({vector(1)}) -> {vector(1)}",
+        )
+    )
+    assert str(twice) in found.message
+    assert ("source" if is_source else "target") in found.message
+    assert found.span is not None
