@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 from sdy.model.axis import AxisList, AxisRef, SubAxis, coexist, contains
@@ -47,9 +48,14 @@ def digits_of(refs: Collection[AxisRef], mesh: Mesh) -> Digits | None:
     >>> [str(ref) for ref in digits_of((), mesh).refs]
     ['"a"', '"u":(1)2', '"u":(2)2', '"u":(4)3']
     """
-    if not all(coexist(one, other) for one, other in combinations(refs, 2)):
+    return _digits(frozenset(ref for ref in refs if ref.sub_axis is not None), mesh)
+
+
+@lru_cache(maxsize=4096)
+def _digits(parts: frozenset[AxisRef], mesh: Mesh) -> Digits | None:
+    if not all(coexist(one, other) for one, other in combinations(parts, 2)):
         return None
-    pieces = [piece for ref in ordered_refs(refs, mesh) for piece in _primes_of(ref, mesh)]
+    pieces = [piece for ref in ordered_refs(parts, mesh) for piece in _primes_of(ref, mesh)]
     return Digits(mesh, tuple(pieces), tuple(mesh.size_of(piece) for piece in pieces))
 
 

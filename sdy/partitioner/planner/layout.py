@@ -8,7 +8,6 @@ does nothing. As few dims as possible are split.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import assert_never
 
@@ -19,30 +18,22 @@ from sdy.partitioner.planner.search import Move, MoveKind
 from sdy.partitioner.planner.slots import EMPTY, Filling, Slots
 
 
-@dataclass(frozen=True, slots=True)
 class Layout:
-    """A split of dims. `ends` has the slots behind which a dim ends; the last dim of each dim has the rest of it."""
+    """A split of dims. `ends` has the slots behind which a dim ends; the last dim of each dim has the rest of it.
 
-    slots: Slots
-    ends: frozenset[int]
+    `parts` are the slots of each dim.
+    """
 
-    @property
-    def is_plain(self) -> bool:
-        """No dim is split."""
-        return not self.ends
-
-    def parts(self) -> list[tuple[int, ...]]:
-        """The slots of each dim."""
-        parts: list[tuple[int, ...]] = []
-        for dim in range(self.slots.rank):
-            part: list[int] = []
-            for slot in self.slots.of_dim(dim):
-                part.append(slot)
-                if slot in self.ends:
-                    parts.append(tuple(part))
-                    part = []
-            parts.append(tuple(part))
-        return parts
+    def __init__(self, slots: Slots, ends: frozenset[int] = frozenset()) -> None:
+        self.slots = slots
+        self.ends = ends
+        self.parts: list[list[int]] = []
+        for dim in range(slots.rank):
+            self.parts.append([])
+            for slot in slots.of_dim(dim):
+                self.parts[-1].append(slot)
+                if slot in ends:
+                    self.parts.append([])
 
     def shape(self, whole: Shape) -> Shape:
         """The shape of the tensor, `whole` being the one without splits."""
@@ -61,9 +52,10 @@ class Layout:
     def cuts(self, filling: Filling) -> list[Cut] | None:
         """The digits that cut each dim; None where a slot is empty in front of one that is not."""
         cuts: list[Cut] = []
-        for part in self.parts():
-            cut = tuple(filling[slot] for slot in part if filling[slot] != EMPTY)
-            if any(filling[slot] == EMPTY for slot in part[: len(cut)]):
+        for part in self.parts:
+            held = [filling[slot] for slot in part]
+            cut = tuple([digit for digit in held if digit != EMPTY])
+            if EMPTY in held[: len(cut)]:
                 return None
             cuts.append(cut)
         return cuts

@@ -100,7 +100,7 @@ class _Assembly:
 
     def steps(self) -> Iterator[PlanStep]:
         """The collectives; dims are split for those in the middle, from the first to the last one that needs it."""
-        plain = Layout(self._route.slots, frozenset())
+        plain = Layout(self._route.slots)
         moves = self._route.moves
         needing = [place for place in range(len(moves)) if not self._can_do(plain, place)]
         if not needing:

@@ -15,8 +15,7 @@ with other axes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -25,19 +24,22 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.sdy.ops import ReshardOp
-from sdy.dialects.shardings import set_result_shardings, sharding_before_barriers
+from sdy.dialects.shardings import set_result_shardings, sharding_before_barriers, sharding_of
 from sdy.dialects.stablehlo.shape import ReshapeOp
 from sdy.dialects.stablehlo.types import as_tensor
 from sdy.dialects.walk import ops_of
 from sdy.model.axis import AxisRef
+from sdy.model.collective import AllSlice
 from sdy.model.meshes import MeshTable, resolved
 from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.planner.plan import plan
 from sdy.partitioner.planner.steps import PlanStep, Reshape
 from sdy.passes.export.manual_scopes import ManualScopes
 from sdy.passes.export.reshard_to_collectives import collective_op, ends_of, is_expressible
-from sdy.passes.insertion import insert
+from sdy.passes.insertion import erase, insert
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class PlanReshardsPass(ModulePass):
         planner = _Planner(op, self.share_equal)
         for reshard in ops_of(op, ReshardOp):
             planner.rewrite(reshard)
+        planner.erase_reductions()
 
 
 class _Planner:
@@ -63,6 +66,7 @@ class _Planner:
         self._meshes: MeshTable = meshes_of(module)
         self._scopes = ManualScopes(module)
         self._done: dict[tuple[SSAValue, TensorSharding], list[tuple[Block, SSAValue]]] = {}
+        self._reductions: dict[AllReduceOp, SSAValue] = {}  # what those done anew give, in another shape
 
     def rewrite(self, reshard: ReshardOp) -> None:
         """Let collectives, new ones or those of an earlier reshard, give what `reshard` gives; or keep it."""
@@ -93,15 +97,44 @@ class _Planner:
             return value
         taken = frozenset(AxisRef(name) for name in self._scopes.around(reshard))
         target_mesh = resolved(ends.target.mesh, self._meshes)
-        return _emitted(plan(ends.source, ends.target, ends.shape, ends.mesh, target_mesh, taken), value, reshard)
+        steps = plan(ends.source, ends.target, ends.shape, ends.mesh, target_mesh, taken)
+        reduction = _reduction_of(value, reshard)
+        if reduction is not None and [type(step.action) for step in steps[:2]] == [Reshape, AllSlice]:
+            value = self._reductions.get(reduction) or self._reduced_in_shape(reduction, steps[0])
+            steps = steps[1:]
+        for step in steps:
+            value = insert(_op(step, value), InsertPoint.before(reshard), reshard.location).results[0]
+        return value
+
+    def _reduced_in_shape(self, reduction: AllReduceOp, step: PlanStep) -> SSAValue:
+        """What `step`, a reshape, makes of a reduction, with the reshape done first.
+
+        Only right behind a reduction does a slice make a reduce-scatter of it.
+        """
+        given = sharding_of(reduction.tensor) or fully_closed(step.sharding.mesh, 0)
+        sharding = replace(step.sharding, unreduced=given.unreduced, unreduced_kind=given.unreduced_kind)
+        point = InsertPoint.before(reduction)
+        reshaped = insert(_op(replace(step, sharding=sharding), reduction.tensor), point, reduction.location)
+        assert reduction.kind is not None  # verified
+        again = AllReduceOp(reshaped.results[0], reduction.reduction_axes.data, step.sharding, reduction.kind)
+        self._reductions[reduction] = insert(again, point, reduction.location).result
+        return again.result
+
+    def erase_reductions(self) -> None:
+        """Drop those that were done anew, once the last reshard is gone."""
+        for reduction in self._reductions:
+            if reduction.result.first_use is None:
+                erase(reduction)
 
 
-def _emitted(steps: Iterable[PlanStep], value: SSAValue, reshard: ReshardOp) -> SSAValue:
-    for step in steps:
-        op: Operation = _op(step, value)
-        insert(op, InsertPoint.before(reshard), reshard.location)
-        value = op.results[0]
-    return value
+def _reduction_of(value: SSAValue, reshard: ReshardOp) -> AllReduceOp | None:
+    """The all-reduce that gives `value`, if nothing but reshards like this one takes it."""
+    owner = value.owner
+    if not isinstance(owner, AllReduceOp):
+        return None
+    users = [use.operation for use in value.uses]
+    alike = all(isinstance(user, ReshardOp) and user.sharding == reshard.sharding for user in users)
+    return owner if alike else None
 
 
 def _op(step: PlanStep, value: SSAValue) -> Operation:
