@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from sdy.model.axis import AxisList
-from sdy.model.axis_list import set_difference, sort_and_merge
+from sdy.model.axis_list import common_prefix, set_difference, sort_and_merge
 from sdy.model.equivalence import equivalent
 from sdy.model.meshes import CommonMesh, MeshTable, resolved
 from sdy.model.rule import OpShardingRule
@@ -18,7 +18,14 @@ from sdy.model.sharding import TensorSharding
 from sdy.partitioner.common_axes import FactorAxes, common_axes
 from sdy.partitioner.dot_result import cheaper_result_axes
 from sdy.partitioner.reshape_axes import has_overflow, reshape_axes
-from sdy.propagation.projection import Projection, TensorProjection, project, to_sharding
+from sdy.propagation.projection import (
+    FactorSharding,
+    Projection,
+    TensorProjection,
+    project,
+    project_tensor,
+    to_sharding,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +49,25 @@ class Resolution:
     reduction_axes: AxisList = ()
 
 
-def resolve(tensors: Tensors, on: CommonMesh, meshes: MeshTable, *, is_reshape: bool) -> Resolution:
-    """The resolution after which all tensors agree on every factor."""
+def resolve(
+    tensors: Tensors, on: CommonMesh, meshes: MeshTable, *, is_reshape: bool, is_strict: bool = False
+) -> Resolution:
+    """The resolution after which all tensors agree on every factor.
+
+    The reference leaves tensors at odds where one cannot be cut along a factor without one that is major to it in the
+    same dim; if `is_strict`, no tensor is cut along it then.
+    """
     rule = tensors.rule
     projection = project(rule, tensors.shardings, on.mesh, missing_is_closed=True)
     if is_reshape and has_overflow(projection) and not rule.need_replication:
         axes = reshape_axes(rule, projection, on.mesh)
+        if is_strict:
+            axes = _expressible(tensors, axes, on)
         moves = _moves_of_reshape(tensors, projection, axes, on)
     else:
         axes = common_axes(rule, projection, tensors.elements, on.mesh)
+        if is_strict:
+            axes = _expressible(tensors, axes, on)
         moves = [
             _has_other_axes(tensor, axes) or has_overflow(Projection((tensor,), ())) for tensor in projection.tensors
         ]
@@ -62,6 +79,22 @@ def resolve(tensors: Tensors, on: CommonMesh, meshes: MeshTable, *, is_reshape: 
     )
     reduced = tuple(axis for factor in rule.reduction for axis in axes[factor])
     return Resolution(reshards, _to_reduce(reduced, tensors, on))
+
+
+def _expressible(tensors: Tensors, axes: FactorAxes, on: CommonMesh) -> FactorAxes:
+    """The axes of each factor as far as every tensor that has it can be cut so."""
+    rule, sizes = tensors.rule, tensors.rule.factor_sizes
+    while True:
+        common = list(axes)
+        for mapping in rule.tensors:
+            factors = {factor: FactorSharding(axes[factor]) for dim in mapping for factor in dim}
+            sharding = to_sharding(TensorProjection(factors), mapping, sizes, None, on.reference, on.mesh)
+            own = project_tensor(sharding, mapping, sizes, on.mesh)
+            for factor in factors:
+                common[factor] = common_prefix(common[factor], own.axes(factor) or ())
+        if common == axes:
+            return axes
+        axes = common
 
 
 @lru_cache(maxsize=65536)

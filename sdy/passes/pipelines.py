@@ -242,7 +242,7 @@ class PartitionPipeline(Pipeline):
             *CLOSE,
             DropUnevenAxesPass(),
             PrepareForShardsPass(),  # right before the reshards, which go by the rules that it leaves
-            InsertExplicitReshardsPass(enable_full_version=True, include_custom_rules=True),
+            InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
             CanonicalizePass(("sdy-reshard",)),
             *((OptimizeCommunicationPass(),) if self.optimize_communication else ()),
             PlanReshardsPass(share_equal=not self.optimize_communication),  # what it gathers twice, it means to

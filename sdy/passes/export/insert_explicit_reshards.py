@@ -70,14 +70,14 @@ class InsertExplicitReshardsPass(ModulePass):
     name = "sdy-insert-explicit-reshards"
 
     enable_full_version: bool = False
-    include_custom_rules: bool = False  # ops whose rule the user wrote are resharded as well
+    for_shards: bool = False  # so that every op can be run on shards, those included whose rule the user wrote
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit every op of every function, ops in regions before the op that has them.
 
         Raises: SdyError where a function takes or gives a value on one device, or an op would run on two.
         """
-        inserter = _Inserter(op, full=self.enable_full_version, include_custom=self.include_custom_rules)
+        inserter = _Inserter(op, full=self.enable_full_version, for_shards=self.for_shards)
         for func in functions_of(op).values():
             if func.body.blocks:
                 inserter.visit_function(func)
@@ -86,14 +86,14 @@ class InsertExplicitReshardsPass(ModulePass):
 class _Inserter:
     """The pass over one module."""
 
-    def __init__(self, module: ModuleOp, *, full: bool, include_custom: bool) -> None:
+    def __init__(self, module: ModuleOp, *, full: bool, for_shards: bool) -> None:
         self._meshes: MeshTable = meshes_of(module)
         self._has_single_devices = any(mesh.is_maximal for mesh in self._meshes.values())
         self._functions = functions_of(module)
         self._full = full
-        self._include_custom = include_custom
+        self._for_shards = for_shards
         self._rule_of = RuleCache()
-        self._resharder = Resharder(self._meshes)
+        self._resharder = Resharder(self._meshes, is_strict=for_shards)
         self._has_unreduced = _mentions_unreduced_axes(module)
         self._everywhere = global_mesh(module)
 
@@ -133,7 +133,7 @@ class _Inserter:
         if not full and not self._has_unreduced and type(op) not in RESOLVED_LIGHTLY:
             return
         rule = self._rule_of(op)
-        if rule is not None and (self._include_custom or not rule.is_custom):
+        if rule is not None and (self._for_shards or not rule.is_custom):
             self._resharder.reshard(op, rule, full=full)
 
     def _adapt_edges(self, op: DataFlowOp) -> None:

@@ -30,8 +30,9 @@ RESOLVED_LIGHTLY = frozenset[type[Operation]]((DotOp, DotGeneralOp))  # all that
 class Resharder:
     """Lets the tensors of ops agree; what is done about one op is done about all that are sharded alike."""
 
-    def __init__(self, meshes: MeshTable) -> None:
+    def __init__(self, meshes: MeshTable, *, is_strict: bool = False) -> None:
         self._meshes = meshes
+        self._is_strict = is_strict
         self._known: dict[tuple[type[Operation], bool, Tensors], tuple[Resolution, CommonMesh] | None] = {}
 
     def reshard(self, op: Operation, rule: OpShardingRule, *, full: bool) -> None:
@@ -60,7 +61,8 @@ class Resharder:
         if on is None:
             return None
         if full:
-            return resolve(tensors, on, self._meshes, is_reshape=isinstance(op, ReshapeOp)), on
+            is_reshape = isinstance(op, ReshapeOp)
+            return resolve(tensors, on, self._meshes, is_reshape=is_reshape, is_strict=self._is_strict), on
         return _light(op, tensors, on), on
 
 
