@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sdy.grammar.parse import parse_sharding as parse_sharding
     from sdy.model.mesh import Mesh as Mesh
     from sdy.model.sharding import TensorSharding as TensorSharding
+    from sdy.program.from_jax import from_jax as from_jax
     from sdy.program.program import Program as Program
     from sdy.program.program import load as load
 
@@ -24,6 +25,7 @@ _HOME = {
     "Program": "sdy.program.program",
     "SdyError": "sdy.diagnostics.diagnostic",
     "TensorSharding": "sdy.model.sharding",
+    "from_jax": "sdy.program.from_jax",
     "load": "sdy.program.program",
     "register_dialect": "sdy.extension",
     "register_pass": "sdy.extension",
@@ -36,6 +38,7 @@ __all__ = [
     "Program",
     "SdyError",
     "TensorSharding",
+    "from_jax",
     "load",
     "parse_mesh",
     "parse_sharding",

@@ -94,7 +94,7 @@ class Program:
         """Run the program on all devices and compare each output with `expected`, or with the run on one device."""
         self._check(inputs, expected)
         wanted = list(expected) or self.run(inputs)
-        actual = self.partitioned.run(inputs)
+        actual = self.partition().run(inputs)
         return [compare(index, *pair) for index, pair in enumerate(zip(actual, wanted, strict=True))]
 
     def _check(self, inputs: Sequence[Array], expected: Sequence[Array]) -> None:

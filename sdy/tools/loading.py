@@ -35,7 +35,7 @@ def with_program_and_text(path: str, use: Callable[[Program, str], T]) -> T:
 
 def partition(program: Program, path: str, text: str) -> PartitionedProgram:
     """The program of `text`, partitioned; what was remarked meanwhile is printed on standard error."""
-    partitioned = program.partitioned
+    partitioned = program.partition()
     for remark in partitioned.remarks:
         print(render(_with_lines(remark, path, text.splitlines())), file=sys.stderr)
     return partitioned

@@ -1,0 +1,38 @@
+"""`sdy.from_jax`: a JAX function as a `Program`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.dialects.places import span_of
+from sdy.dialects.walk import pre_order
+from sdy.program.on_jax import without_jax
+from sdy.program.program import Program, read_module
+from sdy.program.signature import Origin
+
+R = TypeVar("R")
+
+
+def from_jax(fn: Callable[..., R], *args: object, **kwargs: object) -> Program[R]:
+    """The program that JAX makes of a call of `fn`, jitted or not.
+
+    Arguments are arrays, or `jax.ShapeDtypeStruct`s with `NamedSharding`s: nothing is computed. The program takes and
+    returns the trees of `fn`, with NumPy arrays for JAX's.
+    Raises: SdyError SDY-T205 without JAX; whatever JAX raises where `fn` cannot be traced.
+    """
+    try:
+        from sdy.frontends.jax.lowering import lower
+    except ModuleNotFoundError as error:
+        raise without_jax(error) from error
+    lowered = lower(fn, args, kwargs)
+    module = read_module(lowered.text, lowered.name)
+    return Program(module, Origin(lowered.text, lowered.signature, _by_line(module, lowered.places), lowered.devices))
+
+
+def _by_line(module: ModuleOp, places: Sequence[str]) -> dict[int, str]:
+    """The Python line behind each line of the text; `places` has that of each op, and both come in program order."""
+    spans = map(span_of, pre_order(module))
+    return {span.line: place for span, place in zip(spans, places, strict=True) if span is not None and place}
