@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +12,10 @@ from support.run_lines import RunLineError, run, run_lines
 
 from sdy.dialects.walk import pre_order
 from sdy.passes.op_order import Memory, OpOrder
+
+# Before anything imports JAX: how many devices it has is settled when it is first used.
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 
 FILE_TESTS = Path(__file__).parent / "filecheck"
 

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.dialects.places import span_of
 from sdy.dialects.walk import pre_order
 from sdy.program.on_jax import without_jax
+from sdy.program.origin import Origin
 from sdy.program.program import Program, read_module
-from sdy.program.signature import Origin
 
 R = TypeVar("R")
 
@@ -29,10 +29,20 @@ def from_jax(fn: Callable[..., R], *args: object, **kwargs: object) -> Program[R
         raise without_jax(error) from error
     lowered = lower(fn, args, kwargs)
     module = read_module(lowered.text, lowered.name)
-    return Program(module, Origin(lowered.text, lowered.signature, _by_line(module, lowered.places), lowered.devices))
+    source_lines = _by_line(module, lowered.places)
+    return Program(
+        module, Origin(lowered.text, lowered.signature, source_lines, lowered.argument_names, lowered.devices)
+    )
 
 
 def _by_line(module: ModuleOp, places: Sequence[str]) -> dict[int, str]:
-    """The Python line behind each line of the text; `places` has that of each op, and both come in program order."""
-    spans = map(span_of, pre_order(module))
-    return {span.line: place for span, place in zip(spans, places, strict=True) if span is not None and place}
+    """The Python line behind each line of the text that defines values.
+
+    `places` has that of each op, and both come in program order.
+    """
+    by_line: dict[int, str] = {}
+    for op, place in zip(pre_order(module), places, strict=True):
+        span = span_of(op)
+        if place and op.results and span is not None:
+            by_line[span.line] = place
+    return by_line

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
+from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.dialects.module_text import print_module
 from sdy.dialects.symbols import main_function
 from sdy.interpreter.element_types import Array
 from sdy.interpreter.grid import grid_of_mesh
@@ -17,10 +19,10 @@ from sdy.interpreter.shards import shard, unshard
 from sdy.interpreter.spmd import run_spmd
 from sdy.model.placement import Boundary
 from sdy.program.on_jax import jax_function, named_shardings
+from sdy.program.origin import Origin
 from sdy.program.replicas import disagreeing_devices
-from sdy.program.signature import Origin
 
-R = TypeVar("R")
+R = TypeVar("R", default=list[Array])
 
 
 @dataclass(frozen=True)
@@ -72,3 +74,7 @@ class PartitionedProgram(Generic[R]):
         """
         flat = jax_function(self.local, self.boundary, devices or self.origin.devices)
         return self.origin.signature.on_devices(flat)
+
+    def __str__(self) -> str:
+        """The text of the local program."""
+        return print_module(self.local)

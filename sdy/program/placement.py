@@ -9,6 +9,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.dialects.symbols import main_function
 from sdy.model.mesh import Mesh
+from sdy.model.meshes import resolved
 from sdy.model.placement import Boundary, Placement
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
@@ -24,8 +25,9 @@ def boundary_of(module: ModuleOp) -> Boundary:
 
     def placed(shape: tuple[int, ...] | None, sharding: TensorSharding | None) -> Placement:
         dims = shape or ()
-        sharding = sharding or fully_closed(name or mesh, len(dims))
-        on = meshes.get(sharding.mesh, mesh) if isinstance(sharding.mesh, str) else sharding.mesh
+        on = None if sharding is None else resolved(sharding.mesh, meshes)
+        if sharding is None or on is None or on == ONE_DEVICE:  # a mesh without axes says as little as none
+            return Placement(dims, fully_closed(name or mesh, len(dims)), mesh)
         return Placement(dims, sharding, on)
 
     types = func.function_type

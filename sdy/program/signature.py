@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +11,6 @@ from numpy.typing import ArrayLike
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.element_types import Array
 
-R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -52,7 +50,9 @@ class InOrder:
         if named:
             names = ", ".join(named)
             hint = "give the arrays in the order of the arguments"
-            raise SdyError(Diagnostic("SDY-X103", f"a program read from text takes no argument by name: {names}", hint=hint))
+            raise SdyError(
+                Diagnostic("SDY-X103", f"a program read from text takes no argument by name: {names}", hint=hint)
+            )
         return [np.asarray(cast(ArrayLike, array)) for array in given]
 
     def flat_results(self, given: object) -> list[Array]:
@@ -74,17 +74,3 @@ class InOrder:
     def on_devices(self, flat: Callable[..., Sequence[object]]) -> Callable[..., list[Array]]:
         """The function itself."""
         return cast(Callable[..., list[Array]], flat)
-
-
-@dataclass(frozen=True)
-class Origin(Generic[R]):
-    """Where a program comes from.
-
-    `source_lines` tells, for a line of `text`, the line of the user's Python program behind it. `devices` are JAX's, in
-    the order of their numbers in the program; empty where it was read from text.
-    """
-
-    text: str
-    signature: Signature[R]
-    source_lines: Mapping[int, str] = field(default_factory=dict[int, str])
-    devices: tuple[object, ...] = ()

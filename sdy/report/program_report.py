@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 
 from rich.console import Console
@@ -16,13 +16,17 @@ from sdy.dialects.meshes import meshes_of
 from sdy.report.explain import Explainer
 from sdy.report.tables import mesh_table, placed_collectives_table, values_table
 from sdy.report.value_names import line_of
-from sdy.report.values import boundary_rows
+from sdy.report.values import ValueRow
 
 WIDTH = 120
 
 
 def program_report(
-    whole: ModuleOp, explainer: Explainer, source_lines: Mapping[int, str], remarks: Sequence[Diagnostic]
+    whole: ModuleOp,
+    boundary: Iterable[ValueRow],
+    explainer: Explainer,
+    source_lines: Mapping[int, str],
+    remarks: Sequence[Diagnostic],
 ) -> str:
     """The report of a program with explicit collectives on whole tensors.
 
@@ -31,10 +35,12 @@ def program_report(
     console = Console(file=StringIO(), width=WIDTH, highlight=False)
 
     def place(line: int | None) -> str:
-        return "" if line is None else source_lines.get(line, f"line {line}")
+        if line is None:
+            return ""
+        return source_lines.get(line, f"line {line}")
 
     console.print(mesh_table(meshes_of(whole)))
-    console.print(values_table("arguments and results", boundary_rows(whole)))
+    console.print(values_table("arguments and results", boundary))
     uses = Counter((place(line_of(op)), use) for op, use in placed_collectives(whole))
     console.print(placed_collectives_table(uses) if uses else "no collectives")
     console.print("[bold]conflicts[/bold]")

@@ -41,7 +41,10 @@ def collectives_table(uses: Counter[CollectiveUse]) -> Table:
 
 
 def placed_collectives_table(uses: Counter[tuple[str, CollectiveUse]]) -> Table:
-    """As `collectives_table`, each with its place; equal ones at one place in one row. No column where none is known."""
+    """As `collectives_table`, each with its place; equal ones at one place in one row.
+
+    There is no column of places where none is known.
+    """
     has_places = any(place for place, _ in uses)
     rows = [
         (

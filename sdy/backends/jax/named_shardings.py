@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from typing import cast
 
 import jax
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.axis import AxisList
@@ -22,7 +23,8 @@ def named_sharding(place: Placement, devices: Sequence[object]) -> NamedSharding
     Raises: SdyError SDY-X104 where there are too few devices.
     """
     mesh, digits = split_mesh(place.mesh, place.sharding.axis_refs())
-    return NamedSharding(jax_mesh(mesh, devices), partition_spec(place.sharding, digits))
+    spec = partition_spec(place.sharding, digits)
+    return NamedSharding(jax_mesh(mesh, devices, explicit=spec.unreduced), spec)
 
 
 def partition_spec(sharding: TensorSharding, digits: AxisList) -> PartitionSpec:
@@ -31,19 +33,22 @@ def partition_spec(sharding: TensorSharding, digits: AxisList) -> PartitionSpec:
     while dims and not dims[-1]:
         dims.pop()
     entries = [None if not names else names[0] if len(names) == 1 else names for names in dims]
-    unreduced = {name for ref in sharding.unreduced for name in names_on_split_mesh(ref, digits)}
-    return PartitionSpec(*entries, unreduced=unreduced) if unreduced else PartitionSpec(*entries)
+    unreduced = frozenset(name for ref in sharding.unreduced for name in names_on_split_mesh(ref, digits))
+    return PartitionSpec(*entries, unreduced=unreduced)
 
 
-def jax_mesh(mesh: Mesh, devices: Sequence[object]) -> jax.sharding.Mesh:
-    """The mesh with device number `n` at the place of `n`.
+def jax_mesh(mesh: Mesh, devices: Sequence[object], explicit: Set[str] = frozenset()) -> jax.sharding.Mesh:
+    """The mesh with device number `n` at the place of `n`; JAX lets values be unreduced along explicit axes only.
 
     Raises: SdyError SDY-X104 where there is no such device.
     """
-    numbers, devices = mesh.devices(), devices or jax.devices()
-    if max(numbers) >= len(devices):
-        message = f"the program runs on {mesh.device_count} devices, JAX has {len(devices)}"
+    numbers = mesh.devices()
+    known = devices or cast(Sequence[object], jax.devices())
+    if max(numbers) >= len(known):
+        message = f"the program runs on {mesh.device_count} devices, JAX has {len(known)}"
         hint = "XLA_FLAGS=--xla_force_host_platform_device_count=N gives N devices on a CPU"
         raise SdyError(Diagnostic("SDY-X104", message, hint=hint))
-    placed = np.array([devices[number] for number in numbers], dtype=object)
-    return jax.sharding.Mesh(placed.reshape([axis.size for axis in mesh.axes]), [axis.name for axis in mesh.axes])
+    placed = np.array([known[number] for number in numbers], dtype=object)
+    types = tuple(AxisType.Explicit if axis.name in explicit else AxisType.Auto for axis in mesh.axes)
+    names = tuple(axis.name for axis in mesh.axes)
+    return jax.sharding.Mesh(placed.reshape([axis.size for axis in mesh.axes]), names, axis_types=types)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.symbols import main_function
+from sdy.grammar.write import write_mesh
 from sdy.interpreter.element_types import dtype_of_type
 from sdy.model.axis import AxisList
 from sdy.model.mesh import Mesh, MeshAxis
@@ -56,20 +58,30 @@ def function_on_devices(local: ModuleOp, boundary: Boundary, devices: Sequence[o
         out_specs=[partition_spec(_without_unreduced(place.sharding), digits) for place in boundary.results],
         check_vma=False,  # types say nothing about what devices share once the program is text
     )
-    return jax.jit(mapped)
+    return cast(FlatFunction, jax.jit(mapped))
 
 
 def _only_mesh(boundary: Boundary) -> Mesh:
-    """The mesh of all values, with its devices in order."""
-    for mesh in (boundary.mesh, *(place.mesh for place in (*boundary.arguments, *boundary.results))):
-        if mesh.axes and (mesh.device_ids or mesh != boundary.mesh):
-            numbers = ", ".join(map(str, mesh.devices()))
-            message = f"JAX numbers the devices of a program in the order of its mesh, here they are {numbers}"
-            raise SdyError(Diagnostic("SDY-X104", message, hint="give the devices in another order, and the mesh none"))
+    """The mesh of all values.
+
+    Raises: SdyError SDY-X104 where there are several, or its devices are not in order.
+    """
+    for place in (*boundary.arguments, *boundary.results):
+        if place.mesh != boundary.mesh:
+            message = (
+                f"JAX runs a program on one mesh, this one has {write_mesh(boundary.mesh)} and {write_mesh(place.mesh)}"
+            )
+            raise SdyError(Diagnostic("SDY-X104", message, hint="write the shardings in terms of one mesh"))
+    if boundary.mesh.device_ids:
+        numbers = ", ".join(map(str, boundary.mesh.device_ids))
+        message = f"JAX numbers the devices of a program in the order of its mesh, here they are {numbers}"
+        raise SdyError(
+            Diagnostic("SDY-X104", message, hint="leave device_ids out, and give to_jax devices in that order")
+        )
     return boundary.mesh if boundary.mesh.axes else Mesh((MeshAxis("device", 1),))
 
 
-def _function_of_text(local: ModuleOp) -> Callable[..., list[jax.Array]]:
+def _function_of_text(local: ModuleOp) -> FlatFunction:
     """The local program as a function of shards: an exported function whose text is replaced by ours."""
     module = local.clone()
     run_passes(make_context(), module, [ChloLegalizeToStablehloPass()], verify_each=False)
@@ -81,7 +93,7 @@ def _function_of_text(local: ModuleOp) -> Callable[..., list[jax.Array]]:
 
     exported = export.export(jax.jit(placeholder, keep_unused=True))(*inputs)
     artifact = stablehlo.serialize_portable_artifact_str(print_module(module), stablehlo.get_current_version())
-    return replace(exported, mlir_module_serialized=artifact).call
+    return cast(FlatFunction, replace(exported, mlir_module_serialized=artifact).call)
 
 
 def _described(tensor: Attribute) -> jax.ShapeDtypeStruct:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import jax
 import numpy as np
-from jax.tree_util import PyTreeDef
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.element_types import Array
 
 R = TypeVar("R")
+PyTreeDef = Any  # JAX leaves it untyped
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Leaf:
     @property
     def is_key(self) -> bool:
         """Whether it is an array of random keys, which a program has as integers."""
-        return bool(jax.dtypes.issubdtype(self.dtype, jax.dtypes.prng_key))
+        return bool(jax.numpy.issubdtype(self.dtype, jax.dtypes.prng_key))
 
 
 @dataclass(frozen=True)
@@ -84,15 +84,15 @@ class TreeSignature(Generic[R]):
         return on_trees
 
     def _returned(self, flat: Sequence[Any]) -> R:
-        leaves = [
-            jax.random.wrap_key_data(array, impl=jax.random.key_impl(leaf.dtype)) if leaf.is_key else array
+        leaves: list[object] = [
+            jax.random.wrap_key_data(array, dtype=leaf.dtype) if leaf.is_key else array
             for array, leaf in zip(flat, self.returned, strict=True)
         ]
         return jax.tree.unflatten(self.out_tree, leaves)
 
 
 def _leaves(given: object, tree: PyTreeDef, what: str) -> list[Any]:
-    leaves, found = jax.tree.flatten(given)
+    leaves, found = cast(tuple[list[Any], PyTreeDef], jax.tree.flatten(given))
     if found != tree:
         message = f"the {what} have the structure {found}, the function was lowered for {tree}"
         raise SdyError(Diagnostic("SDY-X103", message, hint="static arguments are left out"))
