@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
 
@@ -25,13 +26,19 @@ class PropagatedProgram(Generic[R]):
     boundary: Boundary
     origin: Origin[R]
 
-    def input_shardings(self) -> object:
-        """Where the arguments lie: JAX's `NamedSharding`s, arranged as the arguments. Raises: SdyError without JAX."""
-        return self.origin.signature.argument_tree(named_shardings(self.boundary.arguments, self.origin.devices))
+    def input_shardings(self, devices: Sequence[object] = ()) -> object:
+        """Where the arguments lie: JAX's `NamedSharding`s, arranged as the arguments.
 
-    def output_shardings(self) -> object:
-        """Where the results lie: JAX's `NamedSharding`s, arranged as the results. Raises: SdyError without JAX."""
-        return self.origin.signature.result_tree(named_shardings(self.boundary.results, self.origin.devices))
+        They are on `devices`; without, on those of the program that came from JAX; else on an abstract mesh.
+        Raises: SdyError where there are too few, or JAX is not installed.
+        """
+        places = named_shardings(self.boundary.arguments, devices or self.origin.devices)
+        return self.origin.signature.argument_tree(places)
+
+    def output_shardings(self, devices: Sequence[object] = ()) -> object:
+        """Where the results lie, arranged as the results; otherwise as `input_shardings`."""
+        places = named_shardings(self.boundary.results, devices or self.origin.devices)
+        return self.origin.signature.result_tree(places)
 
     def __str__(self) -> str:
         """The text of the module."""

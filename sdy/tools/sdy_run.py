@@ -16,12 +16,14 @@ from sdy.interpreter.element_types import Array
 from sdy.interpreter.host import Host
 from sdy.interpreter.printing import dense_text, tensor_text
 from sdy.interpreter.single import interpret
+from sdy.tools.broken_pipe import ends_with_its_reader
 from sdy.tools.extensions import without_extensions
 from sdy.tools.files import read_text, write_text
 from sdy.tools.run_arguments import RunArguments, help_text, parse_arguments
 from sdy.tools.split_file import Chunk, split_file
 
 
+@ends_with_its_reader
 def main(words: Sequence[str] | None = None) -> int:
     """Run the tool on the words of a command line. The exit code: 0, or 1 where something failed."""
     try:

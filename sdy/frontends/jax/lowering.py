@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import jax
+from jax.sharding import AbstractMesh, NamedSharding
 
 from sdy.frontends.jax.pytrees import Leaf, TreeSignature
 
@@ -40,7 +41,11 @@ def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, o
     Raises: whatever JAX raises where it cannot trace it.
     """
     jitted: Any = fn if hasattr(fn, "lower") else jax.jit(fn)
-    lowered: jax.stages.Lowered = jitted.lower(*args, **kwargs)
+    lowered: jax.stages.Lowered
+    if _is_abstract((args, kwargs)):  # which does not tell for which kind of device to lower
+        lowered = jitted.trace(*args, **kwargs).lower(lowering_platforms=(jax.default_backend(),))
+    else:
+        lowered = jitted.lower(*args, **kwargs)
     lowering = _lowering(lowered)
     signature = TreeSignature[R](
         lowered.in_tree,
@@ -54,6 +59,13 @@ def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, o
     devices = tuple(lowering._device_list or ())  # none on an abstract mesh
     places = tuple(_places(module.operation))
     return Lowered(name, lowered.as_text(), signature, devices, places, _argument_names(module))
+
+
+def _is_abstract(arguments: object) -> bool:
+    """Whether an argument lies on a mesh that has no devices yet."""
+    leaves: list[Any] = jax.tree.leaves(arguments)
+    shardings = (getattr(leaf, "sharding", None) for leaf in leaves)
+    return any(isinstance(each, NamedSharding) and isinstance(each.mesh, AbstractMesh) for each in shardings)
 
 
 def _lowering(lowered: jax.stages.Lowered) -> Any:
