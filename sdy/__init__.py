@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sdy.model.sharding import TensorSharding as TensorSharding
     from sdy.program.execution import interpret as interpret
     from sdy.program.execution import run_spmd as run_spmd
+    from sdy.program.from_jax import from_jax as from_jax
     from sdy.program.program import Program as Program
     from sdy.program.program import load as load
 
@@ -27,6 +28,7 @@ _HOME = {
     "SdyError": "sdy.diagnostics.diagnostic",
     "TensorSharding": "sdy.model.sharding",
     "interpret": "sdy.program.execution",
+    "from_jax": "sdy.program.from_jax",
     "load": "sdy.program.program",
     "register_dialect": "sdy.extension",
     "register_pass": "sdy.extension",
@@ -40,6 +42,7 @@ __all__ = [
     "Program",
     "SdyError",
     "TensorSharding",
+    "from_jax",
     "interpret",
     "load",
     "parse_mesh",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +17,9 @@ from sdy.passes.op_order import Memory, OpOrder
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("sdy", deadline=None)
 settings.load_profile("sdy")
+# Before anything imports JAX: how many devices it has is settled when it is first used.
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 
 FILE_TESTS = Path(__file__).parent / "filecheck"
 

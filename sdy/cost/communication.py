@@ -6,10 +6,12 @@ The program still has whole tensors, so that every collective names the axes of 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.cost.tensor_bytes import element_bytes
@@ -39,9 +41,15 @@ class CollectiveUse:
 
 def collectives_of(module: ModuleOp) -> Counter[CollectiveUse]:
     """The collectives of a module with explicit ones, in program order; how often each occurs."""
+    return Counter(use for _, use in placed_collectives(module))
+
+
+def placed_collectives(module: ModuleOp) -> Iterator[tuple[Operation, CollectiveUse]]:
+    """Each collective of a module with explicit ones, with its op, in program order."""
     meshes = meshes_of(module)
-    uses = (_use(op, meshes) for op in module.walk() if isinstance(op, ops.CollectiveOp))
-    return Counter(use for use in uses if use is not None)
+    for op in module.walk():
+        if isinstance(op, ops.CollectiveOp) and (use := _use(op, meshes)) is not None:
+            yield op, use
 
 
 def _use(op: ops.CollectiveOp, meshes: MeshTable) -> CollectiveUse | None:

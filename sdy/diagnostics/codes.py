@@ -462,6 +462,13 @@ CODES: dict[str, Code] = {
     "SDY-T115": Code("The calls of a function lead back to it.", "Write the recursion as a while loop."),
     "SDY-T203": Code("No value has the name, or stands on the line, that the command asks for.", "See the hint."),
     "SDY-T204": Code("A command has too few or too many words.", "See its --help."),
+    "SDY-T205": Code("What is asked for needs JAX, which is not installed.", "pip install 'sdy[jax]'."),
+    "SDY-X106": Code(
+        "A call does not have the structure of the function that the program was.",
+        "Give the arguments as to the function; static ones are left out.",
+    ),
+    "SDY-X104": Code("The devices of a program do not fit those of JAX.", "See the hint."),
+    "SDY-X105": Code("A program needs 64 bits that JAX has turned off.", "Set jax_enable_x64."),
     "SDY-R101": Code(
         "No sharding rule is known for an op, so that nothing propagates through it.",
         "Write a custom sharding rule on it.",

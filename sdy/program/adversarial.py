@@ -43,7 +43,7 @@ def adversarial_rounds(program: Program, seed: int) -> Iterator[Round]:
     Raises: SdyError where the program cannot be partitioned or run.
     """
     for name, inputs in adversarial_inputs(program, seed):
-        pairs = zip(program.partitioned.run(inputs), program.run(inputs), strict=True)
+        pairs = zip(program.partition().run_flat(inputs), program.run_flat(inputs), strict=True)
         yield Round(name, tuple(_compared(index, *pair) for index, pair in enumerate(pairs)))
 
 

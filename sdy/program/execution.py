@@ -16,7 +16,8 @@ from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.single import interpret as interpret_function
 from sdy.interpreter.values import DeviceArray
-from sdy.program.program import PartitionedProgram, Program
+from sdy.program.partitioned import PartitionedProgram
+from sdy.program.program import Program
 from sdy.report.value_names import ValueNames
 
 

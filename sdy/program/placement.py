@@ -1,8 +1,6 @@
-"""How the values at the boundary of a program lie on the devices."""
+"""Reads from a partitioned module how the values at its boundary lie on the devices."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -11,28 +9,12 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.dialects.symbols import main_function
 from sdy.model.mesh import Mesh
+from sdy.model.meshes import resolved
+from sdy.model.placement import Boundary, Placement
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 
 ONE_DEVICE = Mesh(())
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """A tensor's whole shape, and its sharding on a mesh; replicated where the program says nothing."""
-
-    shape: tuple[int, ...]
-    sharding: TensorSharding
-    mesh: Mesh
-
-
-@dataclass(frozen=True, slots=True)
-class Boundary:
-    """The arguments and results of the main function, and the mesh that it runs on."""
-
-    mesh: Mesh
-    arguments: tuple[Placement, ...]
-    results: tuple[Placement, ...]
 
 
 def boundary_of(module: ModuleOp) -> Boundary:
@@ -43,8 +25,9 @@ def boundary_of(module: ModuleOp) -> Boundary:
 
     def placed(shape: tuple[int, ...] | None, sharding: TensorSharding | None) -> Placement:
         dims = shape or ()
-        sharding = sharding or fully_closed(name or mesh, len(dims))
-        on = meshes.get(sharding.mesh, mesh) if isinstance(sharding.mesh, str) else sharding.mesh
+        on = None if sharding is None else resolved(sharding.mesh, meshes)
+        if sharding is None or on is None or on == ONE_DEVICE:  # a mesh without axes says as little as none
+            return Placement(dims, fully_closed(name or mesh, len(dims)), mesh)
         return Placement(dims, sharding, on)
 
     types = func.function_type

@@ -7,8 +7,8 @@ import numpy as np
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.grid import axes_of_ref, grid_of_mesh
 from sdy.interpreter.values import DeviceArray, regridded
+from sdy.model.placement import Placement
 from sdy.program.comparison import compare
-from sdy.program.placement import Placement
 
 
 def disagreeing_devices(value: DeviceArray, place: Placement, index: int) -> None:

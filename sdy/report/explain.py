@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -32,14 +32,19 @@ Lines = Iterator[str]
 
 
 class Explainer:
-    """Explains what propagation does to a program, given with the text that it was read from."""
+    """Explains what propagation does to a program, given with the text that it was read from.
 
-    def __init__(self, context: SdyContext, module: ModuleOp, text: str) -> None:
+    `source_lines` tells the line of another program behind a line of the text: `{7: "train.py:12"}`.
+    """
+
+    def __init__(
+        self, context: SdyContext, module: ModuleOp, text: str, source_lines: Mapping[int, str] | None = None
+    ) -> None:
         """Propagates in a copy. Raises: SdyError where the module is not what propagation needs."""
         self._names = ValueNames(module, text)
         self._traced: TracedPropagation = trace_propagation(context, module)
         self._counterparts = Counterparts(module, self._traced.module)
-        self._places = Places(self._traced, self._names, self._counterparts)
+        self._places = Places(self._traced, self._names, self._counterparts, source_lines or {})
 
     def value(self, asked: str) -> Lines:
         """The explanations of the values that are meant: `%name`, `@func:%name`, or the number of a line.
@@ -72,9 +77,8 @@ class Explainer:
     def _headline(self, written: SSAValue) -> str:
         op = op_of(written)
         assert op is not None  # it stands in a module
-        line = line_of(op)
         what = "argument" if isinstance(op, FuncOp) else op.name
-        return f"{self._names[written]} ({what}{'' if line is None else f', line {line}'})"
+        return f"{self._names[written]} ({what}{'' if line_of(op) is None else f', {self._places.line_of(op)}'})"
 
     def _holder(self, holder: Holder | None) -> Lines:
         sharding = None if holder is None else self._traced.flat.graph.sharding(holder)

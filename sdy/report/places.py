@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from sdy.dialects.data_flow import index_of, op_of
@@ -22,10 +24,17 @@ from sdy.report.value_names import ValueNames, line_of
 class Places:
     """Words for what a traced propagation speaks of, in terms of the program that the user wrote."""
 
-    def __init__(self, traced: TracedPropagation, names: ValueNames, counterparts: Counterparts) -> None:
+    def __init__(
+        self,
+        traced: TracedPropagation,
+        names: ValueNames,
+        counterparts: Counterparts,
+        source_lines: Mapping[int, str],
+    ) -> None:
         self._traced = traced
         self._names = names
         self._counterparts = counterparts
+        self._source_lines = source_lines
         self._ops = traced.flat.operations()
         self._stored_on = traced.flat.stored_on()
         self._results = {each.holder: index for index, each in enumerate(traced.flat.graph.main_results)}
@@ -57,8 +66,15 @@ class Places:
 
     def line(self, site: Site) -> str:
         """The line of the op at which something happened."""
-        op = self._ops[site] if isinstance(site, Node) else self._main
-        return _line(op)
+        return self.line_of(self._ops[site] if isinstance(site, Node) else self._main)
+
+    def line_of(self, op: Operation) -> str:
+        """The line of an op, and that of the program behind the text where it is known: `line 7 (train.py:12)`."""
+        line = line_of(op)
+        if line is None:
+            return "no line"
+        source = self._source_lines.get(line)
+        return f"line {line}{f' ({source})' if source else ''}"
 
     def tensor(self, site: Site, place: int) -> str:
         """One of the tensors of an op: which operand or result it is, and what it is called."""
@@ -82,10 +98,10 @@ class Places:
         """The line on which a chain begins, and what stands there."""
         if holder in self._results:
             sharding = self._initial_text(holder)
-            return _line(self._main), f"{self.value(holder)}: annotated {sharding}"
+            return self.line_of(self._main), f"{self.value(holder)}: annotated {sharding}"
         ssa = self._stored_on[holder]
         op = op_of(ssa)
-        line = "" if op is None else _line(op)
+        line = "" if op is None else self.line_of(op)
         return line, f"{self._named(ssa)}: {self._given(ssa, holder)}"
 
     def _named(self, ssa: SSAValue) -> str:
@@ -108,7 +124,7 @@ class Places:
             return f"annotated {text}"
         user = self._constraining_user(ssa, self._traced.initial.get(holder))
         if user is not None:
-            return f"takes over {text} from {user.name} on {_line(user)}"
+            return f"takes over {text} from {user.name} on {self.line_of(user)}"
         value = self._traced.flat.value(ssa)
         return f"has {text} from its sharding group" if value.group else f"begins with {text}"
 
@@ -129,8 +145,3 @@ class Places:
 def dims_text(sharding: TensorSharding) -> str:
     """A sharding without its mesh."""
     return write_sharding(sharding).partition(", ")[2].removesuffix(">")
-
-
-def _line(op: Operation) -> str:
-    line = line_of(op)
-    return "no line" if line is None else f"line {line}"

@@ -38,16 +38,31 @@ def values_table(title: str, values: Iterable[ValueRow]) -> Table:
 
 def collectives_table(uses: Counter[CollectiveUse]) -> Table:
     """Collectives with what each device sends; equal ones in one row."""
+    return placed_collectives_table(Counter({("", use): count for use, count in uses.items()}))
+
+
+def placed_collectives_table(uses: Counter[tuple[str, CollectiveUse]]) -> Table:
+    """As `collectives_table`, each with its place; equal ones at one place in one row.
+
+    There is no column of places where none is known.
+    """
+    has_places = any(place for place, _ in uses)
     rows = [
-        (str(count), use.kind.value, use.axes, _shape(use.local_shape), bytes_text(use.bytes_per_device * count))
-        for use, count in uses.items()
+        (
+            str(count),
+            use.kind.value,
+            use.axes,
+            _shape(use.local_shape),
+            bytes_text(use.bytes_per_device * count),
+            *((place,) if has_places else ()),
+        )
+        for (place, use), count in uses.items()
     ]
-    table = simple_table(
-        "collectives", ("count", "kind", "axes", "local result", "bytes sent per device"), rows, right=(0, 4)
-    )
+    columns = ("count", "kind", "axes", "local result", "bytes sent per device", *(("for",) if has_places else ()))
+    table = simple_table("collectives", columns, rows, right=(0, 4))
     table.show_footer = True
     table.columns[0].footer = str(uses.total())
-    table.columns[4].footer = bytes_text(sum(use.bytes_per_device * count for use, count in uses.items()))
+    table.columns[4].footer = bytes_text(sum(use.bytes_per_device * count for (_, use), count in uses.items()))
     return table
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
@@ -29,19 +29,27 @@ class ValueRow:
     local_type: str
 
 
-def boundary_rows(module: ModuleOp) -> list[ValueRow]:
-    """The arguments, then the results, of the main function."""
+def boundary_rows(module: ModuleOp, argument_names: Sequence[str] = ()) -> list[ValueRow]:
+    """The arguments, then the results, of the main function; with their names in JAX where these are known."""
     func, meshes = main_function(module), meshes_of(module)
     types = func.function_type
+    names = [f" = {name}" for name in argument_names] or [""] * len(types.inputs)
     arguments = (
-        _row(f"%arg{index}", value_type, argument_sharding(func, index), meshes)
+        _row(f"%arg{index}{names[index]}", value_type, argument_sharding(func, index), meshes)
         for index, value_type in enumerate(types.inputs)
     )
     results = (
-        _row(f"result {index}", value_type, function_result_sharding(func, index), meshes)
+        _row(f"result {index}{_result_info(func, index)}", value_type, function_result_sharding(func, index), meshes)
         for index, value_type in enumerate(types.outputs)
     )
     return [*arguments, *results]
+
+
+def _result_info(func: FuncOp, index: int) -> str:
+    """What JAX calls a result, ` = result['loss']`: an attribute that it leaves in the program."""
+    attributes = func.res_attrs.data[index] if func.res_attrs else None
+    info = attributes.data.get("jax.result_info") if isinstance(attributes, DictionaryAttr) else None
+    return f" = {info.data}" if isinstance(info, StringAttr) and info.data else ""
 
 
 def value_rows(module: ModuleOp) -> list[ValueRow]:

@@ -11,7 +11,8 @@ from typing import TypeVar
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.render import render
 from sdy.diagnostics.span import Span
-from sdy.program.program import PartitionedProgram, Program
+from sdy.program.partitioned import PartitionedProgram
+from sdy.program.program import Program
 from sdy.tools.files import read_text
 
 T = TypeVar("T")
@@ -50,7 +51,7 @@ def partition(program: Program, path: str, text: str, *, savings: bool = False) 
 
     `savings`: also what the optimizer of communication did.
     """
-    partitioned = program.partitioned
+    partitioned = program.partition()
     for remark in partitioned.remarks:
         if remark.code == SAVING and not savings:
             continue

@@ -11,6 +11,7 @@ from typing import Protocol, cast
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.render import render
+from sdy.tools.broken_pipe import ends_with_its_reader
 from sdy.tools.extensions import without_extensions
 
 COMMANDS = {
@@ -33,6 +34,7 @@ class Subcommand(Protocol):
         ...
 
 
+@ends_with_its_reader
 def main(words: Sequence[str] | None = None) -> int:
     """Run the words of a command line. The exit code: 0; 1 where something failed; 2 where the words are wrong."""
     given = list(sys.argv[1:] if words is None else words)

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.module_text import print_module
-from sdy.program.program import PartitionedProgram, Program
+from sdy.program.partitioned import PartitionedProgram
+from sdy.program.program import Program
 from sdy.report.tables import statistics_tables
 from sdy.tools.files import write_text
 from sdy.tools.loading import add_optimizer_arguments, partition, with_program_and_text

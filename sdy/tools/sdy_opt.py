@@ -16,6 +16,7 @@ from sdy.dialects.module_text import dialects, make_context, parse_module, print
 from sdy.dialects.verify import verify_module
 from sdy.passes.pass_options import build_pass
 from sdy.passes.run import flattened, run_passes
+from sdy.tools.broken_pipe import ends_with_its_reader
 from sdy.tools.expectations import parse_expectations, unmet
 from sdy.tools.extensions import without_extensions
 from sdy.tools.files import read_text, write_text
@@ -24,6 +25,7 @@ from sdy.tools.pass_list import pass_list
 from sdy.tools.split_file import MARKER, Chunk, split_file
 
 
+@ends_with_its_reader
 def main(words: Sequence[str] | None = None) -> int:
     """Run the tool on the words of a command line. The exit code: 0, or 1 where something failed."""
     try:

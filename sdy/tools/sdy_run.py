@@ -29,6 +29,7 @@ from sdy.program.placement import boundary_of
 from sdy.report.devices import PlacedResult, devices_table
 from sdy.report.run_progress import RunProgress
 from sdy.report.run_trace import RunTrace
+from sdy.tools.broken_pipe import ends_with_its_reader
 from sdy.tools.extensions import without_extensions
 from sdy.tools.files import read_text, write_text
 from sdy.tools.run_arguments import RunArguments, help_text, parse_arguments
@@ -37,6 +38,7 @@ from sdy.tools.split_file import Chunk, split_file
 INTERRUPTED = 130  # as shells report it
 
 
+@ends_with_its_reader
 def main(words: Sequence[str] | None = None) -> int:
     """Run the tool on the words of a command line. The exit code: 0; 1 where something failed; 130 after Ctrl-C."""
     try:

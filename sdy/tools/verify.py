@@ -13,7 +13,8 @@ from sdy.dialects.module_text import print_module
 from sdy.program.adversarial import Round, adversarial_rounds
 from sdy.program.arrays import StoredArrays, load_arrays, random_arrays
 from sdy.program.comparison import OutputComparison
-from sdy.program.program import PartitionedProgram, Program
+from sdy.program.partitioned import PartitionedProgram
+from sdy.program.program import Program
 from sdy.report.tables import collectives_table, errors_table, mesh_table, rounds_table, values_table
 from sdy.report.values import boundary_rows, value_rows
 from sdy.tools.files import write_text

@@ -134,7 +134,7 @@ def test_random_programs_show_what_matters() -> None:
 def test_executable_programs_run() -> None:
     for seed in range(40):
         program = Program.from_text(random_program(seed, Options(ops=5, executable=True, max_devices=32)))
-        assert program.run(random_arrays(program.input_types, seed))
+        assert program.run(*random_arrays(program.input_types, seed))
 
 
 @pytest.mark.slow

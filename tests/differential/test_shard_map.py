@@ -39,7 +39,7 @@ def test_shard_map_computes_what_jax_computes(folder: Path) -> None:
         program = sdy.load(folder / f"{name}.mlir")
         runs = {"whole": sdy.interpret(program, stored.inputs)}
         if name != DISAGREEING:
-            runs["partitioned"] = list(sdy.run_spmd(program.partitioned, stored.inputs).results)
+            runs["partitioned"] = list(sdy.run_spmd(program.partition(), stored.inputs).results)
         wrong += [f"{name}, {how}" for how, found in runs.items() if not np.array_equal(found[0], stored.outputs[0])]
     assert wrong == []
 
@@ -47,4 +47,4 @@ def test_shard_map_computes_what_jax_computes(folder: Path) -> None:
 def test_devices_that_disagree_on_a_replicated_result_are_a_diagnostic(folder: Path) -> None:
     stored = load_arrays(str(folder / f"{DISAGREEING}.npz"))
     program = sdy.load(folder / f"{DISAGREEING}.mlir")
-    assert diagnostic_of(lambda: sdy.run_spmd(program.partitioned, stored.inputs)).code == "SDY-X101"
+    assert diagnostic_of(lambda: sdy.run_spmd(program.partition(), stored.inputs)).code == "SDY-X101"

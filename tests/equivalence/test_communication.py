@@ -32,7 +32,7 @@ needs_models = pytest.mark.skipif(not MODELS.is_dir(), reason="the shared models
 
 def _statistics(name: str, *, optimize: bool = True) -> Statistics:
     program = replace(load(MODELS / f"{name}.mlir"), optimize_communication=optimize)
-    return statistics_of(program.partitioned.local)
+    return statistics_of(program.partition().local)
 
 
 @needs_models

@@ -18,7 +18,7 @@ from sdy.program.program import load
 def test_partitioned_outputs_are_those_of_jax(path: Path) -> None:
     stored = load_arrays(str(path.with_suffix(".npz")))
     assert stored.outputs
-    for actual, expected in zip(load(path).partitioned.run(stored.inputs), stored.outputs, strict=True):
+    for actual, expected in zip(load(path).partition().run(*stored.inputs), stored.outputs, strict=True):
         assert actual.dtype == expected.dtype == np.float32
         np.testing.assert_allclose(actual.astype(np.float64), expected.astype(np.float64), rtol=1e-4, atol=1e-5)
 
@@ -33,6 +33,6 @@ def test_partitioned_outputs_are_those_of_one_device(path: Path) -> None:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=EXAMPLE_NAMES)
 def test_local_programs_are_valid_for_mlir(path: Path) -> None:
-    local = print_module(load(path).partitioned.local)
+    local = print_module(load(path).partition().local)
     assert '"builtin.module"' in generic_text(local)
     assert "sdy." not in local

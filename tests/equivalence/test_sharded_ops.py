@@ -25,5 +25,5 @@ def test_partitioned_op_computes_the_same(family: str, seed: int) -> None:
 
 def test_many_of_the_programs_communicate() -> None:
     texts = [sharded_program(family, seed)[1] for family in ("reduce", "gather", "dot_general") for seed in SEEDS]
-    locals_ = [str(Program.from_text(text).partitioned.local) for text in texts]
+    locals_ = [str(Program.from_text(text).partition().local) for text in texts]
     assert sum("stablehlo.all_" in local for local in locals_) > len(texts) // 3

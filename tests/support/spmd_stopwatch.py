@@ -20,7 +20,7 @@ from sdy.program.program import load
 def main(mode: str, path: Path) -> dict[str, float]:
     """Time the run, once what is done once for all runs is done."""
     program, stored = load(path), load_arrays(str(path.with_suffix(".npz")))
-    run = program.run if mode == "whole" else program.partitioned.run
+    run = program.run_flat if mode == "whole" else program.partition().run_flat
     before = _peak()
     run(stored.inputs)
     cpu, wall = time.process_time(), time.perf_counter()

@@ -22,7 +22,7 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -
 
 
 def test_a_gathered_operand_is_remarked() -> None:
-    (remark,) = replace(Program.from_text(TRANSFORMED), optimize_communication=False).partitioned.remarks
+    (remark,) = replace(Program.from_text(TRANSFORMED), optimize_communication=False).partition().remarks
     assert (remark.code, remark.severity) == ("SDY-L111", Severity.REMARK)
     assert remark.message == 'stablehlo.fft needs operand 0 whole along dim 1, which is cut by {"y"}: it is gathered'
     assert remark.span is not None
@@ -30,5 +30,5 @@ def test_a_gathered_operand_is_remarked() -> None:
 
 
 def test_axes_that_do_not_divide_are_remarked() -> None:
-    codes = [remark.code for remark in Program.from_text(UNEVEN).partitioned.remarks]
+    codes = [remark.code for remark in Program.from_text(UNEVEN).partition().remarks]
     assert codes == ["SDY-L112", "SDY-L111"]

@@ -43,7 +43,7 @@ def test_interpret_runs_the_only_function_whatever_its_name() -> None:
 
 
 def test_run_spmd_gives_whole_results_and_the_shards_of_each_device() -> None:
-    run = sdy.run_spmd(PROGRAM.partitioned, [WHOLE])
+    run = sdy.run_spmd(PROGRAM.partition(), [WHOLE])
     (whole,) = run.results
     assert whole.tolist() == (WHOLE * WHOLE).sum(1).tolist()
     for device in range(4):
@@ -52,7 +52,7 @@ def test_run_spmd_gives_whole_results_and_the_shards_of_each_device() -> None:
 
 
 def test_values_inside_of_the_program_are_kept_by_name() -> None:
-    run = sdy.run_spmd(PROGRAM.partitioned, [WHOLE], keep=["%0"])
+    run = sdy.run_spmd(PROGRAM.partition(), [WHOLE], keep=["%0"])
     for device in range(4):
         x, y = divmod(device, 2)
         tile = WHOLE[2 * x : 2 * x + 2, 3 * y : 3 * y + 3]
@@ -61,7 +61,7 @@ def test_values_inside_of_the_program_are_kept_by_name() -> None:
 
 def test_a_program_without_a_mesh_runs_on_one_device() -> None:
     text = "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> { return %a : tensor<2xf32> }"
-    run = sdy.run_spmd(sdy.Program.from_text(text).partitioned, [f32(1, 2)])
+    run = sdy.run_spmd(sdy.Program.from_text(text).partition(), [f32(1, 2)])
     assert run.device_view(0).tolist() == [1.0, 2.0]
 
 
@@ -77,7 +77,7 @@ def test_a_program_without_a_mesh_runs_on_one_device() -> None:
 def test_inputs_that_do_not_fit_are_one_located_diagnostic(
     inputs: tuple[Array, ...], code: str, parts: tuple[str, ...]
 ) -> None:
-    found = diagnostic_of(lambda: sdy.run_spmd(PROGRAM.partitioned, inputs))
+    found = diagnostic_of(lambda: sdy.run_spmd(PROGRAM.partition(), inputs))
     assert found.code == code
     assert all(part in found.message for part in parts)
     assert found.span is not None
@@ -90,7 +90,7 @@ def test_inputs_that_do_not_fit_are_one_located_diagnostic(
     [(4, 0, "devices: 0 to 3"), (0, 1, "1 results"), (0, "%0", "kept: none")],
 )
 def test_a_view_of_what_is_not_there_is_a_diagnostic(device: int, value: int | str, hint: str) -> None:
-    run = sdy.run_spmd(PROGRAM.partitioned, [WHOLE])
+    run = sdy.run_spmd(PROGRAM.partition(), [WHOLE])
     found = diagnostic_of(lambda: run.device_view(device, value))
     assert found.code == "SDY-X103"
     assert hint in str(found.hint)
@@ -98,7 +98,7 @@ def test_a_view_of_what_is_not_there_is_a_diagnostic(device: int, value: int | s
 
 @pytest.mark.parametrize(("name", "code"), [("%unheard", "SDY-T203"), ("%arg0", "SDY-X103")])
 def test_only_results_of_ops_are_kept(name: str, code: str) -> None:
-    assert diagnostic_of(lambda: sdy.run_spmd(PROGRAM.partitioned, [WHOLE], keep=[name])).code == code
+    assert diagnostic_of(lambda: sdy.run_spmd(PROGRAM.partition(), [WHOLE], keep=[name])).code == code
 
 
 def test_importing_sdy_is_quick() -> None:

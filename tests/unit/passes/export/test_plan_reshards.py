@@ -45,7 +45,7 @@ def test_a_sum_that_is_sliced_in_another_shape_is_scattered() -> None:
     program = Program.from_text(PRODUCT)
     arrays = [np.arange(64, dtype=np.float32).reshape(8, 8), np.eye(8, dtype=np.float32) * 2]
     assert all(outcome.agrees for outcome in program.verify(arrays))
-    whole = program.partitioned.whole
+    whole = program.partition().whole
     assert len(ops_of(whole, ReduceScatterOp)) == 1
     assert not ops_of(whole, AllReduceOp)
     (moved,) = ops_of(whole, AllToAllOp)
@@ -60,5 +60,6 @@ def test_a_sum_for_two_branches_is_reshaped_once() -> None:
     run_passes(make_context(), local, [LocalPipeline()])
     verify_module(local)
     array = np.arange(64, dtype=np.float32).reshape(8, 8)
-    (found,) = PartitionedProgram(whole, local, boundary_of(whole)).run([array, np.array(True)])
+    partitioned = PartitionedProgram(whole, local, boundary_of(whole), Program.from_module(whole).origin)
+    (found,) = partitioned.run_flat([array, np.array(True)])
     np.testing.assert_array_equal(found, array)

@@ -1,0 +1,1 @@
+"""Runs local programs on JAX's devices. Needs the extra `jax`."""

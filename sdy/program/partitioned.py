@@ -1,0 +1,96 @@
+"""A partitioned program: what it is on whole tensors and on one device, how it runs, where its values lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+from typing_extensions import TypeVar
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.dialects.module_text import print_module
+from sdy.dialects.symbols import main_function
+from sdy.interpreter.element_types import Array
+from sdy.interpreter.executor import Observer
+from sdy.interpreter.grid import grid_of_mesh
+from sdy.interpreter.inputs import check_inputs
+from sdy.interpreter.shards import shard, unshard
+from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.values import DeviceArray
+from sdy.model.placement import Boundary
+from sdy.program.on_jax import jax_function, named_shardings
+from sdy.program.origin import Origin
+from sdy.program.replicas import disagreeing_devices
+
+R = TypeVar("R", default=list[Array])
+
+
+@dataclass(frozen=True)
+class PartitionedProgram(Generic[R]):
+    """A program with every communication explicit.
+
+    `whole` still has whole tensors and shardings; `local` is the plain StableHLO program that each device runs.
+    """
+
+    whole: ModuleOp
+    local: ModuleOp
+    boundary: Boundary
+    origin: Origin[R]
+    remarks: tuple[Diagnostic, ...] = ()
+
+    def run(self, *arrays: object, **named: object) -> R:
+        """The whole results of running the local program on all devices at once, on whole arrays.
+
+        Raises: SdyError where the arrays do not fit, or two devices that should hold the same result do not.
+        """
+        signature = self.origin.signature
+        return signature.results(self.run_flat(signature.flat_arguments(arrays, named)))
+
+    def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
+        """As `run`, with one array per argument and per result of the main function."""
+        check_inputs(main_function(self.whole), [(array.shape, array.dtype) for array in inputs])
+        return self.whole_results(self.run_on_devices(inputs))
+
+    def run_on_devices(self, inputs: Sequence[Array], observer: Observer | None = None) -> list[DeviceArray]:
+        """What each device holds of the results, on whole inputs that fit. Raises: SdyError as `run_spmd`."""
+        pairs = zip(inputs, self.boundary.arguments, strict=True)
+        shards = [shard(array, place.sharding, place.mesh) for array, place in pairs]
+        name = main_function(self.local).sym_name.data
+        return run_spmd(self.local, shards, grid_of_mesh(self.boundary.mesh), name, observer=observer)
+
+    def whole_results(self, results: Sequence[DeviceArray]) -> list[Array]:
+        """The results put together. Raises: SdyError where two devices that should hold the same result do not."""
+        whole: list[Array] = []
+        for index, (result, place) in enumerate(zip(results, self.boundary.results, strict=True)):
+            disagreeing_devices(result, place, index)
+            whole.append(unshard(result, place.sharding, place.mesh, place.shape))
+        return whole
+
+    def input_shardings(self, devices: Sequence[object] = ()) -> object:
+        """Where the arguments lie: JAX's `NamedSharding`s, arranged as the arguments.
+
+        They are on `devices`; without, on those of the program that came from JAX; else on an abstract mesh.
+        Raises: SdyError where there are too few, or JAX is not installed.
+        """
+        places = named_shardings(self.boundary.arguments, devices or self.origin.devices)
+        return self.origin.signature.argument_tree(places)
+
+    def output_shardings(self, devices: Sequence[object] = ()) -> object:
+        """Where the results lie, arranged as the results; otherwise as `input_shardings`."""
+        places = named_shardings(self.boundary.results, devices or self.origin.devices)
+        return self.origin.signature.result_tree(places)
+
+    def to_jax(self, devices: Sequence[object] = ()) -> Callable[..., R]:
+        """A function that runs the local program on JAX's devices, on whole arrays, in one `shard_map`.
+
+        It may be called inside of `jax.jit`. The devices are those of the program that came from JAX; JAX's first ones
+        where it was read from text. Raises: SdyError where there are too few, or where JAX is not installed.
+        """
+        flat = jax_function(self.local, self.boundary, devices or self.origin.devices)
+        return self.origin.signature.on_devices(flat)
+
+    def __str__(self) -> str:
+        """The text of the local program."""
+        return print_module(self.local)

@@ -1,0 +1,30 @@
+"""The functions behind the shared models: `from_jax` lowers them to their texts, `to_jax` runs them as JAX does."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import jax
+import numpy as np
+import pytest
+from support.shared_models import MISSING, MODELS, STEMS, shared_model
+
+import sdy
+
+pytestmark = pytest.mark.skipif(not STEMS, reason=MISSING)
+
+
+@pytest.mark.parametrize("name", STEMS)
+def test_the_program_is_the_stored_text(name: str) -> None:
+    model = shared_model(name)
+    assert str(sdy.from_jax(model.function, *model.described)) == (MODELS / f"{name}.mlir").read_text()
+
+
+@pytest.mark.parametrize("name", STEMS)
+def test_the_local_program_on_jax_devices_returns_what_jax_returns(name: str) -> None:
+    model = shared_model(name)
+    on_devices = sdy.from_jax(model.function, *model.described).partition().to_jax()
+    actual = cast(list[jax.Array], jax.tree.leaves(on_devices(*model.arguments)))
+    for ours, theirs in zip(actual, model.returned, strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_allclose(np.asarray(ours), theirs.astype(np.float64), rtol=1e-4, atol=1e-5)

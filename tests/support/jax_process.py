@@ -1,0 +1,35 @@
+"""One of two processes with four devices each: runs programs on all eight, and compares what its own devices hold.
+
+usage: python -m support.jax_process PORT PROCESS FILE ...
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import jax
+import numpy as np
+
+import sdy
+from sdy.program.arrays import load_arrays
+
+
+def main(port: str, process: int, files: Sequence[str]) -> None:
+    """Prints `agrees FILE` for each program whose results are those stored beside it."""
+    jax.distributed.initialize(f"127.0.0.1:{port}", num_processes=2, process_id=process)
+    assert (jax.local_device_count(), jax.device_count()) == (4, 8)
+    for file in files:
+        stored = load_arrays(str(Path(file).with_suffix(".npz")))
+        results = sdy.load(file).partition().to_jax()(*stored.inputs)
+        for ours, theirs in zip(cast(list[jax.Array], results), stored.outputs, strict=True):
+            for shard in ours.addressable_shards:
+                wanted = theirs[shard.index].astype(np.float64)
+                np.testing.assert_allclose(np.asarray(shard.data), wanted, rtol=1e-4, atol=1e-5)
+        print(f"agrees {file}", flush=True)  # in a line of its own: others print too
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3:])

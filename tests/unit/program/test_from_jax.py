@@ -1,0 +1,271 @@
+"""Programs that come from JAX: trees, names, lines, shardings, mistakes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+from support.jax_functions import array, mesh, sharding
+
+import sdy
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.program.program import Program
+
+Layer = dict[str, jax.Array]
+
+
+def described(shape: tuple[int, ...], *entries: str | None) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, jnp.float32, sharding=sharding(*entries))
+
+
+def affine(params: Layer, x: jax.Array, *, scale: float) -> Layer:
+    hidden = x @ params["w"]
+    return {"loss": hidden.sum() * scale, "out": hidden}
+
+
+def ignoring(unused: jax.Array, x: jax.Array) -> jax.Array:
+    return x + 1
+
+
+PARAMS = {"b": described((8,)), "w": described((16, 8), "y", None)}  # "b" is not used
+
+
+@pytest.fixture
+def program() -> Program[Layer]:
+    return sdy.from_jax(affine, PARAMS, described((8, 16), "x"), scale=2.0)
+
+
+def test_nothing_is_computed_and_the_trees_are_kept(program: Program[Layer]) -> None:
+    x, w = np.ones((8, 16), np.float32), np.ones((16, 8), np.float32)
+    result = program.run({"b": np.zeros(8, np.float32), "w": w}, x, scale=0.5)
+    assert list(result) == ["loss", "out"]
+    assert float(result["loss"]) == 512.0
+    np.testing.assert_array_equal(np.asarray(result["out"]), np.full((8, 8), 16.0))
+
+
+def test_numbers_become_what_jax_makes_of_them(program: Program[Layer]) -> None:
+    x, w = np.ones((8, 16)), np.ones((16, 8))  # 64 bits
+    assert float(program.run({"b": np.zeros(8), "w": w}, x, scale=1.0)["loss"]) == 1024.0
+
+
+def test_an_argument_that_is_not_used_is_given_all_the_same() -> None:
+    program = sdy.from_jax(ignoring, described((4,)), described((8,), "x"))
+    assert len(program.input_types) == 1
+    np.testing.assert_array_equal(program.run(np.zeros(4, np.float32), np.zeros(8, np.float32)), np.ones(8))
+
+
+def test_another_structure_is_refused(program: Program[Layer]) -> None:
+    with pytest.raises(SdyError) as raised:
+        program.run(np.ones((8, 16)))
+    (diagnostic,) = raised.value.diagnostics
+    assert diagnostic.code == "SDY-X106"
+    assert "the arguments have the structure" in diagnostic.message
+
+
+def test_an_array_of_another_shape_is_refused(program: Program[Layer]) -> None:
+    with pytest.raises(SdyError) as raised:
+        program.partition().run({"b": np.zeros(8), "w": np.ones((16, 8))}, np.ones((4, 16)), scale=1.0)
+    assert raised.value.diagnostics[0].code == "SDY-X007"
+
+
+def test_expected_results_have_the_structure_of_the_results(program: Program[Layer]) -> None:
+    arguments = ({"b": np.zeros(8), "w": np.ones((16, 8))}, np.ones((8, 16)))
+    with pytest.raises(SdyError) as raised:
+        sdy.from_jax(ignoring, described((4,)), described((8,))).verify((np.zeros(4), np.zeros(8)), [1, 2])
+    assert raised.value.diagnostics[0].code == "SDY-X106"
+    with pytest.raises(SdyError):
+        program.verify(arguments)  # without `scale`, which has a name
+
+
+def test_verify_makes_up_its_arguments(program: Program[Layer]) -> None:
+    outcomes = program.verify()
+    assert len(outcomes) == 2
+    assert all(outcome.agrees for outcome in outcomes)
+
+
+def test_shardings_come_back_in_the_trees(program: Program[Layer]) -> None:
+    for stage in (program.propagate(), program.partition()):
+        out = cast(dict[str, NamedSharding], stage.output_shardings())
+        assert out["out"] == sharding("x")
+        assert out["loss"] == sharding()
+        (params, x), named = cast(
+            tuple[tuple[dict[str, NamedSharding | None], NamedSharding], object], stage.input_shardings()
+        )
+        assert params == {"b": None, "w": sharding("y")}
+        assert x == sharding("x")
+        assert named == {"scale": sharding()}
+
+
+def test_sub_axes_lie_on_a_split_mesh() -> None:
+    text = """
+sdy.mesh @m = <["x"=8]>
+func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x":(2)2}, {}]>})
+    -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x":(2)2}, {}]>}) {
+  return %a : tensor<8x8xf32>
+}"""
+    partitioned = Program.from_text(text).partition()
+    (split,) = cast(list[NamedSharding], partitioned.output_shardings(list(mesh().devices.flat)))
+    assert split.spec == PartitionSpec("x:(2)2")
+    assert dict(split.mesh.shape) == {"x:(1)2": 2, "x:(2)2": 2, "x:(4)2": 2}
+    rows = [index[0].start for index in split.devices_indices_map((8, 8)).values()]
+    assert rows == [0, 0, 4, 4, 0, 0, 4, 4]
+    value = np.arange(64, dtype=np.float32).reshape(8, 8)
+    (result,) = partitioned.to_jax()(value)
+    np.testing.assert_array_equal(np.asarray(result), value)
+
+
+UNREDUCED = """
+sdy.mesh @m = <["x"=4, "y"=2]>
+func.func @main(
+  %a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>},
+  %b: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}
+) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}], unreduced={"x"}>}) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {}], unreduced={"x"}>]>}
+      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}"""
+
+
+def test_a_mesh_without_devices_is_enough() -> None:
+    abstract = AbstractMesh((16, 4), ("x", "y"))
+    described = jax.ShapeDtypeStruct((64, 8), jnp.float32, sharding=NamedSharding(abstract, PartitionSpec("x", "y")))
+    program = sdy.from_jax(jnp.negative, described)
+    assert [outcome.agrees for outcome in program.verify()] == [True]
+    assert program.partition().output_shardings() == described.sharding
+
+
+def test_unreduced_results_are_reduced_on_jax_devices_too() -> None:
+    partitioned = Program.from_text(UNREDUCED).partition()
+    assert "all_reduce" not in str(partitioned)
+    a = np.arange(64, dtype=np.float32).reshape(8, 8)
+    for (result,) in (partitioned.run(a, a), partitioned.to_jax()(a, a)):
+        np.testing.assert_array_equal(np.asarray(result), a @ a)
+    (placed,) = cast(list[NamedSharding], partitioned.output_shardings())
+    assert placed.spec.unreduced == {"x"}
+
+
+def test_keys_have_shardings_without_the_dim_of_their_bits() -> None:
+    def drawn(keys: jax.Array) -> jax.Array:
+        return jax.random.split(keys[0])
+
+    keys = jax.device_put(jax.random.split(jax.random.key(0), 8), sharding("x"))
+    partitioned = sdy.from_jax(drawn, keys).partition()
+    assert partitioned.input_shardings() == (sharding("x"),)
+    assert cast(NamedSharding, partitioned.output_shardings()).spec == PartitionSpec()
+
+
+def test_explain_knows_names_and_lines_of_python(program: Program[Layer]) -> None:
+    by_name = program.explain("params['w']")
+    assert by_name == program.explain("%arg0")
+    assert "annotated" in by_name
+    line = affine.__code__.co_firstlineno + 1
+    place = f"{Path(__file__).name}:{line}"
+    assert f"%0 (stablehlo.dot_general, line 5 ({place}))" in program.explain(place)
+
+
+def test_a_line_without_values_is_answered_with_those_that_have_some(program: Program[Layer]) -> None:
+    name = Path(__file__).name
+    with pytest.raises(SdyError) as raised:
+        program.explain(f"{name}:1")
+    (diagnostic,) = raised.value.diagnostics
+    assert diagnostic.code == "SDY-T203"
+    assert f"{name}:{affine.__code__.co_firstlineno + 1}" in (diagnostic.hint or "")
+
+
+def test_the_report_names_arguments_results_and_lines(program: Program[Layer]) -> None:
+    report = program.report()
+    assert "%arg0 = params['w']" in report
+    assert "result 1 = result['out']" in report
+    (row,) = (line for line in report.splitlines() if "all-reduce" in line and "2x8" in line)
+    assert f"{Path(__file__).name}:{affine.__code__.co_firstlineno + 1}" in row
+    assert "64" in row  # 2 x 8 floats, around a ring of two
+    assert "that dim is closed" in report
+
+
+def test_the_report_has_the_conflicts() -> None:
+    program = sdy.from_jax(jnp.add, array((8, 8), "x"), array((8, 8), "y"))
+    assert "is in its place" in program.report()
+    assert program.conflicts() in program.report().replace("\n  ", "\n")
+
+
+def test_a_program_prints_as_its_text(program: Program[Layer]) -> None:
+    assert str(Program.from_text(str(program))) == str(program)
+    assert "sdy.sharding" in str(program.propagate())
+    assert "stablehlo.all_reduce" in str(program.partition())
+
+
+def test_every_step_is_done_once(program: Program[Layer]) -> None:
+    assert program.partition() is program.partition()
+    assert program.propagate() is program.propagate()
+
+
+def test_to_jax_refuses_a_mesh_that_is_too_large() -> None:
+    text = """
+sdy.mesh @m = <["x"=16]>
+func.func @main(%a: tensor<16xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<16xf32> {
+  return %a : tensor<16xf32>
+}"""
+    partitioned = Program.from_text(text).partition()
+    for use in (partitioned.to_jax, partitioned.output_shardings):
+        with pytest.raises(SdyError, match="runs on 16 devices, JAX has 8") as raised:
+            use(list(mesh().devices.flat))
+        assert raised.value.diagnostics[0].code == "SDY-X104"
+
+
+TWO_MESHES = """
+sdy.mesh @a = <["x"=4]>
+sdy.mesh @b = <["y"=2, "z"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"}]>})
+    -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"}]>},
+        tensor<8xf32> {sdy.sharding = #sdy.sharding<@b, [{"y"}]>}) {
+  %0 = stablehlo.constant dense<1.0> : tensor<8xf32>
+  return %a, %0 : tensor<8xf32>, tensor<8xf32>
+}"""
+OTHER_ORDER = """
+sdy.mesh @m = <["x"=4], device_ids=[0, 2, 1, 3]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<8xf32> {
+  return %a : tensor<8xf32>
+}"""
+
+
+@pytest.mark.parametrize(("text", "message"), [(TWO_MESHES, "on one mesh"), (OTHER_ORDER, "here they are 0, 2, 1, 3")])
+def test_to_jax_refuses_meshes_that_jax_cannot_number(text: str, message: str) -> None:
+    with pytest.raises(SdyError, match=message) as raised:
+        Program.from_text(text).partition().to_jax()
+    assert raised.value.diagnostics[0].code == "SDY-X104"
+
+
+def test_to_jax_refuses_64_bits_that_jax_has_turned_off() -> None:
+    text = "func.func @main(%a: tensor<2xf64>) -> tensor<2xf64> {\n  return %a : tensor<2xf64>\n}"
+    with pytest.raises(SdyError) as raised:
+        Program.from_text(text).partition().to_jax()
+    assert raised.value.diagnostics[0].code == "SDY-X105"
+
+
+def test_without_jax_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("sdy.frontends.jax", "sdy.backends.jax"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "jax", None)  # as if it were not installed
+    partitioned = Program.from_text("func.func @main(%a: tensor<2xf32>) {\n  return\n}").partition()
+    for use in (lambda: sdy.from_jax(affine), partitioned.to_jax, partitioned.input_shardings):
+        with pytest.raises(SdyError) as raised:
+            use()
+        assert raised.value.diagnostics[0].code == "SDY-T205"
+        assert raised.value.diagnostics[0].hint == "pip install 'sdy[jax]'"
+
+
+def test_devices_are_those_of_the_arguments() -> None:
+    devices = mesh().devices.flatten()[[7, 0]]
+    backwards = jax.sharding.Mesh(devices, ("i",))
+    x = jax.device_put(np.arange(8, dtype=np.float32), NamedSharding(backwards, PartitionSpec("i")))
+    partitioned = sdy.from_jax(jnp.negative, x).partition()
+    result = partitioned.to_jax()(x)
+    assert result.sharding.device_set == set(devices)
+    assert partitioned.output_shardings() == x.sharding

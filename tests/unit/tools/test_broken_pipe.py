@@ -1,0 +1,37 @@
+"""A command whose output nobody reads any more ends, and says nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from support.programs import EXAMPLES
+
+FILE = str(EXAMPLES[0])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sdy.tools.main", "explain", FILE, "--conflicts"],
+        ["sdy.tools.main", "partition", FILE],
+        ["sdy.tools.main", "verify", FILE],
+        ["sdy.tools.main", "--help"],
+        ["sdy.tools.main", "explain", "--help"],
+        ["sdy.tools.sdy_opt", FILE],
+        ["sdy.tools.sdy_opt", "--list-passes"],
+        ["sdy.tools.sdy_run", "--help"],
+    ],
+    ids=" ".join,
+)
+def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    with process.stderr as errors:
+        assert errors.read() == ""
+    process.wait()
