@@ -63,6 +63,8 @@ CODES: dict[str, Code] = {
         "An attribute of the sharding notation does not begin with what its kind begins with.",
         "Write the body right after the name of the attribute.",
     ),
+    "SDY-P111": Code("A sharding in the notation of HLO, of JAX or of subscripts cannot be read.", "See the hint."),
+    "SDY-P112": Code("The numbers of an HLO sharding do not fit together.", "Each device holds one piece."),
     "SDY-S001": Code(
         "A sharding names a mesh that the module does not have.",
         "Define the mesh with `sdy.mesh`, or correct the name.",
