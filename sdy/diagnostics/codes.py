@@ -454,6 +454,11 @@ CODES: dict[str, Code] = {
     "SDY-T203": Code("No value has the name, or stands on the line, that the command asks for.", "See the hint."),
     "SDY-T204": Code("A command has too few or too many words.", "See its --help."),
     "SDY-T205": Code("What is asked for needs JAX, which is not installed.", "pip install 'sdy[jax]'."),
+    "SDY-T206": Code("The type of a tensor cannot be read.", "Write f32[1024,4096] or 1024x4096xf32."),
+    "SDY-T207": Code(
+        "No axes of the mesh cut a tensor as an HLO sharding does.", "Leave the mesh out, or give another."
+    ),
+    "SDY-T208": Code("A sharding names axes, and there is no mesh.", "Give one: --mesh x=4,y=2."),
     "SDY-X103": Code(
         "A call does not have the structure of the function that the program was.",
         "Give the arguments as to the function; static ones are left out.",

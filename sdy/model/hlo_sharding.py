@@ -124,7 +124,7 @@ def sharding_of_hlo(hlo: HloSharding, mesh: Mesh, rank: int) -> TensorSharding |
         case Whole.UNREDUCED:
             return closed_on(mesh, [()] * rank, tuple(AxisRef(axis.name) for axis in mesh.axes))
         case Maximal(device):
-            return fully_closed(mesh, rank) if mesh == Mesh((), (device,)) else None
+            return fully_closed(mesh, 0) if mesh == Mesh((), (device,)) else None
         case Tiled():
             return _tiled_on(hlo, mesh) if len(hlo.tiles) == rank else None
         case _:

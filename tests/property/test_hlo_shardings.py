@@ -80,7 +80,7 @@ def texts(draw: st.DrawFn) -> str:
     count = prod(grid)
     sizes: list[int] = []
     while prod(sizes) < count:
-        sizes.append(draw(st.sampled_from([size for size in range(1, count + 1) if count // prod(sizes) % size == 0])))
+        sizes.append(draw(st.sampled_from([size for size in range(2, count + 1) if count // prod(sizes) % size == 0])))
     sizes = [1, *draw(st.permutations(sizes))]
     transposed = f"T({','.join(map(str, order))})" if len(grid) > 1 else ""
     by_grid = f"<=[{','.join(map(str, grid))}]{transposed}"
