@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sdy.program.from_jax import from_jax as from_jax
     from sdy.program.program import Program as Program
     from sdy.program.program import load as load
+    from sdy.report.visualize import visualize_sharding as visualize_sharding
 
 _HOME = {
     "Mesh": "sdy.model.mesh",
@@ -31,6 +32,7 @@ _HOME = {
     "register_pass": "sdy.extension",
     "parse_mesh": "sdy.grammar.parse",
     "parse_sharding": "sdy.grammar.parse",
+    "visualize_sharding": "sdy.report.visualize",
 }
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "parse_sharding",
     "register_dialect",
     "register_pass",
+    "visualize_sharding",
 ]
 
 

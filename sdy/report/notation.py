@@ -68,7 +68,7 @@ def read_any(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorShar
     Raises: SdyError where the text is in none, or speaks of what the mesh has not, or has no mesh.
     """
     try:
-        return _checked(*_read(text, mesh, rank), rank)
+        return checked(*_read(text, mesh, rank), rank)
     except NotationError as error:
         raise Source("TEXT", text).error(error) from None
 
@@ -105,7 +105,8 @@ def _needed(mesh: Mesh | None) -> Mesh:
     return mesh
 
 
-def _checked(sharding: TensorSharding, mesh: Mesh, rank: int | None) -> tuple[TensorSharding, Mesh]:
+def checked(sharding: TensorSharding, mesh: Mesh, rank: int | None) -> tuple[TensorSharding, Mesh]:
+    """The sharding with its mesh in it, of a tensor of `rank` dims. Raises: SdyError where they do not fit."""
     inline = replace(sharding, mesh=mesh)
     shape = (None,) * (sharding.rank if rank is None or mesh.is_maximal else rank)
     problem = check_sharding(inline, shape, mesh)
