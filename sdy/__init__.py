@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sdy.program.from_jax import from_jax as from_jax
     from sdy.program.program import Program as Program
     from sdy.program.program import load as load
+    from sdy.report.visualize import visualize_sharding as visualize_sharding
 
 _HOME = {
     "Mesh": "sdy.model.mesh",
@@ -35,6 +36,7 @@ _HOME = {
     "parse_mesh": "sdy.grammar.parse",
     "parse_sharding": "sdy.grammar.parse",
     "run_spmd": "sdy.program.execution",
+    "visualize_sharding": "sdy.report.visualize",
 }
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "register_dialect",
     "register_pass",
     "run_spmd",
+    "visualize_sharding",
 ]
 
 

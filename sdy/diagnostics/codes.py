@@ -63,6 +63,8 @@ CODES: dict[str, Code] = {
         "An attribute of the sharding notation does not begin with what its kind begins with.",
         "Write the body right after the name of the attribute.",
     ),
+    "SDY-P111": Code("A sharding in the notation of HLO, of JAX or of subscripts cannot be read.", "See the hint."),
+    "SDY-P112": Code("The numbers of an HLO sharding do not fit together.", "Each device holds one piece."),
     "SDY-S001": Code(
         "A sharding names a mesh that the module does not have.",
         "Define the mesh with `sdy.mesh`, or correct the name.",
@@ -463,6 +465,11 @@ CODES: dict[str, Code] = {
     "SDY-T203": Code("No value has the name, or stands on the line, that the command asks for.", "See the hint."),
     "SDY-T204": Code("A command has too few or too many words.", "See its --help."),
     "SDY-T205": Code("What is asked for needs JAX, which is not installed.", "pip install 'sdy[jax]'."),
+    "SDY-T206": Code("The type of a tensor cannot be read.", "Write f32[1024,4096] or 1024x4096xf32."),
+    "SDY-T207": Code(
+        "No axes of the mesh cut a tensor as an HLO sharding does.", "Leave the mesh out, or give another."
+    ),
+    "SDY-T208": Code("A sharding names axes, and there is no mesh.", "Give one: --mesh x=4,y=2."),
     "SDY-X106": Code(
         "A call does not have the structure of the function that the program was.",
         "Give the arguments as to the function; static ones are left out.",

@@ -18,6 +18,7 @@ COMMANDS = {
     "verify": "partition a program, run it on simulated devices, compare with one device",
     "partition": "write the program that each device runs",
     "explain": "tell which annotation brought which axis to a value, and where axes were refused",
+    "notation": "write a sharding in all notations: sdy, PartitionSpec, HLO, subscripts",
 }
 INTERRUPTED = 130  # as shells report it
 

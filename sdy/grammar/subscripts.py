@@ -1,0 +1,87 @@
+"""The notation of subscripts, `A[I_X, J_{YZ}] {U_Z}`, as textbooks write shardings: text to sharding, and back."""
+
+from __future__ import annotations
+
+import re
+
+from sdy.grammar.errors import NotationError
+from sdy.grammar.parse import AXIS_REF
+from sdy.grammar.write import write_axis_ref
+from sdy.model.axis import AxisList, AxisRef
+from sdy.model.mesh import Mesh
+from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.model.sharding_update import closed_on
+
+_AXES = r"(?:\{(?P<many>[^}]*)\}|(?P<one>\w+))"
+_TEXT = re.compile(r"\s*\w*\s*\[(?P<dims>.*?)\]\s*(?:\{\s*U_(?P<unreduced>\{[^}]*\}|\w+)\s*\})?\s*")
+_DIM = re.compile(rf"\s*[A-Za-z0-9]+(?:_{_AXES})?\s*")
+_SUBSCRIPT = re.compile(_AXES)
+_HINT = "it reads A[I_X, J_{YZ}] {U_W}; names of several letters have commas between them: J_{data,model}"
+_LETTERS = "IJKLMNOPQRSTUVW"
+
+
+def write_subscripts(sharding: TensorSharding) -> str:
+    """The text. Axes of one letter are capitals side by side; others have commas between them."""
+    dims = ", ".join(f"{_letter(index)}{_subscript(dim)}" for index, dim in enumerate(sharding.dims))
+    unreduced = f" {{U{_subscript(DimSharding(sharding.unreduced))}}}" if sharding.unreduced else ""
+    return f"A[{dims}]{unreduced}"
+
+
+def _letter(index: int) -> str:
+    return _LETTERS[index] if index < len(_LETTERS) else f"D{index}"
+
+
+def _subscript(dim: DimSharding) -> str:
+    names = [write_axis_ref(ref).replace('"', "") for ref in dim.axes]
+    if all(len(name) == 1 for name in names):
+        joined = "".join(names).upper()
+        return f"_{joined}" if len(names) == 1 else f"_{{{joined}}}" if names else ""
+    return f"_{{{','.join(names)}}}"
+
+
+def read_subscripts(text: str, mesh: Mesh) -> TensorSharding:
+    """The sharding on `mesh`, whose axes may be written in capitals. Raises: NotationError where the text is none."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise NotationError("SDY-P111", f"{text.strip()!r} has no dims in brackets", 0, len(text), _HINT)
+    dims: list[AxisList] = []
+    start = match.start("dims")
+    for part in re.split(r",(?![^{]*\})", match["dims"]) if match["dims"].strip() else ():
+        dim, end = _DIM.fullmatch(part), start + len(part)
+        if dim is None:
+            raise NotationError("SDY-P111", f"{part.strip()!r} is no dim with a subscript", start, end, _HINT)
+        dims.append(_axes(dim, mesh, start, end))
+        start = end + 1
+    unreduced: AxisList = ()
+    if match["unreduced"]:
+        subscript = _SUBSCRIPT.fullmatch(match["unreduced"])
+        assert subscript is not None  # both are the same pattern
+        unreduced = _axes(subscript, mesh, *match.span("unreduced"))
+    return closed_on(mesh, dims, unreduced)
+
+
+def _axes(subscript: re.Match[str], mesh: Mesh, start: int, end: int) -> AxisList:
+    written = (subscript["many"] or subscript["one"] or "").strip()
+    if "," in written or _known(written, mesh):
+        names = [name.strip() for name in written.split(",")]
+    else:
+        names = [written] if ":" in written else list(written)
+    try:
+        return tuple(_ref(name, mesh) for name in names)
+    except NotationError as error:
+        raise NotationError(error.code, error.message, start, end, error.hint) from None
+
+
+def _known(name: str, mesh: Mesh) -> str | None:
+    """The axis of the mesh that is called so; capitals do for small letters."""
+    names = [axis.name for axis in mesh.axes]
+    return name if name in names else next((each for each in names if each.upper() == name.upper()), None)
+
+
+def _ref(name: str, mesh: Mesh) -> AxisRef:
+    axis, separator, sub_axis = name.partition(":")
+    known = _known(axis, mesh)
+    if known is None:
+        hint = f"axes: {', '.join(each.name for each in mesh.axes)}; {_HINT}"
+        raise NotationError("SDY-P111", f"the mesh has no axis {axis}", 0, 0, hint)
+    return AXIS_REF.read(f'"{known}"{separator}{sub_axis}')

@@ -1,0 +1,128 @@
+"""A sharding in every notation there is, and what it makes of a tensor: its shape and its bytes on one device."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import prod
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.grammar.errors import NotationError, Source
+from sdy.grammar.hlo_text import read_hlo, write_hlo
+from sdy.grammar.parse import MESH, TENSOR_SHARDING
+from sdy.grammar.partition_spec import read_partition_spec, write_partition_spec
+from sdy.grammar.subscripts import read_subscripts, write_subscripts
+from sdy.grammar.write import write_mesh, write_sharding
+from sdy.model.check import check_sharding
+from sdy.model.hlo_sharding import Maximal, Tiled, hlo_of_sharding, mesh_of_hlo, sharding_of_hlo
+from sdy.model.mesh import Mesh
+from sdy.model.shape import local_shape
+from sdy.model.sharding import DimSharding, TensorSharding
+
+_TENSOR = re.compile(
+    r"(?P<type>[a-z][A-Za-z0-9]*)\[(?P<dims>[\d\s,]*)\]|(?P<mlir_dims>(?:\d+x)*)(?P<mlir_type>[a-z]\w*)"
+)
+_AXIS = re.compile(r'\s*"?(?P<name>[^\s"=,]+)"?\s*=\s*(?P<size>\d+)\s*')
+_BYTES = ("pred", "i1")  # booleans, which take a byte each
+
+Row = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A type as people write it, `f32[1024,4096]`; `bits` are those of an element."""
+
+    element: str
+    bits: int
+    shape: tuple[int, ...]
+
+    def text(self, shape: tuple[int, ...]) -> str:
+        """The type with another shape, and the bytes that it takes."""
+        size = -(-prod(shape) * self.bits // 8)
+        return f"{self.element}[{','.join(map(str, shape))}], {size:,} bytes"
+
+
+def read_tensor(text: str) -> Tensor:
+    """`f32[1024,4096]`, or `1024x4096xf32` as MLIR writes it. Raises: SdyError SDY-T206 where it is neither."""
+    match = _TENSOR.fullmatch(text.strip())
+    element = match and (match["type"] or match["mlir_type"])
+    bits = re.search(r"\d+", element) if element else None
+    if match is None or element is None or (bits is None and element not in _BYTES):
+        hint = "write f32[1024,4096] or 1024x4096xf32"
+        raise SdyError(Diagnostic("SDY-T206", f"{text!r} is no type of a tensor", hint=hint))
+    sizes = match["dims"].split(",") if match["dims"] else (match["mlir_dims"] or "").split("x")
+    shape = tuple(int(size) for size in sizes if size.strip())
+    return Tensor(element, 8 if element in _BYTES or bits is None else int(bits[0]), shape)
+
+
+def read_mesh(text: str) -> Mesh:
+    """`x=4,y=2`, or a mesh as sdy writes it. Raises: SdyError where it is neither."""
+    axes = [_AXIS.sub(r'"\g<name>"=\g<size>', part) for part in text.split(",") if _AXIS.fullmatch(part)]
+    return MESH.parse(text if text.lstrip().startswith("<") else f"<[{', '.join(axes or [text])}]>", "--mesh")
+
+
+def read_any(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorSharding, Mesh]:
+    """The sharding of a text in any notation, and its mesh, which HLO and inline meshes bring along.
+
+    Raises: SdyError where the text is in none, or speaks of what the mesh has not, or has no mesh.
+    """
+    try:
+        return checked(*_read(text, mesh, rank), rank)
+    except NotationError as error:
+        raise Source("TEXT", text).error(error) from None
+
+
+def _read(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorSharding, Mesh]:
+    if text.lstrip().startswith("{"):
+        return _read_hlo(text, mesh, rank)
+    if text.lstrip().startswith("<"):
+        sharding = TENSOR_SHARDING.read(text)
+        if isinstance(sharding.mesh, Mesh):
+            return sharding, sharding.mesh
+        return sharding, _needed(mesh)
+    if re.match(r"\s*(P|PartitionSpec|jax\.[\w.]+)\s*\(", text):
+        spec = read_partition_spec(text, _needed(mesh))
+        whole = (DimSharding(),) * ((rank or 0) - spec.rank)  # JAX leaves trailing dims out that are whole
+        return replace(spec, dims=(*spec.dims, *whole)), _needed(mesh)
+    return read_subscripts(text, _needed(mesh)), _needed(mesh)
+
+
+def _read_hlo(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorSharding, Mesh]:
+    hlo = read_hlo(text)
+    dims = len(hlo.tiles) if isinstance(hlo, Tiled) else rank or 0
+    on = mesh_of_hlo(hlo) if mesh is None else mesh
+    sharding = sharding_of_hlo(hlo, on, dims)
+    if sharding is None:
+        what = "no mesh" if mesh is None or isinstance(hlo, Maximal) else f"the mesh {write_mesh(on)}"
+        raise NotationError("SDY-T207", f"axes of {what} cannot say {write_hlo(hlo)}", 0, len(text))
+    return sharding, on
+
+
+def _needed(mesh: Mesh | None) -> Mesh:
+    if mesh is None:
+        raise SdyError(Diagnostic("SDY-T208", "the sharding names axes, and no mesh is given", hint="--mesh x=4,y=2"))
+    return mesh
+
+
+def checked(sharding: TensorSharding, mesh: Mesh, rank: int | None) -> tuple[TensorSharding, Mesh]:
+    """The sharding with its mesh in it, of a tensor of `rank` dims. Raises: SdyError where they do not fit."""
+    inline = replace(sharding, mesh=mesh)
+    shape = (None,) * (sharding.rank if rank is None or mesh.is_maximal else rank)
+    problem = check_sharding(inline, shape, mesh)
+    if problem is not None:
+        raise SdyError(problem)
+    return inline, mesh
+
+
+def notations(sharding: TensorSharding, mesh: Mesh, tensor: Tensor | None) -> Iterator[Row]:
+    """What it is called, and the text: the sharding in each notation, the mesh, the tensor whole and on one device."""
+    yield "sdy", write_sharding(replace(sharding, mesh="mesh"))
+    yield "PartitionSpec", "-" if mesh.is_maximal else write_partition_spec(sharding)
+    yield "HloSharding", write_hlo(hlo_of_sharding(sharding, mesh))
+    yield "subscripts", "-" if mesh.is_maximal else write_subscripts(sharding)
+    yield "@mesh", f"{write_mesh(mesh)}, {mesh.device_count} devices"
+    if tensor is not None:
+        yield "whole", tensor.text(tensor.shape)
+        local = local_shape(tensor.shape, sharding, mesh)
+        yield "on one device", tensor.text(tuple(size or 0 for size in local or ()))

@@ -1,0 +1,160 @@
+"""One sharding in all notations: each text is read from the others, and mistakes have a place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.grammar.hlo_text import read_hlo
+from sdy.grammar.parse import TENSOR_SHARDING
+from sdy.model.hlo_sharding import Subgroup, Tiled, Whole, sharding_of_hlo
+from sdy.report.notation import notations, read_any, read_mesh, read_tensor
+from sdy.tools.main import main
+
+MESH = "x=4,y=4,data=2"
+ROWS = [  # sdy, PartitionSpec, HLO, subscripts
+    ('[{"x"}, {"y"}]', "P('x', 'y')", "{devices=[4,4,2]<=[32] last_tile_dim_replicate}", "A[I_X, J_Y]"),
+    ("[{}, {}]", "P(None, None)", "{replicated}", "A[I, J]"),
+    (
+        '[{"y", "x"}, {}]',
+        "P(('y', 'x'), None)",
+        "{devices=[16,1,2]<=[4,4,2]T(1,0,2) last_tile_dim_replicate}",
+        "A[I_{YX}, J]",
+    ),
+    ('[{"x"}, {"y", "data"}]', "P('x', ('y', 'data'))", "{devices=[4,8]<=[32]}", "A[I_X, J_{y,data}]"),
+    (
+        '[{"y":(2)2}, {"x":(1)2}]',
+        "P('y:(2)2', 'x:(1)2')",
+        "{devices=[2,2,8]<=[8,2,2]T(1,0,2) last_tile_dim_replicate}",
+        "A[I_{y:(2)2}, J_{x:(1)2}]",
+    ),
+    (
+        '[{}, {"x"}], unreduced={"y"}',
+        "P(None, 'x', unreduced={'y'})",
+        "{devices=[1,4,4,2]<=[32] last_tile_dims={unreduced, replicated}}",
+        "A[I, J_X] {U_Y}",
+    ),
+]
+
+
+def rows_of(text: str) -> list[str]:
+    sharding, mesh = read_any(text, read_mesh(MESH), 2)
+    return [row for _, row in notations(sharding, mesh, None)][:4]
+
+
+@pytest.mark.parametrize(("dims", "spec", "hlo", "subscripts"), ROWS)
+def test_each_notation_is_read_from_each(dims: str, spec: str, hlo: str, subscripts: str) -> None:
+    wanted = [f"<@mesh, {dims}>", spec, hlo, subscripts]
+    for text in (f"<@m, {dims}>", spec, hlo, subscripts):
+        assert rows_of(text) == wanted
+
+
+def test_shapes_and_bytes_of_one_device() -> None:
+    sharding, mesh = read_any("A[I_X, J_{y,data}]", read_mesh(MESH), 2)
+    for text in ("bf16[1024,4096]", "1024x4096xbf16"):
+        rows = dict(notations(sharding, mesh, read_tensor(text)))
+        assert rows["whole"] == "bf16[1024,4096], 8,388,608 bytes"
+        assert rows["on one device"] == "bf16[256,512], 262,144 bytes"
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("i4[3]", 2), ("pred[3]", 3), ("3xi1", 3), ("f32[]", 4), ("f32", 4), ("c64[2]", 16), ("f8E4M3FN[5]", 5)],
+)
+def test_bytes_of_element_types(text: str, size: int) -> None:
+    tensor = read_tensor(text)
+    assert tensor.text(tensor.shape).endswith(f" {size} bytes")
+
+
+def test_hlo_brings_a_mesh_along() -> None:
+    for text, mesh in {
+        "{devices=[2,4]<=[4,2]T(1,0)}": '<["_axis_0"=4, "_axis_1"=2]>, 8 devices',
+        "{devices=[2,2]0,3,1,2}": '<["_axis_0"=2, "_axis_1"=2], device_ids=[0, 3, 1, 2]>, 4 devices',
+        "{maximal device=3}": "<[], device_ids=[3]>, 1 devices",
+    }.items():
+        rows = dict(notations(*read_any(text, None, None), None))
+        assert (rows["HloSharding"], rows["@mesh"]) == (text, mesh)
+
+
+def test_an_inline_mesh_needs_no_other() -> None:
+    _, mesh = read_any('<mesh<["a"=2]>, [{"a"}]>', None, 1)
+    assert mesh.device_count == 2
+
+
+def test_trailing_dims_of_a_spec_may_be_left_out() -> None:
+    sharding, _ = read_any("PartitionSpec('x')", read_mesh(MESH), 3)
+    assert sharding.rank == 3
+
+
+def test_what_is_open_is_unconstrained() -> None:
+    assert rows_of("P(P.UNCONSTRAINED, 'x')")[:2] == ['<@mesh, [{?}, {"x"}]>', "P(P.UNCONSTRAINED, 'x')"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("P('x'", "SDY-P111", "this is no partition spec"),
+        ("P(3)", "SDY-P111", "3 is no axis"),
+        ("P('x:(2')", "SDY-P111", "'x:(2' is no axis"),
+        ("P('x', order=1)", "SDY-P111", "a partition spec has no order"),
+        ("P('z', None)", "SDY-S201", 'the mesh has no axis "z"'),
+        ("<@m, [{}]>", "SDY-S006", "speaks of 1 dim"),
+        ("A[I_Q, J]", "SDY-P111", "the mesh has no axis Q"),
+        ("A[I_X; J]", "SDY-P111", "'I_X; J' is no dim with a subscript"),
+        ("A(I_X)", "SDY-P111", "has no dims in brackets"),
+        ("{devices=[3,2]<=[8]}", "SDY-P112", "need 6 devices, there are 8"),
+        ("{devices=[2]<=[20000000]}", "SDY-P112", "need 2 devices, there are 20000000"),
+        ("{devices=[2,2]0,1,1,3}", "SDY-P112", "devices 0 to 3 once"),
+        ("{devices=[4]<=[2,2]T(0,0)}", "SDY-P112", "T(0,0) is no order of the 2 dims"),
+        ("{devices=[4]<=[4] last_tile_dims={replicated}}", "SDY-P112", "1 subgroups leave no dims"),
+        ("{devices=[4,2]<=[8] last_tile_dims={other}}", "SDY-P111", "no subgroup is other"),
+        ("{devices=[x]}", "SDY-P111", "is no HLO sharding"),
+        ("{devices=[2,3]<=[6]}", "SDY-T207", "cannot say {devices=[2,3]<=[6]}"),
+        ("{manual}", "SDY-T207", "cannot say {manual}"),
+    ],
+)
+def test_mistakes(text: str, code: str, message: str) -> None:
+    with pytest.raises(SdyError) as raised:
+        read_any(text, read_mesh(MESH), 2)
+    (diagnostic,) = raised.value.diagnostics
+    assert diagnostic.code == code
+    assert message in diagnostic.message
+
+
+def test_axes_need_a_mesh() -> None:
+    for text in ("P('x')", "A[I_X]", '<@m, [{"x"}]>'):
+        with pytest.raises(SdyError) as raised:
+            read_any(text, None, None)
+        assert raised.value.diagnostics[0].code == "SDY-T208"
+
+
+def test_types_and_meshes_that_cannot_be_read() -> None:
+    for read, text, code in ((read_tensor, "four floats", "SDY-T206"), (read_mesh, "x4", "SDY-P101")):
+        with pytest.raises(SdyError) as raised:
+            read(text)
+        assert raised.value.diagnostics[0].code == code
+
+
+def test_groups_of_one_device_are_none() -> None:
+    assert read_hlo("{devices=[2,2,1]<=[4] last_tile_dims={manual}}") == Tiled((2, 2), (), (0, 1, 2, 3))
+    assert read_hlo("{devices=[1,4]<=[4] last_tile_dims={manual}}") is Whole.MANUAL
+    assert read_hlo("{devices=[2,2]<=[4] last_tile_dims={manual}}") == Tiled(
+        (2,), ((Subgroup.MANUAL, 2),), (0, 1, 2, 3)
+    )
+
+
+def test_the_order_of_devices_of_a_mesh_counts() -> None:
+    mesh = read_mesh('<["x"=2, "y"=2], device_ids=[0, 2, 1, 3]>')
+    sharding = sharding_of_hlo(read_hlo("{devices=[2,2]<=[2,2]T(1,0)}"), mesh, 2)
+    assert sharding == replace(TENSOR_SHARDING.parse('<@m, [{"x"}, {"y"}]>'), mesh=mesh)
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["notation", "A[I_X, J]", "--mesh", "x=4", "--shape", "f32[8,8]"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "PartitionSpec  P('x', None)"
+    assert lines[-1] == "on one device  f32[2,8], 64 bytes"
+    assert main(["notation", "P('x')"]) == 1
+    assert "SDY-T208" in capsys.readouterr().err
