@@ -7,7 +7,7 @@ Source: spec of local lowering, section 8.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
@@ -36,7 +36,8 @@ from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
 from sdy.model.rule_query import has_factor
-from sdy.partitioner.combining_bodies import combiners_of
+from sdy.partitioner.reduction_kinds import reduction_kinds
+from sdy.partitioner.shard_exchanges import exchanges_results
 from sdy.partitioner.shard_moves import moves_of
 from sdy.partitioner.shard_windows import halos_of, tiles_shards, window_dim_of_update
 from sdy.rules.all import RULES, sharding_rule
@@ -125,7 +126,8 @@ def shard_rule(op: Operation) -> OpShardingRule | None:
 def runs_on_shards(op: Operation, dim: int, count: int) -> bool:
     """Whether an op that moves elements along `dim` of its first operand can be run on `count` shards of it.
 
-    None leaves its shard, or all that is needed is at the edges of neighbours.
+    None leaves its shard, or all that is needed is at the edges of neighbours, or what the shards give can be put
+    together.
     """
     match op:
         case slicing.SliceOp() | slicing.PadOp():
@@ -135,7 +137,24 @@ def runs_on_shards(op: Operation, dim: int, count: int) -> bool:
         case window.ConvolutionOp():
             return halos_of(op)(dim, count) is not None
         case _:
-            return False
+            return exchanges_results(op, dim, count)
+
+
+def rule_on_shards(op: Operation, counts: Sequence[int]) -> OpShardingRule | None:
+    """The rule of an op whose first operand has `counts` shards along each dim: these dims may be cut if they can be.
+
+    None where nothing is known of the op.
+    """
+    rule = known_rule(op)
+    if rule is None:
+        return None
+    cut = {
+        factor
+        for dim, (count, factors) in enumerate(zip(counts, rule.operands[0], strict=True))
+        if count > 1 and runs_on_shards(op, dim, count)
+        for factor in factors
+    }
+    return with_whole(rule, {*rule.need_replication} - cut)
 
 
 def with_whole(rule: OpShardingRule, factors: Factors) -> OpShardingRule:
@@ -182,9 +201,9 @@ def _of_dim(rule: OpShardingRule, operand: int, dim: int) -> Factors:
     return rule.operands[operand][dim]
 
 
-def _without_combiner(op: Operation, rule: OpShardingRule) -> Factors:
-    """What a body that is no op on its two arguments reduces."""
-    return rule.reduction if combiners_of(op.regions[0]) is None else ()
+def _without_all_reduce(op: Operation, rule: OpShardingRule) -> Factors:
+    """What a body reduces that no all-reduce combines by."""
+    return rule.reduction if reduction_kinds(op) is None else ()
 
 
 def _spatial_dims(op: Operation, rule: OpShardingRule) -> Factors:
@@ -265,7 +284,7 @@ def _places_of_scatter(op: Operation, rule: OpShardingRule) -> Factors:
 
 WHOLE_FACTORS: dict[type[Operation], Callable[[Operation, OpShardingRule], Factors]] = {
     window.ConvolutionOp: _spatial_dims,
-    reduction.ReduceOp: _without_combiner,
+    reduction.ReduceOp: _without_all_reduce,
     window.ReduceWindowOp: _stretched_dims,
     linalg.SortOp: _sorted_dim,
     slicing.PadOp: _padded_dims,

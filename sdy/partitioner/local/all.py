@@ -42,6 +42,7 @@ CHECKS = OpTable[Check](
     slicing.CHECKS,
     scatter.CHECKS,
     window.CHECKS,
+    reduction.CHECKS,
     control.CHECKS,
     calls.CHECKS,
     annotations.CHECKS,
