@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from sdy.cost.tensor_bytes import element_bytes
+from sdy.dialects.chlo.structured import TopKOp
 from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.dialects.stablehlo.reduction import ReduceOp
-from sdy.dialects.stablehlo.types import shape_of
+from sdy.dialects.stablehlo.types import element_type_of, shape_of
 from sdy.partitioner.combining_bodies import combiners_of
 from sdy.partitioner.known_scalars import known_scalar
 from sdy.partitioner.local.combining import IN_ANY_ORDER
@@ -21,10 +23,18 @@ def exchanges_results(op: Operation, dim: int, count: int) -> bool:
     """Whether `op` can be run so on `count` shards of `dim` of its first operand, and sends no more than a gather."""
     match op:
         case ReduceOp():
-            is_worth_it = shape_of(op.inputs[0])[dim] >= count * len(op.inputs)
-            return is_worth_it and _reduces_shards(op, dim)
+            return _is_worth_it(op, dim, count, 1) and _reduces_shards(op, dim)
+        case TopKOp():
+            is_chosen_from = dim == len(shape_of(op.operand)) - 1
+            return is_chosen_from and _is_worth_it(op, dim, count, op.k.value.data)
         case _:
             return False
+
+
+def _is_worth_it(op: Operation, dim: int, count: int, kept: int) -> bool:
+    """Whether `kept` elements of each result take no more bytes than what a shard of the first operand has of them."""
+    given = shape_of(op.operands[0])[dim] // count * element_bytes(element_type_of(op.operands[0]))
+    return kept * sum(element_bytes(element_type_of(result)) for result in op.results) <= given
 
 
 def _reduces_shards(op: ReduceOp, dim: int) -> bool:

@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from sdy.dialects.chlo import elementwise as chlo
+from sdy.dialects.chlo.structured import TopKOp
 from sdy.dialects.data_flow import DATA_FLOW_OPS
 from sdy.dialects.op_table import OpTable
 from sdy.dialects.sdy import collectives as sdy_collectives
@@ -93,6 +94,19 @@ def batch_norm(op: linalg.BatchNormTrainingOp | linalg.BatchNormGradOp) -> OpSha
             for values in (op.operands, op.results)
         ]
         builder.factor(size, places[0], places[1], FactorKind.PASS_THROUGH if is_feature else WHOLE)
+    return builder.build()
+
+
+@FURTHER_RULES.of(TopKOp)
+def top_k(op: TopKOp) -> OpShardingRule:
+    """`([i, j]) -> ([i, k], [i, k])`: the k are chosen from all of the last dim."""
+    *batch, size = _shape(op.operand)
+    last = len(batch)
+    builder = RuleBuilder((last + 1,), (last + 1, last + 1))
+    for dim, rows in enumerate(batch):
+        builder.spread(dim, rows)
+    builder.factor(size, operands=(last,), results=(None, None), kind=WHOLE)
+    builder.factor(op.k.value.data, operands=(None,), results=(last, last), kind=WHOLE)
     return builder.build()
 
 

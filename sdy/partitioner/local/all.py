@@ -17,6 +17,7 @@ from sdy.partitioner.local import (
     scatter,
     shape,
     slicing,
+    top_k,
     updates,
     window,
 )
@@ -31,6 +32,7 @@ FORMS = OpTable[LocalForm](
     scatter.FORMS,
     window.FORMS,
     reduction.FORMS,
+    top_k.FORMS,
     random.FORMS,
     control.FORMS,
     calls.FORMS,
@@ -43,6 +45,7 @@ CHECKS = OpTable[Check](
     scatter.CHECKS,
     window.CHECKS,
     reduction.CHECKS,
+    top_k.CHECKS,
     control.CHECKS,
     calls.CHECKS,
     annotations.CHECKS,
