@@ -267,32 +267,33 @@ def _padded_dims(op: Operation, rule: OpShardingRule) -> Factors:
             yield from _of_dim(rule, 0, dim)
 
 
-def single_places(op: gather_scatter.ScatterOp, rule: OpShardingRule, *, only_indexed: bool) -> Factors:
-    """Dims of the input along which an update is one place; of those that no index is for, unless `only_indexed`."""
-    indexed = op.scatter_dimension_numbers.data.scatter_dims_to_operand_dims
+def single_places(op: gather_scatter.ScatterOp, rule: OpShardingRule) -> Factors:
+    """Dims of the input along which an update is one place."""
     for dim in range(len(_shape(op.inputs[0]))):
         update_dim = window_dim_of_update(op, dim)
-        is_single = update_dim is not None and _shape(op.updates[0])[update_dim] == 1
-        if is_single and (dim in indexed or not only_indexed):
+        if update_dim is not None and _shape(op.updates[0])[update_dim] == 1:
             yield from _of_dim(rule, 0, dim)
 
 
 def _indexed_places(op: Operation, rule: OpShardingRule) -> Factors:
-    """Dims of the input along which the index tells in which shard an update falls."""
+    """Dims of the input along which the index tells in which shards a whole update falls."""
     assert isinstance(op, gather_scatter.ScatterOp)
-    return single_places(op, rule, only_indexed=True)
+    for dim in op.scatter_dimension_numbers.data.scatter_dims_to_operand_dims:
+        update_dim = window_dim_of_update(op, dim)
+        if update_dim is not None and _shape(op.updates[0])[update_dim] < _shape(op.inputs[0])[dim]:
+            yield from _of_dim(rule, 0, dim)
 
 
 def _places_of_scatter(op: Operation, rule: OpShardingRule) -> Factors:
-    """Dims of the input that an update covers at a place that no index names, or from an index on over shards."""
+    """Dims of the input that an update covers at a place that no index names, or all of, unless moved by an index."""
     assert isinstance(op, gather_scatter.ScatterOp)
     numbers = op.scatter_dimension_numbers.data
-    for dim in range(len(_shape(op.inputs[0]))):
+    for dim, size in enumerate(_shape(op.inputs[0])):
         update_dim = window_dim_of_update(op, dim)
         is_indexed = dim in numbers.scatter_dims_to_operand_dims
         is_unnamed = dim in numbers.inserted_window_dims and not is_indexed
-        is_long = is_indexed and update_dim is not None and _shape(op.updates[0])[update_dim] > 1
-        if is_unnamed or is_long:
+        is_as_long = is_indexed and update_dim is not None and _shape(op.updates[0])[update_dim] == size
+        if is_unnamed or is_as_long:
             yield from _of_dim(rule, 0, dim)
 
 
