@@ -7,7 +7,7 @@ Source: spec of local lowering, section 8.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from sdy.dialects.chlo import elementwise as chlo
+from sdy.dialects.chlo.structured import TopKOp
 from sdy.dialects.data_flow import DATA_FLOW_OPS
 from sdy.dialects.op_table import OpTable
 from sdy.dialects.sdy import collectives as sdy_collectives
@@ -36,7 +37,8 @@ from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
 from sdy.model.rule_query import has_factor
-from sdy.partitioner.combining_bodies import combiners_of
+from sdy.partitioner.reduction_kinds import reduction_kinds
+from sdy.partitioner.shard_exchanges import exchanges_results
 from sdy.partitioner.shard_moves import moves_of
 from sdy.partitioner.shard_windows import halos_of, tiles_shards, window_dim_of_update
 from sdy.rules.all import RULES, sharding_rule
@@ -95,6 +97,19 @@ def batch_norm(op: linalg.BatchNormTrainingOp | linalg.BatchNormGradOp) -> OpSha
     return builder.build()
 
 
+@FURTHER_RULES.of(TopKOp)
+def top_k(op: TopKOp) -> OpShardingRule:
+    """`([i, j]) -> ([i, k], [i, k])`: the k are chosen from all of the last dim."""
+    *batch, size = _shape(op.operand)
+    last = len(batch)
+    builder = RuleBuilder((last + 1,), (last + 1, last + 1))
+    for dim, rows in enumerate(batch):
+        builder.spread(dim, rows)
+    builder.factor(size, operands=(last,), results=(None, None), kind=WHOLE)
+    builder.factor(op.k.value.data, operands=(None,), results=(last, last), kind=WHOLE)
+    return builder.build()
+
+
 def known_rule(op: Operation) -> OpShardingRule | None:
     """The rule of an op that can be run on shards, whole where it must be; None of one that nothing is known of."""
     rule = sharding_rule(op)
@@ -125,7 +140,8 @@ def shard_rule(op: Operation) -> OpShardingRule | None:
 def runs_on_shards(op: Operation, dim: int, count: int) -> bool:
     """Whether an op that moves elements along `dim` of its first operand can be run on `count` shards of it.
 
-    None leaves its shard, or all that is needed is at the edges of neighbours.
+    None leaves its shard, or all that is needed is at the edges of neighbours, or what the shards give can be put
+    together.
     """
     match op:
         case slicing.SliceOp() | slicing.PadOp():
@@ -135,7 +151,24 @@ def runs_on_shards(op: Operation, dim: int, count: int) -> bool:
         case window.ConvolutionOp():
             return halos_of(op)(dim, count) is not None
         case _:
-            return False
+            return exchanges_results(op, dim, count)
+
+
+def rule_on_shards(op: Operation, counts: Sequence[int]) -> OpShardingRule | None:
+    """The rule of an op whose first operand has `counts` shards along each dim: these dims may be cut if they can be.
+
+    None where nothing is known of the op.
+    """
+    rule = known_rule(op)
+    if rule is None:
+        return None
+    cut = {
+        factor
+        for dim, (count, factors) in enumerate(zip(counts, rule.operands[0], strict=True))
+        if count > 1 and runs_on_shards(op, dim, count)
+        for factor in factors
+    }
+    return with_whole(rule, {*rule.need_replication} - cut)
 
 
 def with_whole(rule: OpShardingRule, factors: Factors) -> OpShardingRule:
@@ -182,9 +215,9 @@ def _of_dim(rule: OpShardingRule, operand: int, dim: int) -> Factors:
     return rule.operands[operand][dim]
 
 
-def _without_combiner(op: Operation, rule: OpShardingRule) -> Factors:
-    """What a body that is no op on its two arguments reduces."""
-    return rule.reduction if combiners_of(op.regions[0]) is None else ()
+def _without_all_reduce(op: Operation, rule: OpShardingRule) -> Factors:
+    """What a body reduces that no all-reduce combines by."""
+    return rule.reduction if reduction_kinds(op) is None else ()
 
 
 def _spatial_dims(op: Operation, rule: OpShardingRule) -> Factors:
@@ -234,38 +267,39 @@ def _padded_dims(op: Operation, rule: OpShardingRule) -> Factors:
             yield from _of_dim(rule, 0, dim)
 
 
-def single_places(op: gather_scatter.ScatterOp, rule: OpShardingRule, *, only_indexed: bool) -> Factors:
-    """Dims of the input along which an update is one place; of those that no index is for, unless `only_indexed`."""
-    indexed = op.scatter_dimension_numbers.data.scatter_dims_to_operand_dims
+def single_places(op: gather_scatter.ScatterOp, rule: OpShardingRule) -> Factors:
+    """Dims of the input along which an update is one place."""
     for dim in range(len(_shape(op.inputs[0]))):
         update_dim = window_dim_of_update(op, dim)
-        is_single = update_dim is not None and _shape(op.updates[0])[update_dim] == 1
-        if is_single and (dim in indexed or not only_indexed):
+        if update_dim is not None and _shape(op.updates[0])[update_dim] == 1:
             yield from _of_dim(rule, 0, dim)
 
 
 def _indexed_places(op: Operation, rule: OpShardingRule) -> Factors:
-    """Dims of the input along which the index tells in which shard an update falls."""
+    """Dims of the input along which the index tells in which shards a whole update falls."""
     assert isinstance(op, gather_scatter.ScatterOp)
-    return single_places(op, rule, only_indexed=True)
+    for dim in op.scatter_dimension_numbers.data.scatter_dims_to_operand_dims:
+        update_dim = window_dim_of_update(op, dim)
+        if update_dim is not None and _shape(op.updates[0])[update_dim] < _shape(op.inputs[0])[dim]:
+            yield from _of_dim(rule, 0, dim)
 
 
 def _places_of_scatter(op: Operation, rule: OpShardingRule) -> Factors:
-    """Dims of the input that an update covers at a place that no index names, or from an index on over shards."""
+    """Dims of the input that an update covers at a place that no index names, or all of, unless moved by an index."""
     assert isinstance(op, gather_scatter.ScatterOp)
     numbers = op.scatter_dimension_numbers.data
-    for dim in range(len(_shape(op.inputs[0]))):
+    for dim, size in enumerate(_shape(op.inputs[0])):
         update_dim = window_dim_of_update(op, dim)
         is_indexed = dim in numbers.scatter_dims_to_operand_dims
         is_unnamed = dim in numbers.inserted_window_dims and not is_indexed
-        is_long = is_indexed and update_dim is not None and _shape(op.updates[0])[update_dim] > 1
-        if is_unnamed or is_long:
+        is_as_long = is_indexed and update_dim is not None and _shape(op.updates[0])[update_dim] == size
+        if is_unnamed or is_as_long:
             yield from _of_dim(rule, 0, dim)
 
 
 WHOLE_FACTORS: dict[type[Operation], Callable[[Operation, OpShardingRule], Factors]] = {
     window.ConvolutionOp: _spatial_dims,
-    reduction.ReduceOp: _without_combiner,
+    reduction.ReduceOp: _without_all_reduce,
     window.ReduceWindowOp: _stretched_dims,
     linalg.SortOp: _sorted_dim,
     slicing.PadOp: _padded_dims,

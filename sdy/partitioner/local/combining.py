@@ -28,6 +28,7 @@ COMBINER_OF_KIND: dict[ReductionKind, type[BinaryOp]] = {
     ReductionKind.MAX: MaximumOp,
     ReductionKind.MIN: MinimumOp,
 }
+IN_ANY_ORDER = frozenset[Combiner]((AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp))
 IDEMPOTENT = frozenset[Combiner]((AndOp, MaximumOp, MinimumOp, OrOp))  # a value may count several times
 
 
@@ -48,7 +49,7 @@ def identity(combiner: Combiner, element_type: Attribute) -> Scalar:
         return 1
     if combiner is AndOp:
         return _all_ones(element_type)
-    assert combiner in (AddOp, OrOp, XorOp)
+    assert combiner in IN_ANY_ORDER
     return 0
 
 

@@ -33,10 +33,26 @@ from sdy.partitioner.local.emitter import Emitter, Properties, shape_of, tensor_
 
 def all_gather(emit: Emitter, value: SSAValue, dim: int, axes: AxisList, on: CommonMesh) -> SSAValue:
     """The shards of a group of devices, one after the other along `dim`."""
-    sizes = list(shape_of(value))
-    sizes[dim] *= sharded_size(axes, on.mesh)
+    return gather_together(emit, [value], dim, axes, on)[0]
+
+
+def gather_stacked(emit: Emitter, values: Sequence[SSAValue], axes: AxisList, on: CommonMesh) -> list[SSAValue]:
+    """The values of a group of devices along a new first dim, all values by one collective."""
+    rows = [emit.reshape(value, [1, *shape_of(value)]) for value in values]
+    return gather_together(emit, rows, 0, axes, on)
+
+
+def gather_together(
+    emit: Emitter, values: Sequence[SSAValue], dim: int, axes: AxisList, on: CommonMesh
+) -> list[SSAValue]:
+    """The shards of a group of devices, one after the other along `dim`: of several values by one collective."""
+    count = sharded_size(axes, on.mesh)
+    types = [
+        with_shape(value, [size * count if each == dim else size for each, size in enumerate(shape_of(value))])
+        for value in values
+    ]
     properties: Properties = {"all_gather_dim": IntegerAttr(dim, i64), **_between_ids(emit, axes, on)}
-    return emit.value(collectives.AllGatherOp, [value], with_shape(value, sizes), properties)
+    return list(emit.op(collectives.AllGatherOp, values, types, properties).results)
 
 
 def all_reduce(emit: Emitter, value: SSAValue, axes: AxisList, on: CommonMesh, kind: ReductionKind) -> SSAValue:

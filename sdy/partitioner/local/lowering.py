@@ -30,8 +30,8 @@ from sdy.model.meshes import CommonMesh, resolved
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.local.agreement import Layout, Layouts, disagreement, same_layout
-from sdy.partitioner.local.emitter import Emitter, Style
-from sdy.partitioner.shard_rules import known_rule
+from sdy.partitioner.local.emitter import Emitter, Style, shape_of
+from sdy.partitioner.shard_rules import known_rule, rule_on_shards
 
 LocalForm = Callable[["Lowering"], None]  # turns one op of a program into what it is on one shard
 Check = Callable[["Lowering"], None]  # raises where an op of a program has no form on its shards
@@ -114,6 +114,17 @@ class Lowering:
         found = disagreement(rule, layouts)
         if found is not None:
             self._raise_disagreement(op, layouts, found.first, found.second)
+
+    def check_on_shards(self, op: Operation) -> None:
+        """Raises: SdyError where the first operand of `op` is cut along a dim that its local form must have whole, or
+        the tensors do not agree.
+        """
+        first = op.operands[0]
+        if not self.is_cut(first):
+            self.check_agreement(op)
+            return
+        counts = [self.shard_count(first, dim) for dim in range(len(shape_of(first)))]
+        self.check_agreement(op, rule_on_shards(op, counts))
 
     def _raise_disagreement(self, op: Operation, layouts: Layouts, first: int, second: int) -> None:
         texts = [f"{_tensor_name(op, place)} {_layout_text(layouts[place])}" for place in (first, second)]

@@ -1,62 +1,91 @@
 """`reduce` on one shard: the initial value counts on one device only of those that the result is combined from.
 
-Source: spec of local lowering, section 8.1 (G15).
+Where no all-reduce combines by the body, what all devices found is gathered and reduced once more. Source: spec of
+local lowering, section 8.1 (G15).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import SSAValue
 
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.elements import Scalar
 from sdy.dialects.op_table import OpTable
-from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
 from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.dialects.stablehlo.reduction import ReduceOp
-from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.model.axis import AxisList
 from sdy.partitioner.combining_bodies import combiners_of
+from sdy.partitioner.known_scalars import known_scalar
 from sdy.partitioner.local.combining import IDEMPOTENT, Combiner, identity
-from sdy.partitioner.local.emitter import tensor_of
-from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.partitioner.local.communication import gather_stacked
+from sdy.partitioner.local.emitter import Emitter, ints, tensor_of
+from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
+from sdy.partitioner.reduction_kinds import reduction_kinds
 
 FORMS = OpTable[LocalForm]()
+CHECKS = OpTable[Check]()
+
+
+@CHECKS.of(ReduceOp)
+def is_combined(op: ReduceOp) -> Check:
+    """Some collective combines what devices find."""
+    return lambda lowering: lowering.check_on_shards(op)
 
 
 @FORMS.of(ReduceOp)
 def reduce(op: ReduceOp) -> LocalForm:
-    """The same reduction of smaller tensors."""
+    """The same reduction of smaller tensors; all of it, where nothing that follows combines the parts."""
     combiners = combiners_of(op.body)
+    is_complete = reduction_kinds(op) is not None
     dims = ints_of(op.dimensions)
 
     def lower(lowering: Lowering) -> None:
         axes: AxisList = tuple(axis for dim in dims for axis in lowering.dim_axes(op.inputs[0], dim))
-        if axes:
-            assert combiners is not None  # checked
+        inits = list(op.init_values)
+        if axes and combiners is not None:
             for index, combiner in enumerate(combiners):
-                _count_once(lowering, op, len(op.inputs) + index, combiner, axes)
+                op.operands[len(inits) + index] = _counting_once(lowering, op, inits[index], combiner, axes)
+        if axes and not is_complete:
+            lowering.replace(op, *_reduced_again(lowering, op, inits, combiners, axes))
+            return
         for result in tuple(op.results):
             lowering.make_local(result, op)
 
     return lower
 
 
-def _count_once(lowering: Lowering, op: ReduceOp, index: int, combiner: Combiner, axes: AxisList) -> None:
-    """Let initial value `index` count on the first device along `axes` alone, unless it changes nothing anyway."""
-    init = op.operands[index]
-    tensor = tensor_of(init)
-    nothing = identity(combiner, tensor.element_type)
-    if combiner in IDEMPOTENT or _is_constant(init, nothing):
-        return
+def _reduced_again(
+    lowering: Lowering, op: ReduceOp, inits: Sequence[SSAValue], combiners: Sequence[Combiner] | None, axes: AxisList
+) -> Sequence[SSAValue]:
+    """What the shards of all devices along `axes` are reduced to: one gather of all partial results."""
     sharding = lowering.sharding(op.inputs[0])
     assert sharding is not None  # cut
     emit = lowering.emitter(op)
-    mine = emit.is_first(axes, lowering.mesh(sharding), tensor)
-    op.operands[index] = emit.select(mine, init, emit.constant(tensor, [nothing]))
+    types = [lowering.local_type(result.type, lowering.sharding(result), op) for result in op.results]
+    partial = emit.op(ReduceOp, op.operands, types, {"dimensions": op.dimensions}, [op.body.clone()])
+    partial.attributes.update(op.attributes)
+    gathered = gather_stacked(emit, partial.results, axes, lowering.on(sharding))
+    if combiners is not None:
+        inits = [_neutral(emit, *pair) for pair in zip(inits, combiners, strict=True)]
+    again = emit.op(ReduceOp, [*gathered, *inits], types, {"dimensions": ints([0])}, [op.detach_region(op.body)])
+    return again.results
 
 
-def _is_constant(value: SSAValue, element: Scalar) -> bool:
-    op = value.owner
-    if not isinstance(op, ConstantOp | ShardedConstantOp) or not isinstance(op.value, DenseElementsAttr):
-        return False
-    return op.value.is_splat and op.value.data.codec.decode(op.value.data.raw) == element
+def _counting_once(lowering: Lowering, op: ReduceOp, init: SSAValue, combiner: Combiner, axes: AxisList) -> SSAValue:
+    """The initial value on the first device along `axes` alone, unless it may count several times."""
+    sharding = lowering.sharding(op.inputs[0])
+    assert sharding is not None  # cut
+    emit = lowering.emitter(op)
+    nothing = _neutral(emit, init, combiner)
+    if nothing is init:
+        return init
+    return emit.select(emit.is_first(axes, lowering.mesh(sharding), tensor_of(init)), init, nothing)
+
+
+def _neutral(emit: Emitter, init: SSAValue, combiner: Combiner) -> SSAValue:
+    """What changes nothing, or not if `init` counts as well: `init` itself if possible."""
+    if combiner in IDEMPOTENT:
+        return init
+    tensor = tensor_of(init)
+    nothing = identity(combiner, tensor.element_type)
+    return init if known_scalar(init) == nothing else emit.constant(tensor, [nothing])

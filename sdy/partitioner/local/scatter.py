@@ -1,5 +1,6 @@
 """`scatter` into a shard: indices count within it, and partial results are combined by an all-reduce that follows.
 
+An update that lies in several shards is written by each of them as far as it falls there, without communication.
 Source: spec of local lowering, section 1.21 and 8.1 (G7, G16).
 """
 
@@ -17,10 +18,11 @@ from sdy.model.axis import AxisList
 from sdy.model.axis_list import lists_overlap
 from sdy.partitioner.combining_bodies import combiners_of
 from sdy.partitioner.local.combining import identity
-from sdy.partitioner.local.emitter import Emitter, shape_of, tensor_of
+from sdy.partitioner.local.emitter import Emitter, shape_of, tensor_of, with_shape
 from sdy.partitioner.local.index_shift import IndexedDim, for_each_index, lowest_indices, wide_enough
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 from sdy.partitioner.shard_rules import known_rule, single_places, with_whole
+from sdy.partitioner.shard_windows import window_dim_of_update
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[Check]()
@@ -36,7 +38,7 @@ def agrees(op: ScatterOp) -> Check:
     def check(lowering: Lowering) -> None:
         rule = known_rule(op)
         if rule is not None:
-            single = {*single_places(op, rule, only_indexed=False)}
+            single = {*single_places(op, rule)}
             rule = with_whole(rule, {*rule.need_replication} - single)
         lowering.check_agreement(op, rule)
 
@@ -61,15 +63,16 @@ def _reduction_axes(op: ScatterOp, lowering: Lowering) -> AxisList:
 @FORMS.of(ScatterOp)
 def scatter(op: ScatterOp) -> LocalForm:
     """The same scatter with indices that count within the shard, into the input on the first of those devices alone
-    that have different updates.
+    that have different updates; with room around the shard for what falls into others.
     """
     whole = shape_of(op.inputs[0])
     numbers = op.scatter_dimension_numbers.data
 
     def lower(lowering: Lowering) -> None:
         axes = _reduction_axes(op, lowering)
+        shard, rooms = shape_of(op.inputs[0]), _rooms(op, lowering)
         indexed = [
-            IndexedDim(whole[dim], shape_of(op.inputs[0])[dim], lowering.dim_axes(op.inputs[0], dim))
+            IndexedDim(whole[dim] + 2 * rooms[dim], shard[dim], lowering.dim_axes(op.inputs[0], dim))
             for dim in numbers.scatter_dims_to_operand_dims
         ]
         is_indexed = any(dim.axes for dim in indexed)
@@ -79,11 +82,12 @@ def scatter(op: ScatterOp) -> LocalForm:
             return
         emit = lowering.emitter(op)
         inputs = _inputs_on_first(emit, op, axes, lowering) if axes else list(op.inputs)
-        indices: SSAValue = _moved(emit, op, indexed, lowering) if is_indexed else op.scatter_indices
+        indices: SSAValue = _moved(emit, op, indexed, rooms, lowering) if is_indexed else op.scatter_indices
+        inputs = [_with_rooms(emit, value, rooms) for value in inputs]
         local = emit.op(
             ScatterOp,
             [*inputs, indices, *op.updates],
-            [lowering.local_type(result.type, lowering.sharding(result), op) for result in op.results],
+            [with_shape(result, shape_of(value)) for result, value in zip(op.results, inputs, strict=True)],
             {
                 "scatter_dimension_numbers": op.scatter_dimension_numbers,
                 "indices_are_sorted": op.indices_are_sorted or FALSE,
@@ -92,9 +96,29 @@ def scatter(op: ScatterOp) -> LocalForm:
             [op.detach_region(op.update_computation)],
         )
         local.attributes.update(op.attributes)
-        lowering.replace(op, *local.results)
+        results: list[SSAValue] = list(local.results)
+        for dim, room in enumerate(rooms):
+            results = [emit.slice_along(result, dim, room, room + shard[dim]) for result in results]
+        lowering.replace(op, *results)
 
     return lower
+
+
+def _rooms(op: ScatterOp, lowering: Lowering) -> list[int]:
+    """Per dim of the input, by how much an update that falls into a shard may stick out of it."""
+    rooms = [0] * len(shape_of(op.inputs[0]))
+    for dim in op.scatter_dimension_numbers.data.scatter_dims_to_operand_dims:
+        window = window_dim_of_update(op, dim)
+        if window is not None and lowering.dim_axes(op.inputs[0], dim):
+            rooms[dim] = max(0, shape_of(op.updates[0])[window] - 1)
+    return rooms
+
+
+def _with_rooms(emit: Emitter, value: SSAValue, rooms: Sequence[int]) -> SSAValue:
+    if not any(rooms):
+        return value
+    filler = emit.constant(TensorType(tensor_of(value).element_type, []), [0])
+    return emit.pad(value, filler, rooms, rooms)
 
 
 def _inputs_on_first(emit: Emitter, op: ScatterOp, axes: AxisList, lowering: Lowering) -> list[SSAValue]:
@@ -113,11 +137,16 @@ def _inputs_on_first(emit: Emitter, op: ScatterOp, axes: AxisList, lowering: Low
     return chosen
 
 
-def _moved(emit: Emitter, op: ScatterOp, dims: Sequence[IndexedDim], lowering: Lowering) -> SSAValue:
-    """The indices, counting within the shard: one that it does not hold is out of its range, and ignored."""
-    sharding = lowering.sharding(op.inputs[0])
+def _moved(
+    emit: Emitter, op: ScatterOp, dims: Sequence[IndexedDim], rooms: Sequence[int], lowering: Lowering
+) -> SSAValue:
+    """The indices, counting within the shard and its rooms: what does not touch it is out of range, or in a room."""
+    sharding, numbers = lowering.sharding(op.inputs[0]), op.scatter_dimension_numbers.data
     assert sharding is not None  # some dim is cut
     indices = wide_enough(emit, op.scatter_indices, dims)
     lowest = lowest_indices(emit, dims, lowering.mesh(sharding), indices)
-    vector_dim = op.scatter_dimension_numbers.data.index_vector_dim
-    return emit.binary(SubtractOp, indices, for_each_index(emit, lowest, indices, vector_dim))
+    for place, dim in enumerate(numbers.scatter_dims_to_operand_dims):
+        if rooms[dim]:
+            room = emit.constant(tensor_of(lowest[place]), [rooms[dim]])
+            lowest[place] = emit.binary(SubtractOp, lowest[place], room)
+    return emit.binary(SubtractOp, indices, for_each_index(emit, lowest, indices, numbers.index_vector_dim))

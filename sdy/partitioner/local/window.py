@@ -16,7 +16,6 @@ from sdy.model.device_shifts import shift_pairs
 from sdy.partitioner.local.communication import collective_permute
 from sdy.partitioner.local.emitter import shape_of
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
-from sdy.partitioner.shard_rules import known_rule, with_whole
 from sdy.partitioner.shard_windows import Halo, HaloAlong, PoolingOp, halos_of, tiles_shards
 
 FORMS = OpTable[LocalForm]()
@@ -48,15 +47,7 @@ def tiles(op: PoolingOp) -> Check:
 @CHECKS.of(ops.ConvolutionOp)
 def reaches_no_further_than_neighbours(op: ops.ConvolutionOp) -> Check:
     """The tensors agree; along cut spatial dims, windows end in the next shard."""
-
-    halo_along, rule = halos_of(op), known_rule(op)
-    assert rule is not None  # convolutions have one
-
-    def check(lowering: Lowering) -> None:
-        exchanged = {factor for dim, _ in _halos(op, halo_along, lowering) for factor in rule.operands[0][dim]}
-        lowering.check_agreement(op, with_whole(rule, {*rule.need_replication} - exchanged))
-
-    return check
+    return lambda lowering: lowering.check_on_shards(op)
 
 
 def _halos(op: ops.ConvolutionOp, halo_along: HaloAlong, lowering: Lowering) -> list[tuple[int, Halo]]:

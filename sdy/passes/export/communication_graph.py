@@ -33,9 +33,9 @@ from sdy.partitioner.communication.graph import End, Graph, Node, Value
 from sdy.partitioner.communication.layout import Atoms, Cut, Layout, Sizes, replicated
 from sdy.partitioner.communication.linearity import partial_modes
 from sdy.partitioner.communication.node import Assignment, Kind, Mode
+from sdy.partitioner.reduction_kinds import reduction_kinds
 from sdy.partitioner.shard_rules import shard_rule
 from sdy.passes.export.communication_edges import Edge, edges_of, functions_on_whole_tensors
-from sdy.passes.export.reduction_kind import reduction_kinds
 
 FREE = (ConstantOp, IotaOp)  # any device can make any part of it
 CONTROL = (WhileOp, CaseOp, IfOp)

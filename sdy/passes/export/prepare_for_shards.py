@@ -36,11 +36,12 @@ from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.equivalence import equivalent
 from sdy.model.meshes import MeshTable, resolved
-from sdy.model.rule import OpShardingRule
+from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.local.agreement import Layout, disagreement
-from sdy.partitioner.shard_rules import runs_on_shards, shard_rule, with_whole
+from sdy.partitioner.shard_exchanges import exchanges_results
+from sdy.partitioner.shard_rules import rule_on_shards, shard_rule, with_whole
 from sdy.passes.export.reshard_uses import adapt_use
 from sdy.passes.insertion import erase, replace_op, reshard
 from sdy.propagation.projection import project_tensor
@@ -77,20 +78,45 @@ class PrepareForShardsPass(ModulePass):
 def _required_rule(
     op: Operation, shardings: Sequence[TensorSharding | None], meshes: MeshTable
 ) -> OpShardingRule | None:
-    """The rule by which `op` runs on shards; dims along which it can move elements stay cut."""
+    """The rule by which `op` runs on shards; dims along which it can move elements, or exchange results, stay cut.
+
+    Where elements move, all tensors must be cut alike for that already. Results are exchanged however often a dim is
+    cut, so that reshards may find out.
+    """
     rule = shard_rule(op)
-    source, target = (shardings[0], shardings[-1]) if op.operands and op.results else (None, None)
-    if rule is None or source is None or target is None:
+    source = shardings[0] if op.operands else None
+    if rule is None or source is None:
         return rule
-    moved = {
+    counts = [_count(source, dim, meshes) for dim in range(len(source.dims))]
+    lenient = rule_on_shards(op, counts)
+    if lenient is None or lenient == rule:
+        return rule
+    if disagreement(lenient, tuple(_layout(sharding, meshes) for sharding in shardings)) is None:
+        return lenient
+    exchanged = {
         factor
-        for dim, (before, factors) in enumerate(zip(source.dims, rule.operands[0], strict=False))
-        if before.axes and runs_on_shards(op, dim, _count(source, dim, meshes))
+        for dim, (count, factors) in enumerate(zip(counts, rule.operands[0], strict=True))
+        if count > 1 and exchanges_results(op, dim, count)
         for factor in factors
+        if _is_cut_one_way(rule, factor, shardings, meshes)
     }
-    lenient = with_whole(rule, {*rule.need_replication} - moved)
-    is_agreed = disagreement(lenient, tuple(_layout(sharding, meshes) for sharding in shardings)) is None
-    return lenient if is_agreed else rule
+    return with_whole(rule, {*rule.need_replication} - exchanged)
+
+
+def _is_cut_one_way(
+    rule: OpShardingRule, factor: FactorIndex, shardings: Sequence[TensorSharding | None], meshes: MeshTable
+) -> bool:
+    """Whether all tensors that are cut along a factor are so by the same axes of one mesh."""
+    layouts = {place: layout for place, each in enumerate(shardings) if (layout := _layout(each, meshes)) is not None}
+    cuts = [
+        project_tensor(layout.sharding, rule.tensors[place], rule.factor_sizes, layout.mesh, missing_is_closed=True)
+        for place, layout in layouts.items()
+    ]
+    return (
+        len({layout.mesh for layout in layouts.values()})
+        == 1
+        == len({axes for each in cuts if (axes := each.axes(factor))})
+    )
 
 
 def _count(sharding: TensorSharding, dim: int, meshes: MeshTable) -> int:

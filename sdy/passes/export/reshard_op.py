@@ -21,7 +21,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.conflicts import Resolution, Tensors, agreed_reduction_axes, resolve, resolve_dot
 from sdy.partitioner.op_mesh import op_mesh
-from sdy.passes.export.reduction_kind import Kinds, reduction_kinds
+from sdy.partitioner.reduction_kinds import Kinds, reduction_kinds
 from sdy.passes.insertion import insert, location_of, redirect_other_uses, reshard
 
 RESOLVED_LIGHTLY = frozenset[type[Operation]]((DotOp, DotGeneralOp))  # all that the light version may reshard

@@ -35,7 +35,7 @@ from sdy.model.manual_axes import without_manual_axes
 from sdy.model.meshes import MeshTable
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.model.unreduced import check_transition
-from sdy.passes.export.reduction_kind import body_kinds
+from sdy.partitioner.reduction_kinds import body_kinds
 
 RESHARDS = (ReshardOp, ShardingConstraintOp)  # what they do to unreduced axes is theirs to verify
 REDUCING = (sdy_collectives.AllReduceOp, sdy_collectives.ReduceScatterOp)

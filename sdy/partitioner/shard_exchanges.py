@@ -1,0 +1,53 @@
+"""Ops whose shards exchange what each has found, little of it: along which dims that gives the result of the whole.
+
+Their local forms have the collectives in them. Everywhere else such dims must be whole.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from sdy.cost.tensor_bytes import element_bytes
+from sdy.dialects.chlo.structured import TopKOp
+from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.reduction import ReduceOp
+from sdy.dialects.stablehlo.types import element_type_of, shape_of
+from sdy.partitioner.combining_bodies import combiners_of
+from sdy.partitioner.known_scalars import known_scalar
+from sdy.partitioner.local.combining import IN_ANY_ORDER
+from sdy.partitioner.reduction_kinds import reduction_kinds
+from sdy.partitioner.selecting_bodies import reduces_by_parts
+
+
+def exchanges_results(op: Operation, dim: int, count: int) -> bool:
+    """Whether `op` can be run so on `count` shards of `dim` of its first operand, and sends no more than a gather."""
+    match op:
+        case ReduceOp():
+            return _is_worth_it(op, dim, count, 1) and _reduces_shards(op, dim)
+        case TopKOp():
+            is_chosen_from = dim == len(shape_of(op.operand)) - 1
+            return is_chosen_from and _is_worth_it(op, dim, count, op.k.value.data)
+        case _:
+            return False
+
+
+def _is_worth_it(op: Operation, dim: int, count: int, kept: int) -> bool:
+    """Whether `kept` elements of each result take no more bytes than what a shard of the first operand has of them."""
+    given = shape_of(op.operands[0])[dim] // count * element_bytes(element_type_of(op.operands[0]))
+    return kept * sum(element_bytes(element_type_of(result)) for result in op.results) <= given
+
+
+def _reduces_shards(op: ReduceOp, dim: int) -> bool:
+    """Whether no all-reduce combines what shards give, but another reduction of that does.
+
+    Where the body has an order, that is the order of the shards: along the most major of the reduced dims.
+    """
+    dims = ints_of(op.dimensions)
+    if dim not in dims or reduction_kinds(op) is not None:
+        return False
+    combiners = combiners_of(op.body)
+    if combiners is not None:
+        return IN_ANY_ORDER.issuperset(combiners)
+    sizes = shape_of(op.inputs[0])
+    is_major = all(sizes[other] == 1 for other in dims if other < dim)
+    return is_major and reduces_by_parts(op.body.block, [known_scalar(init) for init in op.init_values])

@@ -1,0 +1,85 @@
+"""`top_k` along a cut dim: each shard's k largest are gathered, and what comes out is what the whole gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.statistics import statistics_of
+from sdy.dialects.chlo.structured import TopKOp
+from sdy.dialects.stablehlo.types import shape_of
+from sdy.program.program import Program
+from tests.support.on_shards import assert_same_on_shards, count_of_collectives
+
+MESHES = ('<["x"=4, "y"=2]>', '<["x"=4, "y"=2], device_ids=[6, 1, 0, 3, 2, 7, 4, 5]>')
+ONE_GATHER = {CollectiveKind.ALL_GATHER: 1}
+
+
+def largest(
+    sizes: tuple[int, ...],
+    k: int,
+    cuts: str,
+    element: str = "f32",
+    mesh: str = MESHES[0],
+    *,
+    result_cuts: str = "",
+    with_indices: bool = True,
+) -> Program:
+    """The k largest elements along the last dim, and where they are."""
+    whole, kept = ("".join(f"{size}x" for size in each) for each in (sizes, (*sizes[:-1], k)))
+    types = [f"tensor<{kept}{element}>", f"tensor<{kept}i32>"]
+    count = 1 + with_indices
+    cut = f"{{sdy.sharding = #sdy.sharding<@m, {result_cuts}>}}" if result_cuts else ""
+    return Program.from_text(f"""
+sdy.mesh @m = {mesh}
+func.func @main(%a: tensor<{whole}{element}> {{sdy.sharding = #sdy.sharding<@m, {cuts}>}})
+    -> ({", ".join(f"{each} {cut}" for each in types[:count])}) {{
+  %0, %1 = chlo.top_k(%a, k = {k}) : tensor<{whole}{element}> -> ({", ".join(types)})
+  return {", ".join(["%0", "%1"][:count])} : {", ".join(types[:count])}
+}}""")
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    ("sizes", "k", "cuts", "element"),
+    [
+        ((8, 64), 4, '[{}, {"x"}]', "f32"),
+        ((64,), 8, '[{"x"}]', "f32"),
+        ((4, 3, 80), 1, '[{"y"}, {}, {"x"}]', "bf16"),
+        ((2, 64), 3, '[{}, {"y", "x"}]', "i32"),
+    ],
+)
+def test_the_largest(sizes: tuple[int, ...], k: int, cuts: str, element: str, seed: int) -> None:
+    result_cuts = '[{"y"}, {}, {}]' if cuts.startswith('[{"y"}, ') else ""
+    program = largest(sizes, k, cuts, element, MESHES[seed % 2], result_cuts=result_cuts)
+    generator = np.random.default_rng(seed)
+    dtype = program.input_types[0][1]
+    special = (1, 2, 3, -4) if element == "i32" else (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan)
+    values = generator.choice(np.array(special[: generator.integers(2, 8)]), sizes).astype(dtype)
+    assert count_of_collectives(program) == ONE_GATHER
+    assert_same_on_shards(program, [values])
+
+
+def test_indices_that_nobody_reads_are_not_sent() -> None:
+    program = largest((8, 64), 4, '[{}, {"x"}]')
+    alone = largest((8, 64), 4, '[{}, {"x"}]', with_indices=False)
+    sent = [statistics_of(each.partition().local).bytes_sent for each in (program, alone)]
+    assert sent == [2 * 4 * 3 * 32, 4 * 3 * 32]
+    assert_same_on_shards(alone, [np.random.default_rng(1).standard_normal((8, 64)).astype(np.float32)])
+
+
+def test_where_shards_would_keep_most_of_what_they_have_it_is_gathered_as_it_is() -> None:
+    program = largest((2, 16), 3, '[{}, {"x"}]')
+    assert statistics_of(program.partition().local).bytes_sent == 2 * 12 * 4
+    assert_same_on_shards(program, [np.random.default_rng(1).standard_normal((2, 16)).astype(np.float32)])
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_rows_that_are_cut_are_chosen_from_where_they_are(*, optimize: bool) -> None:
+    program = replace(largest((8, 16), 3, '[{"x"}, {}]'), optimize_communication=optimize)
+    (op,) = [op for op in program.partition().local.walk() if isinstance(op, TopKOp)]
+    assert shape_of(op.operand) == (2, 16)
+    assert_same_on_shards(program, [np.random.default_rng(1).standard_normal((8, 16)).astype(np.float32)])
