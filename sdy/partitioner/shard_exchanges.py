@@ -14,8 +14,8 @@ from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.window import ReduceWindowOp
 from sdy.partitioner.combining_bodies import combiners_of
-from sdy.partitioner.known_scalars import known_scalar
-from sdy.partitioner.local.combining import IDEMPOTENT, IN_ANY_ORDER, identity
+from sdy.partitioner.known_scalars import known_scalar, may_count_again
+from sdy.partitioner.local.combining import IN_ANY_ORDER
 from sdy.partitioner.reduction_kinds import reduction_kinds
 from sdy.partitioner.selecting_bodies import reduces_by_parts
 from sdy.partitioner.shard_windows import running_along
@@ -63,7 +63,6 @@ def _runs_on(op: ReduceWindowOp) -> bool:
     if combiners is None or not IN_ANY_ORDER.issuperset(combiners):
         return False
     return all(
-        element_type_of(init) == element_type_of(result)
-        and (combiner in IDEMPOTENT or known_scalar(init) == identity(combiner, element_type_of(init)))
+        element_type_of(init) == element_type_of(result) and may_count_again(init, combiner)
         for init, result, combiner in zip(op.init_values, op.results, combiners, strict=True)
     )
