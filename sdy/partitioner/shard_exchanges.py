@@ -12,11 +12,13 @@ from sdy.dialects.chlo.structured import TopKOp
 from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.types import element_type_of, shape_of
+from sdy.dialects.stablehlo.window import ReduceWindowOp
 from sdy.partitioner.combining_bodies import combiners_of
-from sdy.partitioner.known_scalars import known_scalar
+from sdy.partitioner.known_scalars import known_scalar, may_count_again
 from sdy.partitioner.local.combining import IN_ANY_ORDER
 from sdy.partitioner.reduction_kinds import reduction_kinds
 from sdy.partitioner.selecting_bodies import reduces_by_parts
+from sdy.partitioner.shard_windows import running_along
 
 
 def exchanges_results(op: Operation, dim: int, count: int) -> bool:
@@ -27,6 +29,8 @@ def exchanges_results(op: Operation, dim: int, count: int) -> bool:
         case TopKOp():
             is_chosen_from = dim == len(shape_of(op.operand)) - 1
             return is_chosen_from and _is_worth_it(op, dim, count, op.k.value.data)
+        case ReduceWindowOp():
+            return running_along(op, dim) is not None and _runs_on(op)
         case _:
             return False
 
@@ -51,3 +55,14 @@ def _reduces_shards(op: ReduceOp, dim: int) -> bool:
     sizes = shape_of(op.inputs[0])
     is_major = all(sizes[other] == 1 for other in dims if other < dim)
     return is_major and reduces_by_parts(op.body.block, [known_scalar(init) for init in op.init_values])
+
+
+def _runs_on(op: ReduceWindowOp) -> bool:
+    """Whether windows may be folded piece by piece: in any order, from initial values that may count several times."""
+    combiners = combiners_of(op.body)
+    if combiners is None or not IN_ANY_ORDER.issuperset(combiners):
+        return False
+    return all(
+        element_type_of(init) == element_type_of(result) and may_count_again(init, combiner)
+        for init, result, combiner in zip(op.init_values, op.results, combiners, strict=True)
+    )

@@ -147,7 +147,7 @@ def runs_on_shards(op: Operation, dim: int, count: int) -> bool:
         case slicing.SliceOp() | slicing.PadOp():
             return moves_of(op)(dim, count) is not None
         case window.ReduceWindowOp():
-            return tiles_shards(op, dim, count)
+            return tiles_shards(op, dim, count) or exchanges_results(op, dim, count)
         case window.ConvolutionOp():
             return halos_of(op)(dim, count) is not None
         case _:

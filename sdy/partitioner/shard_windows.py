@@ -1,5 +1,7 @@
 """Whether the windows of pooling, and of scattered updates, lie within one shard each; how far others reach beyond.
 
+Windows that reach from an end of a dim to each element are those of running sums, products and extremes.
+
 Source: spec of local lowering, sections 1.19 and 1.21, and 8.1 (G16, G22).
 """
 
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from xdsl.ir import Attribute
 
@@ -33,6 +36,24 @@ def tiles_shards(op: PoolingOp, dim: int, count: int) -> bool:
     if any(padding) or is_dilated or window > stride or size % count or windows % count:
         return False
     return size // count == windows // count * stride
+
+
+class Running(Enum):
+    """From which end of a dim on its elements are folded up to each of them."""
+
+    FROM_FIRST = auto()
+    FROM_LAST = auto()
+
+
+def running_along(op: ReduceWindowOp, dim: int) -> Running | None:
+    """The end from which the windows reach to each element along `dim`; None where they do not."""
+    size, window = shape_of(op.inputs[0])[dim], _at(op.window_dimensions, dim)
+    steps = (op.window_strides, op.base_dilations, op.window_dilations)
+    if op.padding is None or window != size or any(_at(each, dim) != 1 for each in steps):
+        return None
+    ends = {(size - 1, 0): Running.FROM_FIRST, (0, size - 1): Running.FROM_LAST}
+    low, high = op.padding.get_ints()[2 * dim : 2 * dim + 2]
+    return ends.get((low, high))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.model.axis import AxisList
 from sdy.partitioner.combining_bodies import combiners_of
-from sdy.partitioner.known_scalars import known_scalar
-from sdy.partitioner.local.combining import IDEMPOTENT, Combiner, identity
+from sdy.partitioner.known_scalars import may_count_again
+from sdy.partitioner.local.combining import Combiner, identity
 from sdy.partitioner.local.communication import gather_stacked
 from sdy.partitioner.local.emitter import Emitter, ints, tensor_of
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
@@ -73,19 +73,18 @@ def _reduced_again(
 
 def _counting_once(lowering: Lowering, op: ReduceOp, init: SSAValue, combiner: Combiner, axes: AxisList) -> SSAValue:
     """The initial value on the first device along `axes` alone, unless it may count several times."""
+    if may_count_again(init, combiner):
+        return init
     sharding = lowering.sharding(op.inputs[0])
     assert sharding is not None  # cut
     emit = lowering.emitter(op)
-    nothing = _neutral(emit, init, combiner)
-    if nothing is init:
-        return init
-    return emit.select(emit.is_first(axes, lowering.mesh(sharding), tensor_of(init)), init, nothing)
+    mine = emit.is_first(axes, lowering.mesh(sharding), tensor_of(init))
+    return emit.select(mine, init, _neutral(emit, init, combiner))
 
 
 def _neutral(emit: Emitter, init: SSAValue, combiner: Combiner) -> SSAValue:
     """What changes nothing, or not if `init` counts as well: `init` itself if possible."""
-    if combiner in IDEMPOTENT:
+    if may_count_again(init, combiner):
         return init
     tensor = tensor_of(init)
-    nothing = identity(combiner, tensor.element_type)
-    return init if known_scalar(init) == nothing else emit.constant(tensor, [nothing])
+    return emit.constant(tensor, [identity(combiner, tensor.element_type)])

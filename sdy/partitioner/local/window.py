@@ -16,6 +16,7 @@ from sdy.model.device_shifts import shift_pairs
 from sdy.partitioner.local.communication import collective_permute
 from sdy.partitioner.local.emitter import shape_of
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
+from sdy.partitioner.shard_exchanges import exchanges_results
 from sdy.partitioner.shard_windows import Halo, HaloAlong, PoolingOp, halos_of, tiles_shards
 
 FORMS = OpTable[LocalForm]()
@@ -24,7 +25,7 @@ CHECKS = OpTable[Check]()
 
 @CHECKS.of(ops.ReduceWindowOp, ops.SelectAndScatterOp)
 def tiles(op: PoolingOp) -> Check:
-    """All tensors are cut alike, and along a cut dim no window reaches into another shard."""
+    """All tensors are cut alike, and along a cut dim no window reaches into another shard, but to its far end."""
     tensors = [*op.inputs] if isinstance(op, ops.ReduceWindowOp) else [op.operand, op.source]
 
     def check(lowering: Lowering) -> None:
@@ -36,7 +37,7 @@ def tiles(op: PoolingOp) -> Check:
             )
         for dim in range(len(shape_of(tensors[0]))):
             count = lowering.shard_count(tensors[0], dim)
-            if not tiles_shards(op, dim, count):
+            if count > 1 and not (tiles_shards(op, dim, count) or exchanges_results(op, dim, count)):
                 message = f"{op.name}: windows along dim {dim} of {tensors[0].type} reach over its {count} shards"
                 hint = "reshard the operand so that the dim is whole on every device"
                 raise SdyError(Diagnostic("SDY-L012", message, span_of(op), hint=hint))
