@@ -41,6 +41,7 @@ class _Peaks:
         self._functions = functions
         self._bytes_of = bytes_of
         self._known: dict[str, Peak] = {}
+        self._sizes: dict[SSAValue, int] = {}
 
     def of_function(self, func: FuncOp) -> Peak:
         name = func.sym_name.data
@@ -68,7 +69,13 @@ class _Peaks:
         return max(map(self._of_block, blocks), key=lambda peak: peak.bytes, default=Peak(0))
 
     def _bytes(self, values: Iterable[SSAValue]) -> int:
-        return sum(map(self._bytes_of, values))
+        total = 0
+        for value in values:
+            size = self._sizes.get(value)
+            if size is None:
+                size = self._sizes[value] = self._bytes_of(value)
+            total += size
+        return total
 
 
 def _last_reads(block: Block) -> dict[Operation, set[SSAValue]]:

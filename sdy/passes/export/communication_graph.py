@@ -86,6 +86,7 @@ class GraphReader:
         self._module = module
         self._atoms = atoms
         self._functions = functions_on_whole_tensors(module)
+        self._layouts: dict[TensorSharding, Layout] = {}
         self._kinds: dict[tuple[OpShardingRule, tuple[Mode, ...]], Kind] = {}
         self._values: list[Value] = []
         self._bindings: list[Binding] = []
@@ -138,6 +139,12 @@ class GraphReader:
     def _layout(self, sharding: TensorSharding | None, shape: Sizes) -> Layout:
         if sharding is None:
             return replicated(len(shape))
+        known = self._layouts.get(sharding)
+        if known is None:
+            known = self._layouts[sharding] = self._spelled(sharding)
+        return known
+
+    def _spelled(self, sharding: TensorSharding) -> Layout:
         dims: list[Cut] = []
         for dim in sharding.dims:
             cut = self._atoms.split(dim.axes)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from sdy.cost.memory import peak
@@ -22,7 +22,8 @@ from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.walk import pre_order
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.meshes import resolved
+from sdy.model.sharding import TensorSharding
 from sdy.passes.insertion import erase, insert
 
 MOST_AGAIN = 256  # each takes a look at the whole module
@@ -30,33 +31,41 @@ MOST_AGAIN = 256  # each takes a look at the whole module
 
 def local_peak(module: ModuleOp) -> int:
     """The most bytes that one device has alive, of a module on whole tensors."""
-    meshes = meshes_of(module)
-    return peak(module, lambda value: local_bytes(value, meshes)).bytes
+    return peak(module, _Shards(module).bytes_of).bytes
 
 
-def local_bytes(value: SSAValue, meshes: MeshTable) -> int:
-    """Of the shard of a value that one device holds."""
-    sharding = sharding_of(value)
-    mesh = None if sharding is None else resolved(sharding.mesh, meshes)
-    if sharding is None or mesh is None:
-        return tensor_bytes(value.type)
-    shard = local_type(value.type, sharding, mesh)
-    return 0 if shard is None else tensor_bytes(shard)
+class _Shards:
+    """How large the shards of values are. There are few types and shardings, and many values."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._meshes = meshes_of(module)
+        self._known: dict[tuple[Attribute, TensorSharding | None], int] = {}
+
+    def bytes_of(self, value: SSAValue) -> int:
+        """Of the shard of a value that one device holds."""
+        key = value.type, sharding_of(value)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._bytes(*key)
+        return found
+
+    def _bytes(self, value_type: Attribute, sharding: TensorSharding | None) -> int:
+        mesh = None if sharding is None else resolved(sharding.mesh, self._meshes)
+        if sharding is None or mesh is None:
+            return tensor_bytes(value_type)
+        shard = local_type(value_type, sharding, mesh)
+        return 0 if shard is None else tensor_bytes(shard)
 
 
 def gather_again(module: ModuleOp, limit: float) -> None:
     """Repeat reshards that make values larger, until no more than `limit` bytes are alive at once, if that helps."""
-    meshes = meshes_of(module)
-
-    def bytes_of(value: SSAValue) -> int:
-        return local_bytes(value, meshes)
-
-    found = peak(module, bytes_of)
+    shards = _Shards(module)
+    found = peak(module, shards.bytes_of)
     for _ in range(MOST_AGAIN):
-        again = None if found.bytes <= limit or found.op is None else _relieve(found.op, meshes)
+        again = None if found.bytes <= limit or found.op is None else _relieve(found.op, shards)
         if again is None:
             return
-        before, found = found, peak(module, bytes_of)
+        before, found = found, peak(module, shards.bytes_of)
         if found.bytes >= before.bytes:
             again.undo()
             return
@@ -74,7 +83,7 @@ class _Again:
         erase(self.second)
 
 
-def _relieve(op: Operation, meshes: MeshTable) -> _Again | None:
+def _relieve(op: Operation, shards: _Shards) -> _Again | None:
     """Gather the largest value that is kept over `op` once more behind it, if there is one."""
     block = op.parent
     assert block is not None  # the op is in a module
@@ -83,7 +92,7 @@ def _relieve(op: Operation, meshes: MeshTable) -> _Again | None:
     for reshard in block.ops:
         if not isinstance(reshard, ReshardOp) or positions[reshard] >= positions[op]:
             continue
-        gain = local_bytes(reshard.result, meshes) - local_bytes(reshard.input, meshes)
+        gain = shards.bytes_of(reshard.result) - shards.bytes_of(reshard.input)
         users = {_in_block(use.operation, block) for use in reshard.result.uses}
         later = sorted((user for user in users if positions[user] > positions[op]), key=positions.__getitem__)
         if gain > 0 and later and op not in users and (best is None or gain > best[0]):
