@@ -1,4 +1,4 @@
-"""Ops whose shards exchange what each has found, little of it: along which dims that gives the result of the whole.
+"""Ops whose shards exchange what each has found, or pieces: along which dims that gives the result of the whole.
 
 Their local forms have the collectives in them. Everywhere else such dims must be whole.
 """
@@ -11,14 +11,18 @@ from sdy.cost.tensor_bytes import element_bytes
 from sdy.dialects.chlo.structured import TopKOp
 from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.dialects.stablehlo.reduction import ReduceOp
+from sdy.dialects.stablehlo.slicing import ConcatenateOp
 from sdy.dialects.stablehlo.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.window import ReduceWindowOp
 from sdy.partitioner.combining_bodies import combiners_of
 from sdy.partitioner.known_scalars import known_scalar, may_count_again
 from sdy.partitioner.local.combining import IN_ANY_ORDER
 from sdy.partitioner.reduction_kinds import reduction_kinds
+from sdy.partitioner.regrouping import regrouping
 from sdy.partitioner.selecting_bodies import reduces_by_parts
 from sdy.partitioner.shard_windows import running_along
+
+MOST_PERMUTES = 4  # more are no better than gathering at once
 
 
 def exchanges_results(op: Operation, dim: int, count: int) -> bool:
@@ -31,6 +35,8 @@ def exchanges_results(op: Operation, dim: int, count: int) -> bool:
             return is_chosen_from and _is_worth_it(op, dim, count, op.k.value.data)
         case ReduceWindowOp():
             return running_along(op, dim) is not None and _runs_on(op)
+        case ConcatenateOp():
+            return dim == op.dimension.value.data and _moves_few_pieces(op, dim, count)
         case _:
             return False
 
@@ -66,3 +72,15 @@ def _runs_on(op: ReduceWindowOp) -> bool:
         element_type_of(init) == element_type_of(result) and may_count_again(init, combiner)
         for init, result, combiner in zip(op.init_values, op.results, combiners, strict=True)
     )
+
+
+def _moves_few_pieces(op: ConcatenateOp, dim: int, count: int) -> bool:
+    """Whether few permutes bring the pieces of shards to their places, and no more than a shard to any device.
+
+    So it must be for fewer shards as well: of how many there are, reshards have a say.
+    """
+    sizes = tuple(shape_of(value)[dim] for value in op.inputs)
+    if any(size % count for size in sizes):
+        return False
+    plans = [regrouping(sizes, each) for each in range(2, count + 1) if count % each == 0]
+    return all(len(plan.permutes) <= MOST_PERMUTES and plan.received <= plan.shard for plan in plans)

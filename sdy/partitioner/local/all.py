@@ -10,6 +10,7 @@ from sdy.partitioner.local import (
     annotations,
     calls,
     collectives,
+    concatenate,
     control,
     gather,
     random,
@@ -28,6 +29,7 @@ from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 FORMS = OpTable[LocalForm](
     shape.FORMS,
     slicing.FORMS,
+    concatenate.FORMS,
     updates.FORMS,
     gather.FORMS,
     scatter.FORMS,
@@ -44,6 +46,7 @@ FORMS = OpTable[LocalForm](
 CHECKS = OpTable[Check](
     shape.CHECKS,
     slicing.CHECKS,
+    concatenate.CHECKS,
     scatter.CHECKS,
     window.CHECKS,
     reduction.CHECKS,
