@@ -462,6 +462,7 @@ CODES: dict[str, Code] = {
     "SDY-T115": Code("The calls of a function lead back to it.", "Write the recursion as a while loop."),
     "SDY-T203": Code("No value has the name, or stands on the line, that the command asks for.", "See the hint."),
     "SDY-T204": Code("A command has too few or too many words.", "See its --help."),
+    "SDY-T205": Code("No hardware of that name is known.", "Use one of those that the hint names."),
     "SDY-R101": Code(
         "No sharding rule is known for an op, so that nothing propagates through it.",
         "Write a custom sharding rule on it.",
