@@ -59,7 +59,7 @@ def test_pieces_go_to_their_places(sizes: tuple[int, ...], cut: str, permutes: i
 
 def test_no_more_than_a_shard_is_sent() -> None:
     program = joined((64, 64), ['[{"x"}, {}]'] * 2, '[{"x"}, {}]')
-    assert statistics_of(program.partitioned.local).bytes_sent == 32 * 6 * 4
+    assert statistics_of(program.partition().local).bytes_sent == 32 * 6 * 4
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,122 @@
+"""The machines that a program can be costed on: links, memory and arithmetic of one device, as data.
+
+Sources, by device. Bandwidths and rates are those of the data sheet, rounded as the public scaling book of JAX
+(jax-ml.github.io/scaling-book) rounds them; links are given in one direction, which is half of the usual figure.
+
+* TPU v4p, v5e, v5p, v6e: the pages "TPU v4" to "TPU v6e" of cloud.google.com/tpu/docs; scaling book, "How to think
+  about TPUs".
+* H100 SXM, A100 SXM 80 GB: NVIDIA's data sheets, dense rates; scaling book, "How to think about GPUs".
+
+A hop takes about a microsecond on the links of a TPU (scaling book, "Sharded matrices"). There is no public figure for
+NVLink with its switch: a microsecond stands for it too, and is an order of magnitude only.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+
+
+@dataclass(frozen=True, slots=True)
+class Torus:
+    """Devices in a grid, each linked to its two neighbours along every axis."""
+
+    axis_count: int
+    link_bandwidth: float  # bytes a second, of one link in one direction
+    hop_seconds: float
+    wrap_multiple: int  # an axis of a multiple of this size is closed to a ring; a shorter one is a line
+    is_bidirectional: bool = True  # both directions of a ring are used at once
+
+    @property
+    def latency_bound_bytes(self) -> float:
+        """A message of fewer bytes takes the time of its hop, whatever its size."""
+        return self.link_bandwidth * self.hop_seconds
+
+    def wraps(self, size: int) -> bool:
+        """Whether an axis of `size` devices is a ring."""
+        return size % self.wrap_multiple == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Nodes of devices behind a switch; each device has a share of the network between nodes."""
+
+    node_size: int
+    node_bandwidth: float  # bytes a second that a device sends to others of its node
+    network_bandwidth: float  # bytes a second that a device sends to other nodes
+    hop_seconds: float
+
+
+Network = Torus | Switch
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRates:
+    """Operations a second of the matrix unit, by element type.
+
+    32 bits are multiplied at the default precision: in bfloat16 on a TPU, in TF32 on a GPU.
+    """
+
+    int8: float
+    float8: float
+    bits16: float
+    bits32: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """One device and how it is linked to others."""
+
+    name: str
+    network: Network
+    hbm_bandwidth: float  # bytes a second
+    hbm_bytes: float
+    rates: MatrixRates
+
+
+def _tpu_rates(bits16: float, int8: float) -> MatrixRates:
+    """No TPU of the table has a rate of its own for 8-bit floats."""
+    return MatrixRates(int8, float8=bits16, bits16=bits16, bits32=bits16)
+
+
+def _torus(axis_count: int, link_bandwidth: float, wrap_multiple: int) -> Torus:
+    return Torus(axis_count, link_bandwidth, hop_seconds=1e-6, wrap_multiple=wrap_multiple)
+
+
+HARDWARE = {
+    each.name: each
+    for each in (
+        # Cubes of 4x4x4 are joined by optical switches, which close any axis of whole cubes.
+        Hardware("tpu_v4p", _torus(3, 4.5e10, wrap_multiple=4), 1.2e12, 32e9, _tpu_rates(2.75e14, int8=2.75e14)),
+        Hardware("tpu_v5p", _torus(3, 9e10, wrap_multiple=4), 2.8e12, 96e9, _tpu_rates(4.59e14, int8=9.18e14)),
+        # Only an axis of a whole pod, 16x16, is closed.
+        Hardware("tpu_v5e", _torus(2, 4.5e10, wrap_multiple=16), 8.1e11, 16e9, _tpu_rates(1.97e14, int8=3.94e14)),
+        Hardware("tpu_v6e", _torus(2, 9e10, wrap_multiple=16), 1.6e12, 32e9, _tpu_rates(9.2e14, int8=1.84e15)),
+        Hardware(
+            "h100",
+            Switch(8, node_bandwidth=4.5e11, network_bandwidth=5e10, hop_seconds=1e-6),
+            3.4e12,
+            80e9,
+            MatrixRates(int8=1.98e15, float8=1.98e15, bits16=9.9e14, bits32=4.95e14),
+        ),
+        Hardware(
+            "a100",
+            Switch(8, node_bandwidth=3e11, network_bandwidth=2.5e10, hop_seconds=1e-6),
+            2e12,
+            80e9,
+            MatrixRates(int8=6.24e14, float8=3.12e14, bits16=3.12e14, bits32=1.56e14),
+        ),
+    )
+}
+
+
+def hardware_called(name: str) -> Hardware:
+    """The hardware of that name. Raises: SdyError SDY-T209 where there is none."""
+    found = HARDWARE.get(name)
+    if found is None:
+        close = difflib.get_close_matches(name, HARDWARE, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(HARDWARE)}"
+        raise SdyError(Diagnostic("SDY-T209", f"no hardware is called {name}", hint=hint))
+    return found
