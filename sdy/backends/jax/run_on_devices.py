@@ -51,14 +51,22 @@ def function_on_devices(local: ModuleOp, boundary: Boundary, devices: Sequence[o
         results = zip(on_one(*shards), boundary.results, strict=True)
         return [_reduced(result, place.sharding, digits) for result, place in results]
 
+    on_mesh = jax_mesh(split, devices)
     mapped = jax.shard_map(
         on_each,
-        mesh=jax_mesh(split, devices),
+        mesh=on_mesh,
         in_specs=tuple(partition_spec(place.sharding, digits) for place in boundary.arguments),
         out_specs=[partition_spec(_without_unreduced(place.sharding), digits) for place in boundary.results],
         check_vma=False,  # types say nothing about what devices share once the program is text
     )
-    return cast(FlatFunction, jax.jit(mapped))
+    jitted = cast(FlatFunction, jax.jit(mapped))
+
+    def on_all(*arrays: jax.Array) -> list[jax.Array]:
+        # The caller may be in a mesh whose axes are explicit, which are of no use to a program that is partitioned.
+        with jax.sharding.use_abstract_mesh(on_mesh.abstract_mesh):
+            return jitted(*arrays)
+
+    return on_all
 
 
 def _only_mesh(boundary: Boundary) -> Mesh:

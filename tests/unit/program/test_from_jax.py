@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -10,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 from support.jax_functions import array, mesh, sharding
 
 import sdy
@@ -58,6 +59,15 @@ def test_an_argument_that_is_not_used_is_given_all_the_same() -> None:
     program = sdy.from_jax(ignoring, described((4,)), described((8,), "x"))
     assert len(program.input_types) == 1
     np.testing.assert_array_equal(program.run(np.zeros(4, np.float32), np.zeros(8, np.float32)), np.ones(8))
+
+
+def test_static_arguments_are_part_of_the_program() -> None:
+    def scaled(factor: int, x: jax.Array) -> jax.Array:
+        return x * factor
+
+    jitted = cast(Callable[..., jax.Array], jax.jit(scaled, static_argnums=0))
+    program = sdy.from_jax(jitted, 3, described((4,)))
+    np.testing.assert_array_equal(np.asarray(program.run(np.ones(4))), np.full(4, 3.0))
 
 
 def test_another_structure_is_refused(program: Program[Layer]) -> None:
@@ -131,6 +141,17 @@ func.func @main(
       : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }"""
+
+
+def test_explicit_axes_stay_explicit_and_may_be_in_force() -> None:
+    explicit = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+    x = jax.device_put(np.ones((8, 4), np.float32), NamedSharding(explicit, PartitionSpec("x", "y")))
+    partitioned = sdy.from_jax(jnp.negative, x).partition()
+    assert partitioned.output_shardings() == x.sharding
+    on_devices = partitioned.to_jax()
+    with jax.set_mesh(explicit):
+        for result in (on_devices(x), cast(jax.Array, jax.jit(on_devices)(x))):
+            np.testing.assert_array_equal(np.asarray(result), -np.ones((8, 4)))
 
 
 def test_a_mesh_without_devices_is_enough() -> None:
