@@ -18,6 +18,7 @@ from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.shards import shard, unshard
 from sdy.interpreter.spmd import run_spmd
 from sdy.model.placement import Boundary
+from sdy.program.lowered import is_in_order, local_program_by_place
 from sdy.program.on_jax import jax_function, named_shardings
 from sdy.program.origin import Origin
 from sdy.program.replicas import disagreeing_devices
@@ -80,7 +81,9 @@ class PartitionedProgram(Generic[R]):
         It may be called inside of `jax.jit`. The devices are those of the program that came from JAX; JAX's first ones
         where it was read from text. Raises: SdyError where there are too few, or where JAX is not installed.
         """
-        flat = jax_function(self.local, self.boundary, devices or self.origin.devices)
+        # JAX numbers the devices of a program by their place in the mesh.
+        local = self.local if is_in_order(self.whole) else local_program_by_place(self.whole)
+        flat = jax_function(local, self.boundary, devices or self.origin.devices)
         return self.origin.signature.on_devices(flat)
 
     def __str__(self) -> str:

@@ -250,13 +250,28 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"}]>})
   return %a, %0 : tensor<8xf32>, tensor<8xf32>
 }"""
 OTHER_ORDER = """
-sdy.mesh @m = <["x"=4], device_ids=[0, 2, 1, 3]>
-func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<8xf32> {
-  return %a : tensor<8xf32>
+sdy.mesh @m = <["x"=4, "y"=2], device_ids=[0, 1, 2, 3, 6, 7, 4, 5]>
+func.func @main(
+  %a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>},
+  %b: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}
+) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {"x"}]>}) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
 }"""
+TWO_ORDERS = TWO_MESHES.replace('"z"=2]>', '"z"=2], device_ids=[0, 2, 1, 3]>')
 
 
-@pytest.mark.parametrize(("text", "message"), [(TWO_MESHES, "on one mesh"), (OTHER_ORDER, "here they are 0, 2, 1, 3")])
+def test_devices_in_another_order_run_on_jax_devices() -> None:
+    partitioned = Program.from_text(OTHER_ORDER).partition()
+    a, b = (np.random.default_rng(seed).standard_normal((8, 8)).astype(np.float32) for seed in (0, 1))
+    (result,) = cast(list[jax.Array], partitioned.to_jax()(a, b))
+    np.testing.assert_allclose(np.asarray(result), a @ b, rtol=1e-5, atol=1e-5)
+    (placed,) = cast(list[NamedSharding], partitioned.output_shardings(list(mesh().devices.flat)))
+    assert result.sharding.is_equivalent_to(placed, 2)
+
+
+@pytest.mark.parametrize(("text", "message"), [(TWO_MESHES, "on one mesh"), (TWO_ORDERS, "no place of their own")])
 def test_to_jax_refuses_meshes_that_jax_cannot_number(text: str, message: str) -> None:
     with pytest.raises(SdyError, match=message) as raised:
         Program.from_text(text).partition().to_jax()
