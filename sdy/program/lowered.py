@@ -11,16 +11,20 @@ from sdy.dialects.module_text import make_context
 from sdy.dialects.sdy.attrs import MeshAttr
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.verify import verify_module
+from sdy.dialects.walk import pre_order
 from sdy.grammar.write import write_mesh
 from sdy.model.mesh import Mesh
 from sdy.passes.pipelines import LocalPipeline
 from sdy.passes.run import run_passes
+from sdy.rules.all import RULE_ATTRIBUTE
 
 
 def local_program(whole: ModuleOp, context: SdyContext) -> ModuleOp:
     """The program that each device runs; remarks go to `context`. Raises: SdyError at the op without local form."""
     local = whole.clone()
     run_passes(context, local, [LocalPipeline()], verify_each=False)
+    for op in pre_order(local):
+        op.attributes.pop(RULE_ATTRIBUTE, None)  # custom rules are kept until here, and speak of what is no more
     verify_module(local)
     return local
 

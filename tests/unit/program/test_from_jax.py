@@ -227,6 +227,17 @@ def test_every_step_is_done_once(program: Program[Layer]) -> None:
     assert program.propagate() is program.propagate()
 
 
+def test_custom_rules_are_no_part_of_the_local_program() -> None:
+    spread = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
+    positive = spread @ spread.T + 8 * np.eye(8, dtype=np.float32)
+    x = jax.device_put(positive, sharding("x", "y"))
+    program = sdy.from_jax(cast(Callable[..., jax.Array], jnp.linalg.cholesky), x)
+    assert "sdy.sharding_rule" in str(program)
+    assert "sdy." not in str(program.partition())
+    result = cast(jax.Array, program.partition().to_jax()(x))
+    np.testing.assert_allclose(np.asarray(result), np.linalg.cholesky(positive), rtol=1e-4, atol=1e-4)
+
+
 def test_to_jax_refuses_a_mesh_that_is_too_large() -> None:
     text = """
 sdy.mesh @m = <["x"=16]>
