@@ -82,8 +82,8 @@ def read_hlo(text: str) -> HloSharding:
     if sorted(devices) != list(range(needed)):
         message = f"the pieces {list(sizes)} need each of the devices 0 to {needed - 1} once"
         raise NotationError("SDY-P112", message, match.start("sizes"), match.end("sizes"))
-    if len(groups) >= len(sizes):
-        message = f"{len(groups)} subgroups leave no dims of {list(sizes)}"
+    if len(groups) > len(sizes):
+        message = f"there are {len(groups)} subgroups and {len(sizes)} sizes"
         raise NotationError("SDY-P112", message, match.start("sizes"), match.end("sizes"))
     tiles = sizes[: len(sizes) - len(groups)]
     return tiled(tiles, tuple(zip(groups, sizes[len(tiles) :], strict=True)), devices)

@@ -74,11 +74,16 @@ def tiled(tiles: tuple[int, ...], groups: tuple[tuple[Subgroup, int], ...], devi
     groups = tuple(group for group in groups if group[1] > 1)
     if prod(tiles) == 1 and len(groups) < 2:
         return Whole(groups[0][0].value) if groups else Whole.REPLICATED
-    if [kind for kind, _ in groups] == [Subgroup.REPLICATED]:
-        count = groups[0][1]
-        copies = (sorted(devices[place : place + count]) for place in range(0, len(devices), count))
-        devices = tuple(device for group in copies for device in group)
-    return Tiled(tiles, groups, devices)
+    return Tiled(tiles, groups, _with_sorted_copies(devices, groups))
+
+
+def _with_sorted_copies(numbers: tuple[int, ...], groups: tuple[tuple[Subgroup, int], ...]) -> tuple[int, ...]:
+    """The numbers of devices in one order of the many that mean the same: copies of a piece in ascending order."""
+    if not groups or groups[-1][0] is not Subgroup.REPLICATED:
+        return numbers
+    count = groups[-1][1]
+    copies = (sorted(numbers[place : place + count]) for place in range(0, len(numbers), count))
+    return tuple(number for group in copies for number in group)
 
 
 def digits_of(numbers: tuple[int, ...]) -> tuple[Digit, ...] | None:
@@ -154,7 +159,8 @@ def _tiled_on(hlo: Tiled, mesh: Mesh) -> TensorSharding | None:
     place_of = {device: place for place, device in enumerate(mesh.devices())}
     if mesh.device_count != len(hlo.devices):
         return None
-    cuts = _cut(digits_of(tuple(place_of[device] for device in hlo.devices)), hlo.sizes)
+    places = _with_sorted_copies(tuple(place_of[device] for device in hlo.devices), hlo.subgroups)
+    cuts = _cut(digits_of(places), hlo.sizes)
     if cuts is None:
         return None
     axes = [_axes(cut, mesh) for cut in cuts]

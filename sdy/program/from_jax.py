@@ -30,9 +30,10 @@ def from_jax(fn: Callable[..., R], *args: object, **kwargs: object) -> Program[R
     lowered = lower(fn, args, kwargs)
     module = read_module(lowered.text, lowered.name)
     source_lines = _by_line(module, lowered.places)
-    return Program(
-        module, Origin(lowered.text, lowered.signature, source_lines, lowered.argument_names, lowered.devices)
+    origin = Origin(
+        lowered.text, lowered.signature, source_lines, lowered.argument_names, lowered.devices, lowered.axis_types
     )
+    return Program(module, origin)
 
 
 def _by_line(module: ModuleOp, places: Sequence[str]) -> dict[int, str]:

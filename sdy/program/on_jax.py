@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -10,13 +10,15 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.placement import Boundary, Placement
 
 
-def named_shardings(places: Sequence[Placement], devices: Sequence[object]) -> list[object]:
+def named_shardings(
+    places: Sequence[Placement], devices: Sequence[object], axis_types: Mapping[str, object]
+) -> list[object]:
     """The `NamedSharding` of each value. Raises: SdyError SDY-T205 without JAX."""
     try:
         from sdy.backends.jax.named_shardings import named_sharding
     except ModuleNotFoundError as error:
         raise without_jax(error) from error
-    return [named_sharding(place, devices) for place in places]
+    return [named_sharding(place, devices, axis_types) for place in places]
 
 
 def jax_function(local: ModuleOp, boundary: Boundary, devices: Sequence[object]) -> Callable[..., Sequence[object]]:

@@ -24,7 +24,8 @@ class Origin(Generic[R]):
 
     Of a program that came from JAX, `source_lines` tells, for a line of `text`, the line of the user's Python program
     behind it (`{7: "train.py:12"}`), `argument_names` what the user calls the arguments of the main function
-    (`params['w']`), and `devices` are JAX's, in the order of their numbers in the program.
+    (`params['w']`), `devices` are JAX's, in the order of their numbers in the program, and `axis_types` are those that
+    JAX gives to the axes of the mesh.
     """
 
     text: str
@@ -32,6 +33,7 @@ class Origin(Generic[R]):
     source_lines: Mapping[int, str] = field(default_factory=dict[int, str])
     argument_names: tuple[str, ...] = ()
     devices: tuple[object, ...] = ()
+    axis_types: Mapping[str, object] = field(default_factory=dict[str, object])
 
     def in_text(self, asked: str) -> list[str]:
         """What `asked` is in terms of the text: names and numbers of lines, unless it is one already.

@@ -20,6 +20,7 @@ from sdy.interpreter.shards import shard, unshard
 from sdy.interpreter.spmd import run_spmd
 from sdy.interpreter.values import DeviceArray
 from sdy.model.placement import Boundary
+from sdy.program.lowered import is_in_order, local_program_by_place
 from sdy.program.on_jax import jax_function, named_shardings
 from sdy.program.origin import Origin
 from sdy.program.replicas import disagreeing_devices
@@ -74,13 +75,15 @@ class PartitionedProgram(Generic[R]):
         They are on `devices`; without, on those of the program that came from JAX; else on an abstract mesh.
         Raises: SdyError where there are too few, or JAX is not installed.
         """
-        places = named_shardings(self.boundary.arguments, devices or self.origin.devices)
-        return self.origin.signature.argument_tree(places)
+        origin = self.origin
+        places = named_shardings(self.boundary.arguments, devices or origin.devices, origin.axis_types)
+        return origin.signature.argument_tree(places)
 
     def output_shardings(self, devices: Sequence[object] = ()) -> object:
         """Where the results lie, arranged as the results; otherwise as `input_shardings`."""
-        places = named_shardings(self.boundary.results, devices or self.origin.devices)
-        return self.origin.signature.result_tree(places)
+        origin = self.origin
+        places = named_shardings(self.boundary.results, devices or origin.devices, origin.axis_types)
+        return origin.signature.result_tree(places)
 
     def to_jax(self, devices: Sequence[object] = ()) -> Callable[..., R]:
         """A function that runs the local program on JAX's devices, on whole arrays, in one `shard_map`.
@@ -88,7 +91,9 @@ class PartitionedProgram(Generic[R]):
         It may be called inside of `jax.jit`. The devices are those of the program that came from JAX; JAX's first ones
         where it was read from text. Raises: SdyError where there are too few, or where JAX is not installed.
         """
-        flat = jax_function(self.local, self.boundary, devices or self.origin.devices)
+        # JAX numbers the devices of a program by their place in the mesh.
+        local = self.local if is_in_order(self.whole) else local_program_by_place(self.whole)
+        flat = jax_function(local, self.boundary, devices or self.origin.devices)
         return self.origin.signature.on_devices(flat)
 
     def __str__(self) -> str:

@@ -20,10 +20,11 @@ from sdy.dialects.verify import verify_module
 from sdy.interpreter.element_types import Array, DType, dtype_of_type
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.single import interpret
-from sdy.passes.pipelines import LocalPipeline, PartitionPipeline, PropagationPipeline
+from sdy.passes.pipelines import PartitionPipeline, PropagationPipeline
 from sdy.passes.run import run_passes
 from sdy.program.arrays import random_arrays
 from sdy.program.comparison import OutputComparison, compare
+from sdy.program.lowered import local_program
 from sdy.program.origin import Origin
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.placement import boundary_of
@@ -139,9 +140,7 @@ class Program(Generic[R]):
         pipeline = PartitionPipeline(self.optimize_communication)
         run_passes(context, whole, [pipeline], verify_each=False)
         verify_module(whole)
-        local = whole.clone()
-        run_passes(context, local, [LocalPipeline()], verify_each=False)
-        verify_module(local)
+        local = local_program(whole, context)
         return PartitionedProgram(whole, local, boundary_of(whole), self.origin, tuple(context.diagnostics))
 
     @cached_property

@@ -32,13 +32,15 @@ class PropagatedProgram(Generic[R]):
         They are on `devices`; without, on those of the program that came from JAX; else on an abstract mesh.
         Raises: SdyError where there are too few, or JAX is not installed.
         """
-        places = named_shardings(self.boundary.arguments, devices or self.origin.devices)
-        return self.origin.signature.argument_tree(places)
+        origin = self.origin
+        places = named_shardings(self.boundary.arguments, devices or origin.devices, origin.axis_types)
+        return origin.signature.argument_tree(places)
 
     def output_shardings(self, devices: Sequence[object] = ()) -> object:
         """Where the results lie, arranged as the results; otherwise as `input_shardings`."""
-        places = named_shardings(self.boundary.results, devices or self.origin.devices)
-        return self.origin.signature.result_tree(places)
+        origin = self.origin
+        places = named_shardings(self.boundary.results, devices or origin.devices, origin.axis_types)
+        return origin.signature.result_tree(places)
 
     def __str__(self) -> str:
         """The text of the module."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import jax
@@ -17,17 +17,17 @@ from sdy.model.sharding import TensorSharding
 from sdy.model.split_mesh import names_on_split_mesh, split_mesh
 
 
-def named_sharding(place: Placement, devices: Sequence[object]) -> NamedSharding:
+def named_sharding(place: Placement, devices: Sequence[object], axis_types: Mapping[str, object]) -> NamedSharding:
     """The sharding on a mesh of `devices`, or on an abstract one where there are none.
 
-    The mesh is split only where the sharding cuts an axis. Axes along which the value is unreduced are explicit ones:
-    JAX wants that.
+    The mesh is split only where the sharding cuts an axis. Its axes have the types given by name; those along which the
+    value is unreduced are explicit ones, as JAX wants it.
     Raises: SdyError SDY-X104 where there are too few devices.
     """
     mesh, digits = split_mesh(place.mesh, place.sharding.axis_refs())
     spec = partition_spec(place.sharding, digits)
     names, sizes = _names(mesh), tuple(axis.size for axis in mesh.axes)
-    types = tuple(AxisType.Explicit if name in spec.unreduced else AxisType.Auto for name in names)
+    types = tuple(_type(name, spec, axis_types) for name in names)
     if not devices:
         return NamedSharding(AbstractMesh(sizes, names, axis_types=types), spec)
     return NamedSharding(jax.sharding.Mesh(_placed(mesh, devices), names, axis_types=types), spec)
@@ -49,6 +49,13 @@ def jax_mesh(mesh: Mesh, devices: Sequence[object]) -> jax.sharding.Mesh:
     Raises: SdyError SDY-X104 where there are too few.
     """
     return jax.sharding.Mesh(_placed(mesh, devices or cast(Sequence[object], jax.devices())), _names(mesh))
+
+
+def _type(name: str, spec: PartitionSpec, axis_types: Mapping[str, object]) -> AxisType:
+    known = axis_types.get(name)
+    if name in spec.unreduced or not isinstance(known, AxisType):
+        return AxisType.Explicit if name in spec.unreduced else AxisType.Auto
+    return known
 
 
 def _names(mesh: Mesh) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ _REDUCTIONS: dict[ReductionKind, Callable[[jax.Array, tuple[str, ...]], jax.Arra
 def function_on_devices(local: ModuleOp, boundary: Boundary, devices: Sequence[object]) -> FlatFunction:
     """From whole arguments in a row to whole results in a row; results that are unreduced are reduced.
 
+    The program numbers devices by their place in the mesh.
     Raises: SdyError SDY-X104 where the program does not fit the devices, SDY-X105 where it needs 64 bits that JAX has
     turned off.
     """
@@ -51,33 +52,32 @@ def function_on_devices(local: ModuleOp, boundary: Boundary, devices: Sequence[o
         results = zip(on_one(*shards), boundary.results, strict=True)
         return [_reduced(result, place.sharding, digits) for result, place in results]
 
+    on_mesh = jax_mesh(split, devices)
     mapped = jax.shard_map(
         on_each,
-        mesh=jax_mesh(split, devices),
+        mesh=on_mesh,
         in_specs=tuple(partition_spec(place.sharding, digits) for place in boundary.arguments),
         out_specs=[partition_spec(_without_unreduced(place.sharding), digits) for place in boundary.results],
         check_vma=False,  # types say nothing about what devices share once the program is text
     )
-    return cast(FlatFunction, jax.jit(mapped))
+    jitted = cast(FlatFunction, jax.jit(mapped))
+
+    def on_all(*arrays: jax.Array) -> list[jax.Array]:
+        # The caller may be in a mesh whose axes are explicit, which are of no use to a program that is partitioned.
+        with jax.sharding.use_abstract_mesh(on_mesh.abstract_mesh):
+            return jitted(*arrays)
+
+    return on_all
 
 
 def _only_mesh(boundary: Boundary) -> Mesh:
-    """The mesh of all values.
-
-    Raises: SdyError SDY-X104 where there are several, or its devices are not in order.
-    """
+    """The mesh of all values. Raises: SdyError SDY-X104 where there are several."""
     for place in (*boundary.arguments, *boundary.results):
         if place.mesh != boundary.mesh:
             message = (
                 f"JAX runs a program on one mesh, this one has {write_mesh(boundary.mesh)} and {write_mesh(place.mesh)}"
             )
             raise SdyError(Diagnostic("SDY-X104", message, hint="write the shardings in terms of one mesh"))
-    if boundary.mesh.device_ids:
-        numbers = ", ".join(map(str, boundary.mesh.device_ids))
-        message = f"JAX numbers the devices of a program in the order of its mesh, here they are {numbers}"
-        raise SdyError(
-            Diagnostic("SDY-X104", message, hint="leave device_ids out, and give to_jax devices in that order")
-        )
     return boundary.mesh if boundary.mesh.axes else Mesh((MeshAxis("device", 1),))
 
 

@@ -25,6 +25,7 @@ class Lowered(Generic[R]):
 
     `devices` stand in the order of their numbers in the program. `places` has the Python line behind each op in program
     order, "" where it is unknown; `argument_names` what JAX calls the arguments of the program, `params['w']`.
+    `axis_types` are those of the axes of the arguments' meshes.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Lowered(Generic[R]):
     devices: tuple[object, ...]
     places: tuple[str, ...]
     argument_names: tuple[str, ...]
+    axis_types: Mapping[str, object]
 
 
 def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, object]) -> Lowered[R]:
@@ -42,7 +44,8 @@ def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, o
     """
     jitted: Any = fn if hasattr(fn, "lower") else jax.jit(fn)
     lowered: jax.stages.Lowered
-    if _is_abstract((args, kwargs)):  # which does not tell for which kind of device to lower
+    meshes = _meshes((args, kwargs))
+    if any(isinstance(mesh, AbstractMesh) for mesh in meshes):  # which does not tell for which kind of device to lower
         lowered = jitted.trace(*args, **kwargs).lower(lowering_platforms=(jax.default_backend(),))
     else:
         lowered = jitted.lower(*args, **kwargs)
@@ -58,14 +61,15 @@ def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, o
     module: Any = lowered.compiler_ir("stablehlo")
     devices = tuple(lowering._device_list or ())  # none on an abstract mesh
     places = tuple(_places(module.operation))
-    return Lowered(name, lowered.as_text(), signature, devices, places, _argument_names(module))
+    types = {name: kind for mesh in meshes for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True)}
+    return Lowered(name, lowered.as_text(), signature, devices, places, _argument_names(module), types)
 
 
-def _is_abstract(arguments: object) -> bool:
-    """Whether an argument lies on a mesh that has no devices yet."""
+def _meshes(arguments: object) -> list[Any]:
+    """The meshes that arguments lie on, which may have no devices yet."""
     leaves: list[Any] = jax.tree.leaves(arguments)
     shardings = (getattr(leaf, "sharding", None) for leaf in leaves)
-    return any(isinstance(each, NamedSharding) and isinstance(each.mesh, AbstractMesh) for each in shardings)
+    return [each.mesh for each in shardings if isinstance(each, NamedSharding)]
 
 
 def _lowering(lowered: jax.stages.Lowered) -> Any:

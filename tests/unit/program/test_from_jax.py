@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -10,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 from support.jax_functions import array, mesh, sharding
 
 import sdy
@@ -58,6 +59,15 @@ def test_an_argument_that_is_not_used_is_given_all_the_same() -> None:
     program = sdy.from_jax(ignoring, described((4,)), described((8,), "x"))
     assert len(program.input_types) == 1
     np.testing.assert_array_equal(program.run(np.zeros(4, np.float32), np.zeros(8, np.float32)), np.ones(8))
+
+
+def test_static_arguments_are_part_of_the_program() -> None:
+    def scaled(factor: int, x: jax.Array) -> jax.Array:
+        return x * factor
+
+    jitted = cast(Callable[..., jax.Array], jax.jit(scaled, static_argnums=0))
+    program = sdy.from_jax(jitted, 3, described((4,)))
+    np.testing.assert_array_equal(np.asarray(program.run(np.ones(4))), np.full(4, 3.0))
 
 
 def test_another_structure_is_refused(program: Program[Layer]) -> None:
@@ -133,6 +143,17 @@ func.func @main(
 }"""
 
 
+def test_explicit_axes_stay_explicit_and_may_be_in_force() -> None:
+    explicit = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+    x = jax.device_put(np.ones((8, 4), np.float32), NamedSharding(explicit, PartitionSpec("x", "y")))
+    partitioned = sdy.from_jax(jnp.negative, x).partition()
+    assert partitioned.output_shardings() == x.sharding
+    on_devices = partitioned.to_jax()
+    with jax.set_mesh(explicit):
+        for result in (on_devices(x), cast(jax.Array, jax.jit(on_devices)(x))):
+            np.testing.assert_array_equal(np.asarray(result), -np.ones((8, 4)))
+
+
 def test_a_mesh_without_devices_is_enough() -> None:
     abstract = AbstractMesh((16, 4), ("x", "y"))
     described = jax.ShapeDtypeStruct((64, 8), jnp.float32, sharding=NamedSharding(abstract, PartitionSpec("x", "y")))
@@ -206,6 +227,17 @@ def test_every_step_is_done_once(program: Program[Layer]) -> None:
     assert program.propagate() is program.propagate()
 
 
+def test_custom_rules_are_no_part_of_the_local_program() -> None:
+    spread = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
+    positive = spread @ spread.T + 8 * np.eye(8, dtype=np.float32)
+    x = jax.device_put(positive, sharding("x", "y"))
+    program = sdy.from_jax(cast(Callable[..., jax.Array], jnp.linalg.cholesky), x)
+    assert "sdy.sharding_rule" in str(program)
+    assert "sdy." not in str(program.partition())
+    result = program.partition().to_jax()(x)
+    np.testing.assert_allclose(np.asarray(result), np.linalg.cholesky(positive), rtol=1e-4, atol=1e-4)
+
+
 def test_to_jax_refuses_a_mesh_that_is_too_large() -> None:
     text = """
 sdy.mesh @m = <["x"=16]>
@@ -229,13 +261,28 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"}]>})
   return %a, %0 : tensor<8xf32>, tensor<8xf32>
 }"""
 OTHER_ORDER = """
-sdy.mesh @m = <["x"=4], device_ids=[0, 2, 1, 3]>
-func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<8xf32> {
-  return %a : tensor<8xf32>
+sdy.mesh @m = <["x"=4, "y"=2], device_ids=[0, 1, 2, 3, 6, 7, 4, 5]>
+func.func @main(
+  %a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>},
+  %b: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}
+) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {"x"}]>}) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
 }"""
+TWO_ORDERS = TWO_MESHES.replace('"z"=2]>', '"z"=2], device_ids=[0, 2, 1, 3]>')
 
 
-@pytest.mark.parametrize(("text", "message"), [(TWO_MESHES, "on one mesh"), (OTHER_ORDER, "here they are 0, 2, 1, 3")])
+def test_devices_in_another_order_run_on_jax_devices() -> None:
+    partitioned = Program.from_text(OTHER_ORDER).partition()
+    a, b = (np.random.default_rng(seed).standard_normal((8, 8)).astype(np.float32) for seed in (0, 1))
+    (result,) = cast(list[jax.Array], partitioned.to_jax()(a, b))
+    np.testing.assert_allclose(np.asarray(result), a @ b, rtol=1e-5, atol=1e-5)
+    (placed,) = cast(list[NamedSharding], partitioned.output_shardings(list(mesh().devices.flat)))
+    assert result.sharding.is_equivalent_to(placed, 2)
+
+
+@pytest.mark.parametrize(("text", "message"), [(TWO_MESHES, "on one mesh"), (TWO_ORDERS, "no place of their own")])
 def test_to_jax_refuses_meshes_that_jax_cannot_number(text: str, message: str) -> None:
     with pytest.raises(SdyError, match=message) as raised:
         Program.from_text(text).partition().to_jax()

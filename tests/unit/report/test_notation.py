@@ -108,7 +108,7 @@ def test_what_is_open_is_unconstrained() -> None:
         ("{devices=[2]<=[20000000]}", "SDY-P112", "need 2 devices, there are 20000000"),
         ("{devices=[2,2]0,1,1,3}", "SDY-P112", "devices 0 to 3 once"),
         ("{devices=[4]<=[2,2]T(0,0)}", "SDY-P112", "T(0,0) is no order of the 2 dims"),
-        ("{devices=[4]<=[4] last_tile_dims={replicated}}", "SDY-P112", "1 subgroups leave no dims"),
+        ("{devices=[4]<=[4] last_tile_dims={manual, replicated}}", "SDY-P112", "2 subgroups and 1 sizes"),
         ("{devices=[4,2]<=[8] last_tile_dims={other}}", "SDY-P111", "no subgroup is other"),
         ("{devices=[x]}", "SDY-P111", "is no HLO sharding"),
         ("{devices=[2,3]<=[6]}", "SDY-T207", "cannot say {devices=[2,3]<=[6]}"),

@@ -1,0 +1,73 @@
+"""Shardings in other notations: what is written is read back, with sub-axes and devices in any order."""
+
+from __future__ import annotations
+
+from math import prod
+
+from hypothesis import given
+from hypothesis import strategies as st
+from support.sharding_strategies import MESH, pieces
+
+from sdy.grammar.hlo_text import read_hlo, write_hlo
+from sdy.grammar.partition_spec import read_partition_spec, write_partition_spec
+from sdy.grammar.subscripts import read_subscripts, write_subscripts
+from sdy.model.axis import AxisList
+from sdy.model.axis_on_mesh import in_mesh_order
+from sdy.model.hlo_sharding import Tiled, hlo_of_sharding, mesh_of_hlo, sharding_of_hlo
+from sdy.model.mesh import Mesh
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import closed_on
+from sdy.model.tiling import shard_coordinates
+
+ROTATED = Mesh(MESH.axes, tuple((7 * place + 5) % MESH.device_count for place in range(MESH.device_count)))
+
+
+@st.composite
+def closed_shardings(draw: st.DrawFn) -> TensorSharding:
+    """Up to three dims, cut by sub-axes in any order; some are unreduced."""
+    refs = list(draw(st.permutations(draw(pieces()))))
+    dims: list[AxisList] = []
+    for _ in range(draw(st.integers(0, 3))):
+        count = draw(st.integers(0, min(2, len(refs))))
+        dims.append(tuple(refs[:count]))
+        refs = refs[count:]
+    mesh = draw(st.sampled_from([MESH, ROTATED]))
+    return closed_on(mesh, dims, in_mesh_order(refs[: draw(st.integers(0, 1))], mesh))
+
+
+def mesh_of(sharding: TensorSharding) -> Mesh:
+    assert isinstance(sharding.mesh, Mesh)
+    return sharding.mesh
+
+
+@given(closed_shardings())
+def test_partition_specs(sharding: TensorSharding) -> None:
+    assert read_partition_spec(write_partition_spec(sharding), mesh_of(sharding)) == sharding
+
+
+@given(closed_shardings())
+def test_subscripts(sharding: TensorSharding) -> None:
+    assert read_subscripts(write_subscripts(sharding), mesh_of(sharding)) == sharding
+
+
+@given(closed_shardings())
+def test_hlo_shardings(sharding: TensorSharding) -> None:
+    mesh = mesh_of(sharding)
+    hlo = hlo_of_sharding(sharding, mesh)
+    assert read_hlo(write_hlo(hlo)) == hlo
+    for on in (mesh, mesh_of_hlo(hlo)):
+        back = sharding_of_hlo(hlo, on, sharding.rank)
+        assert back is not None
+        assert hlo_of_sharding(back, on) == hlo
+
+
+@given(closed_shardings())
+def test_hlo_gives_each_device_the_piece_that_it_has(sharding: TensorSharding) -> None:
+    mesh = mesh_of(sharding)
+    hlo = hlo_of_sharding(sharding, mesh)
+    if not isinstance(hlo, Tiled):
+        return
+    for index, dim in enumerate(sharding.dims):
+        within = prod(hlo.sizes[index + 1 :])
+        pieces_of = {device: place // within % hlo.sizes[index] for place, device in enumerate(hlo.devices)}
+        assert shard_coordinates(dim.axes, mesh) == tuple(pieces_of[device] for device in range(mesh.device_count))
