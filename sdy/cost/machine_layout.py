@@ -15,11 +15,10 @@ from math import prod
 
 from sdy.cost.collective_time import CollectiveTime, Nodes, Route, Row, permute_time, switch_time, torus_time
 from sdy.cost.collectives import CollectiveKind
+from sdy.cost.device_groups import Group
 from sdy.cost.hardware import Network, Switch, Torus
 from sdy.model.axis import AxisList, AxisRef, between
 from sdy.model.mesh import Mesh
-
-Group = tuple[int, ...]  # device ids
 
 
 @dataclass(frozen=True, slots=True)

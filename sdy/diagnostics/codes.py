@@ -463,6 +463,9 @@ CODES: dict[str, Code] = {
     "SDY-T203": Code("No value has the name, or stands on the line, that the command asks for.", "See the hint."),
     "SDY-T204": Code("A command has too few or too many words.", "See its --help."),
     "SDY-T205": Code("No hardware of that name is known.", "Use one of those that the hint names."),
+    "SDY-T206": Code(
+        "A collective names a device that the mesh does not have.", "Declare a mesh of all devices, or correct the op."
+    ),
     "SDY-R101": Code(
         "No sharding rule is known for an op, so that nothing propagates through it.",
         "Write a custom sharding rule on it.",
