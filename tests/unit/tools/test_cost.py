@@ -10,6 +10,7 @@ import pytest
 from support.programs import EXAMPLE_NAMES, EXAMPLES
 
 from sdy.cost.hardware import HARDWARE
+from sdy.report.cost_tables import seconds_text
 from sdy.tools.main import main
 
 BATCH, DEPTH, HIDDEN = 128, 8192, 32768
@@ -39,6 +40,14 @@ LAYOUTS = {
     "hidden": REPLICATED | {"columns": '{"x", "y"}'},
     "hidden, activations by depth": REPLICATED | {"depth": '{"x", "y"}', "columns": '{"x", "y"}'},
     "both dims of the weights": REPLICATED | {"depth": '{"x"}', "rows": '{"x"}', "columns": '{"y"}'},
+}
+
+GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "costs.md").read_text()
+SHOWN = {
+    "batch over x and y": "batch",
+    "hidden dim over y": "half of the hidden dim",
+    "hidden dim over x and y": "hidden",
+    "depth over x, hidden dim over y": "both dims of the weights",
 }
 
 
@@ -90,6 +99,22 @@ def test_two_matmuls_on_2_by_2_fit_where_all_cut_the_weights_and_are_fastest_alo
     weights = 2 * WEIGHT_BYTES / 4 / 8.1e11  # 331 us: bound by memory
     assert weights < hidden["op_seconds"] < 1.05 * weights
     assert hidden["seconds_overlapped"] == hidden["op_seconds"]
+    rows = [line for line in GUIDE.splitlines() if " MB | " in line]
+    assert rows == [_row(title, costs[layout]) for title, layout in SHOWN.items()]
+
+
+def _row(title: str, cost: Cost) -> str:
+    """As docs/costs.md has it."""
+    sent = cost["communication_seconds"]
+    cells = (
+        title,
+        f"{cost['peak_bytes'] / 1e6:,.0f} MB",
+        "yes" if cost["fits"] else "no",
+        seconds_text(cost["op_seconds"]),
+        seconds_text(sent) if sent else "none",
+        seconds_text(cost["seconds_in_turn"]),
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=EXAMPLE_NAMES)
