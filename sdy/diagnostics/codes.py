@@ -477,6 +477,9 @@ CODES: dict[str, Code] = {
     "SDY-X104": Code("The devices of a program do not fit those of JAX.", "See the hint."),
     "SDY-X105": Code("A program needs 64 bits that JAX has turned off.", "Set jax_enable_x64."),
     "SDY-T209": Code("No hardware of that name is known.", "Use one of those that the hint names."),
+    "SDY-T210": Code(
+        "A collective names a device that the mesh does not have.", "Declare a mesh of all devices, or correct the op."
+    ),
     "SDY-R101": Code(
         "No sharding rule is known for an op, so that nothing propagates through it.",
         "Write a custom sharding rule on it.",

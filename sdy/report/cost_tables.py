@@ -1,0 +1,61 @@
+"""What a program costs on a machine, in the terminal."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from sdy.cost.program_cost import ProgramCost
+from sdy.report.tables import bytes_text, simple_table
+
+UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def cost_tables(cost: ProgramCost) -> tuple[Table, Table, Table]:
+    """The collectives by axes, seconds by cause, and memory."""
+    collectives = (
+        (
+            each.kind.value,
+            each.axes,
+            str(each.places),
+            str(each.runs),
+            bytes_text(each.bytes_sent),
+            seconds_text(each.seconds),
+            _bound_text(each.latency_bound_runs, each.runs),
+        )
+        for each in cost.collectives
+    )
+    columns = ("kind", "axes", "in the program", "runs", "bytes sent", "time", "bound by")
+    times = (
+        ("FLOPs of dots and convolutions", cost.compute_seconds),
+        ("bytes of operands and results", cost.memory_seconds),
+        ("the larger one, op by op", cost.op_seconds),
+        ("collectives", cost.communication_seconds),
+        ("in all, fully overlapped", cost.seconds_overlapped),
+        ("in all, one after another", cost.seconds_in_turn),
+    )
+    memory = (
+        ("peak bytes alive", bytes_text(cost.peak_bytes)),
+        ("bytes free", bytes_text(cost.free_bytes)),
+        ("fits", "yes" if cost.fits else "no"),
+    )
+    return (
+        simple_table(f"collectives on {cost.hardware.name}", columns, collectives, right=(2, 3, 4, 5)),
+        simple_table("time on one device", ("", "time"), ((name, seconds_text(time)) for name, time in times), (1,)),
+        simple_table("memory of one device", ("", "in all"), memory, right=(1,)),
+    )
+
+
+def seconds_text(seconds: float) -> str:
+    """Three digits in the largest unit that gives a whole part.
+
+    >>> seconds_text(3.728e-4)
+    '373 µs'
+    """
+    size, unit = next(((size, unit) for size, unit in UNITS if seconds >= size), UNITS[-1])
+    return f"{seconds / size:.3g} {unit}"
+
+
+def _bound_text(latency_bound: int, runs: int) -> str:
+    if latency_bound in (0, runs):
+        return "latency" if latency_bound else "bandwidth"
+    return f"latency in {latency_bound} of {runs}"

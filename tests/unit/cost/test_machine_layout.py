@@ -1,0 +1,107 @@
+"""Groups of devices on the links of a machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sdy.cost.collective_time import Nodes, Row, switch_time, torus_time
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.hardware import HARDWARE, Switch, Torus
+from sdy.cost.machine_layout import MachineLayout
+from sdy.grammar.parse import parse_mesh
+from sdy.grammar.write import write_axis_list
+
+GATHER = CollectiveKind.ALL_GATHER
+PERMUTE = CollectiveKind.COLLECTIVE_PERMUTE
+CUBE = HARDWARE["tpu_v4p"].network
+SQUARE = HARDWARE["tpu_v5e"].network
+
+
+@pytest.mark.parametrize(
+    ("mesh", "groups", "axes"),
+    [
+        ('<["x"=4, "y"=2]>', [(0, 2, 4, 6), (1, 3, 5, 7)], '{"x"}'),
+        ('<["x"=4, "y"=2]>', [(0, 1), (2, 3), (4, 5), (6, 7)], '{"y"}'),
+        ('<["x"=4, "y"=2]>', [tuple(range(8))], '{"x", "y"}'),
+        ('<["x"=8]>', [(0, 1, 2, 3), (4, 5, 6, 7)], '{"x":(2)4}'),
+        ('<["x"=8]>', [(0, 4), (1, 5), (2, 6), (3, 7)], '{"x":(1)2}'),
+        ('<["x"=8]>', [(0, 1, 4, 5), (2, 3, 6, 7)], '{"x":(1)2, "x":(4)2}'),
+        ('<["x"=2, "y"=2], device_ids=[3, 1, 0, 2]>', [(3, 1), (0, 2)], '{"y"}'),
+        ('<["x"=2]>', [(0,), (1,)], "{}"),
+    ],
+)
+def test_groups_are_told_by_the_axes_in_which_their_members_differ(
+    mesh: str, groups: list[tuple[int, ...]], axes: str
+) -> None:
+    assert write_axis_list(MachineLayout(parse_mesh(mesh), CUBE).axes_of(groups)) == axes
+
+
+@pytest.mark.parametrize(
+    ("mesh", "groups", "rows"),
+    [
+        ('<["x"=4, "y"=2]>', [(0, 2, 4, 6)], [Row(4, wraps=True)]),
+        ('<["x"=4, "y"=2]>', [tuple(range(8))], [Row(4, wraps=True), Row(2, wraps=False)]),
+        ('<["x"=8]>', [(0, 1, 2, 3)], [Row(4, wraps=False)]),
+        ('<["x"=8]>', [(0, 2, 4, 6)], [Row(4, wraps=True, stride=2)]),
+        ('<["a"=2, "b"=4, "c"=4, "d"=2]>', [(0, 2, 4, 6)], [Row(4, wraps=True)]),
+        ('<["a"=4, "b"=4, "c"=2, "d"=2]>', [(0, 2)], [Row(2, wraps=True, stride=2)]),
+    ],
+)
+def test_a_group_takes_the_axes_of_the_torus_that_its_own_lie_on(
+    mesh: str, groups: list[tuple[int, ...]], rows: list[Row]
+) -> None:
+    assert isinstance(CUBE, Torus)
+    time = MachineLayout(parse_mesh(mesh), CUBE).time_of(GATHER, 1e8, groups)
+    assert time == torus_time(GATHER, 1e8, rows, CUBE)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "hops", "messages"),
+    [
+        ([(0, 1), (1, 2), (2, 3), (3, 0)], 3, 1),  # the last one goes back over the links that the others leave free
+        ([(0, 1), (1, 0), (2, 2), (3, 3)], 1, 1),
+        ([(0, 2), (1, 3)], 2, 2),  # both go over the link from 1 to 2
+        ([(0, 0)], 0, 0),
+    ],
+)
+def test_a_permutation_on_a_line_counts_hops_and_messages(
+    pairs: list[tuple[int, int]], hops: int, messages: int
+) -> None:
+    assert isinstance(SQUARE, Torus)
+    time = MachineLayout(parse_mesh('<["x"=4]>'), SQUARE).time_of(PERMUTE, 4.5e10, pairs)
+    assert time.latency_seconds == pytest.approx(hops * 1e-6)
+    assert time.bandwidth_seconds == pytest.approx(messages)
+
+
+def test_a_permutation_on_a_ring_goes_the_shorter_way() -> None:
+    layout = MachineLayout(parse_mesh('<["x"=4, "y"=4]>'), CUBE)
+    assert layout.time_of(PERMUTE, 1.0, [(0, 3)]).latency_seconds == pytest.approx(1e-6)
+    assert layout.time_of(PERMUTE, 1.0, [(12, 0)]).latency_seconds == pytest.approx(1e-6)
+    assert layout.time_of(PERMUTE, 1.0, [(0, 15)]).latency_seconds == pytest.approx(2e-6)
+
+
+def test_neighbours_stand_by_their_place_in_the_mesh_not_by_their_number() -> None:
+    layout = MachineLayout(parse_mesh('<["x"=4], device_ids=[0, 2, 1, 3]>'), SQUARE)
+    assert layout.time_of(PERMUTE, 1.0, [(0, 2)]).latency_seconds == pytest.approx(1e-6)
+    assert layout.time_of(PERMUTE, 1.0, [(0, 1)]).latency_seconds == pytest.approx(2e-6)
+
+
+def test_nodes_hold_the_minor_devices() -> None:
+    switch = HARDWARE["h100"].network
+    assert isinstance(switch, Switch)
+    layout = MachineLayout(parse_mesh('<["x"=4, "y"=4]>'), switch)
+    along_x, along_y, all_devices = [(0, 4, 8, 12)], [(0, 1, 2, 3)], [tuple(range(16))]
+    assert layout.time_of(GATHER, 1e9, along_x) == switch_time(GATHER, 1e9, Nodes(2, 2), switch)
+    assert layout.time_of(GATHER, 1e9, along_y) == switch_time(GATHER, 1e9, Nodes(1, 4), switch)
+    assert layout.time_of(GATHER, 1e9, all_devices) == switch_time(GATHER, 1e9, Nodes(2, 8), switch)
+
+
+def test_a_permutation_between_nodes_takes_the_network() -> None:
+    switch = HARDWARE["h100"].network
+    assert isinstance(switch, Switch)
+    layout = MachineLayout(parse_mesh('<["x"=16]>'), replace(switch, hop_seconds=0.0))
+    assert layout.time_of(PERMUTE, 4.5e11, [(0, 7)]).seconds == pytest.approx(1.0)
+    assert layout.time_of(PERMUTE, 4.5e11, [(0, 7), (7, 8)]).seconds == pytest.approx(9.0)
+    assert layout.time_of(PERMUTE, 4.5e11, [(3, 3)]).seconds == 0.0

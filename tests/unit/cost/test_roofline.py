@@ -1,0 +1,126 @@
+"""Seconds of ops and of local programs, counted by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from xdsl.ir import Operation
+
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.hardware import HARDWARE, MatrixRates
+from sdy.cost.program_cost import CollectiveCost, cost_of
+from sdy.cost.roofline import OpTime, op_time, rate_of
+from sdy.dialects.module_text import parse_module
+from sdy.dialects.stablehlo.contraction import DotGeneralOp
+from sdy.dialects.stablehlo.elementwise import AddOp
+from sdy.dialects.stablehlo.shape import ReshapeOp
+from sdy.dialects.symbols import main_function
+from sdy.dialects.walk import ops_of
+from sdy.grammar.parse import parse_mesh
+from sdy.report.cost_tables import seconds_text
+
+V5E = HARDWARE["tpu_v5e"]
+BANDWIDTH, RATE = 8.1e11, 1.97e14
+
+MATMUL = """
+func.func @main(%a: tensor<{rows}x4096xbf16>, %b: tensor<4096x4096xbf16>) -> tensor<{rows}x4096xbf16> {{
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<{rows}x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<{rows}x4096xbf16>
+  return %0 : tensor<{rows}x4096xbf16>
+}}
+"""
+
+LOOP = """
+func.func @main(%arg0: tensor<1024xf32>) -> tensor<1024xf32> {
+  %start = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %start, %x = %arg0) : tensor<i32>, tensor<1024xf32>
+  cond {
+    %stop = stablehlo.constant dense<5> : tensor<i32>
+    %1 = stablehlo.compare LT, %i, %stop : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %step = stablehlo.constant dense<1> : tensor<i32>
+    %1 = stablehlo.add %i, %step : tensor<i32>
+    %2 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %3 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %3 : tensor<f32>
+    }) : (tensor<1024xf32>) -> tensor<1024xf32>
+    stablehlo.return %1, %2 : tensor<i32>, tensor<1024xf32>
+  }
+  %4 = "stablehlo.all_reduce"(%0#1) <{replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %3 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }) : (tensor<1024xf32>) -> tensor<1024xf32>
+  return %4 : tensor<1024xf32>
+}
+"""
+
+
+def _only(text: str, op_class: type[Operation]) -> Operation:
+    (op,) = ops_of(parse_module(text), op_class)
+    return op
+
+
+@pytest.mark.parametrize(("rows", "is_compute_bound"), [(128, False), (1024, True)])
+def test_a_matmul_is_bound_by_arithmetic_where_it_has_many_rows(rows: int, is_compute_bound: bool) -> None:
+    time = op_time(_only(MATMUL.format(rows=rows), DotGeneralOp), V5E)
+    assert time.compute_seconds == pytest.approx(2 * rows * 4096**2 / RATE)
+    assert time.memory_seconds == pytest.approx(2 * (2 * rows * 4096 + 4096**2) / BANDWIDTH)
+    assert time.is_compute_bound is is_compute_bound
+    assert time.seconds == max(time.compute_seconds, time.memory_seconds)
+
+
+def test_an_elementwise_op_reads_and_writes() -> None:
+    text = """
+    func.func @main(%a: tensor<8x16xf32>) -> tensor<128xf32> {
+      %0 = stablehlo.add %a, %a : tensor<8x16xf32>
+      %1 = stablehlo.reshape %0 : (tensor<8x16xf32>) -> tensor<128xf32>
+      return %1 : tensor<128xf32>
+    }"""
+    assert op_time(_only(text, AddOp), V5E) == OpTime(0.0, 3 * 512 / BANDWIDTH)
+    assert op_time(_only(text, ReshapeOp), V5E) == OpTime(0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("element", "rate"),
+    [("i8", 1.0), ("f8E4M3FN", 2.0), ("f8E5M2", 2.0), ("bf16", 3.0), ("f16", 3.0), ("f32", 4.0), ("f64", 4.0)],
+)
+def test_rates_go_by_element_type(element: str, rate: float) -> None:
+    module = parse_module(f"func.func @main(%a: tensor<4x{element}>) {{ return }}")
+    (type_of_a,) = main_function(module).function_type.inputs
+    assert rate_of(type_of_a, MatrixRates(1.0, 2.0, 3.0, 4.0)) == rate
+
+
+def test_a_loop_counts_its_trips_and_equal_collectives_are_put_together() -> None:
+    cost = cost_of(parse_module(LOOP), parse_mesh('<["x"=2, "y"=2]>'), V5E)
+    (found,) = cost.collectives
+    assert replace(found, seconds=0.0) == CollectiveCost(
+        CollectiveKind.ALL_REDUCE, '{"x"}', places=2, runs=6, bytes_sent=6 * 4096.0, latency_bound_runs=6
+    )
+    assert found.seconds == pytest.approx(6 * 2e-6)  # there and back, one hop each
+    counting = 5 * ((4 + 4 + 1) + (4 + 4 + 4)) / BANDWIDTH  # comparing and adding the counter
+    assert cost.memory_seconds == pytest.approx(counting)
+    assert cost.seconds_in_turn == pytest.approx(counting + 12e-6)
+    assert cost.seconds_overlapped == pytest.approx(12e-6)
+
+
+@pytest.mark.parametrize(("free_bytes", "fits"), [(None, True), (8192, True), (8191, False)])
+def test_a_program_fits_where_its_peak_is_free(free_bytes: float | None, fits: bool) -> None:
+    text = """
+    func.func @main(%a: tensor<1024xf32>) -> tensor<1024xf32> {
+      %0 = stablehlo.negate %a : tensor<1024xf32>
+      return %0 : tensor<1024xf32>
+    }"""
+    cost = cost_of(parse_module(text), parse_mesh('<["x"=2]>'), V5E, free_bytes)
+    assert cost.peak_bytes == 8192
+    assert cost.fits is fits
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(2.0, "2 s"), (0.0123, "12.3 ms"), (1e-6, "1 µs"), (3.084e-7, "308 ns"), (0.0, "0 ns")]
+)
+def test_seconds_are_shown_in_three_digits(seconds: float, text: str) -> None:
+    assert seconds_text(seconds) == text

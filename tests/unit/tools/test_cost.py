@@ -1,0 +1,168 @@
+"""What `sdy cost` tells: figures worked by hand, the examples, and wrong words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TypedDict, cast
+
+import pytest
+from support.programs import EXAMPLE_NAMES, EXAMPLES
+
+from sdy.cost.hardware import HARDWARE
+from sdy.report.cost_tables import seconds_text
+from sdy.tools.main import main
+
+BATCH, DEPTH, HIDDEN = 128, 8192, 32768
+WEIGHT_BYTES = DEPTH * HIDDEN * 2  # of each of two matrices: 537 MB
+FREE = "300e6"
+
+TWO_MATMULS = """
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%in: tensor<128x8192xbf16> {{sdy.sharding = #sdy.sharding<@mesh, [{batch}, {depth}]>}},
+                %up: tensor<8192x32768xbf16> {{sdy.sharding = #sdy.sharding<@mesh, [{rows}, {columns}]>}},
+                %down: tensor<32768x8192xbf16> {{sdy.sharding = #sdy.sharding<@mesh, [{columns}, {rows}]>}})
+    -> (tensor<128x8192xbf16> {{sdy.sharding = #sdy.sharding<@mesh, [{batch}, {depth}]>}}) {{
+  %0 = stablehlo.dot_general %in, %up, contracting_dims = [1] x [0]
+      : (tensor<128x8192xbf16>, tensor<8192x32768xbf16>) -> tensor<128x32768xbf16>
+  %1 = stablehlo.dot_general %0, %down, contracting_dims = [1] x [0]
+      : (tensor<128x32768xbf16>, tensor<32768x8192xbf16>) -> tensor<128x8192xbf16>
+  return %1 : tensor<128x8192xbf16>
+}}
+"""
+
+REPLICATED = {"batch": "{}", "depth": "{}", "rows": "{}", "columns": "{}"}
+LAYOUTS = {
+    "replicated": REPLICATED,
+    "batch": REPLICATED | {"batch": '{"x", "y"}'},
+    "batch and weights": REPLICATED | {"batch": '{"x", "y"}', "columns": '{"x", "y"}'},
+    "half of the hidden dim": REPLICATED | {"columns": '{"y"}'},
+    "hidden": REPLICATED | {"columns": '{"x", "y"}'},
+    "hidden, activations by depth": REPLICATED | {"depth": '{"x", "y"}', "columns": '{"x", "y"}'},
+    "both dims of the weights": REPLICATED | {"depth": '{"x"}', "rows": '{"x"}', "columns": '{"y"}'},
+}
+
+GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "costs.md").read_text()
+SHOWN = {
+    "batch over x and y": "batch",
+    "hidden dim over y": "half of the hidden dim",
+    "hidden dim over x and y": "hidden",
+    "depth over x, hidden dim over y": "both dims of the weights",
+}
+
+
+class Cost(TypedDict):
+    """What the tests read of the plain data."""
+
+    fits: bool
+    peak_bytes: int
+    free_bytes: int
+    compute_seconds: float
+    op_seconds: float
+    communication_seconds: float
+    seconds_overlapped: float
+    seconds_in_turn: float
+    collectives: list[dict[str, object]]
+
+
+def _cost(capsys: pytest.CaptureFixture[str], *words: str) -> Cost:
+    assert main(["cost", *words, "--json"]) == 0
+    return cast(Cost, json.loads(capsys.readouterr().out))
+
+
+def _costs_of_layouts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Cost]:
+    costs: dict[str, Cost] = {}
+    for name, layout in LAYOUTS.items():
+        file = tmp_path / "two_matmuls.mlir"
+        file.write_text(TWO_MATMULS.format(**layout))
+        costs[name] = _cost(capsys, str(file), "--on", "tpu_v5e", "--free-bytes", FREE)
+    return costs
+
+
+def test_two_matmuls_on_2_by_2_fit_where_all_cut_the_weights_and_are_fastest_along_the_hidden_dim(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    costs = _costs_of_layouts(tmp_path, capsys)
+    fitting = {name for name, cost in costs.items() if cost["fits"]}
+    assert fitting == {"batch and weights", "hidden", "hidden, activations by depth", "both dims of the weights"}
+    for name in fitting:  # 2 * 537 MB / 4, and a few activations of 2 MiB
+        assert 2 * WEIGHT_BYTES / 4 < costs[name]["peak_bytes"] < 300e6
+    assert costs["half of the hidden dim"]["peak_bytes"] > 2 * WEIGHT_BYTES / 2
+
+    hidden = costs["hidden"]
+    assert hidden["seconds_in_turn"] == min(cost["seconds_in_turn"] for cost in costs.values() if cost["fits"])
+    assert hidden["seconds_in_turn"] < 0.8 * costs["both dims of the weights"]["seconds_in_turn"]
+    compute = 4 * BATCH * DEPTH * HIDDEN / 4 / 1.97e14  # 174 us
+    assert hidden["compute_seconds"] == pytest.approx(compute, rel=0.02)
+    reduce = 2 * BATCH * DEPTH * 2 / (2 * 9e10)  # 23.3 us: both axes, both directions
+    assert hidden["communication_seconds"] == pytest.approx(reduce, rel=0.02)
+    weights = 2 * WEIGHT_BYTES / 4 / 8.1e11  # 331 us: bound by memory
+    assert weights < hidden["op_seconds"] < 1.05 * weights
+    assert hidden["seconds_overlapped"] == hidden["op_seconds"]
+    rows = [line for line in GUIDE.splitlines() if " MB | " in line]
+    assert rows == [_row(title, costs[layout]) for title, layout in SHOWN.items()]
+
+
+def _row(title: str, cost: Cost) -> str:
+    """As docs/costs.md has it."""
+    sent = cost["communication_seconds"]
+    cells = (
+        title,
+        f"{cost['peak_bytes'] / 1e6:,.0f} MB",
+        "yes" if cost["fits"] else "no",
+        seconds_text(cost["op_seconds"]),
+        seconds_text(sent) if sent else "none",
+        seconds_text(cost["seconds_in_turn"]),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=EXAMPLE_NAMES)
+@pytest.mark.parametrize("machine", HARDWARE)
+def test_every_example_fits_on_every_machine(file: Path, machine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    cost = _cost(capsys, str(file), "--on", machine)
+    assert cost["fits"]
+    assert cost["free_bytes"] == HARDWARE[machine].hbm_bytes
+    assert cost["compute_seconds"] <= cost["op_seconds"] <= cost["seconds_overlapped"] <= cost["seconds_in_turn"]
+    assert cost["seconds_in_turn"] > 0
+
+
+def test_collectives_come_by_kind_and_axes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    (file,) = (path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
+    cost = _cost(capsys, str(file), "--on", "tpu_v5e")
+    assert ("all-reduce", '{"x"}') in [(each["kind"], each["axes"]) for each in cost["collectives"]]
+    assert main(["cost", str(file), "--on", "tpu_v5e"]) == 0
+    text = capsys.readouterr().out
+    for part in ("collectives on tpu_v5e", 'all-reduce     │ {"x"}', "latency", "µs", "16,000,000,000", "yes"):
+        assert part in text
+
+
+def test_a_machine_that_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", str(EXAMPLES[0]), "--on", "tpu_v5x"]) == 1
+    text = capsys.readouterr().err
+    assert "SDY-T209" in text
+    assert "did you mean tpu_v5" in text
+
+
+@pytest.mark.parametrize("words", ["-1", "much", "nan", "inf"])
+def test_free_bytes_are_a_number(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["cost", str(EXAMPLES[0]), "--on", "h100", f"--free-bytes={words}"])
+    assert "is no number of bytes" in capsys.readouterr().err
+
+
+def test_a_device_outside_of_the_mesh_is_refused_at_its_op(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "no_mesh.mlir"
+    file.write_text("""\
+func.func @main(%a: tensor<8xf32>) -> tensor<16xf32> {
+  %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}>
+      : (tensor<8xf32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+""")
+    assert main(["cost", str(file), "--on", "tpu_v4p"]) == 1
+    text = capsys.readouterr().err
+    assert "SDY-T210" in text
+    assert "no_mesh.mlir:2:" in text
+    assert "device 1, and the mesh has 1 devices" in text
