@@ -24,8 +24,18 @@ CHECKS = OpTable[Check]()
 
 @CHECKS.of(ConcatenateOp)
 def moves_few_pieces(op: ConcatenateOp) -> Check:
-    """Along the dim that is joined, all tensors are cut alike, and few permutes bring the pieces to their places."""
-    return lambda lowering: lowering.check_on_shards(op)
+    """Along the dim that is joined, all tensors are cut alike, and few permutes bring the pieces to their places.
+
+    In the reference they must be whole along it.
+    """
+
+    def check(lowering: Lowering) -> None:
+        if lowering.style.regroups_shards:
+            lowering.check_on_shards(op)
+        else:
+            lowering.check_agreement(op)
+
+    return check
 
 
 @FORMS.of(ConcatenateOp)

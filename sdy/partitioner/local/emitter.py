@@ -49,13 +49,14 @@ class Style:
     """How devices are named and collectives written, wherever in the program.
 
     `counts_replicas`: devices are replicas, not partitions. `names_mesh_axes`: replica groups are axes of a mesh
-    where no sub-axis takes part.
+    where no sub-axis takes part. `regroups_shards`: tensors may be joined along a cut dim.
     """
 
     counts_replicas: bool = False
     names_mesh_axes: bool = False
     gathers_dim_by_dim: bool = False
     scatters_dims_together: bool = False
+    regroups_shards: bool = False
     channels: Channels = field(default_factory=Channels)
 
 

@@ -42,7 +42,7 @@ class Lowering:
 
     def __init__(self, module: ModuleOp, style: Style) -> None:
         self._meshes = meshes_of(module)
-        self._style = style
+        self.style = style
         self._shardings: dict[SSAValue, TensorSharding] = {}
         self._local_types: dict[tuple[Attribute, TensorSharding], Attribute] = {}
         self._to_inline: list[ManualComputationOp] = []
@@ -190,7 +190,7 @@ class Lowering:
 
     def emitter(self, before: Operation) -> Emitter:
         """Emits in front of `before`."""
-        return Emitter(before, self._style)
+        return Emitter(before, self.style)
 
     def replace(self, op: Operation, *values: SSAValue) -> None:
         """Let `values` stand for the results of `op`, which goes."""

@@ -33,6 +33,7 @@ class ConvertGlobalToLocalPass(ModulePass):
     per_dim_all_gather: bool = False
     combine_multi_dimension_reduce_scatter: bool = False
     enable_rgv3: bool = False
+    regroup_shards: bool = False  # exchange pieces where tensors are joined along a cut dim
     replica_count: int = 1
     partition_count: int = 1
 
@@ -46,6 +47,7 @@ class ConvertGlobalToLocalPass(ModulePass):
             names_mesh_axes=self.enable_rgv3,
             gathers_dim_by_dim=self.per_dim_all_gather,
             scatters_dims_together=self.combine_multi_dimension_reduce_scatter,
+            regroups_shards=self.regroup_shards,
         )
         lowering = Lowering(op, style)
         every_op = [inner for inner in pre_order(op) if not isinstance(inner, ModuleOp | MeshOp)]
