@@ -40,8 +40,8 @@ def make_op(
     return op
 
 
-def copy_before(op: Operation, operands: Sequence[SSAValue]) -> Operation:
-    """A copy of `op` with other operands, right before it in its block."""
+def copy_before(op: Operation, operands: Sequence[SSAValue], place: Operation | None = None) -> Operation:
+    """A copy of `op` with other operands, right before `place`, or where that is None, before `op`."""
     if op.regions or op._successors:  # pyright: ignore[reportPrivateUsage] -- see above
         copy = op.clone()
         copy.operands = operands
@@ -50,7 +50,7 @@ def copy_before(op: Operation, operands: Sequence[SSAValue]) -> Operation:
         copy = make_op(type(op), operands, types, op.properties, op.attributes, op.location)
         for result, new in zip(op.results, copy.results, strict=True):
             new._name = result._name  # pyright: ignore[reportPrivateUsage] -- see above
-    _link_before(copy, op)
+    _link_before(copy, place or op)
     return copy
 
 

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from sdy.passes import auto_partitioner
 from sdy.passes.canonicalize import CanonicalizePass
+from sdy.passes.cse import CsePass
 from sdy.passes.export.close_shardings import CloseShardingsPass
 from sdy.passes.export.constant_or_scalar_merger import ConstantOrScalarMergerPass
 from sdy.passes.export.convert_global_to_local import ConvertGlobalToLocalPass
@@ -19,6 +20,7 @@ from sdy.passes.export.drop_sharding_and_mesh import DropShardingAndMeshPass
 from sdy.passes.export.drop_sharding_rules import DropShardingRulesPass
 from sdy.passes.export.drop_uneven_axes import DropUnevenAxesPass
 from sdy.passes.export.export_named_computations import ExportNamedComputationsPass
+from sdy.passes.export.fold_layers import FoldLayersPass
 from sdy.passes.export.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.insert_func_call_reshards import InsertFuncCallReshardsPass
 from sdy.passes.export.optimize_communication import OptimizeCommunicationPass
@@ -35,6 +37,7 @@ from sdy.passes.export.sharding_constraint_to_reshard import ShardingConstraintT
 from sdy.passes.export.sink_data_flow_edges import SinkDataFlowEdgesPass
 from sdy.passes.export.sink_func_data_flow_edges import SinkFuncDataFlowEdgesPass
 from sdy.passes.export.unflatten_call_graph import UnflattenCallGraphPass
+from sdy.passes.export.unfold_layers import UnfoldLayersPass
 from sdy.passes.export.update_non_divisible import UpdateNonDivisiblePass
 from sdy.passes.export.verify_unreduced_axes import VerifyUnreducedAxesPass
 from sdy.passes.import_.add_data_flow_edges import AddDataFlowEdgesPass
@@ -111,6 +114,22 @@ def propagation(*, dedup_functions_fully: bool = False, enable_auto_partitioning
         SymbolDcePass(),
         *(auto_partitioner.passes() if enable_auto_partitioning else ()),
         InsertFuncCallReshardsPass(),  # last: whoever changes the shardings of functions comes before
+    )
+
+
+def partitioning(*, optimize_communication: bool = True) -> Passes:
+    """From closed shardings to collectives on whole tensors; what repeats is a function behind it."""
+    return (
+        FoldLayersPass(),  # all that follows sees each layer once
+        CsePass(),  # what the import copied, so that each use could be sharded in its own way
+        DropUnevenAxesPass(),
+        PrepareForShardsPass(),  # right before the reshards, which go by the rules that it leaves
+        InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
+        CanonicalizePass(("sdy-reshard",)),
+        *((OptimizeCommunicationPass(),) if optimize_communication else ()),
+        PlanReshardsPass(share_equal=not optimize_communication),  # what it gathers twice, it means to
+        CanonicalizePass(("sdy-collective",)),
+        DropShardingRulesPass(),
     )
 
 
@@ -234,21 +253,12 @@ class PartitionPipeline(Pipeline):
     name = "sdy-partition-pipeline"
 
     optimize_communication: bool = True
+    keep_layers: bool = False  # what repeats stays a function, until the local pipeline puts it back
 
     def passes(self) -> Sequence[ModulePass]:
         """As the propagation pipeline, but every reshard is explicit and done by collectives."""
-        return (
-            *propagation(),
-            *CLOSE,
-            DropUnevenAxesPass(),
-            PrepareForShardsPass(),  # right before the reshards, which go by the rules that it leaves
-            InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
-            CanonicalizePass(("sdy-reshard",)),
-            *((OptimizeCommunicationPass(),) if self.optimize_communication else ()),
-            PlanReshardsPass(share_equal=not self.optimize_communication),  # what it gathers twice, it means to
-            CanonicalizePass(("sdy-collective",)),
-            DropShardingRulesPass(),
-        )
+        partitioner = partitioning(optimize_communication=self.optimize_communication)
+        return (*propagation(), *CLOSE, *partitioner, *(() if self.keep_layers else (UnfoldLayersPass(),)))
 
 
 @dataclass(frozen=True)
@@ -259,4 +269,4 @@ class LocalPipeline(Pipeline):
 
     def passes(self) -> Sequence[ModulePass]:
         """Shardings are of no use to the local program."""
-        return (ConvertGlobalToLocalPass(regroup_shards=True), DropShardingAndMeshPass())
+        return (ConvertGlobalToLocalPass(regroup_shards=True), UnfoldLayersPass(), DropShardingAndMeshPass())

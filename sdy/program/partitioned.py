@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.diagnostic import Diagnostic
-from sdy.dialects.module_text import print_module
+from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.symbols import main_function
 from sdy.interpreter.element_types import Array
 from sdy.interpreter.executor import Observer
@@ -20,6 +21,8 @@ from sdy.interpreter.shards import shard, unshard
 from sdy.interpreter.spmd import run_spmd
 from sdy.interpreter.values import DeviceArray
 from sdy.model.placement import Boundary
+from sdy.passes.export.unfold_layers import UnfoldLayersPass
+from sdy.passes.run import run_passes
 from sdy.program.lowered import is_in_order, local_program_by_place
 from sdy.program.on_jax import jax_function, named_shardings
 from sdy.program.origin import Origin
@@ -32,14 +35,22 @@ R = TypeVar("R", default=list[Array])
 class PartitionedProgram(Generic[R]):
     """A program with every communication explicit.
 
-    `whole` still has whole tensors and shardings; `local` is the plain StableHLO program that each device runs.
+    `folded` still has whole tensors and shardings, and functions for what repeats; `local` is the plain StableHLO
+    program that each device runs.
     """
 
-    whole: ModuleOp
+    folded: ModuleOp
     local: ModuleOp
     boundary: Boundary
     origin: Origin[R]
     remarks: tuple[Diagnostic, ...] = ()
+
+    @cached_property
+    def whole(self) -> ModuleOp:
+        """The program on whole tensors, with shardings, op for op like the one on one device."""
+        whole = self.folded.clone()
+        run_passes(make_context(), whole, [UnfoldLayersPass()], verify_each=False)
+        return whole
 
     def run(self, *arrays: object, **named: object) -> R:
         """The whole results of running the local program on all devices at once, on whole arrays.
@@ -51,7 +62,7 @@ class PartitionedProgram(Generic[R]):
 
     def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
         """As `run`, with one array per argument and per result of the main function."""
-        check_inputs(main_function(self.whole), [(array.shape, array.dtype) for array in inputs])
+        check_inputs(main_function(self.folded), [(array.shape, array.dtype) for array in inputs])
         return self.whole_results(self.run_on_devices(inputs))
 
     def run_on_devices(self, inputs: Sequence[Array], observer: Observer | None = None) -> list[DeviceArray]:
@@ -92,7 +103,7 @@ class PartitionedProgram(Generic[R]):
         where it was read from text. Raises: SdyError where there are too few, or where JAX is not installed.
         """
         # JAX numbers the devices of a program by their place in the mesh.
-        local = self.local if is_in_order(self.whole) else local_program_by_place(self.whole)
+        local = self.local if is_in_order(self.folded) else local_program_by_place(self.folded)
         flat = jax_function(local, self.boundary, devices or self.origin.devices)
         return self.origin.signature.on_devices(flat)
 

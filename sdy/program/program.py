@@ -137,7 +137,7 @@ class Program(Generic[R]):
     def _partitioned(self) -> PartitionedProgram[R]:
         context = make_context()
         whole = self.module.clone()
-        pipeline = PartitionPipeline(self.optimize_communication)
+        pipeline = PartitionPipeline(self.optimize_communication, keep_layers=True)
         run_passes(context, whole, [pipeline], verify_each=False)
         verify_module(whole)
         local = local_program(whole, context)

@@ -56,14 +56,20 @@ def ours_propagate(text: str) -> float:
 
 
 def ours_partition(text: str) -> float:
-    """Propagation left out: what comes after it, up to the program of one device."""
+    """From propagated shardings to the program of one device, and verification of what it leaves."""
     from sdy.dialects.module_text import make_context, parse_module
-    from sdy.passes.pipelines import PartitionPipeline, PropagationPipeline
+    from sdy.dialects.verify import verify_module
+    from sdy.passes.pipelines import CLOSE, LocalPipeline, partitioning, propagation
     from sdy.passes.run import run_passes
 
     module, context = parse_module(text), make_context()
-    run_passes(context, module, [PropagationPipeline()], verify_each=False)
-    return seconds(lambda: run_passes(context, module, [PartitionPipeline()], verify_each=False))
+    run_passes(context, module, [*propagation(), *CLOSE], verify_each=False)
+
+    def task() -> None:
+        run_passes(context, module, [*partitioning(), LocalPipeline()], verify_each=False)
+        verify_module(module)
+
+    return seconds(task)
 
 
 def ours_memory(text: str) -> float:

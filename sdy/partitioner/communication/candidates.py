@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sdy.partitioner.communication.layout import Cut, Layout, used
-from sdy.partitioner.communication.node import Assignment, Kind, Mode, merged, ways_to_deal
+from sdy.partitioner.communication.node import Assignment, Kind, Mode, Run, merged, ways_to_deal
 from sdy.partitioner.communication.state import State
 
 MOST_WAYS = 512  # of cutting the factors of a contraction: beyond, the atoms of one mesh axis stay together
 
 
-def candidates(state: State, number: int) -> Iterator[Assignment]:
-    """Assignments of a node, other than its own, that it can be run by."""
+def candidates(state: State, number: int) -> Iterator[Run]:
+    """Runs of a node, other than its own."""
     node = state.graph.nodes[number]
-    found = dict.fromkeys(_tried(state, number))
-    for assignment in found:
-        if assignment != node.assignment and node.kind.layouts(assignment) is not None:
-            yield assignment
+    for assignment in dict.fromkeys(_tried(state, number)):
+        run = node.kind.run(assignment)
+        if run is not None and assignment != node.run.assignment:
+            yield run
 
 
 def _tried(state: State, number: int) -> Iterator[Assignment]:
     node = state.graph.nodes[number]
     modes = [(mode, partial) for mode in node.kind.modes for partial in _partial_atoms(state, number, mode)]
-    bases = [node.assignment]
+    bases = [node.run.assignment]
     if state.patterns.recut:
         bases += dict.fromkeys(_recut(state, number))
     for base in bases:
-        yield base._replace(partial=(), mode=())
+        yield Assignment(base.factors)
         if state.patterns.delay:
             for mode, partial in modes:
-                yield base._replace(partial=partial, mode=mode)
+                yield Assignment(base.factors, partial, mode)
 
 
 def _partial_atoms(state: State, number: int, mode: Mode) -> set[Cut]:
@@ -44,13 +44,10 @@ def _recut(state: State, number: int) -> Iterator[Assignment]:
     """Without partial operands."""
     node = state.graph.nodes[number]
     kind = node.kind
-    own = dict(enumerate(node.assignment.factors))
+    own = dict(enumerate(node.run.assignment.factors))
     yield kind.assignment({})
-    seen = [
-        cuts
-        for place, layout in dict.fromkeys(_neighbours(state, number))
-        if (cuts := kind.project(place, layout)) is not None
-    ]
+    projected = (kind.project(place, layout) for place, layout in dict.fromkeys(_neighbours(state, number)))
+    seen = {tuple(sorted(cuts.items())): cuts for cuts in projected if cuts is not None}.values()
     for cuts in seen:
         yield kind.assignment(cuts)
         for other in (own, *seen):
@@ -62,8 +59,8 @@ def _recut(state: State, number: int) -> Iterator[Assignment]:
 
 
 def _may_pay(state: State, number: int, assignment: Assignment) -> bool:
-    is_possible = state.graph.nodes[number].kind.layouts(assignment) is not None
-    return is_possible and state.least_change({number: assignment}) < 0
+    run = state.graph.nodes[number].kind.run(assignment)
+    return run is not None and state.least_change({number: run}) < 0
 
 
 def _is_scattered_at_once(state: State, number: int) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sdy.partitioner.communication.layout import Layout, Sizes
-from sdy.partitioner.communication.node import Assignment, Kind
+from sdy.partitioner.communication.layout import Layout, Tensor
+from sdy.partitioner.communication.node import Kind, Run
 
 
 class End(NamedTuple):
@@ -20,12 +20,11 @@ class End(NamedTuple):
 class Node:
     """An op that may be cut otherwise; or places that hold the same value, such as what a loop carries along.
 
-    `values` are the operands, then the results; `layouts` follows from `assignment`.
+    `values` are the operands, then the results.
     """
 
     kind: Kind
-    assignment: Assignment
-    layouts: tuple[Layout, ...]
+    run: Run
     values: tuple[int, ...] = ()
     flops: int = 0  # of a contraction, on whole tensors
     is_edge: bool = False  # places that hold the same value
@@ -35,14 +34,18 @@ class Node:
 class Value:
     """A tensor. `layout` is how it comes where no node makes it; a `free` one comes in any layout for nothing."""
 
-    shape: Sizes
-    width: int  # bytes of an element
+    tensor: Tensor
     times: int  # how often it is made in a run
     layout: Layout
     is_free: bool
     maker: End | None = None
     readers: list[End] = field(default_factory=list[End])
     fixed_needs: set[Layout] = field(default_factory=set[Layout])  # of whoever is no node
+
+    @property
+    def ends(self) -> list[End]:
+        """Where the value is read, and made."""
+        return self.readers if self.maker is None else [*self.readers, self.maker]
 
 
 @dataclass(slots=True)

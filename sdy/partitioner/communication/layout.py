@@ -1,13 +1,14 @@
 """Layouts as tuples of small numbers: what a search compares a million times.
 
-An *atom* is a digit of a mesh axis that is cut no further: an axis of 8 devices has three atoms of size 2. A layout
-says which atoms cut each dim, major first, and along which atoms the devices hold partial values.
+An *atom* is a digit of a mesh axis that is cut no further: an axis of 8 devices has three atoms of size 2, or is one
+atom of a large mesh. A layout says which atoms cut each dim, major first, and along which atoms the devices hold
+partial values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
@@ -19,12 +20,26 @@ Cut = tuple[int, ...]  # atoms, major first
 Dims = tuple[Cut, ...]
 Sizes = tuple[int, ...]
 
+MOST_ATOMS = 6  # of a mesh whose axes are cut into their prime factors
+
 
 class Layout(NamedTuple):
     """How a tensor lies on the devices. `unreduced` is sorted."""
 
     dims: Dims
     unreduced: Cut = ()
+
+
+class Tensor(NamedTuple):
+    """What of a value matters to its price: its shape, and the bytes of an element."""
+
+    shape: Sizes
+    width: int
+
+    @property
+    def bytes(self) -> int:
+        """Of the whole tensor."""
+        return prod(self.shape) * self.width
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +49,10 @@ class Atoms:
     mesh: Mesh
     refs: tuple[AxisRef, ...]
     sizes: Sizes
+    _counts: dict[Cut, int] = field(default_factory=dict[Cut, int], compare=False, repr=False)
+    _elements: dict[tuple[Sizes, Dims], int] = field(
+        default_factory=dict[tuple[Sizes, Dims], int], compare=False, repr=False
+    )
 
     @staticmethod
     def of(mesh: Mesh) -> Atoms:
@@ -46,6 +65,12 @@ class Atoms:
                 refs.append(AxisRef(axis.name) if is_whole else between(axis.name, pre_size, pre_size * size))
                 pre_size *= size
         return Atoms(mesh, tuple(refs), tuple(mesh.size_of(ref) for ref in refs))
+
+    @staticmethod
+    def whole_axes(mesh: Mesh) -> Atoms:
+        """Each axis of more than one device is an atom."""
+        axes = [axis for axis in mesh.axes if axis.size > 1]
+        return Atoms(mesh, tuple(AxisRef(axis.name) for axis in axes), tuple(axis.size for axis in axes))
 
     @property
     def device_count(self) -> int:
@@ -62,7 +87,7 @@ class Atoms:
                 for number, atom in enumerate(self.refs)
                 if atom.name == ref.name and ref.pre_size <= atom.pre_size and self._end(atom) <= end
             ]
-            if self.count(own) != self.mesh.size_of(ref):
+            if self.count(tuple(own)) != self.mesh.size_of(ref):
                 return None
             atoms += own
         return tuple(atoms)
@@ -74,9 +99,16 @@ class Atoms:
         """The axis refs that atoms make, as few as possible."""
         return extended((), (self.refs[atom] for atom in cut), self.mesh)
 
-    def count(self, atoms: Iterable[int]) -> int:
+    def count(self, cut: Cut) -> int:
         """Into how many pieces atoms cut a dim."""
-        return prod(self.sizes[atom] for atom in atoms)
+        found = self._counts.get(cut)
+        if found is None:
+            found = self._counts[cut] = prod(self.sizes[atom] for atom in cut)
+        return found
+
+    def shards(self, dims: Dims) -> int:
+        """Into how many pieces a tensor is cut."""
+        return prod(map(self.count, dims))
 
     def by_axis(self, atoms: Iterable[int]) -> tuple[Cut, ...]:
         """Some atoms, those of one mesh axis together."""
@@ -85,9 +117,14 @@ class Atoms:
             groups.setdefault(self.refs[atom].name, []).append(atom)
         return tuple(tuple(group) for group in groups.values())
 
-    def elements(self, shape: Sequence[int], dims: Dims) -> int:
+    def elements(self, shape: Sizes, dims: Dims) -> int:
         """How many elements of a tensor one device holds; uneven dims are padded."""
-        return prod(-(-size // self.count(cut)) for size, cut in zip(shape, dims, strict=True))
+        key = shape, dims
+        found = self._elements.get(key)
+        if found is None:
+            pairs = zip(shape, dims, strict=True)
+            found = self._elements[key] = prod(-(-size // self.count(cut)) for size, cut in pairs)
+        return found
 
     def divides(self, size: int, cut: Cut) -> bool:
         """Whether a dim of `size` elements is cut into equal pieces."""

@@ -6,72 +6,73 @@ from collections import deque
 from collections.abc import Callable
 
 from sdy.partitioner.communication.graph import End
-from sdy.partitioner.communication.layout import Cut
-from sdy.partitioner.communication.node import Assignment, merged
+from sdy.partitioner.communication.layout import Cut, Layout
+from sdy.partitioner.communication.node import Run, merged
 from sdy.partitioner.communication.state import Move, State
 
-Grow = Callable[[State, int, Assignment], Move]  # a move from a node and its new assignment on
+Grow = Callable[[State, int, Run], Move]  # a move from a node and its new run on
 
 MOST_NODES = 300  # of one move
 EPSILON = 1e-6
 
 
-def as_it_is(state: State, number: int, assignment: Assignment) -> Move:
+def as_it_is(state: State, number: int, run: Run) -> Move:
     """The move of the one node."""
-    return {number: assignment}
+    return {number: run}
 
 
-def flooded(state: State, number: int, assignment: Assignment) -> Move:
+def flooded(state: State, number: int, run: Run) -> Move:
     """The move that starts with one node and takes its neighbours along, as long as it gets no worse by that.
 
     So a layout spreads through the ops between two that would have to be at odds.
     """
-    move = {number: assignment}
+    move = {number: run}
     pending = deque([number])
+    declined: set[tuple[End, tuple[Cut, ...]]] = set()  # most would do so again
     while pending and len(move) < MOST_NODES:
         leader = pending.popleft()
         layouts = state.layouts(leader, move)
         for place, value in enumerate(state.graph.nodes[leader].values):
-            for end in ends(state, value):
-                if end.node not in move:
-                    following = _following(state, end, layouts[place].dims, move)
-                    if following is not None:
+            dims = layouts[place].dims
+            for end in state.graph.values[value].ends:
+                if end.node not in move and (end, dims) not in declined:
+                    following = _following(state, end, dims, move)
+                    if following is None:
+                        declined.add((end, dims))
+                    else:
                         move[end.node] = following
                         pending.append(end.node)
     return move
 
 
-def ends(state: State, value: int) -> list[End]:
-    """Where a value is read, and made."""
-    ended = state.graph.values[value]
-    return ended.readers if ended.maker is None else [*ended.readers, ended.maker]
-
-
-def _following(state: State, end: End, dims: tuple[Cut, ...], move: dict[int, Assignment]) -> Assignment | None:
-    """The assignment by which a node takes or gives a value cut like this; None where it had better not."""
+def _following(state: State, end: End, dims: tuple[Cut, ...], move: dict[int, Run]) -> Run | None:
+    """The run by which a node takes or gives a value cut like this; None where it had better not."""
     node = state.graph.nodes[end.node]
-    if node.layouts[end.place].dims == dims:
+    if node.run.layouts[end.place].dims == dims:
         return None
-    cuts = node.kind.project(end.place, node.layouts[end.place]._replace(dims=dims))
+    cuts = node.kind.project(end.place, Layout(dims))
     if cuts is None:
+        return None
+    ways = (merged(cuts, dict(enumerate(node.run.assignment.factors))), cuts)
+    tried = dict.fromkeys(node.run.assignment._replace(factors=node.kind.assignment(way).factors) for way in ways)
+    runs = [run for each in tried if (run := node.kind.run(each)) and not state.is_too_much(end.node, run)]
+    if not runs:
         return None
     values = {*node.values}
     best, least = None, sum(state.cost(value, move) for value in values) + EPSILON
-    for found in (merged(cuts, dict(enumerate(node.assignment.factors))), cuts):
-        following = node.assignment._replace(factors=node.kind.assignment(found).factors)
-        if node.kind.layouts(following) is None or state.is_too_much(end.node, following):
-            continue
-        cost = sum(state.cost(value, {**move, end.node: following}) for value in values)
+    for run in runs:
+        move[end.node] = run
+        cost = state.cost_up_to(least, values, move)
         if cost <= least:
-            best, least = following, cost
+            best, least = run, cost
+    del move[end.node]
     return best
 
 
-def delayed(state: State, number: int, assignment: Assignment) -> Move:
+def delayed(state: State, number: int, run: Run) -> Move:
     """The move by which all linear ops behind a node take its partial results as they are."""
-    layouts = state.graph.nodes[number].kind.layouts(assignment)
-    partial = () if layouts is None else layouts[-1].unreduced
-    move = {number: assignment}
+    partial = run.layouts[-1].unreduced
+    move = {number: run}
     pending = deque([number] if partial else [])
     while pending:
         leader = state.graph.nodes[pending.popleft()]
@@ -85,13 +86,13 @@ def delayed(state: State, number: int, assignment: Assignment) -> Move:
     return move
 
 
-def _taking_partial(state: State, end: End, partial: Cut, move: Move) -> Assignment | None:
-    """The assignment by which a node takes an operand, and whatever else is partial alike, without reducing it."""
+def _taking_partial(state: State, end: End, partial: Cut, move: Move) -> Run | None:
+    """The run by which a node takes an operand, and whatever else is partial alike, without reducing it."""
     node = state.graph.nodes[end.node]
     own = node.values[end.place]
     is_given = tuple(
         value == own or state.layout(value, move).unreduced == partial
         for value in node.values[: len(node.kind.rule.operands)]
     )
-    taking = node.assignment._replace(partial=partial, mode=is_given)
-    return taking if is_given in node.kind.modes and node.kind.layouts(taking) is not None else None
+    taking = node.run.assignment._replace(partial=partial, mode=is_given)
+    return node.kind.run(taking) if is_given in node.kind.modes else None

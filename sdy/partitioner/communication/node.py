@@ -13,11 +13,18 @@ Cuts = Mapping[int, Cut]  # by factor
 
 
 class Assignment(NamedTuple):
-    """How an op is run: the atoms that cut each factor, and those along which the operands of a mode are partial."""
+    """How work is cut: the atoms of each factor of an op, and those along which the operands of a mode are partial."""
 
     factors: tuple[Cut, ...]
     partial: Cut = ()
     mode: Mode = ()
+
+
+class Run(NamedTuple):
+    """How an op is run: by an assignment, and with operands and results in the layouts that follow from it."""
+
+    assignment: Assignment
+    layouts: tuple[Layout, ...]  # of the operands, then the results
 
 
 class Kind:
@@ -30,15 +37,16 @@ class Kind:
         self.rule = rule
         self.modes = modes
         self._atoms = atoms
-        self._known: dict[Assignment, tuple[Layout, ...] | None] = {}
+        self._known: dict[Assignment, Run | None] = {}
         self.whole = frozenset({*rule.need_replication, *rule.permutation})
 
-    def layouts(self, assignment: Assignment) -> tuple[Layout, ...] | None:
-        """Of the operands, then the results; None where the op cannot be run so."""
+    def run(self, assignment: Assignment) -> Run | None:
+        """The run by an assignment; None where the op cannot be run so."""
         try:
             return self._known[assignment]
         except KeyError:
-            found = self._layouts(assignment) if self._is_valid(assignment) else None
+            layouts = self._layouts(assignment) if self._is_valid(assignment) else None
+            found = None if layouts is None else Run(assignment, layouts)
             self._known[assignment] = found
             return found
 

@@ -6,8 +6,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from sdy.partitioner.communication.candidates import candidates
-from sdy.partitioner.communication.moves import EPSILON, Grow, as_it_is, delayed, ends, flooded
-from sdy.partitioner.communication.node import Assignment
+from sdy.partitioner.communication.moves import EPSILON, Grow, as_it_is, delayed, flooded
+from sdy.partitioner.communication.node import Run
 from sdy.partitioner.communication.state import NO_MOVE, Move, State
 
 MOST_ROUNDS = 8  # it ends before, where a round saves nothing
@@ -25,9 +25,9 @@ class Saving:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What made the best move of a node: its new assignment, and how the move grew from there."""
+    """What made the best move of a node: its new run, and how the move grew from there."""
 
-    assignment: Assignment
+    run: Run
     grow: Grow
 
 
@@ -55,7 +55,7 @@ class _Search:
                 if move:
                     savings.append(Saving(number, move, self._state.make(move)))
                     touched = self._state.touched(move)
-                    stale.update(end.node for value in touched for end in ends(self._state, value))
+                    stale.update(end.node for value in touched for end in self._state.graph.values[value].ends)
             if not order:
                 break
         return savings
@@ -68,23 +68,23 @@ class _Search:
         start = self._known[look]
         if start is None:
             return NO_MOVE
-        move = start.grow(self._state, number, start.assignment)
+        move = start.grow(self._state, number, start.run)
         return move if self._state.change(move) < -EPSILON else NO_MOVE
 
     def _best_start(self, number: int) -> Start | None:
         state = self._state
         alone = [
-            (state.change({number: assignment}), Start(assignment, as_it_is))
-            for assignment in candidates(state, number)
-            if not state.is_too_much(number, assignment)
+            (state.change({number: run}), Start(run, as_it_is))
+            for run in candidates(state, number)
+            if not state.is_too_much(number, run)
         ]
         alone.sort(key=lambda found: found[0])
         starts = alone[:1]
         for _, start in alone[:MOST_STARTS]:
             for grow in self._grown:
-                move = grow(state, number, start.assignment)
+                move = grow(state, number, start.run)
                 if len(move) > 1:
-                    starts.append((state.change(move), Start(start.assignment, grow)))
+                    starts.append((state.change(move), Start(start.run, grow)))
         change, best = min(starts, key=lambda found: found[0], default=(0.0, None))
         return best if change < -EPSILON else None
 
@@ -107,9 +107,11 @@ def _look(state: State, number: int) -> Hashable:
     """What a node's own moves depend on, but for what lies behind its neighbours."""
     node = state.graph.nodes[number]
     tensors = (
-        (state.layout(value), state.needs(value), found.shape, found.width, found.times, found.is_free)
+        (state.layout(value), state.needs(value), found.tensor, found.times, found.is_free)
         for value in node.values
         for found in (state.graph.values[value],)
     )
-    around = tuple(id(state.graph.nodes[end.node].kind) for value in node.values for end in ends(state, value))
-    return id(node.kind), node.assignment, around, *tensors
+    around = tuple(
+        id(state.graph.nodes[end.node].kind) for value in node.values for end in state.graph.values[value].ends
+    )
+    return id(node.kind), node.run.assignment, around, *tensors

@@ -6,16 +6,16 @@ layout in which an op wants it. A *move* gives some ops other assignments.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sdy.partitioner.communication.graph import Graph, Node
-from sdy.partitioner.communication.layout import Atoms, Layout
-from sdy.partitioner.communication.node import Assignment
+from sdy.partitioner.communication.layout import Atoms, Layout, Tensor
+from sdy.partitioner.communication.node import Run
 from sdy.partitioner.communication.patterns import Patterns
-from sdy.partitioner.communication.transfer import Tensor, Transfers
+from sdy.partitioner.communication.transfer import Transfers
 
-Move = Mapping[int, Assignment]  # by node
+Move = Mapping[int, Run]  # by node
 Needs = frozenset[Layout]
 
 NO_MOVE: Move = {}
@@ -40,17 +40,13 @@ class State:
         self._most_held = most_held
         self.transfers = Transfers(atoms, patterns)
         self._deliveries: dict[tuple[Layout, Needs, Tensor], Delivery] = {}
-        self._flops = [self._local_flops(node, node.assignment) for node in graph.nodes]
-        self.costs = [self.cost(value) for value in range(len(graph.values))]
+        self._around = [frozenset(end.node for end in value.ends) for value in graph.values]
+        self._flops = [self._local_flops(node, node.run) for node in graph.nodes]
+        self.costs = [self._cost(value) for value in range(len(graph.values))]
 
     def layouts(self, node: int, move: Move = NO_MOVE) -> tuple[Layout, ...]:
         """Of the tensors of a node."""
-        assignment = move.get(node)
-        if assignment is None:
-            return self.graph.nodes[node].layouts
-        layouts = self.graph.nodes[node].kind.layouts(assignment)
-        assert layouts is not None  # moves are of assignments that have some
-        return layouts
+        return (move.get(node) or self.graph.nodes[node].run).layouts
 
     def layout(self, value: int, move: Move = NO_MOVE) -> Layout:
         """In which a value is given."""
@@ -65,7 +61,7 @@ class State:
     def delivery(self, value: int, move: Move = NO_MOVE) -> Delivery:
         """How a value is delivered."""
         delivered = self.graph.values[value]
-        key = self.layout(value, move), self.needs(value, move), Tensor(delivered.shape, delivered.width)
+        key = self.layout(value, move), self.needs(value, move), delivered.tensor
         found = self._deliveries.get(key)
         if found is None:
             found = self._deliveries[key] = self._cheapest(*key)
@@ -82,13 +78,25 @@ class State:
 
     def cost(self, value: int, move: Move = NO_MOVE) -> float:
         """Bytes that are sent because of a value."""
+        return self.costs[value] if move.keys().isdisjoint(self._around[value]) else self._cost(value, move)
+
+    def cost_up_to(self, limit: float, values: Iterable[int], move: Move) -> float:
+        """Of several values; more than `limit` is not added up to the end."""
+        cost = 0.0
+        for value in values:
+            cost += self.cost(value, move)
+            if cost > limit:
+                break
+        return cost
+
+    def _cost(self, value: int, move: Move = NO_MOVE) -> float:
         priced = self.graph.values[value]
         return 0.0 if priced.is_free else self.delivery(value, move).price * priced.times
 
     def change(self, move: Move) -> float:
         """Bytes that a move adds; of two that add the same, the one after which devices hold less is the better."""
         sent = sum(self.cost(value, move) - self.costs[value] for value in self.touched(move))
-        held = sum(self._held(number, self.layouts(number, move)) - self._held(number) for number in move)
+        held = sum(self._held(number, run) - self._held(number) for number, run in move.items())
         return sent + TIE_BREAK * held
 
     def least_change(self, move: Move) -> float:
@@ -99,42 +107,42 @@ class State:
         priced = self.graph.values[value]
         if priced.is_free:
             return 0.0
-        layout, tensor = self.layout(value, move), Tensor(priced.shape, priced.width)
+        layout, tensor = self.layout(value, move), priced.tensor
         return priced.times * max(
             (self.transfers.bound(layout, need, tensor) for need in self.needs(value, move)), default=0.0
         )
 
     def make(self, move: Move) -> float:
         """Make a move; the bytes that it saves."""
-        for number in move:
-            node = self.graph.nodes[number]
-            node.layouts, node.assignment = self.layouts(number, move), move[number]
+        for number, run in move.items():
+            self.graph.nodes[number].run = run
         saved = 0.0
         for value in self.touched(move):
-            before, self.costs[value] = self.costs[value], self.cost(value)
+            before, self.costs[value] = self.costs[value], self._cost(value)
             saved += before - self.costs[value]
         return saved
 
-    def is_too_much(self, number: int, assignment: Assignment) -> bool:
+    def is_too_much(self, number: int, run: Run) -> bool:
         """Whether a device would compute more than before the search, or hold more at once than it may."""
         node = self.graph.nodes[number]
-        if self._local_flops(node, assignment) > self._flops[number]:
+        if self._local_flops(node, run) > self._flops[number]:
             return True
-        held = self._held(number, self.layouts(number, {number: assignment}), runs=1)
-        return not node.is_edge and held > self._most_held
+        return not node.is_edge and self._held(number, run, times=1) > self._most_held
 
-    def _local_flops(self, node: Node, assignment: Assignment) -> float:
-        return node.flops / self.atoms.count(atom for cut in assignment.factors for atom in cut) if node.flops else 0.0
+    def _local_flops(self, node: Node, run: Run) -> float:
+        return node.flops / self.atoms.shards(run.assignment.factors) if node.flops else 0.0
 
     def touched(self, move: Move) -> set[int]:
         """The values whose cost a move may change."""
         return {value for number in move for value in self.graph.nodes[number].values}
 
-    def _held(self, number: int, layouts: tuple[Layout, ...] | None = None, runs: int | None = None) -> float:
+    def _held(self, number: int, run: Run | None = None, times: int | None = None) -> float:
         """Bytes of the tensors that one device reads and writes in a node, in some or in all of its runs."""
         node = self.graph.nodes[number]
-        pairs = zip((self.graph.values[value] for value in node.values), layouts or node.layouts, strict=True)
+        pairs = zip((self.graph.values[value] for value in node.values), (run or node.run).layouts, strict=True)
         return sum(
-            (value.times if runs is None else runs) * value.width * self.atoms.elements(value.shape, layout.dims)
+            (value.times if times is None else times)
+            * value.tensor.width
+            * self.atoms.elements(value.tensor.shape, layout.dims)
             for value, layout in pairs
         )

@@ -7,23 +7,10 @@ most transfers are like one that is known.
 from __future__ import annotations
 
 from math import gcd, prod
-from typing import NamedTuple
 
-from sdy.partitioner.communication.layout import Atoms, Cut, Dims, Layout, Sizes, used
+from sdy.partitioner.communication.layout import Atoms, Cut, Dims, Layout, Sizes, Tensor
 from sdy.partitioner.communication.patterns import Patterns
 from sdy.partitioner.communication.reduction import Reduction, Terms, Way, cheapest_way
-
-
-class Tensor(NamedTuple):
-    """What of a value matters here: its shape, and the bytes of an element."""
-
-    shape: Sizes
-    width: int
-
-    @property
-    def bytes(self) -> int:
-        """Of the whole tensor."""
-        return prod(self.shape) * self.width
 
 
 class Transfers:
@@ -51,8 +38,8 @@ class Transfers:
         if source == target:
             return 0.0
         share = self._atoms.count(source.unreduced) / self._atoms.count(target.unreduced)
-        held = tensor.bytes / self._atoms.count(used(source.dims)) / share
-        return max(0.0, tensor.bytes / self._atoms.count(used(target.dims)) - held)
+        held = 1 / self._atoms.shards(source.dims) / share
+        return tensor.bytes * max(0.0, 1 / self._atoms.shards(target.dims) - held)
 
     def _by_plain_names(self, source: Layout, target: Layout, tensor: Tensor) -> Way:
         step = self._patterns.step_bytes / tensor.width if tensor.width else 0.0

@@ -30,9 +30,9 @@ from sdy.dialects.walk import pre_order
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.communication.graph import End, Graph, Node, Value
-from sdy.partitioner.communication.layout import Atoms, Cut, Layout, Sizes, replicated
+from sdy.partitioner.communication.layout import Atoms, Cut, Layout, Sizes, Tensor, replicated
 from sdy.partitioner.communication.linearity import partial_modes
-from sdy.partitioner.communication.node import Assignment, Kind, Mode
+from sdy.partitioner.communication.node import Assignment, Kind, Mode, Run
 from sdy.partitioner.reduction_kinds import reduction_kinds
 from sdy.partitioner.shard_rules import shard_rule
 from sdy.passes.export.communication_edges import Edge, edges_of, functions_on_whole_tensors
@@ -68,6 +68,7 @@ class ModuleGraph:
     which values change their layout now.
     """
 
+    atoms: Atoms
     graph: Graph
     ops: list[Operation | Edge]
     bindings: list[Binding]
@@ -117,9 +118,8 @@ class GraphReader:
             if isinstance(edge, Edge):
                 places = (*(source.value for source in edge.sources), *edge.targets)
                 node.values = tuple(self._number[value] for value in places)
-        return ModuleGraph(
-            Graph(self._nodes, self._values), self._ops, self._bindings, self._transfers, self._positions
-        )
+        graph = Graph(self._nodes, self._values)
+        return ModuleGraph(self._atoms, graph, self._ops, self._bindings, self._transfers, self._positions)
 
     def _edge_node(self, edge: Edge) -> Node:
         shape = static_shape(edge.targets[0].type)
@@ -128,7 +128,7 @@ class GraphReader:
         identity = tuple((FactorIndex(dim),) for dim in range(len(shape)))
         rule = OpShardingRule(shape, (identity,) * len(edge.sources), (identity,) * len(edge.targets))
         layouts = (layout,) * (len(edge.sources) + len(edge.targets))
-        return Node(self._kind(rule, ()), Assignment(layout.dims), layouts, is_edge=True)
+        return Node(self._kind(rule, ()), Run(Assignment(layout.dims), layouts), is_edge=True)
 
     def _kind(self, rule: OpShardingRule, modes: tuple[Mode, ...]) -> Kind:
         key = rule, modes
@@ -175,7 +175,7 @@ class GraphReader:
         layout = self._layout(sharding_of(value), shape)
         is_free = isinstance(value.owner, FREE)
         self._number[value] = len(self._values)
-        self._values.append(Value(shape, width, times, layout, is_free, self._made_at.get(value)))
+        self._values.append(Value(Tensor(shape, width), times, layout, is_free, self._made_at.get(value)))
         self._bindings.append(Binding(value, kind))
 
     def _read_op(self, op: Operation) -> None:
@@ -198,7 +198,7 @@ class GraphReader:
         number = self._number[source.value]
         value = self._values[number]
         end = self._read_at.get(source, end)
-        layout = self._layout(sharding_of(source.value), value.shape)
+        layout = self._layout(sharding_of(source.value), value.tensor.shape)
         self._bindings[number].uses.append(Use(source, end, layout))
         if end is None:
             value.fixed_needs.add(layout)
@@ -215,7 +215,9 @@ class GraphReader:
         if maker is None:
             return False
         reduced = self._atoms.split(op.reduction_axes.data)
-        return reduced is not None and tuple(sorted(reduced)) == self._nodes[maker.node].layouts[maker.place].unreduced
+        return (
+            reduced is not None and tuple(sorted(reduced)) == self._nodes[maker.node].run.layouts[maker.place].unreduced
+        )
 
     def _node(self, op: Operation) -> Node | None:
         """The node of an op that can be run in other ways, as it is run now."""
@@ -234,10 +236,10 @@ class GraphReader:
             if shape is not None
         ]
         assignment = _assignment(kind, layouts) if len(layouts) == len(values) else None
-        natural = None if assignment is None else kind.layouts(assignment)
-        if assignment is None or natural is None or [each.dims for each in natural] != [each.dims for each in layouts]:
+        run = None if assignment is None else kind.run(assignment)
+        if run is None or [each.dims for each in run.layouts] != [each.dims for each in layouts]:
             return None
-        return Node(kind, assignment, natural, flops=contraction_flops(op))
+        return Node(kind, run, flops=contraction_flops(op))
 
 
 def _assignment(kind: Kind, layouts: Sequence[Layout]) -> Assignment | None:

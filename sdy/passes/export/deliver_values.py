@@ -15,10 +15,9 @@ from sdy.dialects.stablehlo.types import element_type_of
 from sdy.model.axis_list import sort_and_merge
 from sdy.model.collective import AxesPerDim
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.partitioner.communication.layout import Dims, Layout
+from sdy.partitioner.communication.layout import Dims, Layout, Tensor
 from sdy.partitioner.communication.reduction import Reduction
 from sdy.partitioner.communication.state import State
-from sdy.partitioner.communication.transfer import Tensor
 from sdy.passes.export.communication_edges import Edge
 from sdy.passes.export.communication_graph import Binding, ModuleGraph, Use
 from sdy.passes.insertion import after_definition, erase, insert, location_of, reshard
@@ -35,8 +34,8 @@ class Writer:
     def write(self) -> None:
         """Replace all transfers by those that the state calls for."""
         for op, node in zip(self._read.ops, self._read.graph.nodes, strict=True):
-            if isinstance(op, Edge) and self._dims(op.targets[0]) != node.layouts[-1].dims:
-                op.cut(self._sharding(node.layouts[-1].dims))
+            if isinstance(op, Edge) and self._dims(op.targets[0]) != node.run.layouts[-1].dims:
+                op.cut(self._sharding(node.run.layouts[-1].dims))
         for number, binding in enumerate(self._read.bindings):
             if self._read.graph.values[number].is_free:
                 self._make_for_each(binding)

@@ -25,7 +25,8 @@ from sdy.diagnostics.diagnostic import Diagnostic, Severity
 from sdy.dialects.context import emit
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.places import span_of
-from sdy.partitioner.communication.layout import Atoms
+from sdy.model.mesh import Mesh
+from sdy.partitioner.communication.layout import MOST_ATOMS, Atoms
 from sdy.partitioner.communication.patterns import Patterns
 from sdy.partitioner.communication.search import Saving, search
 from sdy.partitioner.communication.state import State
@@ -56,18 +57,31 @@ class OptimizeCommunicationPass(ModulePass):
         if len(meshes) != 1:
             return
         ((name, mesh),) = meshes.items()
-        atoms = Atoms.of(mesh)
-        try:
-            read = GraphReader(op, atoms).read()
-        except IllegibleShardingError:
+        read = _read(op, mesh)
+        if read is None:
             return
         patterns = Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse, self.step_bytes)
         limit = MOST_MEMORY * local_peak(op)
-        state = State(read.graph, atoms, patterns, limit)
+        state = State(read.graph, read.atoms, patterns, limit)
         for saving in search(state):
             _remark(ctx, read, saving)
         Writer(read, state, name).write()
         gather_again(op, limit)
+
+
+def _read(module: ModuleOp, mesh: Mesh) -> ModuleGraph | None:
+    """The graph of a module, on parts of axes where there are few; None where a sharding does not tell how values lie.
+
+    On a large mesh there are too many ways to cut a tensor by parts of axes, and hardly any is better.
+    """
+    fine = Atoms.of(mesh)
+    whole = (Atoms.whole_axes(mesh),) if len(fine.refs) > MOST_ATOMS else ()
+    for atoms in (*whole, fine):
+        try:
+            return GraphReader(module, atoms).read()
+        except IllegibleShardingError:
+            continue
+    return None
 
 
 def _remark(ctx: Context, read: ModuleGraph, saving: Saving) -> None:

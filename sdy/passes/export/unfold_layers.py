@@ -1,0 +1,75 @@
+"""Put the ops of layers back where they are called: the end of what folding layers begins.
+
+Every op gets the location that it had in its own layer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from sdy.dialects.symbols import functions_of
+from sdy.dialects.unchecked import copy_before, operands_of, replace_uses
+from sdy.dialects.walk import pre_order
+from sdy.passes.call_graph import call_sites, callee_name
+from sdy.passes.export.fold_layers import LAYER, LOCATIONS
+from sdy.passes.insertion import erase, insert
+from sdy.passes.op_order import forget_order
+
+
+@dataclass(frozen=True)
+class UnfoldLayersPass(ModulePass):
+    """Replace the calls of folded layers by what they call."""
+
+    name = "sdy-unfold-layers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """No layer calls another one: they are folded in functions that were there before."""
+        layers = {name: func for name, func in functions_of(op).items() if LAYER in func.attributes}
+        if not layers:
+            return
+        for calls in call_sites(op).values():
+            for call in calls:
+                layer = layers.get(callee_name(call))
+                if layer is not None:
+                    _unfold(call, layer)
+        for func in layers.values():
+            erase(func)
+        forget_order(op)
+
+
+def _unfold(call: CallOp, layer: FuncOp) -> None:
+    """Copy the body before the call, op by op: a layer may have hundreds, and be called hundreds of times."""
+    locations: dict[LocationAttr, LocationAttr] = dict(zip(_locations(layer), _locations(call), strict=True))
+    body = layer.body.block
+    new: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
+    end = body.last_op
+    assert end is not None  # verified: a body ends with a return
+    for op in body.ops:
+        if op is end:
+            break
+        if op.regions:
+            copy = op.clone(new)
+            insert(copy, InsertPoint.before(call), op.location)
+            copies = (copy, *pre_order(copy))
+        else:
+            copies = (copy_before(op, [new[operand] for operand in operands_of(op)], call),)
+            new.update(zip(op.results, copies[0].results, strict=True))
+        for each in copies:
+            each.location = locations.get(each.location, each.location)
+    for result, value in zip(call.results, operands_of(end), strict=True):
+        replace_uses(result, new[value])
+    erase(call)
+
+
+def _locations(op: Operation) -> tuple[LocationAttr, ...]:
+    """Those that folding has left on an op."""
+    found = op.attributes.get(LOCATIONS)
+    return cast("ArrayAttr[LocationAttr]", found).data if isinstance(found, ArrayAttr) else ()

@@ -1,0 +1,22 @@
+"""Partitioning against propagation, on the same text in one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.compare import measure, table
+
+MOST = 2.0  # times what propagation takes
+
+
+@pytest.mark.benchmark
+def test_partitioning_takes_at_most_twice_as_long_as_propagation(llama: dict[int, Path]) -> None:
+    rows: list[tuple[object, ...]] = []
+    ratios: dict[int, float] = {}
+    for layers in (32, 128):
+        partition, propagate = measure(llama[layers], "ours_partition", "ours_propagate")
+        ratios[layers] = partition / propagate
+        rows.append((layers, f"{partition:.2f} s", f"{propagate:.2f} s", f"{ratios[layers]:.2f}"))
+    print(table("from shardings to the local program", ("layers", "partitioning", "propagation", "ratio"), rows))
+    assert all(ratio <= MOST for ratio in ratios.values())
