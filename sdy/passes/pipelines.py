@@ -267,6 +267,9 @@ class LocalPipeline(Pipeline):
 
     name = "sdy-local-pipeline"
 
+    keep_layers: bool = False  # what repeats stays a function
+
     def passes(self) -> Sequence[ModulePass]:
         """Shardings are of no use to the local program."""
-        return (ConvertGlobalToLocalPass(regroup_shards=True), UnfoldLayersPass(), DropShardingAndMeshPass())
+        local = (ConvertGlobalToLocalPass(regroup_shards=True), DropShardingAndMeshPass())
+        return local if self.keep_layers else (*local, UnfoldLayersPass())

@@ -14,6 +14,7 @@ from sdy.dialects.verify import verify_module
 from sdy.dialects.walk import pre_order
 from sdy.grammar.write import write_mesh
 from sdy.model.mesh import Mesh
+from sdy.passes.export.unfold_layers import UnfoldLayersPass
 from sdy.passes.pipelines import LocalPipeline
 from sdy.passes.run import run_passes
 from sdy.rules.all import RULE_ATTRIBUTE
@@ -22,10 +23,11 @@ from sdy.rules.all import RULE_ATTRIBUTE
 def local_program(whole: ModuleOp, context: SdyContext) -> ModuleOp:
     """The program that each device runs; remarks go to `context`. Raises: SdyError at the op without local form."""
     local = whole.clone()
-    run_passes(context, local, [LocalPipeline()], verify_each=False)
+    run_passes(context, local, [LocalPipeline(keep_layers=True)], verify_each=False)
     for op in pre_order(local):
         op.attributes.pop(RULE_ATTRIBUTE, None)  # custom rules are kept until here, and speak of what is no more
-    verify_module(local)
+    verify_module(local)  # each layer once
+    run_passes(context, local, [UnfoldLayersPass()], verify_each=False)
     return local
 
 

@@ -59,6 +59,7 @@ def ours_partition(text: str) -> float:
     """From propagated shardings to the program of one device, and verification of what it leaves."""
     from sdy.dialects.module_text import make_context, parse_module
     from sdy.dialects.verify import verify_module
+    from sdy.passes.export.unfold_layers import UnfoldLayersPass
     from sdy.passes.pipelines import CLOSE, LocalPipeline, partitioning, propagation
     from sdy.passes.run import run_passes
 
@@ -66,8 +67,9 @@ def ours_partition(text: str) -> float:
     run_passes(context, module, [*propagation(), *CLOSE], verify_each=False)
 
     def task() -> None:
-        run_passes(context, module, [*partitioning(), LocalPipeline()], verify_each=False)
+        run_passes(context, module, [*partitioning(), LocalPipeline(keep_layers=True)], verify_each=False)
         verify_module(module)
+        run_passes(context, module, [UnfoldLayersPass()], verify_each=False)
 
     return seconds(task)
 

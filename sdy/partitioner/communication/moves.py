@@ -13,6 +13,7 @@ from sdy.partitioner.communication.state import Move, State
 Grow = Callable[[State, int, Run], Move]  # a move from a node and its new run on
 
 MOST_NODES = 300  # of one move
+MOST_ASKED_AGAIN = 8  # values of a node that may join a move later than when it is asked first
 EPSILON = 1e-6
 
 
@@ -28,20 +29,20 @@ def flooded(state: State, number: int, run: Run) -> Move:
     """
     move = {number: run}
     pending = deque([number])
-    declined: set[tuple[End, tuple[Cut, ...]]] = set()  # most would do so again
+    declined: set[int] = set()  # edges of many places: it takes long to ask them, and most would decline again
     while pending and len(move) < MOST_NODES:
         leader = pending.popleft()
         layouts = state.layouts(leader, move)
         for place, value in enumerate(state.graph.nodes[leader].values):
             dims = layouts[place].dims
             for end in state.graph.values[value].ends:
-                if end.node not in move and (end, dims) not in declined:
+                if end.node not in move and end.node not in declined:
                     following = _following(state, end, dims, move)
-                    if following is None:
-                        declined.add((end, dims))
-                    else:
+                    if following is not None:
                         move[end.node] = following
                         pending.append(end.node)
+                    elif len(state.graph.nodes[end.node].values) > MOST_ASKED_AGAIN:
+                        declined.add(end.node)
     return move
 
 

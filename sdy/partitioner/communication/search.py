@@ -11,7 +11,7 @@ from sdy.partitioner.communication.node import Run
 from sdy.partitioner.communication.state import NO_MOVE, Move, State
 
 MOST_ROUNDS = 8  # it ends before, where a round saves nothing
-MOST_STARTS = 4  # of the assignments of a node that larger moves are tried from
+MOST_STARTS = 3  # of the assignments of a node that larger moves are tried from
 
 
 @dataclass(frozen=True, slots=True)
