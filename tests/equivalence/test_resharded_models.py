@@ -1,0 +1,58 @@
+"""The shared models with their inputs sharded in any way: on all devices they compute what JAX computed."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from support.random_programs.annotations import Annotations, Habits, RandomMesh
+
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import set_argument_sharding
+from sdy.dialects.symbols import main_function
+from sdy.grammar.parse import parse_sharding
+from sdy.program.arrays import load_arrays
+from sdy.program.program import Program, load
+
+MODELS = sorted((Path(__file__).parents[3] / "shared" / "models").glob("*.mlir"))
+HABITS = Habits(unreduced=0)
+
+pytestmark = [
+    pytest.mark.skipif(not MODELS, reason="the shared models are not beside the repository"),
+    pytest.mark.parametrize("path", MODELS, ids=[path.stem for path in MODELS]),
+]
+
+
+def _resharded(path: Path, seed: int) -> tuple[Program, list[str]]:
+    """The model with other shardings on all its inputs; the shardings."""
+    module = load(path).module.clone()
+    name, mesh = next((name, mesh) for name, mesh in meshes_of(module).items() if mesh.axes)
+    source = random.Random(f"{path.stem} {seed}")
+    annotations = Annotations(source, HABITS, max_devices=mesh.device_count, one_mesh=True)
+    annotations.meshes = [RandomMesh(name, {axis.name: axis.size for axis in mesh.axes})]
+    func = main_function(module)
+    drawn: list[str] = []
+    for index, argument in enumerate(func.args):
+        drawn.append(annotations.sharding(static_shape(argument.type) or (), unreduced=False))
+        set_argument_sharding(func, index, parse_sharding(drawn[-1]))
+    return Program.from_module(module), drawn
+
+
+def _problems(path: Path, seed: int) -> list[object]:
+    program, drawn = _resharded(path, seed)
+    stored = load_arrays(str(path.with_suffix(".npz")))
+    found = [outcome.problem for outcome in program.verify(stored.inputs, stored.outputs) if not outcome.agrees]
+    return [seed, drawn, found] if found else []
+
+
+def test_any_shardings_of_the_inputs_give_the_results_of_jax(path: Path) -> None:
+    assert [found for seed in range(3) if (found := _problems(path, seed))] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", range(10))
+def test_hundreds_of_shardings_of_the_inputs_give_the_results_of_jax(path: Path, share: int) -> None:
+    """Two hundred of each model."""
+    assert [found for seed in range(100 + share, 300, 10) if (found := _problems(path, seed))] == []
