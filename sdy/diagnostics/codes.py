@@ -480,6 +480,10 @@ CODES: dict[str, Code] = {
     "SDY-T210": Code(
         "A collective names a device that the mesh does not have.", "Declare a mesh of all devices, or correct the op."
     ),
+    "SDY-T211": Code(
+        "The arguments of a function lie on different devices, or on the same ones in another order.",
+        "Put them on one mesh by jax.device_put; arrays that were put nowhere go where the others are.",
+    ),
     "SDY-R101": Code(
         "No sharding rule is known for an op, so that nothing propagates through it.",
         "Write a custom sharding rule on it.",
