@@ -74,18 +74,20 @@ def test_what_differs_is_found_and_written_down() -> None:
 
 
 def test_sessions_and_files_are_run() -> None:
-    program = "// double.mlir\nfunc.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }\n"
+    program = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }\n"
     page = "\n".join(
         (
-            fenced("mlir", program),
+            fenced("mlir", f"// double.mlir\n{program}"),
+            fenced("mlir", f"// sdy-opt: -cse\n{program}"),
             fenced("console", "$ sdy-opt double.mlir\n$ sdy notation 'A[I_X]' --mesh x=2\nnonsense\n"),
             fenced("sh", "! sdy verify missing.mlir\n"),
         )
     )
-    session, refused = differences(page)
+    printed, session, refused = differences(page)
+    assert printed.printed.startswith("module {\n  func.func @main(%arg0")
     assert session.printed.startswith("$ sdy-opt double.mlir\n$ sdy notation 'A[I_X]' --mesh x=2\nsdy ")
     assert "SDY-T001" in refused.printed
-    assert list(differences(updated(page, [session, refused]))) == []
+    assert list(differences(updated(page, [printed, session, refused]))) == []
 
 
 def test_a_text_that_shows_nothing_is_a_mistake() -> None:

@@ -17,7 +17,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -76,37 +76,40 @@ def examples(page: str) -> list[Example]:
 def _shows(page: str, first: Block, second: Block) -> bool:
     """Whether `second` follows directly, and is the output of `first`."""
     is_next = not page[first.end + len("```") : second.start].strip().removeprefix(f"```{second.kind}")
-    return is_next and second.kind == ("mlir" if _FLAGS.match(first.text) else "text")
+    return is_next and second.kind == _kind_of_output(first)
+
+
+def _kind_of_output(block: Block) -> str:
+    return "mlir" if _FLAGS.match(block.text) else "text"
 
 
 def differences(page: str) -> Iterator[Difference]:
     """Run the examples in a folder of their own, and yield what prints something else than is shown."""
     names: dict[str, object] = {"__name__": "__main__"}
-    with TemporaryDirectory() as place:
-        folder = Path(place)
-        (folder / "sdy").mkdir()
-        (folder / "sdy" / "examples").symlink_to(ROOT / "sdy" / "examples")
+    with TemporaryDirectory() as place, chdir(place):
+        Path("sdy").mkdir()
+        Path("sdy", "examples").symlink_to(ROOT / "sdy" / "examples")
         for example in examples(page):
-            printed = _without_trailing_blanks(_printed(example.block, names, folder))
+            printed = _without_blank_ends(_printed(example.block, names))
             if printed != (example.shown.text if example.shown else ""):
                 yield Difference(example, printed)
 
 
-def _printed(block: Block, names: dict[str, object], folder: Path) -> str:
+def _printed(block: Block, names: dict[str, object]) -> str:
     """What a block prints; of commands with their output below them, the block."""
     file, flags = _FILE.match(block.text), _FLAGS.match(block.text)
     if file is not None:
-        (folder / file[1]).write_text(block.text)
+        Path(file[1]).write_text(block.text)
         return ""
     match block.kind:
         case "python":
             return _run_python(block.text, names)
         case "mlir" if flags is not None:
-            return _run_command(f"sdy-opt {flags[1]} -", folder, block.text)
+            return _run_command(f"sdy-opt {flags[1]} -", block.text)
         case "sh":
-            return "".join(_run_command(line, folder) for line in block.text.splitlines())
+            return "".join(_run_command(line) for line in block.text.splitlines())
         case "console":
-            return _run_session(block.text, folder)
+            return _run_session(block.text)
         case _:
             raise ValueError(f"a block of {block.kind} that is neither run nor shown as output: {block.text}")
 
@@ -118,33 +121,33 @@ def _run_python(code: str, names: dict[str, object]) -> str:
     return out.getvalue()
 
 
-def _run_session(text: str, folder: Path) -> str:
+def _run_session(text: str) -> str:
     """Nothing where each command prints what stands below it, otherwise the whole session."""
     session: list[str] = []
     differs = False
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
-        printed = _without_trailing_blanks(_run_command(command, folder))
+        printed = _without_blank_ends(_run_command(command))
         differs |= bool(shown) and printed != shown
         session.append(f"$ {command}\n{printed if shown else ''}")
     return "".join(session) if differs else ""
 
 
-def _run_command(command: str, folder: Path, given: str = "") -> str:
+def _run_command(command: str, given: str = "") -> str:
     """What a command prints; with its complaints, where it is to fail. Raises: ValueError where it exits otherwise."""
     words = shlex.split(command)
     must_fail = words[0] == "!"
     name, *arguments = words[int(must_fail) :]
     done = subprocess.run(
         [sys.executable, "-m", TOOLS[name], *arguments],
-        cwd=folder, input=given, capture_output=True, text=True, check=False, timeout=60,
+        input=given, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     if (done.returncode != 0) != must_fail:
         raise ValueError(f"$ {command}\nexit code {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout + (done.stderr if must_fail else "")
 
 
-def _without_trailing_blanks(text: str) -> str:
-    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+def _without_blank_ends(text: str) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in text.rstrip().splitlines())
 
 
 def updated(page: str, found: Sequence[Difference]) -> str:
@@ -156,7 +159,7 @@ def updated(page: str, found: Sequence[Difference]) -> str:
         elif shown is not None:
             page = page[: shown.start] + difference.printed + page[shown.end :]
         else:
-            output = f"\n\n```text\n{difference.printed}```"
+            output = f"\n\n```{_kind_of_output(block)}\n{difference.printed}```"
             page = page[: block.end + len("```")] + output + page[block.end + len("```") :]
     return page
 
