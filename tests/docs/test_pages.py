@@ -98,3 +98,9 @@ def test_a_text_that_shows_nothing_is_a_mistake() -> None:
 def test_a_block_that_nobody_runs_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="neither run nor shown"):
         list(differences(fenced("json", "{}\n")))
+
+
+def test_a_module_is_built_propagated_and_read_back_in_twenty_lines() -> None:
+    first = examples((ROOT / "docs" / "embedding.md").read_text())[0].block.text
+    assert "run_passes" in first
+    assert len(first.splitlines()) <= 20

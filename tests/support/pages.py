@@ -24,7 +24,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = tuple(ROOT / "docs" / name for name in ("tutorials", "guides", "extending.md", "propagation.md"))
+PAGES = tuple(
+    ROOT / "docs" / name for name in ("tutorials", "guides", "embedding.md", "extending.md", "propagation.md")
+)
 TOOLS = {"sdy": "sdy.tools.main", "sdy-opt": "sdy.tools.sdy_opt", "sdy-run": "sdy.tools.sdy_run"}
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"(?:#|//) ([\w-]+\.(?:py|mlir))\n")
