@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.run_lines import TOOLS
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
 BLOCK = re.compile(r"```(?:python|mlir)\n(?:#|//) (\S+)\n(.*?)```", re.DOTALL)
-TOOLS = {"sdy": "sdy.tools.main", "sdy-opt": "sdy.tools.sdy_opt", "sdy-run": "sdy.tools.sdy_run"}
 
 
 @pytest.fixture

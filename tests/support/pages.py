@@ -23,11 +23,12 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from support.run_lines import TOOLS, call
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = tuple(
     ROOT / "docs" / name for name in ("tutorials", "guides", "embedding.md", "extending.md", "propagation.md")
 )
-TOOLS = {"sdy": "sdy.tools.main", "sdy-opt": "sdy.tools.sdy_opt", "sdy-run": "sdy.tools.sdy_run"}
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"(?:#|//) ([\w-]+\.(?:py|mlir))\n")
 _FLAGS = re.compile(r"// sdy-opt: (.*)\n")
@@ -139,13 +140,18 @@ def _run_command(command: str, given: str = "") -> str:
     words = shlex.split(command)
     must_fail = words[0] == "!"
     name, *arguments = words[int(must_fail) :]
-    done = subprocess.run(
-        [sys.executable, "-m", TOOLS[name], *arguments],
-        input=given, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    if (done.returncode != 0) != must_fail:
-        raise ValueError(f"$ {command}\nexit code {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout + (done.stderr if must_fail else "")
+    is_loading = any(word.startswith("--load") for word in arguments)
+    code, out, err = (_call_elsewhere if is_loading else call)(name, arguments, given)
+    if (code != 0) != must_fail:
+        raise ValueError(f"$ {command}\nexit code {code}\n{out}{err}")
+    return out + (err if must_fail else "")
+
+
+def _call_elsewhere(name: str, arguments: Sequence[str], given: str) -> tuple[int, str, str]:
+    """As `call`, in a process of its own: what a module registers stays."""
+    command = [sys.executable, "-m", TOOLS[name], *arguments]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout, done.stderr
 
 
 def _without_blank_ends(text: str) -> str:
