@@ -440,7 +440,8 @@ CODES: dict[str, Code] = {
     "SDY-T109": Code("A sharding group has tensors of different shapes.", "Group tensors of one shape."),
     "SDY-T201": Code("A file of arrays cannot be read.", "Write it with numpy.savez."),
     "SDY-X101": Code(
-        "Two devices that should hold the same result do not.", "Report it: the partitioned program is wrong."
+        "Two devices that should hold the same result do not.",
+        "Make the manual computation give what its out_shardings promise; report it where there is none.",
     ),
     "SDY-T202": Code("The command is not known.", "Use one of those that `sdy --help` lists."),
     "SDY-X102": Code(
