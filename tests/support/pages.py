@@ -6,12 +6,13 @@
     console     the same, each after `$ ` and with its output below, which may be left out
     text        what the block before it prints; a block without one prints nothing
 
-usage: python -m support.pages [--update] PAGE     --update writes what is printed into the page
+usage: python -m support.pages [--update] [PAGE ...]     all pages, each in a process; --update writes down what is printed
 """
 
 from __future__ import annotations
 
 import io
+import os
 import re
 import shlex
 import subprocess
@@ -174,10 +175,20 @@ def updated(page: str, found: Sequence[Difference]) -> str:
 
 def main(words: Sequence[str]) -> int:
     """1 where a page shows something else than happens, and it is not updated."""
-    path = Path(words[-1])
+    flags = [word for word in words if word == "--update"]
+    named = [Path(word).resolve() for word in words if word not in flags] or pages()
+    if len(named) == 1:
+        return _check(named[0], is_update=bool(flags))
+    command = [sys.executable, "-m", "support.pages", *flags]
+    return max(subprocess.run([*command, str(page)], check=False).returncode for page in named)
+
+
+def _check(path: Path, *, is_update: bool) -> int:
+    os.environ |= {"COLUMNS": "100", "JAX_PLATFORMS": "cpu"}
+    os.environ.pop("XLA_FLAGS", None)  # pages say how many devices they want
     page = path.read_text()
     found = list(differences(page))
-    if "--update" in words:
+    if is_update:
         path.write_text(updated(page, found))
         return 0
     for difference in found:

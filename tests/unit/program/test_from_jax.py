@@ -350,6 +350,19 @@ def test_arguments_on_different_devices_are_refused() -> None:
     assert refused(abstract(4), first) == "params['w'] is on 4 devices of an abstract mesh, and x on devices 0, 1"
 
 
+class WithoutSignature:
+    __signature__ = "not one"
+
+    def __call__(self, w: jax.Array, x: jax.Array) -> jax.Array:
+        return w + x
+
+
+def test_arguments_without_names_are_numbered() -> None:
+    with pytest.raises(SdyError) as raised:
+        sdy.from_jax(WithoutSignature(), on(0, 1), on(6, 7))
+    assert str(raised.value) == "argument 0 is on devices 0, 1, and argument 1 on devices 6, 7"
+
+
 def test_an_array_that_was_put_nowhere_goes_where_the_others_are() -> None:
     w, x = on(4, 5, 6, 7), jnp.ones(24)
     program = sdy.from_jax(total, {"w": w}, x)
