@@ -24,7 +24,7 @@ test: ## the default suite
 	pytest
 
 pages: ## run the examples in docs, and write below them what they print
-	cd tests && PYTHONPATH=..:. python -m support.pages --update
+	PYTHONPATH=$(CURDIR):$(CURDIR)/tests python -m support.pages --update
 
 slow: ## the long runs
 	pytest -m slow

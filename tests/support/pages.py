@@ -6,7 +6,7 @@
     console     the same, each after `$ ` and with its output below, which may be left out
     text        what the block before it prints; a block without one prints nothing
 
-usage: python -m support.pages [--update] [PAGE ...]     all pages, each in a process; --update writes down what is printed
+usage: python -m support.pages [--update] [PAGE ...]     all pages without; --update writes down what they print
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _run_command(command: str, given: str = "") -> str:
 
 def _call_elsewhere(name: str, arguments: Sequence[str], given: str) -> tuple[int, str, str]:
     """As `call`, in a process of its own: what a module registers stays."""
-    command = [sys.executable, "-m", TOOLS[name], *arguments]
+    command = [sys.executable, "-P", "-m", TOOLS[name], *arguments]  # -P: the folder has a `sdy` in it, with examples
     done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=60)
     return done.returncode, done.stdout, done.stderr
 
