@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install fmt lint type test slow bench ci
+.PHONY: help install fmt lint type test pages slow bench ci
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ type: ## pyright strict, import contracts, file sizes
 
 test: ## the default suite
 	pytest
+
+pages: ## run the examples in docs, and write below them what they print
+	PYTHONPATH=$(CURDIR):$(CURDIR)/tests python -m support.pages --update
 
 slow: ## the long runs
 	pytest -m slow

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sdy.program.execution import interpret as interpret
     from sdy.program.execution import run_spmd as run_spmd
     from sdy.program.from_jax import from_jax as from_jax
+    from sdy.program.pass_pipeline import run_passes as run_passes
     from sdy.program.program import Program as Program
     from sdy.program.program import load as load
     from sdy.report.visualize import visualize_sharding as visualize_sharding
@@ -35,6 +36,7 @@ _HOME = {
     "register_pass": "sdy.extension",
     "parse_mesh": "sdy.grammar.parse",
     "parse_sharding": "sdy.grammar.parse",
+    "run_passes": "sdy.program.pass_pipeline",
     "run_spmd": "sdy.program.execution",
     "visualize_sharding": "sdy.report.visualize",
 }
@@ -51,6 +53,7 @@ __all__ = [
     "parse_sharding",
     "register_dialect",
     "register_pass",
+    "run_passes",
     "run_spmd",
     "visualize_sharding",
 ]

@@ -440,7 +440,8 @@ CODES: dict[str, Code] = {
     "SDY-T109": Code("A sharding group has tensors of different shapes.", "Group tensors of one shape."),
     "SDY-T201": Code("A file of arrays cannot be read.", "Write it with numpy.savez."),
     "SDY-X101": Code(
-        "Two devices that should hold the same result do not.", "Report it: the partitioned program is wrong."
+        "Two devices that should hold the same result do not.",
+        "Make the manual computation give what its out_shardings promise; report it where there is none.",
     ),
     "SDY-T202": Code("The command is not known.", "Use one of those that `sdy --help` lists."),
     "SDY-X102": Code(
@@ -479,6 +480,10 @@ CODES: dict[str, Code] = {
     "SDY-T209": Code("No hardware of that name is known.", "Use one of those that the hint names."),
     "SDY-T210": Code(
         "A collective names a device that the mesh does not have.", "Declare a mesh of all devices, or correct the op."
+    ),
+    "SDY-T211": Code(
+        "The arguments of a function lie on different devices, or on the same ones in another order.",
+        "Put them on one mesh by jax.device_put; arrays that were put nowhere go where the others are.",
     ),
     "SDY-R101": Code(
         "No sharding rule is known for an op, so that nothing propagates through it.",

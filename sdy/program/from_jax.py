@@ -21,7 +21,8 @@ def from_jax(fn: Callable[..., R], *args: object, **kwargs: object) -> Program[R
 
     Arguments are arrays, or `jax.ShapeDtypeStruct`s with `NamedSharding`s: nothing is computed. The program takes and
     returns the trees of `fn`, with NumPy arrays for JAX's.
-    Raises: SdyError SDY-T205 without JAX; whatever JAX raises where `fn` cannot be traced.
+    Raises: SdyError SDY-T205 without JAX, SDY-T211 where arguments lie on different devices; whatever JAX raises where
+    `fn` cannot be traced.
     """
     try:
         from sdy.frontends.jax.lowering import lower

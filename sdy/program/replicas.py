@@ -10,6 +10,8 @@ from sdy.interpreter.values import DeviceArray, regridded
 from sdy.model.placement import Placement
 from sdy.program.comparison import compare
 
+_HINT = "a manual computation promised equal copies and broke its word; without one, please report it: sdy is wrong"
+
 
 def disagreeing_devices(value: DeviceArray, place: Placement, index: int) -> None:
     """Compare the copies of result `index` along the axes that its sharding does not use.
@@ -30,6 +32,4 @@ def disagreeing_devices(value: DeviceArray, place: Placement, index: int) -> Non
         outcome = compare(index, array, np.broadcast_to(first, array.shape))
         if not outcome.agrees:
             message = f"devices hold different copies of result {index}: {outcome.problem}"
-            raise SdyError(
-                Diagnostic("SDY-X101", message, hint="this is a defect of the partitioner: please report it")
-            )
+            raise SdyError(Diagnostic("SDY-X101", message, hint=_HINT))

@@ -16,7 +16,7 @@ from filecheck.options import parse_argv_options
 
 Main = Callable[[Sequence[str]], int]
 
-TOOLS = {"sdy-opt": "sdy.tools.sdy_opt", "sdy-run": "sdy.tools.sdy_run"}
+TOOLS = {"sdy": "sdy.tools.main", "sdy-opt": "sdy.tools.sdy_opt", "sdy-run": "sdy.tools.sdy_run"}
 
 _RUN = re.compile(r"^// RUN: (.*)$", re.MULTILINE)
 
@@ -43,7 +43,7 @@ def run(command: str, path: Path, scratch: Path) -> None:
         must_fail = stage[0] == "not"
         merges = stage[-1] == "2>&1"
         name, *arguments = stage[int(must_fail) : len(stage) - int(merges)]
-        code, out, err = _call(name, arguments, text)
+        code, out, err = call(name, arguments, text)
         if (code != 0) != must_fail:
             raise RunLineError(f"$ {command}\n{name} gave exit code {code}\n{out}{err}")
         text = out + err if merges else out
@@ -57,8 +57,8 @@ def _stages(words: list[str]) -> Iterator[list[str]]:
     yield words
 
 
-def _call(name: str, arguments: Sequence[str], text: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error."""
+def call(name: str, arguments: Sequence[str], text: str = "") -> tuple[int, str, str]:
+    """Run a tool in this process on a text: exit code, standard output and standard error."""
     out, err = io.StringIO(), io.StringIO()
     with _standard_input(text), redirect_stdout(out), redirect_stderr(err):
         if name == "filecheck":

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import jax
 from jax.sharding import AbstractMesh, NamedSharding
 
+from sdy.frontends.jax.device_sets import where_devices_differ
 from sdy.frontends.jax.pytrees import Leaf, TreeSignature
 
 R = TypeVar("R")
@@ -40,15 +41,22 @@ class Lowered(Generic[R]):
 def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, object]) -> Lowered[R]:
     """Lower a call of `fn`, which is jitted where it is not yet.
 
-    Raises: whatever JAX raises where it cannot trace it.
+    Raises: SdyError SDY-T211 where arguments lie on different devices and JAX will not have it; whatever JAX raises
+    where it cannot trace the function.
     """
     jitted: Any = fn if hasattr(fn, "lower") else jax.jit(fn)
     lowered: jax.stages.Lowered
     meshes = _meshes((args, kwargs))
-    if any(isinstance(mesh, AbstractMesh) for mesh in meshes):  # which does not tell for which kind of device to lower
-        lowered = jitted.trace(*args, **kwargs).lower(lowering_platforms=(jax.default_backend(),))
-    else:
-        lowered = jitted.lower(*args, **kwargs)
+    try:
+        if any(isinstance(mesh, AbstractMesh) for mesh in meshes):  # which does not tell for which devices to lower
+            lowered = jitted.trace(*args, **kwargs).lower(lowering_platforms=(jax.default_backend(),))
+        else:
+            lowered = jitted.lower(*args, **kwargs)
+    except ValueError as error:
+        clearer = where_devices_differ(fn, args, kwargs)
+        if clearer is None:
+            raise
+        raise clearer from error
     lowering = _lowering(lowered)
     signature = TreeSignature[R](
         lowered.in_tree,

@@ -316,3 +316,63 @@ def test_devices_are_those_of_the_arguments() -> None:
     result = partitioned.to_jax()(x)
     assert result.sharding.device_set == set(devices)
     assert partitioned.output_shardings() == x.sharding
+
+
+def on(*numbers: int) -> jax.Array:
+    devices = cast(list[object], jax.devices())
+    mesh_of_them = jax.sharding.Mesh(np.array([devices[number] for number in numbers]), ("x",))
+    placed = NamedSharding(mesh_of_them, PartitionSpec("x"))
+    return cast(jax.Array, jax.device_put(np.ones(24, np.float32), placed))
+
+
+def total(params: Layer, x: jax.Array) -> jax.Array:
+    return params["w"] + x
+
+
+def abstract(count: int) -> jax.ShapeDtypeStruct:
+    placed = NamedSharding(AbstractMesh((count,), ("x",)), PartitionSpec("x"))
+    return jax.ShapeDtypeStruct((24,), jnp.float32, sharding=placed)
+
+
+def refused(w: object, x: object) -> str:
+    with pytest.raises(SdyError) as raised:
+        sdy.from_jax(total, {"w": w}, x)
+    (diagnostic,) = raised.value.diagnostics
+    assert diagnostic.code == "SDY-T211"
+    return diagnostic.message
+
+
+def test_arguments_on_different_devices_are_refused() -> None:
+    first = on(0, 1)
+    assert refused(first, on(6, 7)) == "params['w'] is on devices 0, 1, and x on devices 6, 7"
+    assert refused(first, on(1, 0)) == "params['w'] is on devices 0, 1, and x on devices 1, 0 in another order"
+    assert refused(first, on(1)) == "params['w'] is on devices 0, 1, and x on device 1"
+    assert refused(abstract(4), first) == "params['w'] is on 4 devices of an abstract mesh, and x on devices 0, 1"
+
+
+class WithoutSignature:
+    __signature__ = "not one"
+
+    def __call__(self, w: jax.Array, x: jax.Array) -> jax.Array:
+        return w + x
+
+
+def test_arguments_without_names_are_numbered() -> None:
+    with pytest.raises(SdyError) as raised:
+        sdy.from_jax(WithoutSignature(), on(0, 1), on(6, 7))
+    assert str(raised.value) == "argument 0 is on devices 0, 1, and argument 1 on devices 6, 7"
+
+
+def test_an_array_that_was_put_nowhere_goes_where_the_others_are() -> None:
+    w, x = on(4, 5, 6, 7), jnp.ones(24)
+    program = sdy.from_jax(total, {"w": w}, x)
+    assert program.partition().to_jax()({"w": w}, x).sharding == w.sharding
+
+
+def test_what_else_jax_refuses_it_refuses_in_its_own_words() -> None:
+    with pytest.raises(ValueError, match="divi"):
+        sdy.from_jax(jax.pmap(affine_rows), jnp.ones((9, 2)))
+
+
+def affine_rows(x: jax.Array) -> jax.Array:
+    return 2 * x + 1

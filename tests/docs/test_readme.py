@@ -14,9 +14,3 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 def test_code_runs(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(README.parent)
     exec(compile(code, "README.md", "exec"), {})
-
-
-def test_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text())
-    assert links
-    assert all((README.parent / link).exists() for link in links)

@@ -34,10 +34,3 @@ def test_the_table_of_machines_holds_their_numbers(name: str) -> None:
 def test_every_machine_of_the_table_is_known() -> None:
     named = [name for name in ROWS if re.fullmatch(r"(tpu_)?[a-z]+\d+[a-z]?", name)]
     assert sorted(named) == sorted(HARDWARE)
-
-
-def test_files_that_it_names_exist() -> None:
-    paths = re.findall(r"`(sdy/[\w/.]+)`", GUIDE)
-    assert paths
-    for path in paths:
-        assert (ROOT / path).exists()

@@ -1,4 +1,4 @@
-"""The guide to extensions: its code and its commands, in processes of their own, for what is registered stays."""
+"""What the dialect of the guide to extensions becomes, in processes of its own, for what is registered stays."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.run_lines import TOOLS
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
 BLOCK = re.compile(r"```(?:python|mlir)\n(?:#|//) (\S+)\n(.*?)```", re.DOTALL)
-COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
-TOOLS = {"sdy": "sdy.tools.main", "sdy-opt": "sdy.tools.sdy_opt", "sdy-run": "sdy.tools.sdy_run"}
 
 
 @pytest.fixture
@@ -29,13 +28,6 @@ def call(folder: Path, tool: str, *words: str) -> tuple[int, str, str]:
     command = [sys.executable, "-m", TOOLS[tool], *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     return done.returncode, done.stdout, done.stderr
-
-
-def test_the_commands_of_the_guide_work(folder: Path) -> None:
-    for command in COMMAND.findall(GUIDE.read_text()):
-        tool, *words = [word.replace("'", "") for word in command.split()]
-        code, _, err = call(folder, tool, *words)
-        assert code == 0, f"{command}\n{err}"
 
 
 def test_the_dialect_propagates_partitions_and_prints(folder: Path) -> None:

@@ -21,10 +21,3 @@ def test_the_program_becomes_what_is_shown() -> None:
     shown = result.splitlines()
     first = printed.index(shown[0])
     assert printed[first : first + len(shown)] == shown
-
-
-def test_files_that_it_names_exist() -> None:
-    paths = re.findall(r"`(sdy/[\w/.]+)`", GUIDE)
-    assert paths
-    for path in paths:
-        assert (ROOT / path).exists()

@@ -1,0 +1,101 @@
+"""What the pages show is what happens. `make pages` writes down what happens."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.pages import ROOT, differences, examples, pages, updated
+
+DOCS = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+SOURCE = re.compile(r"`(sdy/[\w/.]+)`")
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", pages(), ids=named)
+def test_examples_print_what_the_page_shows(page: Path) -> None:
+    if re.search(r"^(import|from) jax\b", page.read_text(), re.MULTILINE):
+        pytest.importorskip("jax", reason="the page is about JAX, which is not installed")
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    done = subprocess.run(
+        [sys.executable, "-m", "support.pages", str(page)],
+        cwd=ROOT / "tests",
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("page", DOCS, ids=named)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.findall(page.read_text()):
+        assert (page.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("page", DOCS, ids=named)
+def test_files_that_it_names_exist(page: Path) -> None:
+    for path in SOURCE.findall(page.read_text()):
+        assert (ROOT / path).exists(), path
+
+
+def fenced(kind: str, text: str) -> str:
+    return f"```{kind}\n{text}```\n"
+
+
+def test_what_differs_is_found_and_written_down() -> None:
+    page = "\n".join(
+        (
+            fenced("python", "x = 1\nprint(x)\n"),
+            fenced("text", "2\n"),
+            fenced("python", "print(x + 1)\n"),
+            "and\n",
+            fenced("python", "y = x\n"),
+        )
+    )
+    found = list(differences(page))
+    assert [difference.printed for difference in found] == ["1\n", "2\n"]
+    assert list(differences(updated(page, found))) == []
+
+
+def test_sessions_and_files_are_run() -> None:
+    program = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }\n"
+    page = "\n".join(
+        (
+            fenced("mlir", f"// double.mlir\n{program}"),
+            fenced("mlir", f"// sdy-opt: -cse\n{program}"),
+            fenced("console", "$ sdy-opt double.mlir\n$ sdy notation 'A[I_X]' --mesh x=2\nnonsense\n"),
+            fenced("sh", "! sdy verify missing.mlir\n"),
+        )
+    )
+    printed, session, refused = differences(page)
+    assert printed.printed.startswith("module {\n  func.func @main(%arg0")
+    assert session.printed.startswith("$ sdy-opt double.mlir\n$ sdy notation 'A[I_X]' --mesh x=2\nsdy ")
+    assert "SDY-T001" in refused.printed
+    assert list(differences(updated(page, [printed, session, refused]))) == []
+
+
+def test_a_text_that_shows_nothing_is_a_mistake() -> None:
+    with pytest.raises(ValueError, match="shows the output of nothing"):
+        examples(fenced("python", "print(1)\n") + "prose\n" + fenced("text", "1\n"))
+
+
+def test_a_block_that_nobody_runs_is_a_mistake() -> None:
+    with pytest.raises(ValueError, match="neither run nor shown"):
+        list(differences(fenced("json", "{}\n")))
+
+
+def test_a_module_is_built_propagated_and_read_back_in_twenty_lines() -> None:
+    first = examples((ROOT / "docs" / "embedding.md").read_text())[0].block.text
+    assert "run_passes" in first
+    assert len(first.splitlines()) <= 20
