@@ -9,6 +9,8 @@ from typing import Generic
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.cost.hardware import Hardware, hardware_called
+from sdy.cost.program_cost import ProgramCost, cost_of
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.dialects.module_text import print_module
 from sdy.dialects.symbols import main_function
@@ -68,6 +70,15 @@ class PartitionedProgram(Generic[R]):
             disagreeing_devices(result, place, index)
             whole.append(unshard(result, place.sharding, place.mesh, place.shape))
         return whole
+
+    def cost(self, machine: str | Hardware, free_bytes: float | None = None) -> ProgramCost:
+        """Seconds and bytes of one device of a machine, `tpu_v5e` or one of your own; nothing is run.
+
+        `free_bytes`: memory of the device that the program may use; all of it without.
+        Raises: SdyError SDY-T209 where no machine is called so.
+        """
+        hardware = hardware_called(machine) if isinstance(machine, str) else machine
+        return cost_of(self.local, self.boundary.mesh, hardware, free_bytes)
 
     def input_shardings(self, devices: Sequence[object] = ()) -> object:
         """Where the arguments lie: JAX's `NamedSharding`s, arranged as the arguments.

@@ -11,6 +11,8 @@ from typing import Generic, cast
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.cost.hardware import Hardware
+from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.places import span_of
@@ -121,6 +123,10 @@ class Program(Generic[R]):
         partitioned, origin = self.partition(), self.origin
         rows = boundary_rows(partitioned.whole, origin.argument_names)
         return program_report(partitioned.whole, rows, self._explainer, origin.source_lines, partitioned.remarks)
+
+    def cost(self, machine: str | Hardware, free_bytes: float | None = None) -> ProgramCost:
+        """Of one device that runs the partitioned program on a machine: as `PartitionedProgram.cost`."""
+        return self.partition().cost(machine, free_bytes)
 
     def __str__(self) -> str:
         """The text it was read from."""

@@ -10,7 +10,7 @@ from math import inf
 from rich.console import Console
 
 from sdy.cost.hardware import HARDWARE, hardware_called
-from sdy.cost.program_cost import ProgramCost, cost_of
+from sdy.cost.program_cost import ProgramCost
 from sdy.program.program import Program
 from sdy.report.cost_tables import cost_tables
 from sdy.tools.loading import add_optimizer_arguments, partition, with_program_and_text
@@ -46,7 +46,7 @@ def run(arguments: Namespace) -> int:
     def cost(program: Program, text: str) -> ProgramCost:
         chosen = replace(program, optimize_communication=not arguments.no_optimizer)
         partitioned = partition(chosen, arguments.file, text, savings=arguments.savings)
-        return cost_of(partitioned.local, partitioned.boundary.mesh, hardware, arguments.free_bytes)
+        return partitioned.cost(hardware, arguments.free_bytes)
 
     found = with_program_and_text(arguments.file, cost)
     if arguments.json:
