@@ -128,6 +128,10 @@ class Program(Generic[R]):
         """Of one device that runs the partitioned program on a machine: as `PartitionedProgram.cost`."""
         return self.partition().cost(machine, free_bytes)
 
+    def trace(self, machine: str | Hardware) -> dict[str, object]:
+        """When each op of one device runs on a machine, for Chrome and Perfetto: as `PartitionedProgram.trace`."""
+        return self.partition().trace(machine)
+
     def __str__(self) -> str:
         """The text it was read from."""
         return self.origin.text
