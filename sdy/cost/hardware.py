@@ -110,6 +110,7 @@ HARDWARE = {
         ),
     )
 }
+DEFAULT_MACHINE = "tpu_v5e"  # of pictures that need one
 
 
 def hardware_called(name: str) -> Hardware:

@@ -58,3 +58,4 @@ def test_the_wheel_holds_the_package_alone(tmp_path: Path) -> None:
     assert "sdy/grammar/sharding.lark" in names
     assert "sdy/examples/mlp_dp4_tp2.npz" in names
     assert "sdy/py.typed" in names
+    assert {f"sdy/report/html/page.{kind}" for kind in ("html", "css", "model.js", "search.js")} <= set(names)
