@@ -1,22 +1,20 @@
 // The rows of the program: folded, hovered, chosen.
-const valueNode = (value) => {
-  const node = make("button", { class: "value", type: "button", "data-value": value }, data.values[value][0]);
-  return node;
-};
+const valueNode = (value, text = data.values[value][0]) => make("button", { class: "value", type: "button", "data-value": value }, text);
 const joined = (nodes, between) => nodes.flatMap((node, index) => (index ? [between, node] : [node]));
 const limited = (values) => values.slice(0, MOST_RESULTS);
 const stacked = (values, cell) => joined(limited(values).map(cell), document.createElement("br")).map((node) =>
   node instanceof HTMLBRElement ? node.cloneNode() : node);
 
 function codeNodes([, op, results, operands, , sent]) {
-  const names = joined(limited(results).map(valueNode), ", ");
-  if (results.length > MOST_RESULTS) names.push(`, … ${results.length - MOST_RESULTS} more`);
+  const [stem, number] = results.length ? data.values[results[0]][0].split("#") : [];
+  const names = number === "0" ? [valueNode(results[0], `${stem}:${results.length}`)]
+    : joined(results.map((value) => valueNode(value)), ", ");
   const labels = results.map((value) => data.values[value][3]).filter(Boolean);
   if (op === "argument") {
     return [...names, make("span", { class: "dim" }, " argument"), ...(labels.length ? [make("span", { class: "label" }, ` ${labels.join(", ")}`)] : [])];
   }
   const nodes = results.length ? [...names, " = "] : [];
-  nodes.push(make("span", { class: "op" }, op.replace(/^stablehlo\./, "")), " ", ...joined(operands.map(valueNode), ", "));
+  nodes.push(make("span", { class: "op" }, op.replace(/^stablehlo\./, "")), " ", ...joined(operands.map((value) => valueNode(value)), ", "));
   if (sent) nodes.push(make("span", { class: "dim" }, `  ${bytesText(sent[2])} sent`));
   return nodes;
 }

@@ -61,9 +61,8 @@ def page_data(program: PagedProgram, hardware: Hardware) -> Json:
     """Everything that the page shows, as plain data."""
     slots = list(schedule_of(program.local, program.mesh, hardware))
     rows = ProgramRows(program.written, program.whole, program.explainer, program.argument_names)
-    place = span_of(main_function(program.written))
     return {
-        "file": "" if place is None else place.file,
+        "file": _file(program),
         "cost": cost_of(program.local, program.mesh, hardware).to_json(),
         "meshes": [_mesh_json(name, mesh) for name, mesh in meshes_of(program.whole).items() if mesh.axes],
         "collectives": collective_rows(slots, program.source_lines),
@@ -77,6 +76,14 @@ def page_data(program: PagedProgram, hardware: Hardware) -> Json:
 
 def _part(kind: str) -> str:
     return files("sdy.report.html").joinpath(f"page.{kind}").read_text("utf-8")
+
+
+def _file(program: PagedProgram) -> str:
+    """The file that people know: that of the program behind the text, where there is one."""
+    if program.source_lines:
+        return next(iter(program.source_lines.values())).rpartition(":")[0]
+    place = span_of(main_function(program.written))
+    return "" if place is None else place.file
 
 
 def _mesh_json(name: str, mesh: Mesh) -> Json:
