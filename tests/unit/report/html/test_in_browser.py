@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from support.browser import answers, needs_browser
 from support.programs import EXAMPLES
 
@@ -45,6 +46,20 @@ CHOSEN = """
   const dot = [...document.querySelectorAll(".row")].find((row) => row.textContent.includes("dot_general"));
   dot.click();
   return { sending, linked, dot: document.getElementById("details").textContent };
+"""
+LAYERS, LAYER_OPS = 4, 60
+FOLDS = """
+  const count = (what) => document.querySelectorAll(what).length;
+  const folds = count(".fold"), before = count(".row[data-row]");
+  document.querySelector(".fold").click();
+  const opened = count(".row[data-row]");
+  goToLine(LAST_LINE);
+  const at = document.querySelector(".row.chosen .at").textContent;
+  return { folds, before, opened, after: count(".row[data-row]"), at };
+"""
+EMPTY = """
+  const odd = /NaN|undefined/.test(document.body.innerText);
+  return { rows: document.querySelectorAll(".row[data-row]").length, odd };
 """
 MARKUP = """
   return { scripts: document.querySelectorAll("script").length, images: document.querySelectorAll("img").length,
@@ -101,3 +116,37 @@ def test_names_in_the_program_stay_text(tmp_path: Path) -> None:
     found = answers(page, MARKUP, tmp_path)
     assert (found["scripts"], found["images"]) == (3, 0)  # data, code, and the one that asks
     assert found["axes"] == ["<script>alert(1)</script> 2", "<img src=x onerror=alert(2)> 2"]
+
+
+@needs_browser
+def test_layers_are_folded_and_unfold_where_one_goes_there(tmp_path: Path) -> None:
+    names = ["tanh" if place % LAYER_OPS == 0 else "abs" for place in range(LAYERS * LAYER_OPS)]
+    ops = [f"  %v{place + 1} = stablehlo.{name} %v{place} : tensor<4xf32>" for place, name in enumerate(names)]
+    text = [
+        "func.func @main(%v0: tensor<4xf32>) -> tensor<4xf32> {",
+        *ops,
+        f"  return %v{len(ops)} : tensor<4xf32>",
+        "}",
+    ]
+    page = sdy.Program.from_text("\n".join(text)).report_html()
+    found = answers(page, FOLDS.replace("LAST_LINE", str(len(ops) + 1)), tmp_path)
+    shown = 1 + LAYER_OPS + 1  # the argument, one layer, the end
+    assert found == {
+        "folds": LAYERS - 1,
+        "before": shown,
+        "opened": shown + LAYER_OPS,
+        "after": shown + 2 * LAYER_OPS,
+        "at": str(len(ops) + 1),
+    }
+
+
+@needs_browser
+@pytest.mark.parametrize(
+    ("program", "rows"),
+    [
+        ("func.func @main() { return }", 1),
+        ("func.func @main(%t: !stablehlo.token) -> !stablehlo.token { return %t : !stablehlo.token }", 2),
+    ],
+)
+def test_a_program_that_takes_no_time_is_shown(program: str, rows: int, tmp_path: Path) -> None:
+    assert answers(sdy.Program.from_text(program).report_html(), EMPTY, tmp_path) == {"rows": rows, "odd": False}
