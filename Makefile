@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install fmt lint type test pages slow bench ci
+.PHONY: help install fmt lint type test pages slow bench reference ci
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ slow: ## the long runs
 
 bench: ## timings, in tests/benchmarks
 	pytest -m benchmark -n0 -s tests/benchmarks
+
+reference: ## docs/reference, anew from the code
+	python -m sdy.tools.make_reference
 
 ci: ## all that continuous integration runs
 	.ci/run

@@ -1,4 +1,4 @@
-"""Which ops of a program run, and how often.
+"""Which ops of a program run, in which order, and how often.
 
 A loop whose trips its text does not tell counts as one trip; of branches, all count.
 """
@@ -6,10 +6,11 @@ A loop whose trips its text does not tell counts as one trip; of branches, all c
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Operation, Region
+from xdsl.ir import Block, Operation
 
 from sdy.cost.trips import trip_count
 from sdy.dialects.stablehlo.control import WhileOp
@@ -18,21 +19,42 @@ from sdy.dialects.symbols import functions_of, main_function
 Execution = tuple[Operation, int]
 
 
-def executions(module: ModuleOp) -> Iterator[Execution]:
-    """The ops that a run of the main function reaches, through calls too, each with how often it runs."""
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """An op that runs `times` times. One with ops inside of it, or of the function that it calls, is left as well."""
+
+    op: Operation
+    times: int
+    is_left: bool = False
+
+
+def visits(module: ModuleOp) -> Iterator[Visit]:
+    """The ops that a run of the main function reaches, through calls too, before and after those inside of them."""
     functions = functions_of(module)
 
-    def of_region(region: Region, times: int) -> Iterator[Execution]:
-        for block in region.blocks:
-            for op in block.ops:
-                yield op, times
-                inner = times
-                if isinstance(op, WhileOp):
-                    trips = trip_count(op)
-                    inner *= 1 if trips is None else trips
-                if isinstance(op, CallOp):
-                    yield from of_region(functions[op.callee.string_value()].body, times)
-                for each in op.regions:
-                    yield from of_region(each, inner)
+    def inner_blocks(op: Operation) -> list[Block]:
+        called = [functions[op.callee.string_value()].body] if isinstance(op, CallOp) else []
+        return [block for region in (*called, *op.regions) for block in region.blocks]
 
-    yield from of_region(main_function(module).body, 1)
+    def of_block(block: Block, times: int) -> Iterator[Visit]:
+        for op in block.ops:
+            yield Visit(op, times)
+            blocks = inner_blocks(op)
+            for inner in blocks:
+                yield from of_block(inner, times * runs_of_regions(op))
+            if blocks:
+                yield Visit(op, times, is_left=True)
+
+    for block in main_function(module).body.blocks:
+        yield from of_block(block, 1)
+
+
+def runs_of_regions(op: Operation) -> int:
+    """How often the regions of an op run when the op runs once."""
+    trips = trip_count(op) if isinstance(op, WhileOp) else None
+    return 1 if trips is None else trips
+
+
+def executions(module: ModuleOp) -> Iterator[Execution]:
+    """The ops that a run of the main function reaches, through calls too, each with how often it runs."""
+    return ((visit.op, visit.times) for visit in visits(module) if not visit.is_left)

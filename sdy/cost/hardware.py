@@ -110,6 +110,7 @@ HARDWARE = {
         ),
     )
 }
+DEFAULT_MACHINE = "tpu_v5e"  # of pictures that need one
 
 
 def hardware_called(name: str) -> Hardware:
@@ -120,3 +121,8 @@ def hardware_called(name: str) -> Hardware:
         hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(HARDWARE)}"
         raise SdyError(Diagnostic("SDY-T209", f"no hardware is called {name}", hint=hint))
     return found
+
+
+def hardware_of(machine: str | Hardware) -> Hardware:
+    """A machine that may be given by its name. Raises: SdyError SDY-T209 where none is called so."""
+    return hardware_called(machine) if isinstance(machine, str) else machine

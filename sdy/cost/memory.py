@@ -51,7 +51,7 @@ class _Peaks:
 
     def _of_block(self, block: Block) -> Peak:
         """With the arguments of the block, without what it reads from outside."""
-        dying = _last_reads(block)
+        dying = last_reads(block)
         alive = self._bytes(block.args)
         found = Peak(alive)
         for op in block.ops:
@@ -78,7 +78,7 @@ class _Peaks:
         return total
 
 
-def _last_reads(block: Block) -> dict[Operation, set[SSAValue]]:
+def last_reads(block: Block) -> dict[Operation, set[SSAValue]]:
     """Of each op of a block, the values of this block that no later op reads; reads in regions are those of the op."""
     last: dict[SSAValue, Operation] = {}
     ops = list(block.ops)

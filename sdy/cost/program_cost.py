@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.cost.collectives import CollectiveKind
-from sdy.cost.device_groups import groups_of
 from sdy.cost.hardware import Hardware
-from sdy.cost.machine_layout import MachineLayout
 from sdy.cost.memory import peak_bytes
-from sdy.cost.roofline import op_times
-from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.cost.traffic import Traffic, traffic_of
+from sdy.cost.roofline import OpTime
+from sdy.cost.schedule import Sending, schedule_of
 from sdy.grammar.write import write_axis_list
 from sdy.model.mesh import Mesh
 
@@ -99,31 +95,29 @@ def cost_of(local: ModuleOp, mesh: Mesh, hardware: Hardware, free_bytes: float |
     Raises: SdyError SDY-T210 where a collective names a device that the mesh does not have.
     """
     compute = memory = seconds = 0.0
-    for _, times, time in op_times(local, hardware):
-        compute += times * time.compute_seconds
-        memory += times * time.memory_seconds
-        seconds += times * time.seconds
-    collectives = _collectives(traffic_of(local), mesh, hardware)
+    collectives: dict[tuple[CollectiveKind, str], CollectiveCost] = {}
+    for slot in schedule_of(local, mesh, hardware):
+        if slot.visit.is_left:
+            continue
+        match slot.work:
+            case OpTime() as time:
+                compute += slot.visit.times * time.compute_seconds
+                memory += slot.visit.times * time.memory_seconds
+                seconds += slot.seconds
+            case Sending(kind=kind, axes=axes) as sending:
+                key = kind, write_axis_list(axes)
+                collectives[key] = _with_runs(collectives.get(key, CollectiveCost(*key)), sending, slot.visit.times)
     free = hardware.hbm_bytes if free_bytes is None else free_bytes
-    return ProgramCost(hardware, collectives, compute, memory, seconds, peak_bytes(local), free)
+    return ProgramCost(hardware, tuple(collectives.values()), compute, memory, seconds, peak_bytes(local), free)
 
 
-def _collectives(uses: Iterable[Traffic], mesh: Mesh, hardware: Hardware) -> tuple[CollectiveCost, ...]:
-    """Those of the same kind and axes put together, in program order."""
-    layout = MachineLayout(mesh, hardware.network)
-    found: dict[tuple[CollectiveKind, str], CollectiveCost] = {}
-    for use in uses:
-        groups = groups_of(use.op, mesh)
-        result_bytes = sum(tensor_bytes(result.type) for result in use.op.results)
-        time = layout.time_of(use.kind, result_bytes, groups)
-        axes = write_axis_list(layout.axes_of(groups))
-        so_far = found.get((use.kind, axes), CollectiveCost(use.kind, axes))
-        found[use.kind, axes] = replace(
-            so_far,
-            places=so_far.places + 1,
-            runs=so_far.runs + use.times,
-            bytes_sent=so_far.bytes_sent + use.times * use.bytes_per_run,
-            seconds=so_far.seconds + use.times * time.seconds,
-            latency_bound_runs=so_far.latency_bound_runs + use.times * time.is_latency_bound,
-        )
-    return tuple(found.values())
+def _with_runs(so_far: CollectiveCost, sending: Sending, times: int) -> CollectiveCost:
+    """With another place of the program where the collective stands."""
+    return replace(
+        so_far,
+        places=so_far.places + 1,
+        runs=so_far.runs + times,
+        bytes_sent=so_far.bytes_sent + times * sending.bytes_sent,
+        seconds=so_far.seconds + times * sending.seconds,
+        latency_bound_runs=so_far.latency_bound_runs + times * sending.is_latency_bound,
+    )

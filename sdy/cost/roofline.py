@@ -7,15 +7,12 @@ vector unit, which does the rest, keeps up with memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import IsTerminator
 
-from sdy.cost.executions import executions
 from sdy.cost.hardware import Hardware, MatrixRates
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.cost.traffic import KINDS
@@ -59,13 +56,6 @@ def op_time(op: Operation, hardware: Hardware) -> OpTime:
     flops = contraction_flops(op) if is_static else 0
     compute = flops / rate_of(op.operands[0].type, hardware.rates) if flops else 0.0
     return OpTime(compute, moved / hardware.hbm_bandwidth)
-
-
-def op_times(local: ModuleOp, hardware: Hardware) -> Iterator[tuple[Operation, int, OpTime]]:
-    """Of the ops that a run of a local program reaches, each with how often it runs, in program order."""
-    for op, times in executions(local):
-        if isinstance(op.parent_op(), RUNS_ITS_OPS):
-            yield op, times, op_time(op, hardware)
 
 
 def rate_of(operand_type: Attribute, rates: MatrixRates) -> float:

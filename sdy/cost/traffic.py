@@ -45,11 +45,11 @@ def traffic_of(local: ModuleOp) -> Iterator[Traffic]:
         kind = KINDS.get(type(op))
         if kind is not None:
             result_bytes = sum(tensor_bytes(result.type) for result in op.results)
-            yield Traffic(op, kind, times, bytes_sent(kind, _group_size(op), result_bytes))
+            yield Traffic(op, kind, times, bytes_sent(kind, group_size(op), result_bytes))
 
 
-def _group_size(op: Operation) -> int:
-    """Of groups that are given by device numbers, as partitioned programs have them."""
+def group_size(op: Operation) -> int:
+    """How many devices a collective brings together, where groups are device numbers, as in partitioned programs."""
     groups = op.properties.get("replica_groups")
     if not isinstance(groups, DenseElementsAttr):
         return 1

@@ -53,6 +53,11 @@ class OpTable(Generic[R]):
         entry = self._entries.get(type(op))
         return None if entry is None else entry(op)
 
+    def documentation(self, op_class: type[Operation]) -> str | None:
+        """What is written of the function that answers for the class; None where there is none."""
+        entry = self._entries.get(op_class)
+        return None if entry is None else entry.__doc__ or ""
+
     def __contains__(self, op_class: type[Operation]) -> bool:
         return op_class in self._entries
 

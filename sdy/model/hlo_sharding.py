@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from itertools import product
 from math import prod
 
 from sdy.model.axis import AxisList, AxisRef, between, contains
@@ -18,11 +19,14 @@ from sdy.model.sharding_update import closed_on, fully_closed
 
 
 class Subgroup(Enum):
-    """What devices that hold the same piece do with it. The value is the word in the text."""
+    """What devices that hold the same piece do with it, in XLA's order. The value is the word in the text."""
 
-    REPLICATED = "replicated"
     MANUAL = "manual"
     UNREDUCED = "unreduced"
+    REPLICATED = "replicated"
+
+
+_KINDS = tuple(Subgroup)
 
 
 class Whole(Enum):
@@ -69,12 +73,27 @@ class Digit:
 def tiled(tiles: tuple[int, ...], groups: tuple[tuple[Subgroup, int], ...], devices: tuple[int, ...]) -> HloSharding:
     """The sharding in the one form that it has for XLA.
 
-    Groups of one device are none; what cuts nothing and has one kind of group is that kind; copies have no order.
+    Groups of one device are none; those of a kind are one, and kinds have an order; what cuts nothing and has one kind
+    of group is that kind; copies have no order.
     """
-    groups = tuple(group for group in groups if group[1] > 1)
+    groups, devices = _with_ordered_groups(tuple(group for group in groups if group[1] > 1), devices)
     if prod(tiles) == 1 and len(groups) < 2:
         return Whole(groups[0][0].value) if groups else Whole.REPLICATED
     return Tiled(tiles, groups, _with_sorted_copies(devices, groups))
+
+
+def _with_ordered_groups(
+    groups: tuple[tuple[Subgroup, int], ...], devices: tuple[int, ...]
+) -> tuple[tuple[tuple[Subgroup, int], ...], tuple[int, ...]]:
+    """Groups by kind, those of one kind as one, and the devices in the row-major order of that."""
+    order = sorted(range(len(groups)), key=lambda index: _KINDS.index(groups[index][0]))
+    sizes = [size for _, size in groups]
+    strides = [prod(sizes[index + 1 :]) for index in range(len(sizes))]
+    steps = [range(0, sizes[index] * strides[index], strides[index]) for index in order]
+    places = [sum(steps_taken) for steps_taken in product(*steps)]  # of the devices with one piece
+    ordered = (devices[first + place] for first in range(0, len(devices), len(places)) for place in places)
+    merged = ((kind, prod(size for own, size in groups if own is kind)) for kind in _KINDS)
+    return tuple(group for group in merged if group[1] > 1), tuple(ordered)
 
 
 def _with_sorted_copies(numbers: tuple[int, ...], groups: tuple[tuple[Subgroup, int], ...]) -> tuple[int, ...]:

@@ -10,6 +10,10 @@ from typing import Generic
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.cost.hardware import Hardware, hardware_of
+from sdy.cost.memory_curve import memory_curve
+from sdy.cost.program_cost import ProgramCost, cost_of
+from sdy.cost.schedule import schedule_of
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.symbols import main_function
@@ -27,6 +31,7 @@ from sdy.program.lowered import is_in_order, local_program_by_place
 from sdy.program.on_jax import jax_function, named_shardings
 from sdy.program.origin import Origin
 from sdy.program.replicas import disagreeing_devices
+from sdy.report.schedule_trace import schedule_trace
 
 R = TypeVar("R", default=list[Array])
 
@@ -79,6 +84,24 @@ class PartitionedProgram(Generic[R]):
             disagreeing_devices(result, place, index)
             whole.append(unshard(result, place.sharding, place.mesh, place.shape))
         return whole
+
+    def cost(self, machine: str | Hardware, free_bytes: float | None = None) -> ProgramCost:
+        """Seconds and bytes of one device of a machine, `tpu_v5e` or one of your own; nothing is run.
+
+        `free_bytes`: memory of the device that the program may use; all of it without.
+        Raises: SdyError SDY-T209 where no machine is called so.
+        """
+        return cost_of(self.local, self.boundary.mesh, hardware_of(machine), free_bytes)
+
+    def trace(self, machine: str | Hardware) -> dict[str, object]:
+        """When each op runs on a machine, as `json.dump` writes it for Chrome's and Perfetto's viewers.
+
+        Ops run one after another, so that the end is `cost(machine).seconds_in_turn`.
+        Raises: SdyError SDY-T209 where no machine is called so.
+        """
+        hardware, mesh = hardware_of(machine), self.boundary.mesh
+        slots = list(schedule_of(self.local, mesh, hardware))
+        return schedule_trace(slots, memory_curve(self.local), mesh, hardware, self.origin.source_lines)
 
     def input_shardings(self, devices: Sequence[object] = ()) -> object:
         """Where the arguments lie: JAX's `NamedSharding`s, arranged as the arguments.

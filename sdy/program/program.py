@@ -11,6 +11,8 @@ from typing import Generic, cast
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.cost.hardware import DEFAULT_MACHINE, Hardware, hardware_of
+from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.places import span_of
@@ -31,6 +33,7 @@ from sdy.program.placement import boundary_of
 from sdy.program.propagated import PropagatedProgram
 from sdy.program.signature import InOrder
 from sdy.report.explain import Explainer
+from sdy.report.html.page import PagedProgram, html_page
 from sdy.report.program_report import program_report
 from sdy.report.values import boundary_rows
 
@@ -121,6 +124,34 @@ class Program(Generic[R]):
         partitioned, origin = self.partition(), self.origin
         rows = boundary_rows(partitioned.whole, origin.argument_names)
         return program_report(partitioned.whole, rows, self._explainer, origin.source_lines, partitioned.remarks)
+
+    def report_html(self, machine: str | Hardware = DEFAULT_MACHINE) -> str:
+        """The report as one page for a browser: the program in colours, collectives, memory over time, conflicts.
+
+        Times are those of a machine. Nothing in it comes from elsewhere.
+        Raises: SdyError SDY-T209 where no machine is called so.
+        """
+        partitioned, origin = self.partition(), self.origin
+        paged = PagedProgram(
+            written=self.module,
+            whole=partitioned.whole,
+            local=partitioned.local,
+            mesh=partitioned.boundary.mesh,
+            explainer=self._explainer,
+            text=origin.text,
+            source_lines=origin.source_lines,
+            argument_names=origin.argument_names,
+            remarks=partitioned.remarks,
+        )
+        return html_page(paged, hardware_of(machine))
+
+    def cost(self, machine: str | Hardware, free_bytes: float | None = None) -> ProgramCost:
+        """Of one device that runs the partitioned program on a machine: as `PartitionedProgram.cost`."""
+        return self.partition().cost(machine, free_bytes)
+
+    def trace(self, machine: str | Hardware) -> dict[str, object]:
+        """When each op of one device runs on a machine, for Chrome and Perfetto: as `PartitionedProgram.trace`."""
+        return self.partition().trace(machine)
 
     def __str__(self) -> str:
         """The text it was read from."""

@@ -12,6 +12,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -19,6 +21,7 @@ from xdsl.ir import SSAValue
 
 from sdy.dialects.context import SdyContext
 from sdy.dialects.data_flow import op_of
+from sdy.model.axis import AxisRef
 from sdy.passes.propagation.traced import TracedPropagation, trace_propagation
 from sdy.propagation.conflicts import conflicts_of
 from sdy.propagation.graph import Holder
@@ -29,6 +32,25 @@ from sdy.report.places import Places, dims_text
 from sdy.report.value_names import ValueNames, line_of
 
 Lines = Iterator[str]
+
+
+@dataclass(frozen=True, slots=True)
+class AxisOrigin:
+    """An axis that cuts a dim of a value, and how it came there: the line and the words of each step."""
+
+    dim: int
+    axis: AxisRef
+    steps: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictSite:
+    """An op at which axes were refused: its line, with that of the program behind the text, and a sentence for each."""
+
+    line: int | None
+    place: str
+    op: str
+    sentences: tuple[str, ...]
 
 
 class Explainer:
@@ -61,18 +83,36 @@ class Explainer:
                     yield f"  copy {number + 1} of {len(holders)}, as each use of it is sharded on its own"
                 yield from self._holder(holder)
 
+    def origins(self, written: SSAValue) -> Iterator[AxisOrigin]:
+        """How each axis came to a value of the program; to the first copy, where each use has one of its own."""
+        for seen in self._counterparts.seen(written)[:1]:
+            holder = self._traced.flat.value(seen).holder
+            sharding = None if holder is None else self._traced.flat.graph.sharding(holder)
+            if holder is not None and sharding is not None:
+                for index, dim in enumerate(sharding.dims):
+                    for axis in dim.axes:
+                        yield AxisOrigin(index, axis, self._steps(self._traced.history.chain(holder, axis)))
+
+    @property
+    def names(self) -> ValueNames:
+        """What the values of the program are called."""
+        return self._names
+
     def conflicts(self) -> Lines:
         """Where an axis was refused: by which dim, and what was in its way."""
-        history = self._traced.history
-        found = list(conflicts_of(self._traced.flat.graph, history))
-        site = None
-        for conflict in found:
-            if conflict.site is not site:
-                site = conflict.site
-                yield f"{self._places.line(site)}: {self._places.site(site)}"
-            yield from (f"  {line}" for line in conflict_lines(conflict, self._places, history))
-        if not found:
+        sites = list(self.conflict_sites())
+        for site in sites:
+            yield f"{site.place}: {site.op}"
+            yield from (f"  {sentence}" for sentence in site.sentences)
+        if not sites:
             yield "no conflicts: the tensors of every op are sharded alike"
+
+    def conflict_sites(self) -> Iterator[ConflictSite]:
+        """The ops at which axes were refused, in program order; sentences that explain others begin with blanks."""
+        history, places = self._traced.history, self._places
+        for site, conflicts in groupby(conflicts_of(self._traced.flat.graph, history), key=lambda each: each.site):
+            sentences = (line for conflict in conflicts for line in conflict_lines(conflict, places, history))
+            yield ConflictSite(places.line_number(site), places.line(site), places.site(site), tuple(sentences))
 
     def _headline(self, written: SSAValue) -> str:
         op = op_of(written)
@@ -94,9 +134,12 @@ class Explainer:
                 yield from self._chain(self._traced.history.chain(holder, axis))
 
     def _chain(self, chain: Chain) -> Lines:
-        steps = [self._places.root(chain.root), *map(self._step, chain.arrivals)]
+        steps = self._steps(chain)
         width = max(len(line) for line, _ in steps)
         yield from (f"    {line:{width}}  {text}" for line, text in steps)
+
+    def _steps(self, chain: Chain) -> tuple[tuple[str, str], ...]:
+        return (self._places.root(chain.root), *map(self._step, chain.arrivals))
 
     def _step(self, arrival: Arrival) -> tuple[str, str]:
         site, move, places = arrival.step.site, arrival.move, self._places

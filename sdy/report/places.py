@@ -66,7 +66,14 @@ class Places:
 
     def line(self, site: Site) -> str:
         """The line of the op at which something happened."""
-        return self.line_of(self._ops[site] if isinstance(site, Node) else self._main)
+        return self.line_of(self._op(site))
+
+    def line_number(self, site: Site) -> int | None:
+        """As `line`, in numbers; None where the op comes from no text."""
+        return line_of(self._op(site))
+
+    def _op(self, site: Site) -> Operation:
+        return self._ops[site] if isinstance(site, Node) else self._main
 
     def line_of(self, op: Operation) -> str:
         """The line of an op, and that of the program behind the text where it is known: `line 7 (train.py:12)`."""

@@ -10,9 +10,10 @@ from math import inf
 from rich.console import Console
 
 from sdy.cost.hardware import HARDWARE, hardware_called
-from sdy.cost.program_cost import ProgramCost, cost_of
+from sdy.cost.program_cost import ProgramCost
 from sdy.program.program import Program
 from sdy.report.cost_tables import cost_tables
+from sdy.tools.files import write_text
 from sdy.tools.loading import add_optimizer_arguments, partition, with_program_and_text
 
 DESCRIPTION = f"""\
@@ -35,6 +36,9 @@ def parser() -> ArgumentParser:
         help="memory of a device that the program may use, as 300e6; else all",
     )
     parser.add_argument("--json", action="store_true", help="print plain data")
+    parser.add_argument(
+        "--trace", metavar="OUT", help="write when each op runs as well, as Chrome and ui.perfetto.dev show it"
+    )
     add_optimizer_arguments(parser)
     return parser
 
@@ -46,7 +50,9 @@ def run(arguments: Namespace) -> int:
     def cost(program: Program, text: str) -> ProgramCost:
         chosen = replace(program, optimize_communication=not arguments.no_optimizer)
         partitioned = partition(chosen, arguments.file, text, savings=arguments.savings)
-        return cost_of(partitioned.local, partitioned.boundary.mesh, hardware, arguments.free_bytes)
+        if arguments.trace is not None:
+            write_text(arguments.trace, dumps(partitioned.trace(hardware)))
+        return partitioned.cost(hardware, arguments.free_bytes)
 
     found = with_program_and_text(arguments.file, cost)
     if arguments.json:

@@ -18,6 +18,7 @@ from sdy.tools.files import read_text
 T = TypeVar("T")
 
 SAVING = "SDY-L120"
+NO_OPTIMIZER_HELP = "send what propagation calls for: no sdy-optimize-communication"
 
 
 def with_program(path: str, use: Callable[[Program], T]) -> T:
@@ -40,9 +41,7 @@ def with_program_and_text(path: str, use: Callable[[Program, str], T]) -> T:
 def add_optimizer_arguments(parser: ArgumentParser) -> None:
     """The arguments by which the optimizer is switched off, or asked what it did."""
     group = parser.add_mutually_exclusive_group()
-    group.add_argument(
-        "--no-optimizer", action="store_true", help="send what propagation calls for: no sdy-optimize-communication"
-    )
+    group.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
     group.add_argument("--savings", action="store_true", help="tell by which rewrites how many bytes less are sent")
 
 

@@ -17,6 +17,7 @@ from sdy.tools.extensions import without_extensions
 COMMANDS = {
     "verify": "partition a program, run it on simulated devices, compare with one device",
     "partition": "write the program that each device runs",
+    "report": "show shardings, collectives, memory and conflicts: as text, or as one page for a browser",
     "cost": "tell how long a program takes on a machine, and whether it fits in memory",
     "explain": "tell which annotation brought which axis to a value, and where axes were refused",
     "notation": "write a sharding in all notations: sdy, PartitionSpec, HLO, subscripts",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import MISSING, Field, fields
+from dataclasses import fields
 
 from xdsl.passes import ModulePass
 
 from sdy.passes.all import pass_class, pass_names
 from sdy.passes.pass_options import option_name
+from sdy.report.reference.passes import default_text
 
 
 def pass_list() -> str:
@@ -20,13 +21,4 @@ def _paragraph(name: str, kind: type[ModulePass]) -> Iterator[str]:
     yield name
     yield f"    {(kind.__doc__ or '').strip().splitlines()[0]}"
     for field in fields(kind):
-        yield f"      {option_name(field.name)}={_default_text(field)}"
-
-
-def _default_text(field: Field[object]) -> str:
-    """The value as it would be written: a list by its items, a truth value in lower case."""
-    if field.default is MISSING and field.default_factory is MISSING:
-        return "(needed)"
-    if isinstance(field.default, bool):
-        return str(field.default).lower()
-    return "" if field.default in (None, ()) else str(field.default)
+        yield f"      {option_name(field.name)}={default_text(field)}"

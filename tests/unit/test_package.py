@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -19,6 +20,20 @@ def test_importing_sdy_loads_neither_arrays_nor_ir_nor_a_grammar() -> None:
     code = "import sys, sdy; print(*sorted({'numpy', 'jax', 'xdsl', 'lark'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "limit"), [(["-c", "import sdy"], 0.150), (["-m", "sdy.tools.main", "--help"], 0.300)]
+)
+def test_the_front_door_opens_at_once(words: list[str], limit: float) -> None:
+    """Fresh processes, the start of Python included; the quickest of some, as other tests run meanwhile."""
+    assert min(_seconds([sys.executable, *words]) for _ in range(7)) < limit
+
+
+def _seconds(command: list[str]) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, capture_output=True, check=True)
+    return time.perf_counter() - start
 
 
 def test_every_public_name_loads() -> None:
@@ -43,3 +58,4 @@ def test_the_wheel_holds_the_package_alone(tmp_path: Path) -> None:
     assert "sdy/grammar/sharding.lark" in names
     assert "sdy/examples/mlp_dp4_tp2.npz" in names
     assert "sdy/py.typed" in names
+    assert {f"sdy/report/html/page.{kind}" for kind in ("html", "css", "model.js", "search.js")} <= set(names)

@@ -1,0 +1,98 @@
+"""How many bytes of tensors are alive while each op of a program runs, and which values they are at the peak.
+
+Lives are those of `sdy.cost.memory`, whose peak is the highest point of the curve. A loop counts as one trip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from sdy.cost.memory import last_reads
+from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.symbols import functions_of, main_function
+
+AliveBytes = dict[SSAValue, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PeakValues:
+    """The values that are alive when the most bytes are: with the bytes of each, and when that is in the curve."""
+
+    index: int
+    values: AliveBytes
+
+
+def memory_curve(local: ModuleOp) -> list[int]:
+    """The bytes while each op runs: one number for each of `visits(local)`, in the same order."""
+    return list(_Lives(local).walk())
+
+
+def values_at_peak(local: ModuleOp, curve: list[int]) -> PeakValues:
+    """What is alive at the highest point of the curve of a local program; its arguments where it has no op."""
+    lives = _Lives(local)
+    index = max(range(len(curve)), key=curve.__getitem__, default=0)
+    for place, _ in enumerate(lives.walk()):
+        if place == index:
+            break
+    return PeakValues(index, dict(lives.alive))
+
+
+class _Lives:
+    """Walks through a program; `alive` is what is there at the point that was reached."""
+
+    def __init__(self, local: ModuleOp) -> None:
+        self._functions = functions_of(local)
+        self._last_reads: dict[Block, dict[Operation, set[SSAValue]]] = {}
+        self._main = main_function(local).body.block
+        self.alive: AliveBytes = {}
+
+    def walk(self) -> Iterator[int]:
+        """The bytes that are alive, at each point."""
+        return self._of_block(self._main)
+
+    def _of_block(self, block: Block) -> Iterator[int]:
+        """Its arguments come on top of what is alive, and are gone with what it made when it is over."""
+        outside = dict(self.alive)
+        self._add(block.args)
+        dying = self._dying(block)
+        for op in block.ops:
+            inner = self._inner_blocks(op)
+            if inner:
+                yield self._total
+                # What only this op still reads is what its region starts with: it is not there twice.
+                around = dict(self.alive)
+                self._remove(dying[op])
+                for each in inner:
+                    yield from self._of_block(each)
+                self.alive = around
+            self._add(op.results)
+            yield self._total
+            self._remove(dying[op])
+            self._remove(result for result in op.results if not any(result.uses))
+        self.alive = outside
+
+    def _dying(self, block: Block) -> dict[Operation, set[SSAValue]]:
+        if block not in self._last_reads:
+            self._last_reads[block] = last_reads(block)
+        return self._last_reads[block]
+
+    def _inner_blocks(self, op: Operation) -> list[Block]:
+        if isinstance(op, CallOp):
+            return [self._functions[op.callee.string_value()].body.block]
+        return [block for region in op.regions for block in region.blocks]
+
+    @property
+    def _total(self) -> int:
+        return sum(self.alive.values())
+
+    def _add(self, values: Iterable[SSAValue]) -> None:
+        self.alive.update((value, tensor_bytes(value.type)) for value in values)
+
+    def _remove(self, values: Iterable[SSAValue]) -> None:
+        for value in values:
+            self.alive.pop(value, None)

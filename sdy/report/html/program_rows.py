@@ -1,0 +1,130 @@
+"""The ops of a partitioned program on whole tensors, row by row, as the page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from sdy.cost.communication import placed_collectives
+from sdy.cost.roofline import RUNS_ITS_OPS
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
+from sdy.dialects.shardings import argument_sharding
+from sdy.dialects.symbols import functions_of, main_function
+from sdy.report.counterparts import Counterparts
+from sdy.report.explain import Explainer
+from sdy.report.html.repeats import repeats_in
+from sdy.report.html.tables_of_page import Json, KindTable, StepTable, axis_cells
+from sdy.report.value_names import line_of
+
+SHOWS_ITS_OPS = (*RUNS_ITS_OPS, ManualComputationOp, NamedComputationOp)
+ARGUMENT = "argument"
+
+
+class Row(NamedTuple):
+    """An op, or the arguments of a function or of a region; a list in the page, for a program has thousands."""
+
+    depth: int
+    op: str
+    results: list[int]  # numbers of values
+    operands: list[int]
+    line: int | None
+    sent: tuple[str, str, int] | None  # of a collective: its kind, its axes, the bytes that each device sends
+
+
+class Value(NamedTuple):
+    """A value. `origins` are the axes that cut it, each as dim, cell and the number of the step that brought it."""
+
+    name: str
+    kind: int
+    origins: list[tuple[int, list[str], int]]
+    label: str  # what the user calls it, where that is not the name
+
+
+class ProgramRows:
+    """All rows of `whole`, which came of `written`; `explainer` tells where the axes of its values come from."""
+
+    def __init__(
+        self, written: ModuleOp, whole: ModuleOp, explainer: Explainer, argument_names: Sequence[str] = ()
+    ) -> None:
+        self._explainer = explainer
+        self._counterparts = Counterparts(written, whole)
+        self._collectives = dict(placed_collectives(whole))
+        self._kinds = KindTable(meshes_of(whole))
+        self._steps = StepTable()
+        self._values: list[Value] = []
+        self._numbers: dict[SSAValue, int] = {}
+        self._inserted: dict[str, int] = {}
+        main = main_function(whole)
+        self._labels: Mapping[SSAValue, str] = dict(zip(main.body.block.args, argument_names, strict=False))
+        self._functions = [self._function(func) for func in functions_of(whole).values() if func.body.blocks]
+
+    def to_json(self) -> Json:
+        """What the page reads, under the names that it reads."""
+        return {
+            "functions": self._functions,
+            "values": self._values,
+            "kinds": self._kinds.rows,
+            "steps": self._steps.rows,
+        }
+
+    def _function(self, func: FuncOp) -> Json:
+        rows: list[Row] = []
+        for index, argument in enumerate(func.body.block.args):
+            number = self._enter(argument, self._kinds.number(argument, argument_sharding(func, index)))
+            rows.append(Row(0, ARGUMENT, [number], [], line_of(func), None))
+        self._add_block(func.body.block, 0, rows)
+        repeats = [[each.start, each.period, each.count] for each in repeats_in([self._signature(row) for row in rows])]
+        return {"name": func.sym_name.data, "rows": rows, "repeats": repeats}
+
+    def _add_block(self, block: Block, depth: int, rows: list[Row]) -> None:
+        for op in block.ops:
+            rows.append(self._row(op, depth))
+            for inner in _shown_blocks(op):
+                for argument in inner.args:
+                    number = self._enter(argument, self._kinds.number(argument))
+                    rows.append(Row(depth + 1, ARGUMENT, [number], [], line_of(op), None))
+                self._add_block(inner, depth + 1, rows)
+
+    def _row(self, op: Operation, depth: int) -> Row:
+        operands = [self._numbers[operand] for operand in op.operands]
+        results = [self._enter(result, self._kinds.number(result)) for result in op.results]
+        use = self._collectives.get(op)
+        sent = None if use is None else (use.kind.value, use.axes, round(use.bytes_per_device))
+        return Row(depth, op.name, results, operands, line_of(op), sent)
+
+    def _enter(self, value: SSAValue, kind: int) -> int:
+        """The number of a value that is met for the first time."""
+        written = self._counterparts.written(value)
+        name = self._inserted_name(value) if written is None else self._explainer.names[written]
+        origins = (
+            []
+            if written is None
+            else [
+                (origin.dim, axis_cells([origin.axis])[0], self._steps.number(origin.steps))
+                for origin in self._explainer.origins(written)
+            ]
+        )
+        self._numbers[value] = len(self._values)
+        self._values.append(Value(name, kind, origins, self._labels.get(value, "")))
+        return self._numbers[value]
+
+    def _inserted_name(self, value: SSAValue) -> str:
+        """Of a value that is in no text: by the op that was inserted, counted."""
+        owner = value.owner
+        stem = ARGUMENT if isinstance(owner, Block) else owner.name.rpartition(".")[2]
+        self._inserted[stem] = self._inserted.get(stem, 0) + 1
+        return f"%{stem}.{self._inserted[stem]}"
+
+    def _signature(self, row: Row) -> tuple[object, ...]:
+        """What rows that are shown alike have in common."""
+        return row.depth, row.op, tuple(self._values[number].kind for number in row.results)
+
+
+def _shown_blocks(op: Operation) -> Iterable[Block]:
+    """Of ops that run on tensors; those of a reduction run on elements."""
+    return (block for region in op.regions for block in region.blocks) if isinstance(op, SHOWS_ITS_OPS) else ()

@@ -1,0 +1,99 @@
+"""What the page shows of a schedule: each collective with its time, and how many bytes are alive when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, SSAValue
+
+from sdy.cost.memory_curve import memory_curve, values_at_peak
+from sdy.cost.schedule import Sending, Slot
+from sdy.report.counterparts import Counterparts
+from sdy.report.html.tables_of_page import Json, axis_cells
+from sdy.report.value_names import ValueNames, line_of
+
+MOST_POINTS = 1000  # of the curve: as wide as it is drawn
+MOST_VALUES = 200  # of those at the peak, the largest
+
+
+class CollectiveRow(NamedTuple):
+    """One collective of the local program: of one device, in all runs."""
+
+    kind: str
+    axes: list[list[str]]
+    bytes_sent: int
+    seconds: float
+    runs: int
+    is_latency_bound: bool
+    line: int | None
+    source: str
+
+
+class MemoryPoint(NamedTuple):
+    """From `seconds` on, so many bytes are alive; more than at any other moment up to the next point."""
+
+    seconds: float
+    bytes: int
+    op: str
+    line: int | None
+
+
+class AliveValue(NamedTuple):
+    """A value that is alive at the peak."""
+
+    name: str
+    type: str
+    bytes: int
+    line: int | None
+
+
+def collective_rows(slots: Sequence[Slot], source_lines: Mapping[int, str]) -> list[CollectiveRow]:
+    """The collectives of a schedule, in program order."""
+    found: list[CollectiveRow] = []
+    for slot in slots:
+        if isinstance(slot.work, Sending) and not slot.visit.is_left:
+            line, runs, sending = line_of(slot.visit.op), slot.visit.times, slot.work
+            source = "" if line is None else source_lines.get(line, "")
+            cells, sent = axis_cells(sending.axes), round(runs * sending.bytes_sent)
+            bound = sending.is_latency_bound
+            found.append(CollectiveRow(sending.kind.value, cells, sent, slot.seconds, runs, bound, line, source))
+    return found
+
+
+def memory_json(local: ModuleOp, slots: Sequence[Slot], written: ModuleOp, names: ValueNames) -> Json:
+    """The curve of a local program, its highest point, and what is alive there, the largest first."""
+    curve = memory_curve(local)
+    peak = values_at_peak(local, curve)
+    counterparts = Counterparts(written, local)
+    largest = sorted(peak.values.items(), key=lambda each: -each[1])
+    return {
+        "points": _thinned([_point(*each) for each in zip(slots, curve, strict=True)]),
+        "peak": _point(slots[peak.index], curve[peak.index]),
+        "seconds": slots[-1].end,
+        "values": [_alive(value, size, counterparts, names) for value, size in largest[:MOST_VALUES]],
+        "value_count": len(largest),
+    }
+
+
+def _point(slot: Slot, alive: int) -> MemoryPoint:
+    return MemoryPoint(slot.start, alive, slot.visit.op.name, line_of(slot.visit.op))
+
+
+def _thinned(points: Sequence[MemoryPoint]) -> list[MemoryPoint]:
+    """Of the points of each short span of time, the highest."""
+    span = points[-1].seconds / MOST_POINTS
+    highest: dict[int, MemoryPoint] = {}
+    for point in points:
+        place = int(point.seconds / span) if span else 0
+        if place not in highest or point.bytes > highest[place].bytes:
+            highest[place] = point
+    return list(highest.values())
+
+
+def _alive(value: SSAValue, size: int, counterparts: Counterparts, names: ValueNames) -> AliveValue:
+    written, owner = counterparts.written(value), value.owner
+    op = owner.parent_op() if isinstance(owner, Block) else owner
+    name = (op.name if op is not None else "") if written is None else names[written]
+    return AliveValue(name, str(value.type), size, None if op is None else line_of(op))

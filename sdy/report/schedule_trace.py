@@ -1,0 +1,145 @@
+"""The schedule of a local program as a trace that Chrome (chrome://tracing) and Perfetto (ui.perfetto.dev) show.
+
+One track for what a device computes, one for the links of each mesh axis that is used, one for loops; the bytes alive
+are a counter. Times are in microseconds, as the format wants them, in steps of a nanosecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from sdy.cost.executions import runs_of_regions
+from sdy.cost.hardware import Hardware
+from sdy.cost.roofline import OpTime
+from sdy.cost.schedule import Sending, Slot
+from sdy.dialects.stablehlo.control import WhileOp
+from sdy.dialects.stablehlo.types import as_tensor
+from sdy.grammar.write import write_axis_list
+from sdy.model.mesh import Mesh
+from sdy.report.value_names import line_of
+
+Event = dict[str, object]
+_LOOPS, _COMPUTE = "loops", "compute"
+_PROCESS = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tracks:
+    """What the rows of the trace are called, in the order in which they are shown."""
+
+    names: tuple[str, ...]
+
+    def number(self, name: str) -> int:
+        """The thread that stands for the row."""
+        return self.names.index(name)
+
+
+def schedule_trace(
+    slots: Sequence[Slot], curve: Sequence[int], mesh: Mesh, hardware: Hardware, source_lines: Mapping[int, str]
+) -> dict[str, object]:
+    """The trace as plain data for `json.dump`. `curve` is the bytes alive at each slot."""
+    tracks = _tracks(slots, mesh)
+    named = [_metadata("process_name", _PROCESS, f"one device of {hardware.name}")]
+    named += [_metadata("thread_name", number, name) for number, name in enumerate(tracks.names)]
+    slices = (event for slot in slots for event in _slices(slot, tracks, source_lines))
+    # Of what begins at once, loops come first, and those around others before them.
+    events = [*reversed(list(_loops(slots, tracks, source_lines))), *slices, *_counter(slots, curve)]
+    return {
+        "displayTimeUnit": "ns",
+        "otherData": {"machine": hardware.name, "seconds": slots[-1].end if slots else 0.0},
+        "traceEvents": [*named, *sorted(events, key=_start)],
+    }
+
+
+def link_axes(sending: Sending) -> tuple[str, ...]:
+    """The mesh axes whose links a collective uses."""
+    return tuple(dict.fromkeys(ref.name for ref in sending.axes))
+
+
+def _tracks(slots: Iterable[Slot], mesh: Mesh) -> Tracks:
+    used = {axis for slot in slots if isinstance(slot.work, Sending) for axis in link_axes(slot.work)}
+    links = (_links(axis.name) for axis in mesh.axes if axis.name in used)
+    return Tracks((_LOOPS, _COMPUTE, *links))
+
+
+def _links(axis: str) -> str:
+    return f"links of {axis}"
+
+
+def _metadata(kind: str, thread: int, name: str) -> Event:
+    return {"ph": "M", "pid": _PROCESS, "tid": thread, "name": kind, "args": {"name": name}}
+
+
+def _slices(slot: Slot, tracks: Tracks, source_lines: Mapping[int, str]) -> Iterable[Event]:
+    """One of an op; of a collective, one on each of the links that it uses. What takes no time is left out."""
+    if not slot.seconds:
+        return
+    op, runs = slot.visit.op, slot.visit.times
+    match slot.work:
+        case OpTime() as time:
+            bound = "FLOPs" if time.is_compute_bound else "memory"
+            name = op.name.partition(".")[2]
+            yield _slice(tracks.number(_COMPUTE), name, slot, _arguments(op, runs, source_lines) | {"bound by": bound})
+        case Sending() as sending:
+            name = f"{sending.kind.value} {write_axis_list(sending.axes)}"
+            arguments = _arguments(op, runs, source_lines) | {
+                "bytes sent": round(runs * sending.bytes_sent),
+                "bound by": "latency" if sending.is_latency_bound else "bandwidth",
+            }
+            for axis in link_axes(sending):
+                yield _slice(tracks.number(_links(axis)), name, slot, arguments)
+
+
+def _slice(thread: int, name: str, slot: Slot, arguments: Event) -> Event:
+    return _complete(thread, name, slot.start, slot.end, arguments)
+
+
+def _complete(thread: int, name: str, start: float, end: float, arguments: Event) -> Event:
+    begins, ends = round(start * 1e9), round(end * 1e9)  # both rounded, so that what follows begins where this ends
+    times = {"ts": begins / 1e3, "dur": (ends - begins) / 1e3}
+    return {"ph": "X", "pid": _PROCESS, "tid": thread, "name": name, **times, "args": arguments}
+
+
+def _arguments(op: Operation, runs: int, source_lines: Mapping[int, str]) -> Event:
+    line = line_of(op)
+    place: Event = {}
+    if line is not None:
+        place["line"] = line
+        if line in source_lines:
+            place["source"] = source_lines[line]
+    shapes = ", ".join(str(result.type) for result in op.results if as_tensor(result.type) is not None)
+    return {"op": op.name, "results": shapes, "runs": runs, **place}
+
+
+def _loops(slots: Sequence[Slot], tracks: Tracks, source_lines: Mapping[int, str]) -> Iterable[Event]:
+    """One slice a loop, around what runs inside of it."""
+    open_: list[Slot] = []
+    for slot in slots:
+        op = slot.visit.op
+        if not isinstance(op, WhileOp):
+            continue
+        if not slot.visit.is_left:
+            open_.append(slot)
+            continue
+        begun, trips = open_.pop(), runs_of_regions(op)
+        arguments = _arguments(op, begun.visit.times, source_lines) | {"trips": trips}
+        yield _complete(tracks.number(_LOOPS), f"while, {trips} trips", begun.start, slot.start, arguments)
+
+
+def _counter(slots: Sequence[Slot], curve: Sequence[int]) -> Iterable[Event]:
+    """The bytes alive, where they change."""
+    before = -1
+    for slot, alive in zip(slots, curve, strict=True):
+        if alive != before:
+            at = round(slot.start * 1e9) / 1e3
+            yield {"ph": "C", "pid": _PROCESS, "name": "bytes alive", "ts": at, "args": {"bytes": alive}}
+        before = alive
+
+
+def _start(event: Event) -> float:
+    start = event["ts"]
+    assert isinstance(start, float)
+    return start

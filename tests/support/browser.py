@@ -1,0 +1,42 @@
+"""A page in headless Chromium: what its document is after a script ran in it, and what it complained of."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next((found for name in NAMES if (found := shutil.which(name))), None)
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed: no " + ", ".join(NAMES))
+_ANSWER = re.compile(r'<pre id="answer">(.*?)</pre>', re.DOTALL)
+
+
+def answers(page: str, script: str, directory: Path) -> dict[str, object]:
+    """What `script`, the body of a function that returns an object, finds once the page has loaded.
+
+    Fails where the page, or the script, writes to the console: all errors are written there.
+    """
+    assert BROWSER is not None
+    asking = f"""<script>addEventListener("load", () => {{
+      const answer = document.createElement("pre");
+      answer.id = "answer";
+      answer.textContent = JSON.stringify((() => {{ {script} }})());
+      document.body.append(answer);
+    }});</script>"""
+    file = directory / "page.html"
+    before, end, after = page.rpartition("</body>")
+    file.write_text(before + asking + end + after, encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--window-size=1400,900"]
+    places = [f"--user-data-dir={directory / 'profile'}", "--virtual-time-budget=3000", "--dump-dom", file.as_uri()]
+    done = subprocess.run([BROWSER, *flags, *places], capture_output=True, text=True, timeout=120, check=True)
+    complaints = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert complaints == []
+    found = _ANSWER.search(done.stdout)
+    assert found is not None
+    return json.loads(unescape(found[1]))

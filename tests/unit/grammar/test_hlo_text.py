@@ -1,0 +1,37 @@
+"""HLO shardings in the one form that they have for XLA."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdy.grammar.hlo_text import read_hlo, write_hlo
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        # Kinds of subgroups have an order: manual, unreduced, replicated.
+        (
+            "{devices=[2,2,2]<=[8] last_tile_dims={replicated, unreduced}}",
+            "{devices=[2,2,2]<=[2,2,2]T(0,2,1) last_tile_dims={unreduced, replicated}}",
+        ),
+        (
+            "{devices=[1,2,2,2]<=[8] last_tile_dims={unreduced, replicated, manual}}",
+            "{devices=[1,2,2,2]<=[4,2]T(1,0) last_tile_dims={manual, unreduced, replicated}}",
+        ),
+        # Those of one kind are one, wherever they stood.
+        (
+            "{devices=[1,2,2,2]<=[8] last_tile_dims={manual, unreduced, manual}}",
+            "{devices=[1,4,2]<=[2,2,2]T(0,2,1) last_tile_dims={manual, unreduced}}",
+        ),
+        ("{devices=[1,2,4]<=[8] last_tile_dims={manual, manual}}", "{manual}"),
+        # Copies have no order, and neither have groups of one device.
+        (
+            "{devices=[2,2,2]0,3,1,2,5,4,7,6 last_tile_dims={manual, replicated}}",
+            "{devices=[2,2,2]0,3,1,2,4,5,6,7 last_tile_dims={manual, replicated}}",
+        ),
+        ("{devices=[2,1,4]<=[8] last_tile_dims={manual, replicated}}", "{devices=[2,4]<=[8] last_tile_dim_replicate}"),
+    ],
+)
+def test_subgroups_have_one_form(given: str, written: str) -> None:
+    assert write_hlo(read_hlo(given)) == written

@@ -1,0 +1,33 @@
+"""`Program.cost`: the answer of `sdy cost`, as values."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from support.programs import EXAMPLES
+
+import sdy
+from sdy.cost.hardware import HARDWARE
+from sdy.tools.main import main
+
+(FILE,) = (path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
+PROGRAM = sdy.load(FILE)
+
+
+def test_it_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", str(FILE), "--on", "tpu_v5e", "--free-bytes", "1000", "--json"]) == 0
+    cost = PROGRAM.cost("tpu_v5e", free_bytes=1000)
+    assert cost.to_json() == json.loads(capsys.readouterr().out)
+    assert not cost.fits
+
+
+def test_the_machine_may_be_of_ones_own() -> None:
+    slow = replace(HARDWARE["tpu_v5e"], name="slow", hbm_bandwidth=HARDWARE["tpu_v5e"].hbm_bandwidth / 2)
+    assert PROGRAM.cost(slow).memory_seconds == pytest.approx(2 * PROGRAM.cost("tpu_v5e").memory_seconds)
+
+
+def test_a_machine_that_is_not_known_is_refused() -> None:
+    with pytest.raises(sdy.SdyError, match="no hardware is called tpu"):
+        PROGRAM.cost("tpu")

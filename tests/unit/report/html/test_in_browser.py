@@ -1,0 +1,152 @@
+"""The page of `sdy report --html` in headless Chromium: it shows the program without a complaint, and it searches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.browser import answers, needs_browser
+from support.programs import EXAMPLES
+
+import sdy
+
+(FILE,) = (path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
+STRANGE = """
+sdy.mesh @m = <["<script>alert(1)</script>"=2, "<img src=x onerror=alert(2)>"=2]>
+func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"<script>alert(1)</script>"}, {}]>},
+                %b: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"<img src=x onerror=alert(2)>"}]>})
+    -> tensor<8x8xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+"""
+SHOWN = """
+  const count = (what) => document.querySelectorAll(what).length;
+  return {
+    title: document.title, rows: count("#rows .row[data-row]"), sends: count("#rows .row.sends"),
+    collectives: count("#collectives tbody tr"), cards: count(".card"), curve: count("#curve svg path.edge"),
+    axes: [...document.querySelectorAll("#meshes .axis")].map((node) => node.textContent),
+    colours: new Set([...document.querySelectorAll(".axis")].map((node) => node.style.cssText)).size,
+  };
+"""
+SEARCH = """
+  const box = document.getElementById("search");
+  const texts = (what) => [...document.querySelectorAll(what)].map((node) => node.textContent);
+  const look = (words) => { box.value = words; search(); return {
+    rows: texts("#rows .row[data-row] .code"), kinds: texts("#collectives tbody td:first-child") }; };
+  return { all: look(""), dots: look("dot_general"), gathers: look("all-gather"), line: look("line 48"),
+    none: look("no such thing") };
+"""
+CHOSEN = """
+  document.querySelector(".row.sends").click();
+  const sending = document.getElementById("details").textContent;
+  document.querySelector("#collectives tbody .link").click();
+  const linked = document.querySelector(".row.chosen .at").textContent;
+  const dot = [...document.querySelectorAll(".row")].find((row) => row.textContent.includes("dot_general"));
+  dot.click();
+  return { sending, linked, dot: document.getElementById("details").textContent };
+"""
+LAYERS, LAYER_OPS = 4, 60
+FOLDS = """
+  const count = (what) => document.querySelectorAll(what).length;
+  const folds = count(".fold"), before = count(".row[data-row]");
+  document.querySelector(".fold").click();
+  const opened = count(".row[data-row]");
+  goToLine(LAST_LINE);
+  const at = document.querySelector(".row.chosen .at").textContent;
+  return { folds, before, opened, after: count(".row[data-row]"), at };
+"""
+EMPTY = """
+  const odd = /NaN|undefined/.test(document.body.innerText);
+  return { rows: document.querySelectorAll(".row[data-row]").length, odd };
+"""
+MARKUP = """
+  return { scripts: document.querySelectorAll("script").length, images: document.querySelectorAll("img").length,
+    axes: [...document.querySelectorAll("#meshes .axis")].map((node) => node.textContent) };
+"""
+
+
+def strings(found: object, key: str) -> list[str]:
+    assert isinstance(found, dict)
+    part: object = found[key]  # pyright: ignore[reportUnknownVariableType]  # what a script of the test returned
+    assert isinstance(part, list)
+    return [str(each) for each in part]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+@needs_browser
+def test_all_parts_are_there(tmp_path: Path) -> None:
+    program = sdy.load(FILE)
+    found = answers(program.report_html(), SHOWN, tmp_path)
+    runs = sum(each.places for each in program.cost("tpu_v5e").collectives)
+    assert found["title"] == f"{FILE}: sharding report"
+    assert found["axes"] == ["x 4", "y 2"]
+    assert (found["collectives"], found["cards"], found["curve"]) == (runs, 6, 1)
+    assert isinstance(found["rows"], int)
+    assert found["rows"] > 100
+    assert isinstance(found["sends"], int)
+    assert found["sends"] > 0
+    assert found["colours"] == 2
+
+
+@needs_browser
+def test_search_filters_the_program_and_its_collectives(tmp_path: Path) -> None:
+    found = answers(sdy.load(FILE).report_html(), SEARCH, tmp_path)
+    whole = strings(found["all"], "rows")
+    dots = strings(found["dots"], "rows")
+    assert 0 < len(dots) < len(whole)
+    assert all("dot_general" in row for row in dots)
+    assert set(strings(found["gathers"], "kinds")) == {"all-gather"}
+    assert 0 < len(strings(found["line"], "rows")) < 5
+    assert strings(found["none"], "rows") == strings(found["none"], "kinds") == []
+
+
+@needs_browser
+def test_a_click_tells_where_axes_come_from(tmp_path: Path) -> None:
+    found = answers(sdy.load(FILE).report_html(), CHOSEN, tmp_path)
+    assert "each device" in str(found["sending"])
+    assert str(found["linked"]).isdigit()
+    for part in ("%0", "one device", 'annotated [{"x"}, {}]', "from operand 0 (%arg8) to the result (%0)"):
+        assert part in str(found["dot"])
+
+
+@needs_browser
+def test_names_in_the_program_stay_text(tmp_path: Path) -> None:
+    page = sdy.Program.from_text(STRANGE, "<script>alert(3)</script>.mlir").report_html()
+    found = answers(page, MARKUP, tmp_path)
+    assert (found["scripts"], found["images"]) == (3, 0)  # data, code, and the one that asks
+    assert found["axes"] == ["<script>alert(1)</script> 2", "<img src=x onerror=alert(2)> 2"]
+
+
+@needs_browser
+def test_layers_are_folded_and_unfold_where_one_goes_there(tmp_path: Path) -> None:
+    names = ["tanh" if place % LAYER_OPS == 0 else "abs" for place in range(LAYERS * LAYER_OPS)]
+    ops = [f"  %v{place + 1} = stablehlo.{name} %v{place} : tensor<4xf32>" for place, name in enumerate(names)]
+    text = [
+        "func.func @main(%v0: tensor<4xf32>) -> tensor<4xf32> {",
+        *ops,
+        f"  return %v{len(ops)} : tensor<4xf32>",
+        "}",
+    ]
+    page = sdy.Program.from_text("\n".join(text)).report_html()
+    found = answers(page, FOLDS.replace("LAST_LINE", str(len(ops) + 1)), tmp_path)
+    shown = 1 + LAYER_OPS + 1  # the argument, one layer, the end
+    assert found == {
+        "folds": LAYERS - 1,
+        "before": shown,
+        "opened": shown + LAYER_OPS,
+        "after": shown + 2 * LAYER_OPS,
+        "at": str(len(ops) + 1),
+    }
+
+
+@needs_browser
+@pytest.mark.parametrize(
+    ("program", "rows"),
+    [
+        ("func.func @main() { return }", 1),
+        ("func.func @main(%t: !stablehlo.token) -> !stablehlo.token { return %t : !stablehlo.token }", 2),
+    ],
+)
+def test_a_program_that_takes_no_time_is_shown(program: str, rows: int, tmp_path: Path) -> None:
+    assert answers(sdy.Program.from_text(program).report_html(), EMPTY, tmp_path) == {"rows": rows, "odd": False}

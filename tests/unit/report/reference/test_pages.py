@@ -1,0 +1,64 @@
+"""The reference in docs/ is what the code says, and says something of everything."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from xdsl.passes import ModulePass
+
+from sdy.dialects.chlo.dialect import CHLO
+from sdy.dialects.sdy.dialect import SDY
+from sdy.dialects.stablehlo.dialect import STABLEHLO
+from sdy.passes.all import PASSES
+from sdy.report.reference.markdown import summary_of, table, text_of
+from sdy.tools import make_reference
+
+
+@pytest.mark.parametrize("name", make_reference.PAGES)
+def test_the_page_in_docs_is_the_one_that_the_code_gives(name: str) -> None:
+    written = (make_reference.FOLDER / name).read_text(encoding="utf-8")
+    assert written == make_reference.PAGES[name](), "run `make reference`"
+
+
+def test_every_pass_has_a_section_and_a_sentence() -> None:
+    page = make_reference.PAGES["passes.md"]()
+    assert re.findall(r"^## (\S+)$", page, re.MULTILINE) == sorted(PASSES)
+    rows = re.findall(r"^\| \[`(\S+)`\]\(#\S+\) \| (.+) \|$", page, re.MULTILINE)
+    assert [name for name, _ in rows] == sorted(PASSES)
+    assert all(sentence.endswith(".") for _, sentence in rows)
+    assert "| `propagation-strategy` | text | `aggressive` |" in page
+    assert "Source:" not in page
+
+
+def test_every_op_and_attribute_is_there() -> None:
+    page = make_reference.PAGES["ops.md"]()
+    assert re.findall(r"^### (sdy\.\S+)$", page, re.MULTILINE) == sorted(op.name for op in SDY.operations)
+    for kind in SDY.attributes:
+        assert f"| `{kind.name}` | `#sdy" in page
+    for op in (*STABLEHLO.operations, *CHLO.operations):
+        assert page.count(f"| `{op.name}` |") == 1
+    assert "| `stablehlo.dot` | `([i, k], [k, j]) -> ([i, j])`" in page
+
+
+def test_docstrings_become_paragraphs() -> None:
+    class Documented(ModulePass):
+        """First words,
+        on two lines.
+
+            code
+
+        Last words. Source: a book.
+        """
+
+    assert text_of(Documented) == ["First words,\non two lines.", "    code", "Last words."]
+    assert summary_of("One.\n Two. Raises: all.\n\nThree.") == "One. Two."
+    assert table(("a", "b"), [("x|y", "z")])[2] == "| x\\|y | z |"
+
+
+def test_the_command_writes_both_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "reference"
+    monkeypatch.setattr(make_reference, "FOLDER", folder)
+    assert make_reference.main() == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["ops.md", "passes.md"]
