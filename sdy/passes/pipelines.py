@@ -259,4 +259,4 @@ class LocalPipeline(Pipeline):
 
     def passes(self) -> Sequence[ModulePass]:
         """Shardings are of no use to the local program."""
-        return (ConvertGlobalToLocalPass(regroup_shards=True), DropShardingAndMeshPass())
+        return (ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True), DropShardingAndMeshPass())
