@@ -173,11 +173,11 @@ def scatter(draft: Draft) -> None:
         f"scatter_indices_batching_dims = {places.indices_batching}, "
         f"scatter_dims_to_operand_dims = {places.mapped}, index_vector_dim = {places.vector_dim}"
     )
-    base, updates = draft.plain(shape, element), draft.plain(update_shape, element)
-    operands = f"{draft.constant(base, element)}, {indices}, {draft.constant(updates, element)}"
+    base, updates = draft.numbers(shape, element), draft.numbers(update_shape, element)
+    operands = f"{base}, {indices}, {updates}"
     body = draft.pick("stablehlo.add %a, %b", "stablehlo.maximum %a, %b", "stablehlo.subtract %a, %b", "keep")
     if "add" in body or "subtract" in body:
-        draft.adds(1 + updates.size, np.concatenate([base.reshape(-1), updates.reshape(-1)]))
+        draft.adds(1 + prod(places.index_shape), element, base, updates)
     code = region(element, body) if body != "keep" else _second(element)
     kind = tensor(shape, element)
     types = f"({kind}, {tensor(places.whole, 'i32')}, {tensor(update_shape, element)}) -> {kind}"

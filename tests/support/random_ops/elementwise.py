@@ -32,7 +32,6 @@ def unary(draft: Draft) -> None:
     kind = tensor(shape, element)
     result = {"abs": element.removeprefix("complex<").removesuffix(">"), "is_finite": "i1"}.get(op, element)
     draft.ulps = 0 if op in EXACT else 1 if op == "sqrt" else 4
-    draft.closeness = 1e-6 if element in COMPLEX else 0.0
     draft.op(f'"stablehlo.{op}"({operand}) : ({kind}) -> {tensor(shape, result)}', tensor(shape, result))
 
 
@@ -85,7 +84,6 @@ def binary(draft: Draft) -> None:
     draft.ulps = 0 if element in ("i1", *INTEGERS) or op in ("maximum", "minimum", "remainder") else 1
     draft.ulps = 4 if op in ("atan2", "power") and element in FLOATS else draft.ulps
     kind = tensor(shape, element)
-    draft.closeness = 1e-5 if element in COMPLEX else 0.0
     operands = f"{draft.constant(left, element)}, {draft.constant(right, element)}"
     draft.op(f'"stablehlo.{op}"({operands}) : ({kind}, {kind}) -> {kind}', kind)
 
