@@ -91,6 +91,9 @@ ALL = tuple(ELEMENTS)
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, np.inf, -np.inf, np.nan)
 
 
+EMPTY_SHARE = 0.03
+
+
 @dataclass
 class Draft:
     """A program that is being written: constants and ops, then what it returns.
@@ -127,6 +130,14 @@ class Draft:
         return other
 
     def shape(self, low_rank: int = 0, high_rank: int = 4) -> tuple[int, ...]:
+        """Small sizes, sometimes 0."""
+        sizes = list(self.filled_shape(low_rank, high_rank))
+        if sizes and self.random.random() < EMPTY_SHARE:
+            sizes[self.size(0, len(sizes))] = 0
+        return tuple(sizes)
+
+    def filled_shape(self, low_rank: int = 0, high_rank: int = 4) -> tuple[int, ...]:
+        """Small sizes."""
         return tuple(self.size() for _ in range(int(self.random.integers(low_rank, high_rank))))
 
     def constant(self, array: Array, element: str) -> str:

@@ -26,7 +26,8 @@ Numbers = NDArray[np.complex128]
 
 def dot_general(draft: Draft) -> None:
     element = draft.pick("i1", *NUMBERS)
-    batch, left, right, summed = (list(draft.shape(0, 3)) for _ in range(4))
+    batch, left, right = (list(draft.shape(0, 3)) for _ in range(3))
+    summed = list(draft.filled_shape(0, 3))  # the reference stops at sums of nothing
     orders = [draft.random.permutation(len(batch) + len(free) + len(summed)) for free in (left, right)]
     names: list[str] = []
     shapes: list[str] = []
@@ -41,14 +42,25 @@ def dot_general(draft: Draft) -> None:
         free[:] = [sizes[int(place)] for place in order if place >= len(batch) + len(summed)]
         batch_dims = [place_of[place] for place in range(len(batch))]
         dims.append((batch_dims, [place_of[len(batch) + place] for place in range(len(summed))]))
-    result = tensor([*batch, *left, *right], element)
+    result = tensor([*batch, *left, *right], _wider(draft, element))
     draft.adds(prod(summed), element, *names)
     text = f"batching_dims = {dims[0][0]} x {dims[1][0]}, contracting_dims = {dims[0][1]} x {dims[1][1]}"
     draft.op(f"stablehlo.dot_general {names[0]}, {names[1]}, {text} : ({', '.join(shapes)}) -> {result}", result)
 
 
+def _wider(draft: Draft, element: str) -> str:
+    """The element type of a product: that of its factors, or sometimes a wider one.
+
+    Of convolutions, the reference computes wider results in the type of the factors.
+    """
+    return WIDER.get(element, element) if draft.random.random() < 0.3 else element
+
+
+WIDER = {"i4": "i32", "i8": "i32", "ui8": "ui32", "f8E4M3FN": "f16", "f8E5M2": "f32", "bf16": "f32", "f32": "f64"}
+
+
 def reduce(draft: Draft) -> None:
-    op, element = draft.pick("add", "multiply", "maximum", "minimum"), draft.pick(*INTEGERS, *FLOATS)
+    op, element = draft.pick("add", "multiply", "maximum", "minimum"), draft.pick(*NUMBERS)
     if draft.random.random() < 0.2:
         op, element = draft.pick("and", "or", "xor"), draft.pick("i1", *INTEGERS)
     shape = draft.shape(1, 4)
@@ -95,7 +107,7 @@ def argmax(draft: Draft) -> None:
 
 
 def reduce_window(draft: Draft) -> None:
-    element, shape = draft.pick(*INTEGERS, *FLOATS), draft.shape(1, 4)
+    element, shape = draft.pick(*NUMBERS), draft.filled_shape(1, 4)
     base = [draft.size(1, 3) for _ in shape]
     dilations = [draft.size(1, 3) for _ in shape]
     low, high = ([draft.size(0, 3) for _ in shape] for _ in range(2))
@@ -107,7 +119,7 @@ def reduce_window(draft: Draft) -> None:
     spans = [(size - 1) * gap + 1 for size, gap in zip(sizes, dilations, strict=True)]
     counts = [(room - span) // step + 1 for room, span, step in zip(spread, spans, steps, strict=True)]
     padding = [[before, after] for before, after in zip(low, high, strict=True)]
-    op = draft.pick("add", "maximum", "multiply")
+    op = draft.pick("add", "maximum", "minimum", "multiply")
     body = f"stablehlo.{op} %a, %b"
     operands = _folded(draft, op, element, prod(sizes), shape)
     attributes = (
@@ -160,7 +172,7 @@ def convolution(draft: Draft) -> None:
 
 
 def select_and_scatter(draft: Draft) -> None:
-    element, shape = draft.pick(*INTEGERS, *FLOATS), draft.shape(1, 3)
+    element, shape = draft.pick(*INTEGERS, *FLOATS), draft.filled_shape(1, 3)
     low, high = ([draft.size(0, 2) for _ in shape] for _ in range(2))
     rooms = [size + before + after for size, before, after in zip(shape, low, high, strict=True)]
     sizes = [draft.size(1, min(room, 3) + 1) for room in rooms]
