@@ -37,7 +37,7 @@ def dynamic_shape(draft: Draft) -> None:
             draft.op(f"{text} : ({kind}, {of}) -> {result}", result)
         case "dynamic_pad":
             gaps, low, high = ([draft.size(0, 3) for _ in shape] for _ in range(3))
-            spread = [size + (size - 1) * gap for size, gap in zip(shape, gaps, strict=True)]
+            spread = [size + max(size - 1, 0) * gap for size, gap in zip(shape, gaps, strict=True)]
             result = tensor([sum(each) for each in zip(low, spread, high, strict=True)], element)
             amounts = [draft.sizes(np.array(each, np.int64)) for each in (low, high, gaps)]
             value, of = draft.tensor((), element), tensor((rank,), "i64")
