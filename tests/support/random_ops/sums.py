@@ -212,8 +212,8 @@ def fft(draft: Draft) -> None:
     operand, result = operands.get(kind, tensor(shape, whole)), results.get(kind, tensor(shape, whole))
     name = draft.numbers(half if kind == "IRFFT" else shape, part if kind == "RFFT" else whole)
     draft.op(f"stablehlo.fft {name}, type = {kind}, length = {[length]} : ({operand}) -> {result}", result)
-    # Each result is a sum of all elements with factors of modulus 1, which are transcendental and so off by 4 themselves;
-    # a real inverse counts each half twice.
+    # Each result is a sum of all elements with factors of modulus 1, which are transcendental, and off by 4 themselves.
+    # A real inverse counts each half twice.
     total = np.abs(draft.constants[name].astype(np.complex128)).sum(axis=-1, keepdims=True)
     factor = {"IFFT": 1 / length, "IRFFT": 2 / length}.get(kind, 1)
     draft.bounds = [np.multiply(total, factor * (length + 4) * float(np.finfo(np.float64).eps))] * len(draft.results)
