@@ -14,6 +14,7 @@ from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleO
 from sdy.interpreter.failure import failure, located
 from sdy.interpreter.kernel import Kernel, KernelTable, leaf_count
 from sdy.interpreter.program import CompiledBlock, Slots, Step
+from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
 
 
 def captured_by(op: Operation) -> tuple[SSAValue, ...]:
@@ -92,7 +93,7 @@ class _Numbering:
 
 def _kernel_of(op: Operation, kernels: KernelTable) -> Kernel:
     try:
-        kernel = kernels.get(op)
+        kernel = kernel_on_quantized(op, kernels) if has_quantized(op) else kernels.get(op)
         if kernel is None:
             raise failure(
                 "SDY-X002",

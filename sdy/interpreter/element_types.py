@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import AnyFloat, ComplexType, IndexType, IntegerType,
 from xdsl.ir import Attribute
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.quant import UniformQuantizedType
 from sdy.dialects.stablehlo.types import TokenType, as_tensor
 
 Array = NDArray[np.generic]
@@ -78,7 +79,7 @@ _NARROW_FLOATS = frozenset(np.dtype(dtype) for dtype in _FLOATS.values()) - {np.
 
 @cache
 def dtype_of(element_type: Attribute) -> DType:
-    """The dtype of the elements of `element_type`; a token is one bool.
+    """The dtype of the elements of `element_type`; a token is one bool, and quantized elements are what is stored.
 
     Raises: SdyError SDY-X001 where no dtype holds such elements.
     """
@@ -94,6 +95,9 @@ def dtype_of(element_type: Attribute) -> DType:
             found = _COMPLEX.get(part)
         case TokenType():
             found = TOKEN_DTYPE
+        case UniformQuantizedType():
+            storage = element_type.data.storage
+            found = (_SIGNED if storage.is_signed else _UNSIGNED).get(storage.width) if storage.width > 1 else None
         case _ if isinstance(element_type, AnyFloat):
             found = _FLOATS.get(element_type.name)
         case _:

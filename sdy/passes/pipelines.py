@@ -271,5 +271,5 @@ class LocalPipeline(Pipeline):
 
     def passes(self) -> Sequence[ModulePass]:
         """Shardings are of no use to the local program."""
-        local = (ConvertGlobalToLocalPass(regroup_shards=True), DropShardingAndMeshPass())
+        local = (ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True), DropShardingAndMeshPass())
         return local if self.keep_layers else (*local, UnfoldLayersPass())

@@ -62,6 +62,9 @@ def adversarial_inputs(program: Program, seed: int) -> Iterator[tuple[str, tuple
 def _compared(index: int, actual: Array, expected: Array) -> OutputComparison:
     """As `compare`, and zeros differ that differ in sign."""
     found = compare(index, actual, expected)
+    if is_complex(expected.dtype):
+        parts = (_compared(index, part(actual), part(expected)) for part in (np.real, np.imag))
+        return next((each for each in (found, *parts) if not each.agrees), found)
     if not found.agrees or not is_float(expected.dtype):
         return found
     wide, wanted = actual.astype(np.float64), expected.astype(np.float64)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sdy.interpreter.element_types import Array, DType, is_complex, is_float
+
+Floats = NDArray[np.float64]
 
 # How far two results of one computation may lie apart that differ in the order of their sums.
 RELATIVE_TOLERANCE = {8: 1e-8, 4: 1e-4, 2: 2e-2, 1: 2e-1}  # by bytes of a real element
@@ -25,17 +28,11 @@ class OutputComparison:
 
 
 def compare(index: int, actual: Array, expected: Array) -> OutputComparison:
-    """Compare one output. NaN equals NaN; integers and booleans must be equal."""
+    """Compare one output. NaN equals NaN, of complex numbers in each part; integers and booleans must be equal."""
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         problem = f"{actual.dtype}{list(actual.shape)} instead of {expected.dtype}{list(expected.shape)}"
         return OutputComparison(index, float("inf"), float("inf"), agrees=False, problem=problem)
-    wide = np.complex128 if is_complex(actual.dtype) else np.float64
-    ours, theirs = actual.astype(wide), expected.astype(wide)
-    same = (actual == expected) | (np.isnan(ours) & np.isnan(theirs))
-    with np.errstate(invalid="ignore"):
-        error = np.where(same, 0.0, np.abs(ours - theirs))
-    error = np.where(np.isnan(error), np.inf, error)
-    magnitude = np.abs(theirs)
+    error, magnitude = _error(actual, expected)
     relative, absolute = _tolerances(actual.dtype, magnitude)
     allowed = absolute + relative * np.where(np.isfinite(magnitude), magnitude, 0.0)
     counting = magnitude > (absolute / relative if relative else 0.0)
@@ -44,6 +41,22 @@ def compare(index: int, actual: Array, expected: Array) -> OutputComparison:
     relative_error = _largest(np.where(error == 0, 0.0, ratios)[counting])
     problem = "" if bool(np.all(error <= allowed)) else _first_difference(actual, expected, error > allowed)
     return OutputComparison(index, _largest(error), relative_error, agrees=not problem, problem=problem)
+
+
+def _error(actual: Array, expected: Array) -> tuple[Floats, Floats]:
+    """How far each element is off, and how large it should be; parts that are the same infinity or NaN aside."""
+    if is_complex(actual.dtype):
+        parts = [_error(part(actual), part(expected)) for part in (np.real, np.imag)]
+        error, magnitude = (np.hypot(*pair) for pair in zip(*parts, strict=True))
+        return error, magnitude
+    ours, theirs = actual.astype(np.float64), expected.astype(np.float64)
+    same = (actual == expected) | (np.isnan(ours) & np.isnan(theirs))
+    with np.errstate(invalid="ignore"):
+        error = np.abs(ours - theirs)
+    if not is_float(actual.dtype):
+        error = np.maximum(error, 1.0)  # large integers that differ may be the same float
+    error = np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))
+    return error, np.where(same & ~np.isfinite(theirs), 0.0, np.abs(theirs))
 
 
 def _tolerances(dtype: DType, magnitude: Array) -> tuple[float, float]:

@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from sdy.dialects.stablehlo import collectives as ops
+from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.interpreter.element_types import Array, dtype_of_type
 from sdy.interpreter.failure import failure
 from sdy.interpreter.grid import Grid
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count, uniform
 from sdy.interpreter.ops.collective_groups import groups_of, transfers_of
-from sdy.interpreter.ops.reducer import Reducer
+from sdy.interpreter.ops.reducer import FOLDS, Reducer
 from sdy.interpreter.replica_groups import (
     GroupLayout,
     IndexGroups,
@@ -89,8 +90,7 @@ def cross_replica_sum(op: ops.CrossReplicaSumOp) -> Kernel:
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         layout = layout_of(groups, grid_of_devices(context))
         members = layout.brought_together(arrays[0])
-        total = np.add.reduce(members, axis=layout.group_rank, dtype=members.dtype)
-        return (layout.given_to_all(np.asarray(total)),)
+        return (layout.given_to_all(FOLDS[AddOp].reduced(members, (layout.group_rank,))),)
 
     return kernel
 

@@ -32,8 +32,14 @@ class Fold:
         wide = exact_dtype(dtype) if self.ufunc in (np.add, np.multiply) else compute_dtype(dtype)
         if wide.itemsize > dtype.itemsize and not _numpy_casts(dtype):
             array = array.astype(wide)
+        if self.ufunc is np.add and wide.kind in "fc":
+            # NumPy begins with 0.0, to which -0.0 is lost.
+            total = np.add.reduce(array, axis=axes, dtype=wide, initial=_MINUS_ZERO[wide.kind])
+            return np.asarray(total).astype(dtype, copy=False)
         return np.asarray(self.ufunc.reduce(array, axis=axes, dtype=wide)).astype(dtype, copy=False)
 
+
+_MINUS_ZERO = {"f": -0.0, "c": complex(-0.0, -0.0)}
 
 FOLDS: dict[type[Operation], Fold] = {
     ops.AddOp: Fold(arithmetic.add, np.add),

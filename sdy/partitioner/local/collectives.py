@@ -17,7 +17,7 @@ from sdy.model.meshes import CommonMesh
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.model.tiling import source_target_pairs
 from sdy.partitioner.local import communication as talk
-from sdy.partitioner.local.combining import COMBINER_OF_KIND, identity
+from sdy.partitioner.local.combining import COMBINER_OF_KIND, neutral
 from sdy.partitioner.local.emitter import Emitter, Tensor, shape_of, tensor_of, with_shape
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 
@@ -233,5 +233,4 @@ def sharded_to_unreduced(op: ops.ShardedToUnreducedOp) -> LocalForm:
 
 
 def _nothing(emit: Emitter, tensor: Tensor, sharding: TensorSharding) -> SSAValue:
-    combiner = COMBINER_OF_KIND[sharding.unreduced_kind]
-    return emit.constant(tensor, [identity(combiner, tensor.element_type)])
+    return neutral(emit, COMBINER_OF_KIND[sharding.unreduced_kind], tensor)

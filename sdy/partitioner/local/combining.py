@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from xdsl.dialects.builtin import Signedness, TensorType
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from sdy.dialects.elements import FloatCodec, IntCodec, Scalar, codec_of
+from sdy.dialects.elements import ComplexCodec, FloatCodec, IntCodec, Scalar, codec_of
 from sdy.dialects.stablehlo.control import ReturnOp
 from sdy.dialects.stablehlo.elementwise import (
     AddOp,
@@ -20,6 +20,7 @@ from sdy.dialects.stablehlo.elementwise import (
     XorOp,
 )
 from sdy.model.sharding import ReductionKind
+from sdy.partitioner.local.emitter import Emitter, Tensor
 
 Combiner = type[Operation]
 
@@ -42,7 +43,7 @@ def combining_body(combiner: Combiner, element_type: Attribute) -> Region:
 
 
 def identity(combiner: Combiner, element_type: Attribute) -> Scalar:
-    """The element that, combined with any other, gives the other."""
+    """The element that, combined with any other, gives the other: of sums of floats -0.0, since -0.0 + 0.0 is 0.0."""
     if combiner in (MaximumOp, MinimumOp):
         return extreme(element_type, largest=combiner is MinimumOp)
     if combiner is MultiplyOp:
@@ -50,7 +51,16 @@ def identity(combiner: Combiner, element_type: Attribute) -> Scalar:
     if combiner is AndOp:
         return _all_ones(element_type)
     assert combiner in IN_ANY_ORDER
-    return 0
+    codec = codec_of(element_type)
+    if isinstance(codec, ComplexCodec):
+        return complex(-0.0, -0.0)
+    return -0.0 if isinstance(codec, FloatCodec) else 0
+
+
+def neutral(emit: Emitter, combiner: Combiner, tensor: Tensor) -> SSAValue:
+    """A constant that, combined with any other tensor of the type, gives the other; zeros as the style has them."""
+    element = identity(combiner, tensor.element_type)
+    return emit.constant(tensor, [element if element or emit.style.keeps_zero_signs else 0])
 
 
 def _all_ones(element_type: Attribute) -> int:

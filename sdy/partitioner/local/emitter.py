@@ -49,7 +49,8 @@ class Style:
     """How devices are named and collectives written, wherever in the program.
 
     `counts_replicas`: devices are replicas, not partitions. `names_mesh_axes`: replica groups are axes of a mesh
-    where no sub-axis takes part. `regroups_shards`: tensors may be joined along a cut dim.
+    where no sub-axis takes part. `regroups_shards`: tensors may be joined along a cut dim. `keeps_zero_signs`: what
+    adds nothing to a sum of floats is -0.0, not the 0.0 that the reference has, to which -0.0 is lost.
     """
 
     counts_replicas: bool = False
@@ -57,6 +58,7 @@ class Style:
     gathers_dim_by_dim: bool = False
     scatters_dims_together: bool = False
     regroups_shards: bool = False
+    keeps_zero_signs: bool = False
     channels: Channels = field(default_factory=Channels)
 
 

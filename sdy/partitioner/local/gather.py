@@ -20,7 +20,7 @@ from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import ReductionKind, TensorSharding
-from sdy.partitioner.local.combining import COMBINER_OF_KIND, combining_body, identity
+from sdy.partitioner.local.combining import COMBINER_OF_KIND, combining_body, neutral
 from sdy.partitioner.local.emitter import Emitter, ints, shape_of, tensor_of, with_shape
 from sdy.partitioner.local.index_shift import IndexedDim, for_each_index, index_ranges, wide_enough
 from sdy.partitioner.local.lowering import LocalForm, Lowering
@@ -151,8 +151,7 @@ def _masked(
         mask = _all_along(emit, mask, numbers.index_vector_dim)
     batch_dims = [dim for dim in range(len(tensor.get_shape())) if dim not in numbers.offset_dims]
     spread = emit.broadcast(mask, tensor, batch_dims if shape_of(mask) else [])
-    nothing = emit.constant(tensor, [identity(COMBINER_OF_KIND[kind], tensor.element_type)])
-    return emit.select(spread, result, nothing)
+    return emit.select(spread, result, neutral(emit, COMBINER_OF_KIND[kind], tensor))
 
 
 def _all_along(emit: Emitter, mask: SSAValue, dim: int) -> SSAValue:

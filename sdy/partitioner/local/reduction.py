@@ -16,7 +16,7 @@ from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.model.axis import AxisList
 from sdy.partitioner.combining_bodies import combiners_of
 from sdy.partitioner.known_scalars import may_count_again
-from sdy.partitioner.local.combining import Combiner, identity
+from sdy.partitioner.local.combining import Combiner, neutral
 from sdy.partitioner.local.communication import gather_stacked
 from sdy.partitioner.local.emitter import Emitter, ints, tensor_of
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
@@ -84,7 +84,4 @@ def _counting_once(lowering: Lowering, op: ReduceOp, init: SSAValue, combiner: C
 
 def _neutral(emit: Emitter, init: SSAValue, combiner: Combiner) -> SSAValue:
     """What changes nothing, or not if `init` counts as well: `init` itself if possible."""
-    if may_count_again(init, combiner):
-        return init
-    tensor = tensor_of(init)
-    return emit.constant(tensor, [identity(combiner, tensor.element_type)])
+    return init if may_count_again(init, combiner) else neutral(emit, combiner, tensor_of(init))

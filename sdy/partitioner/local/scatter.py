@@ -17,7 +17,7 @@ from sdy.dialects.stablehlo.gather_scatter import FALSE, ScatterOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import lists_overlap
 from sdy.partitioner.combining_bodies import combiners_of
-from sdy.partitioner.local.combining import identity
+from sdy.partitioner.local.combining import neutral
 from sdy.partitioner.local.emitter import Emitter, shape_of, tensor_of, with_shape
 from sdy.partitioner.local.index_shift import IndexedDim, for_each_index, lowest_indices, wide_enough
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
@@ -131,7 +131,7 @@ def _inputs_on_first(emit: Emitter, op: ScatterOp, axes: AxisList, lowering: Low
     chosen: list[SSAValue] = []
     for value, combiner in zip(op.inputs, combiners, strict=True):
         tensor = tensor_of(value)
-        nothing = emit.constant(TensorType(tensor.element_type, []), [identity(combiner, tensor.element_type)])
+        nothing = neutral(emit, combiner, TensorType(tensor.element_type, []))
         mine = emit.is_first(axes, mesh, tensor)
         chosen.append(emit.select(mine, value, emit.broadcast(nothing, tensor)))
     return chosen

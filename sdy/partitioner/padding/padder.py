@@ -160,10 +160,11 @@ class Padder:
 
     def masked_by(self, emit: Emitter, value: SSAValue, element: Scalar, dims: Sequence[int]) -> SSAValue:
         """`value` with a constant in the padding of some dims, if it is not there already."""
-        if not set(dims).intersection(self.padded_dims(value)) or (element == 0 and self.is_zero_padded(value)):
+        filler = DenseElementsAttr.from_values(TensorType(tensor_of(value).element_type, []), [element])
+        is_zero = not any(filler.data.raw)  # -0.0 is another filler
+        if not set(dims).intersection(self.padded_dims(value)) or (is_zero and self.is_zero_padded(value)):
             return value
-        tensor = TensorType(tensor_of(value).element_type, [])
-        return self.masked(emit, value, emit.constant(tensor, [element]), dims)
+        return self.masked(emit, value, emit.constant_of(filler), dims)
 
     # Gathering
 

@@ -12,6 +12,7 @@ from sdy.dialects.stablehlo import gather_scatter, reduction, window
 from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
 from sdy.dialects.stablehlo.types import element_type_of
+from sdy.partitioner.annotated import is_zero_constant
 from sdy.partitioner.combining_bodies import combiners_of
 from sdy.partitioner.local.combining import identity
 from sdy.partitioner.local.emitter import shape_of
@@ -35,7 +36,9 @@ def reduce(op: reduction.ReduceOp) -> Rule:
                 continue
             if combiners is None or combiners[index] not in WITH_IDENTITY:
                 raise padder.refuse(op, value)
-            element = identity(combiners[index], element_type_of(value))
+            # A sum that begins with 0.0 is never -0.0: the zeros of padding do, which are mostly there.
+            is_from_zero = combiners[index] is AddOp and is_zero_constant(op.init_values[index])
+            element = 0 if is_from_zero else identity(combiners[index], element_type_of(value))
             op.operands[index] = padder.masked_by(emit, value, element, dims)
         padder.make_even(op.results)
 

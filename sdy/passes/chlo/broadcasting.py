@@ -11,6 +11,7 @@ from sdy.dialects.chlo import broadcast as ops
 from sdy.dialects.op_table import OpTable
 from sdy.dialects.stablehlo import elementwise as plain
 from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.enums import ComparisonDirectionAttr, ComparisonTypeAttr
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp
 from sdy.dialects.stablehlo.types import element_type_of, rank_of, shape_of
 from sdy.dialects.unchecked import operands_of
@@ -23,7 +24,6 @@ PLAIN: dict[type[Operation], type[Operation]] = {
     ops.BroadcastAddOp: plain.AddOp,
     ops.BroadcastAndOp: plain.AndOp,
     ops.BroadcastAtan2Op: plain.Atan2Op,
-    ops.BroadcastCompareOp: plain.CompareOp,
     ops.BroadcastComplexOp: plain.ComplexOp,
     ops.BroadcastDivideOp: plain.DivideOp,
     ops.BroadcastMaximumOp: plain.MaximumOp,
@@ -39,6 +39,19 @@ PLAIN: dict[type[Operation], type[Operation]] = {
     ops.BroadcastSubtractOp: plain.SubtractOp,
     ops.BroadcastXorOp: plain.XorOp,
 }
+
+
+@EXPANSIONS.of(ops.BroadcastCompareOp)
+def compare_after_broadcast(op: ops.BroadcastCompareOp) -> Expansion:
+    """`compare`, whose direction and order StableHLO has in attributes of its own."""
+    properties: dict[str, Attribute] = {"comparison_direction": ComparisonDirectionAttr(op.comparison_direction.data)}
+    if op.compare_type is not None:
+        properties["compare_type"] = ComparisonTypeAttr(op.compare_type.data)
+
+    def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [recorder.value(plain.CompareOp, operands, op.results[0].type, properties)]
+
+    return expand
 
 
 @EXPANSIONS.of(*PLAIN)

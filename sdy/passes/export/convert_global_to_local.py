@@ -34,6 +34,7 @@ class ConvertGlobalToLocalPass(ModulePass):
     combine_multi_dimension_reduce_scatter: bool = False
     enable_rgv3: bool = False
     regroup_shards: bool = False  # exchange pieces where tensors are joined along a cut dim
+    keep_zero_signs: bool = False  # shards without a value add -0.0 to it, not 0.0, so that -0.0 remains
     replica_count: int = 1
     partition_count: int = 1
 
@@ -48,6 +49,7 @@ class ConvertGlobalToLocalPass(ModulePass):
             gathers_dim_by_dim=self.per_dim_all_gather,
             scatters_dims_together=self.combine_multi_dimension_reduce_scatter,
             regroups_shards=self.regroup_shards,
+            keeps_zero_signs=self.keep_zero_signs,
         )
         lowering = Lowering(op, style)
         every_op = [inner for inner in pre_order(op) if not isinstance(inner, ModuleOp | MeshOp)]

@@ -1,6 +1,8 @@
-// Gathers dim by dim, scatters of several dims at once, groups by mesh axes, replicas instead of partitions.
+// Gathers dim by dim, scatters of several dims at once, groups by mesh axes, replicas instead of partitions, -0.0 where nothing is added.
 // RUN: sdy-opt %s "--sdy-convert-global-to-local=per-dim-all-gather=true combine-multi-dimension-reduce-scatter=true enable-rgv3=true" | filecheck %s
 // RUN: sdy-opt %s --sdy-convert-global-to-local=replica-count=6 | filecheck %s --check-prefix=REPLICAS
+// RUN: sdy-opt %s --sdy-convert-global-to-local | filecheck %s --check-prefix=ZERO
+// RUN: sdy-opt %s --sdy-convert-global-to-local=keep-zero-signs=true | filecheck %s --check-prefix=MINUS
 
 sdy.mesh @m = <["p"=2, "q"=3]>
 // CHECK: func.func @gather(%arg0: tensor<2x2xf32>
@@ -32,4 +34,19 @@ func.func @move(%x: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"q"}, {}
   %1 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"q"}]>]>} : tensor<6x6xf32>
   %2 = stablehlo.add %0, %1 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"q"}]>]>} : tensor<6x6xf32>
   return %2 : tensor<6x6xf32>
+}
+// Where a device has nothing to add, it adds 0.0, or -0.0: of integers always 0.
+// ZERO: func.func @once
+// ZERO: stablehlo.constant dense<0.000000e+00> : tensor<4xf32>
+// MINUS: func.func @once
+// MINUS: stablehlo.constant dense<-0.000000e+00> : tensor<4xf32>
+func.func @once(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"p"}>}) {
+  %0 = sdy.replicated_to_unreduced {"p"} %x out_sharding=<@m, [{}], unreduced={"p"}> : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+// MINUS: func.func @counted_once
+// MINUS: stablehlo.constant dense<0> : tensor<4xi32>
+func.func @counted_once(%x: tensor<4xi32> {sdy.sharding = #sdy.sharding<@m, [{}]>}) -> (tensor<4xi32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"p"}>}) {
+  %0 = sdy.replicated_to_unreduced {"p"} %x out_sharding=<@m, [{}], unreduced={"p"}> : tensor<4xi32>
+  return %0 : tensor<4xi32>
 }

@@ -39,7 +39,7 @@ def shape_ops(draft: Draft) -> None:
             dims = sorted(int(dim) for dim in draft.random.choice(rank + 2, rank, replace=False))
             sizes = [draft.size() for _ in range(rank + 2)]
             for dim, size in zip(dims, shape, strict=True):
-                sizes[dim] = size if size > 1 else sizes[dim]
+                sizes[dim] = size if size != 1 else sizes[dim]
             result = tensor(sizes, element)
             draft.op(f"stablehlo.broadcast_in_dim {operand}, dims = {dims} : ({kind}) -> {result}", result)
         case _:
@@ -48,7 +48,7 @@ def shape_ops(draft: Draft) -> None:
 
 
 def slicing(draft: Draft) -> None:
-    element, shape = draft.pick(*ALL), draft.shape(1, 4)
+    element, shape = draft.pick(*ALL), draft.filled_shape(1, 4)
     operand, kind = draft.tensor(shape, element), tensor(shape, element)
     match draft.pick("slice", "dynamic_slice", "dynamic_update_slice", "pad", "concatenate"):
         case "slice":
@@ -128,7 +128,7 @@ def _places(draft: Draft, shape: tuple[int, ...]) -> _Places:
 
 def gather(draft: Draft) -> None:
     """Elements at indices, some of which are out of range; also with sizes that are known when it runs only."""
-    shape, element = draft.shape(1, 4), draft.pick(*ALL)
+    shape, element = draft.filled_shape(1, 4), draft.pick(*ALL)
     rank, places = len(shape), _places(draft, shape)
     collapsed = sorted(dim for dim in range(rank) if dim not in places.batching and draft.random.random() < 0.4)
     removed = [*collapsed, *places.batching]
@@ -158,7 +158,7 @@ def gather(draft: Draft) -> None:
 
 def scatter(draft: Draft) -> None:
     """Updates at indices, some of which are out of range, and which may meet."""
-    shape, element = draft.shape(1, 4), draft.pick(*INTEGERS, *FLOATS)
+    shape, element = draft.filled_shape(1, 4), draft.pick("i1", *NUMBERS)
     rank, places = len(shape), _places(draft, shape)
     inserted = sorted(dim for dim in range(rank) if dim not in places.batching and draft.random.random() < 0.4)
     removed = [*inserted, *places.batching]
@@ -173,11 +173,12 @@ def scatter(draft: Draft) -> None:
         f"scatter_indices_batching_dims = {places.indices_batching}, "
         f"scatter_dims_to_operand_dims = {places.mapped}, index_vector_dim = {places.vector_dim}"
     )
-    base, updates = draft.plain(shape, element), draft.plain(update_shape, element)
-    operands = f"{draft.constant(base, element)}, {indices}, {draft.constant(updates, element)}"
+    base, updates = draft.numbers(shape, element), draft.numbers(update_shape, element)
+    operands = f"{base}, {indices}, {updates}"
     body = draft.pick("stablehlo.add %a, %b", "stablehlo.maximum %a, %b", "stablehlo.subtract %a, %b", "keep")
+    body = body.replace("subtract", "xor") if element == "i1" else body
     if "add" in body or "subtract" in body:
-        draft.adds(1 + updates.size, np.concatenate([base.reshape(-1), updates.reshape(-1)]))
+        draft.adds(1 + prod(places.index_shape), element, base, updates)
     code = region(element, body) if body != "keep" else _second(element)
     kind = tensor(shape, element)
     types = f"({kind}, {tensor(places.whole, 'i32')}, {tensor(update_shape, element)}) -> {kind}"
@@ -191,7 +192,7 @@ def _second(element: str) -> str:
 
 
 def sort(draft: Draft) -> None:
-    element, shape = draft.pick(*INTEGERS, *FLOATS), draft.shape(1, 3)
+    element, shape = draft.pick("i1", *INTEGERS, *FLOATS), draft.shape(1, 3)
     dim, direction = draft.size(0, len(shape)), draft.pick("LT", "GT")
     small = draft.random.integers(0, 7, shape).astype(np.int8)  # so that some are equal, and stability shows
     keys = draft.constant(small.astype(dtype_of(ELEMENTS[element])), element)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -91,12 +91,16 @@ ALL = tuple(ELEMENTS)
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, np.inf, -np.inf, np.nan)
 
 
+EMPTY_SHARE = 0.03
+
+
 @dataclass
 class Draft:
     """A program that is being written: constants and ops, then what it returns.
 
-    `ulps` says how many floats apart results may lie; `closeness` how far, relative to the largest one. A result that
-    adds `terms` products of sizes up to `scale` up may be `terms` times half a unit of the last place of these away.
+    `ulps` says how many floats apart results may lie, for complex ones in units of the last place of their modulus; 0
+    is bit for bit. Results that add `terms` elements up may differ by as many times the relative error of the format
+    as `magnitudes` says, or by `bounds`, one per result.
     """
 
     random: np.random.Generator
@@ -106,11 +110,13 @@ class Draft:
     results: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     functions: list[str] = field(default_factory=list[str])
     ulps: int = 0
-    closeness: float = 0.0
+    bounds: list[Array] = field(default_factory=list[Array])
     terms: int = 0
-    scale: float = 1.0
+    summed: str = ""
+    addends: Sequence[str] = ()
     deciding: set[str] = field(default_factory=set[str])
     replacements: int = 0
+    has_complex_results: bool = False
 
     def pick(self, *choices: str) -> str:
         return choices[int(self.random.integers(len(choices)))]
@@ -124,6 +130,14 @@ class Draft:
         return other
 
     def shape(self, low_rank: int = 0, high_rank: int = 4) -> tuple[int, ...]:
+        """Small sizes, sometimes 0."""
+        sizes = list(self.filled_shape(low_rank, high_rank))
+        if sizes and self.random.random() < EMPTY_SHARE:
+            sizes[self.size(0, len(sizes))] = 0
+        return tuple(sizes)
+
+    def filled_shape(self, low_rank: int = 0, high_rank: int = 4) -> tuple[int, ...]:
+        """Small sizes."""
         return tuple(self.size() for _ in range(int(self.random.integers(low_rank, high_rank))))
 
     def constant(self, array: Array, element: str) -> str:
@@ -174,10 +188,9 @@ class Draft:
     def numbers(self, shape: Sequence[int], element: str) -> str:
         return self.constant(self.plain(shape, element), element)
 
-    def adds(self, terms: int, *factors: Array) -> None:
-        """Results are sums of so many products of one element each of `factors`."""
-        self.terms = terms
-        self.scale = float(np.prod([np.abs(factor.astype(np.complex128)).max(initial=0.0) for factor in factors]))
+    def adds(self, terms: int, element: str, *addends: str) -> None:
+        """Results are sums of up to so many elements of these constants, or of products of one of each."""
+        self.terms, self.summed, self.addends = terms, element, addends
 
     def op(self, text: str, *types: str) -> None:
         """An op whose results, of these types, the program returns."""
@@ -187,6 +200,7 @@ class Draft:
             if "complex" not in kind:
                 self.results.append((name, kind))
                 continue
+            self.has_complex_results = True
             # What carries results out of the reference knows no complex numbers.
             real = kind.replace("complex<", "", 1).replace(">", "", 1)
             for part in ("real", "imag"):
@@ -200,6 +214,20 @@ class Draft:
             for name, array in self.constants.items()
         ]
         return self._function("", [*constants, *self.lines])
+
+    def magnitudes(self) -> Draft:
+        """The program in f64 on the absolute values of what it adds up: how large sums are before anything cancels."""
+        wide = replace(self, constants={}, types={}, lines=[], results=[])
+        for name, array in self.constants.items():
+            is_widened = self.types[name].endswith(("x" + self.summed + ">", "<" + self.summed + ">"))
+            magnitude = np.abs(array.astype(np.complex128)) if name in self.addends else array
+            wide.constants[name] = magnitude.astype(np.float64) if is_widened else array
+            wide.types[name] = _widened(self.types[name], self.summed)
+        lines = (_widened(line, self.summed) for line in self.lines)
+        same_sign = (line.replace("stablehlo.subtract", "stablehlo.add") for line in lines)
+        wide.lines = [line.replace("stablehlo.imag", "stablehlo.real") for line in same_sign]
+        wide.results = [(name, _widened(kind, self.summed)) for name, kind in self.results]
+        return wide
 
     def text_with_arguments(self) -> str:
         """The program with its constants as arguments, in order."""
@@ -218,6 +246,14 @@ def _hex(array: Array) -> str:
     if is_sub_byte(dtype):
         return (array.astype(np.int8).view(np.uint8) & ((1 << bit_width(dtype)) - 1)).tobytes().hex()
     return array.tobytes().hex()
+
+
+def _widened(text: str, element: str) -> str:
+    """The text with tensors of f64 in place of those of `element`, or of its parts."""
+    part = element.removeprefix("complex<").removesuffix(">")
+    for kind in (element, part):
+        text = text.replace(f"x{kind}>", "xf64>").replace(f"<{kind}>", "<f64>")
+    return text
 
 
 def tensor(shape: Sequence[int], element: str) -> str:

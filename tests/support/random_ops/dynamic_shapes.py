@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from support.random_ops.draft import ALL, FLOATS, INTEGERS, Draft, tensor
+from support.random_ops.draft import ALL, NUMBERS, Draft, tensor
 
 
 def _sizes(draft: Draft, sizes: Sequence[int]) -> tuple[str, str]:
@@ -22,7 +22,7 @@ def dynamic_shape(draft: Draft) -> None:
     operand, kind, rank = draft.tensor(shape, element), tensor(shape, element), len(shape)
     match draft.pick("dynamic_iota", "dynamic_reshape", "dynamic_broadcast_in_dim", "dynamic_pad", "size"):
         case "dynamic_iota":
-            result = tensor(shape, draft.pick(*INTEGERS, *FLOATS))
+            result = tensor(shape, draft.pick(*NUMBERS))
             sizes, of = _sizes(draft, shape)
             draft.op(f"stablehlo.dynamic_iota {sizes}, dim = {draft.size(0, rank)} : ({of}) -> {result}", result)
         case "dynamic_reshape":
@@ -37,7 +37,7 @@ def dynamic_shape(draft: Draft) -> None:
             draft.op(f"{text} : ({kind}, {of}) -> {result}", result)
         case "dynamic_pad":
             gaps, low, high = ([draft.size(0, 3) for _ in shape] for _ in range(3))
-            spread = [size + (size - 1) * gap for size, gap in zip(shape, gaps, strict=True)]
+            spread = [size + max(size - 1, 0) * gap for size, gap in zip(shape, gaps, strict=True)]
             result = tensor([sum(each) for each in zip(low, spread, high, strict=True)], element)
             amounts = [draft.sizes(np.array(each, np.int64)) for each in (low, high, gaps)]
             value, of = draft.tensor((), element), tensor((rank,), "i64")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from support.random_ops import data_movement, dynamic_shapes, elementwise, structure, sums
+from support.random_ops import chlo, data_movement, dynamic_shapes, elementwise, structure, sums
 from support.random_ops.draft import Draft
 
 FAMILIES: dict[str, Callable[[Draft], None]] = {
@@ -37,6 +37,8 @@ FAMILIES: dict[str, Callable[[Draft], None]] = {
     "complex_numbers": elementwise.complex_numbers,
     "map": elementwise.mapped,
     "dynamic_shape": dynamic_shapes.dynamic_shape,
+    "chlo_broadcast": chlo.broadcast,
+    "chlo_exact": chlo.exact,
 }
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sdy.interpreter.element_types import Array, dtype_of
+from sdy.interpreter.element_types import dtype_of
 from support.random_ops.draft import (
     COMPLEX,
     ELEMENTS,
@@ -20,40 +21,52 @@ from support.random_ops.draft import (
     tensor,
 )
 
+Numbers = NDArray[np.complex128]
+
 
 def dot_general(draft: Draft) -> None:
     element = draft.pick("i1", *NUMBERS)
-    batch, left, right, summed = (list(draft.shape(0, 3)) for _ in range(4))
+    batch, left, right = (list(draft.shape(0, 3)) for _ in range(3))
+    summed = list(draft.filled_shape(0, 3))  # the reference stops at sums of nothing
     orders = [draft.random.permutation(len(batch) + len(free) + len(summed)) for free in (left, right)]
     names: list[str] = []
-    operands: list[Array] = []
     shapes: list[str] = []
     dims: list[tuple[list[int], list[int]]] = []
     for order, free in zip(orders, (left, right), strict=True):
         sizes = [*batch, *summed, *free]
         shape = [sizes[int(place)] for place in order]
         place_of = {int(place): index for index, place in enumerate(order)}
-        operands.append(draft.plain(shape, element))
-        names.append(draft.constant(operands[-1], element))
+        names.append(draft.numbers(shape, element))
         shapes.append(tensor(shape, element))
         # Free dims come out in the order in which the operand has them.
         free[:] = [sizes[int(place)] for place in order if place >= len(batch) + len(summed)]
         batch_dims = [place_of[place] for place in range(len(batch))]
         dims.append((batch_dims, [place_of[len(batch) + place] for place in range(len(summed))]))
-    result = tensor([*batch, *left, *right], element)
-    draft.adds(prod(summed), *operands)
+    result = tensor([*batch, *left, *right], _wider(draft, element))
+    draft.adds(prod(summed), element, *names)
     text = f"batching_dims = {dims[0][0]} x {dims[1][0]}, contracting_dims = {dims[0][1]} x {dims[1][1]}"
     draft.op(f"stablehlo.dot_general {names[0]}, {names[1]}, {text} : ({', '.join(shapes)}) -> {result}", result)
 
 
+def _wider(draft: Draft, element: str) -> str:
+    """The element type of a product: that of its factors, or sometimes a wider one.
+
+    Of convolutions, the reference computes wider results in the type of the factors.
+    """
+    return WIDER.get(element, element) if draft.random.random() < 0.3 else element
+
+
+WIDER = {"i4": "i32", "i8": "i32", "ui8": "ui32", "f8E4M3FN": "f16", "f8E5M2": "f32", "bf16": "f32", "f32": "f64"}
+
+
 def reduce(draft: Draft) -> None:
-    op, element = draft.pick("add", "multiply", "maximum", "minimum"), draft.pick(*INTEGERS, *FLOATS)
+    op, element = draft.pick("add", "multiply", "maximum", "minimum"), draft.pick(*NUMBERS)
     if draft.random.random() < 0.2:
         op, element = draft.pick("and", "or", "xor"), draft.pick("i1", *INTEGERS)
     shape = draft.shape(1, 4)
     dims = [dim for dim in range(len(shape)) if draft.random.random() < 0.6] or [0]
     result = tensor([size for dim, size in enumerate(shape) if dim not in dims], element)
-    operands = f"{_folded(draft, op, shape, element)}, {draft.numbers((), element)}"
+    operands = _folded(draft, op, element, prod(shape[dim] for dim in dims), shape)
     body = f"stablehlo.{op} %a, %b"
     types = f"({tensor(shape, element)}, {tensor((), element)}) -> {result}"
     draft.op(
@@ -61,14 +74,14 @@ def reduce(draft: Draft) -> None:
     )
 
 
-def _folded(draft: Draft, op: str, shape: Sequence[int], element: str) -> str:
-    """An operand whose elements are folded, with one more, by `op`."""
-    values = draft.plain(shape, element)
+def _folded(draft: Draft, op: str, element: str, count: int, shape: Sequence[int]) -> str:
+    """An operand of which `op` folds so many elements at a time, and the one that it begins with."""
+    operand, init = draft.numbers(shape, element), draft.numbers((), element)
     if op == "add":
-        draft.adds(values.size + 1, np.append(values.reshape(-1), np.array(4).astype(values.dtype)))
-    elif op == "multiply" and element in FLOATS:
-        draft.ulps = values.size + 1
-    return draft.constant(values, element)
+        draft.adds(count + 1, element, operand, init)
+    elif op == "multiply" and element in (*FLOATS, *COMPLEX):
+        draft.ulps = count + 1
+    return f"{operand}, {init}"
 
 
 def argmax(draft: Draft) -> None:
@@ -94,7 +107,7 @@ def argmax(draft: Draft) -> None:
 
 
 def reduce_window(draft: Draft) -> None:
-    element, shape = draft.pick(*INTEGERS, *FLOATS), draft.shape(1, 4)
+    element, shape = draft.pick(*NUMBERS), draft.filled_shape(1, 4)
     base = [draft.size(1, 3) for _ in shape]
     dilations = [draft.size(1, 3) for _ in shape]
     low, high = ([draft.size(0, 3) for _ in shape] for _ in range(2))
@@ -106,9 +119,9 @@ def reduce_window(draft: Draft) -> None:
     spans = [(size - 1) * gap + 1 for size, gap in zip(sizes, dilations, strict=True)]
     counts = [(room - span) // step + 1 for room, span, step in zip(spread, spans, steps, strict=True)]
     padding = [[before, after] for before, after in zip(low, high, strict=True)]
-    op = draft.pick("add", "maximum", "multiply")
+    op = draft.pick("add", "maximum", "minimum", "multiply")
     body = f"stablehlo.{op} %a, %b"
-    operands = f"{_folded(draft, op, shape, element)}, {draft.numbers((), element)}"
+    operands = _folded(draft, op, element, prod(sizes), shape)
     attributes = (
         f"<{{window_dimensions = {array(sizes)}, window_strides = {array(steps)}, base_dilations = {array(base)}, "
         f"window_dilations = {array(dilations)}, padding = dense<{padding}> : tensor<{len(shape)}x2xi64>}}>"
@@ -137,9 +150,9 @@ def convolution(draft: Draft) -> None:
     lhs_shape = (batch, *sizes, inputs * feature_groups)
     rhs_shape = (*kernel, inputs, outputs)
     result = tensor((batch // batch_groups, *counts, outputs), element)
-    lhs, rhs = draft.plain(lhs_shape, element), draft.plain(rhs_shape, element)
-    draft.adds(prod(kernel) * inputs, lhs, rhs)
-    operands = f"{draft.constant(lhs, element)}, {draft.constant(rhs, element)}"
+    lhs, rhs = draft.numbers(lhs_shape, element), draft.numbers(rhs_shape, element)
+    draft.adds(prod(kernel) * inputs, element, lhs, rhs)
+    operands = f"{lhs}, {rhs}"
     dims = f"[b, {', '.join(tags)}, f]x[{', '.join(tags)}, i, o]->[b, {', '.join(tags)}, f]"
     window = f"stride = {strides}, pad = {pads}, lhs_dilate = {left}, rhs_dilate = {right}, reverse = {reverse}"
     groups = f"batch_group_count = {batch_groups} : i64, feature_group_count = {feature_groups} : i64"
@@ -159,7 +172,7 @@ def convolution(draft: Draft) -> None:
 
 
 def select_and_scatter(draft: Draft) -> None:
-    element, shape = draft.pick(*INTEGERS, *FLOATS), draft.shape(1, 3)
+    element, shape = draft.pick(*INTEGERS, *FLOATS), draft.filled_shape(1, 3)
     low, high = ([draft.size(0, 2) for _ in shape] for _ in range(2))
     rooms = [size + before + after for size, before, after in zip(shape, low, high, strict=True)]
     sizes = [draft.size(1, min(room, 3) + 1) for room in rooms]
@@ -177,9 +190,8 @@ def select_and_scatter(draft: Draft) -> None:
     stablehlo.return %0 : tensor<i1>
   }}, """ + region(element, "stablehlo.add %a, %b").removeprefix("(")
     # Other init values than 0 are added once by XLA, and twice by the reference.
-    values = draft.plain(counts, element)
-    draft.adds(values.size, values)
-    source, init = draft.constant(values, element), draft.constant(np.zeros((), dtype_of(ELEMENTS[element])), element)
+    source, init = draft.numbers(counts, element), draft.constant(np.zeros((), dtype_of(ELEMENTS[element])), element)
+    draft.adds(1 + prod(-(-size // step) for size, step in zip(sizes, steps, strict=True)), element, source)
     padding = [[before, after] for before, after in zip(low, high, strict=True)]
     attributes = (
         f"<{{window_dimensions = {array(sizes)}, window_strides = {array(steps)}, "
@@ -191,41 +203,52 @@ def select_and_scatter(draft: Draft) -> None:
 
 
 def fft(draft: Draft) -> None:
-    # Of odd lengths, the reference gives garbage for the inverse of a real transform.
-    shape = (*draft.shape(0, 2), 2 * draft.size(1, 4))
-    lengths = [shape[-1]]
-    draft.closeness = 1e-5
-    match draft.pick("FFT", "IFFT", "RFFT", "IRFFT"):
-        case "RFFT":
-            result = tensor((*shape[:-1], shape[-1] // 2 + 1), "complex<f64>")
-            operand, kind, fft_type = draft.numbers(shape, "f64"), tensor(shape, "f64"), "RFFT"
-        case "IRFFT":
-            half = (*shape[:-1], shape[-1] // 2 + 1)
-            operand, kind, fft_type = draft.numbers(half, "complex<f64>"), tensor(half, "complex<f64>"), "IRFFT"
-            result = tensor(shape, "f64")
-        case other:
-            operand, kind, fft_type = draft.numbers(shape, "complex<f64>"), tensor(shape, "complex<f64>"), other
-            result = kind
-    draft.op(f"stablehlo.fft {operand}, type = {fft_type}, length = {lengths} : ({kind}) -> {result}", result)
+    # The reference stops at f32, and gives garbage for the inverse of a real transform to an odd length.
+    shape, part = (*draft.shape(0, 2), 2 * draft.size(1, 4)), "f64"
+    length, kind = shape[-1], draft.pick("FFT", "IFFT", "RFFT", "IRFFT")
+    half, whole = (*shape[:-1], length // 2 + 1), f"complex<{part}>"
+    operands = {"RFFT": tensor(shape, part), "IRFFT": tensor(half, whole)}
+    results = {"RFFT": tensor(half, whole), "IRFFT": tensor(shape, part)}
+    operand, result = operands.get(kind, tensor(shape, whole)), results.get(kind, tensor(shape, whole))
+    name = draft.numbers(half if kind == "IRFFT" else shape, part if kind == "RFFT" else whole)
+    draft.op(f"stablehlo.fft {name}, type = {kind}, length = {[length]} : ({operand}) -> {result}", result)
+    # Each result is a sum of all elements with factors of modulus 1, which are transcendental, and off by 4 themselves.
+    # A real inverse counts each half twice.
+    total = np.abs(draft.constants[name].astype(np.complex128)).sum(axis=-1, keepdims=True)
+    factor = {"IFFT": 1 / length, "IRFFT": 2 / length}.get(kind, 1)
+    draft.bounds = [np.multiply(total, factor * (length + 4) * float(np.finfo(np.float64).eps))] * len(draft.results)
 
 
 def triangular_solve(draft: Draft) -> None:
     """Systems whose diagonal is large, so that their solutions are well defined."""
     # The reference stops at batch dims, and at adjoints.
     element, size, other = draft.pick("f32", "f64", *COMPLEX), draft.size(), draft.size()
-    is_left = draft.random.random() < 0.5
+    is_left, is_lower, is_unit = (draft.random.random() < 0.5 for _ in range(3))
     shape, right = (size, size), (size, other) if is_left else (other, size)
     transpose = draft.pick("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
     if transpose == "ADJOINT":
         transpose = draft.replaced("TRANSPOSE")
-    matrix = np.add(np.divide(draft.plain(shape, element), 4), 2 * np.eye(size))
-    lhs = draft.constant(matrix.astype(dtype_of(ELEMENTS[element])), element)
+    matrix = np.add(np.divide(draft.plain(shape, element), 4), 2 * np.eye(size)).astype(dtype_of(ELEMENTS[element]))
+    lhs, rhs = draft.constant(matrix, element), draft.numbers(right, element)
     flags = (
-        f"left_side = {str(is_left).lower()}, lower = {draft.pick('true', 'false')}, "
-        f"unit_diagonal = {draft.pick('true', 'false')}, "
+        f"left_side = {str(is_left).lower()}, lower = {str(is_lower).lower()}, unit_diagonal = {str(is_unit).lower()}, "
         f"transpose_a = #stablehlo<transpose {transpose}>"
     )
     kind = tensor(right, element)
-    draft.closeness = 1e-5
-    text = f'"stablehlo.triangular_solve"({lhs}, {draft.numbers(right, element)}) <{{{flags}}}>'
+    text = f'"stablehlo.triangular_solve"({lhs}, {rhs}) <{{{flags}}}>'
     draft.op(f"{text} : ({tensor(shape, element)}, {kind}) -> {kind}", kind)
+    triangle = (np.tril if is_lower else np.triu)(matrix.astype(np.complex128))
+    if is_unit:
+        np.fill_diagonal(triangle, 1)
+    triangle = triangle.T if transpose == "TRANSPOSE" else triangle
+    bound = _bound_of_solution(triangle, draft.constants[rhs].astype(np.complex128), is_left)
+    epsilon = np.finfo(np.float32 if "f32" in element else np.float64).eps
+    draft.bounds = [np.multiply(bound, float(epsilon))] * len(draft.results)
+
+
+def _bound_of_solution(triangle: Numbers, rhs: Numbers, is_left: bool) -> NDArray[np.float64]:
+    """By how many relative errors a solution x of a x = b may be off: n |a^-1| |a| |x|, as of substitution."""
+    left, right = (triangle, rhs) if is_left else (triangle.T, rhs.T)
+    inverse = np.linalg.inv(left)
+    bound = len(left) * (np.abs(inverse) @ np.abs(left) @ np.abs(inverse @ right))
+    return bound if is_left else bound.T

@@ -20,8 +20,8 @@ WITHOUT_KERNEL = {
     "stablehlo.async_done": "gives the slots of the future, and computes nothing",
     "stablehlo.get_tuple_element": "is one of the slots of the tuple",
     "stablehlo.tuple": "is the slots of its elements",
-    "stablehlo.uniform_dequantize": "quantized types have no numbers here",
-    "stablehlo.uniform_quantize": "quantized types have no numbers here",
+    "stablehlo.uniform_dequantize": "changes what is stored for floats, and nothing else",
+    "stablehlo.uniform_quantize": "changes what is stored for floats, and nothing else",
 }
 
 

@@ -112,6 +112,14 @@ def test_upper_halves_of_products(dtype: type[np.integer]) -> None:
     assert (expected == found).all()
 
 
+@pytest.mark.parametrize("name", ["broadcast_polygamma", "broadcast_zeta"])
+def test_special_functions_of_broadcast_operands(name: str) -> None:
+    a, b = np.array([[1.0, 2.0, 3.0]]).T + 1, np.array([0.5, 1.25, 7.5])
+    line = f'"chlo.{name}"(%a, %b) : ({type_of(a)}, {type_of(b)}) -> tensor<3x3xf64>'
+    (expected,), (found,) = both(line, "tensor<3x3xf64>", a=a, b=b)
+    assert_close(expected, found, 1e-12)
+
+
 def test_operands_are_broadcast() -> None:
     a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([10, 20], np.float32)
     line = f"chlo.broadcast_subtract %a, %b {{broadcast_dimensions = array<i64: 0>}} : ({type_of(a)}, {type_of(b)}) -> {type_of(a)}"  # noqa: E501

@@ -22,7 +22,8 @@ TRANSFER = f"""
 """
 RECV_FIRST = """
     func.func @main(%a: tensor<i32>) -> tensor<i32> {
-      %t = stablehlo.create_token : !stablehlo.token
+      %s = stablehlo.create_token : !stablehlo.token
+      %t = stablehlo.after_all %s, %s : !stablehlo.token
       %0:3 = "interpreter.run_parallel"(%t, %a, %t) <{programs = [[@recv], [@send]]}>
         : (!stablehlo.token, tensor<i32>, !stablehlo.token) -> (tensor<i32>, !stablehlo.token, !stablehlo.token)
       return %0#0 : tensor<i32>

@@ -1,0 +1,188 @@
+"""What ops do with quantized elements: compute with the floats that these stand for, or move what is stored.
+
+A stored `q` stands for `(q - zero point) * scale`. Source: StableHLO's `dequantize_op_quantize`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Attribute, Block, Operation
+
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.quant import UniformQuantization, UniformQuantizedType
+from sdy.dialects.sdy.dialect import SDY
+from sdy.dialects.stablehlo import (
+    calls,
+    collectives,
+    contraction,
+    control,
+    elementwise,
+    gather_scatter,
+    shape,
+    slicing,
+    window,
+)
+from sdy.dialects.stablehlo.types import as_tensor
+from sdy.interpreter.element_types import Array, dtype_of
+from sdy.interpreter.failure import failure
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
+
+Floats = NDArray[np.float64]
+
+MOVING: tuple[type[Operation], ...] = (
+    shape.BroadcastInDimOp,
+    shape.BroadcastOp,
+    shape.ReshapeOp,
+    shape.ReverseOp,
+    shape.TransposeOp,
+    slicing.ConcatenateOp,
+    slicing.DynamicSliceOp,
+    slicing.DynamicUpdateSliceOp,
+    slicing.PadOp,
+    slicing.SliceOp,
+    elementwise.SelectOp,
+    collectives.AllGatherOp,
+    collectives.AllToAllOp,
+    collectives.CollectivePermuteOp,
+    gather_scatter.GatherOp,
+)
+PASSING_ON: tuple[type[Operation], ...] = (  # several values, each of its own type
+    calls.CompositeOp,
+    CallOp,
+    control.CaseOp,
+    control.IfOp,
+    control.OptimizationBarrierOp,
+    control.WhileOp,
+)
+COMPUTING: tuple[type[Operation], ...] = (
+    elementwise.AbsOp,
+    elementwise.AddOp,
+    elementwise.Atan2Op,
+    elementwise.CbrtOp,
+    elementwise.CeilOp,
+    elementwise.ClampOp,
+    elementwise.CompareOp,
+    elementwise.CosineOp,
+    elementwise.DivideOp,
+    elementwise.ExponentialMinusOneOp,
+    elementwise.ExponentialOp,
+    elementwise.FloorOp,
+    elementwise.LogOp,
+    elementwise.LogPlusOneOp,
+    elementwise.LogisticOp,
+    elementwise.MaximumOp,
+    elementwise.MinimumOp,
+    elementwise.MultiplyOp,
+    elementwise.NegateOp,
+    elementwise.PowerOp,
+    elementwise.RemainderOp,
+    elementwise.RoundNearestAfzOp,
+    elementwise.RoundNearestEvenOp,
+    elementwise.RsqrtOp,
+    elementwise.SignOp,
+    elementwise.SineOp,
+    elementwise.SqrtOp,
+    elementwise.SubtractOp,
+    elementwise.TanOp,
+    elementwise.TanhOp,
+    contraction.DotGeneralOp,
+    window.ConvolutionOp,
+)
+
+
+def has_quantized(op: Operation) -> bool:
+    """Whether an operand or a result has quantized elements."""
+    return any(_quantization(value.type) is not None for value in (*op.operands, *op.results))
+
+
+def kernel_on_quantized(op: Operation, kernels: KernelTable) -> Kernel | None:
+    """The kernel of an op that has quantized elements.
+
+    Raises: SdyError SDY-X107 where the op has no meaning for them here.
+    """
+    operands = [_quantization(value.type) for value in op.operands]
+    results = [_quantization(value.type) for value in op.results]
+    if isinstance(op, PASSING_ON) or op.name.startswith(f"{SDY.name}."):
+        return kernels.get(op)
+    if isinstance(op, MOVING):
+        different = sorted({str(UniformQuantizedType(each)) for each in (*operands, *results) if each is not None})
+        if len(different) > 1:
+            raise _refused(op, f"cannot move elements between {different[0]} and {different[1]}")
+        return kernels.get(op)
+    if isinstance(op, elementwise.UniformQuantizeOp | elementwise.UniformDequantizeOp):
+        return _around(lambda _, floats: floats, operands, results)
+    if not isinstance(op, COMPUTING):
+        raise _refused(op, "has no meaning for quantized elements here")
+    kernel = kernels.get(_in_floats(op))
+    return None if kernel is None else _around(kernel, operands, results)
+
+
+def _in_floats(op: Operation) -> Operation:
+    """The op on the floats that quantized elements stand for."""
+    block = Block(arg_types=[_expressed(value.type) for value in op.operands])
+    types = [_expressed(value.type) for value in op.results]
+    return type(op).create(operands=block.args, result_types=types, properties=op.properties)
+
+
+def _around(
+    kernel: Kernel, operands: Sequence[UniformQuantization | None], results: Sequence[UniformQuantization | None]
+) -> Kernel:
+    def quantized_kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        floats = (
+            array if each is None else dequantized(array, each, len(context.local(array)))
+            for array, each in zip(arrays, operands, strict=True)
+        )
+        found = kernel(context, tuple(floats))
+        return tuple(
+            array if each is None else quantized(array, each, len(context.local(array)))
+            for array, each in zip(found, results, strict=True)
+        )
+
+    return quantized_kernel
+
+
+def dequantized(stored: Array, quantization: UniformQuantization, rank: int) -> Array:
+    """The floats that stored elements stand for; `rank` counts the dims of the tensor, which come last."""
+    scales, zeros = _scales(quantization, rank)
+    dtype = dtype_of(quantization.expressed)
+    return np.asarray((stored.astype(np.float64) - zeros) * scales).astype(dtype)
+
+
+def quantized(floats: Array, quantization: UniformQuantization, rank: int) -> Array:
+    """The elements closest to these floats, ties to even, and within the range that is used; of NaN, the zero point."""
+    scales, zeros = _scales(quantization, rank)
+    storage = quantization.storage
+    with np.errstate(over="ignore"):
+        steps = np.rint(floats.astype(np.float64) / scales)
+    places = np.clip(np.where(np.isnan(steps), 0.0, steps) + zeros, storage.least, storage.most)
+    return places.astype(np.int64).astype(dtype_of(UniformQuantizedType(quantization)))
+
+
+def _scales(quantization: UniformQuantization, rank: int) -> tuple[Floats, Floats]:
+    """Scale and zero point, of each slice where they differ along a dim."""
+    sizes = () if quantization.axis is None else (-1, *(1,) * (rank - quantization.axis - 1))
+    columns = zip(*quantization.scales, strict=True)
+    scales, zeros = (np.array(column, np.float64).reshape(sizes) for column in columns)
+    return scales, zeros
+
+
+def _quantization(value_type: Attribute) -> UniformQuantization | None:
+    tensor = as_tensor(value_type)
+    element_type = None if tensor is None else tensor.element_type
+    return element_type.data if isinstance(element_type, UniformQuantizedType) else None
+
+
+def _expressed(value_type: Attribute) -> Attribute:
+    quantization, tensor = _quantization(value_type), as_tensor(value_type)
+    if quantization is None or tensor is None:
+        return value_type
+    return TensorType(quantization.expressed, tensor.get_shape())
+
+
+def _refused(op: Operation, problem: str) -> SdyError:
+    return failure("SDY-X107", f"{op.name} {problem}", hint="use uniform_dequantize first, uniform_quantize after it")
