@@ -42,7 +42,7 @@ def add_optimizer_arguments(parser: ArgumentParser) -> None:
     """The arguments by which the optimizer is switched off, or asked what it did."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
-    group.add_argument("--savings", action="store_true", help="tell by which rewrites how many bytes less are sent")
+    group.add_argument("--savings", action="store_true", help="tell by which rewrites less is sent, and how much")
 
 
 def partition(program: Program, path: str, text: str, *, savings: bool = False) -> PartitionedProgram:

@@ -32,10 +32,11 @@ class Reduction(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A way from one layout to another. No reduction: a mere reshard."""
+    """A way from one layout to another, its price and the collectives in it. No reduction: a mere reshard."""
 
     price: float
     reduction: Reduction | None
+    steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +64,16 @@ def cheapest_way(source: Layout, target: Layout, shape: Sizes, terms: Terms) -> 
         return Way(inf, None)
     pending = tuple(atom for atom in source.unreduced if atom not in target.unreduced)
     if not pending:
-        return Way(_price_of_reshard(source.dims, target.dims, shape, terms), None)
+        price, steps = _price_of_reshard(source.dims, target.dims, shape, terms)
+        return Way(price, None, steps)
     best = Way(inf, None)
     for way in _reductions(source, target, pending, shape, terms):
-        price = _price(way, shape, terms)
+        price, steps = _price(way, shape, terms)
         if price <= best.price:
-            price += _price_of_reshard(way.dims, target.dims, shape, terms)
+            more, further = _price_of_reshard(way.dims, target.dims, shape, terms)
+            price += more
             if price < best.price or (price == best.price and _effort(way) < _effort(best.reduction)):
-                best = Way(price, way)
+                best = Way(price, way, steps + further)
     return best
 
 
@@ -95,19 +98,20 @@ def _reductions(source: Layout, target: Layout, pending: Cut, shape: Sizes, term
             yield Reduction(sliced, scattered, reduced, dims)
 
 
-def _price(way: Reduction, shape: Sizes, terms: Terms) -> float:
+def _price(way: Reduction, shape: Sizes, terms: Terms) -> tuple[float, int]:
     size = terms.elements(shape, way.dims)
     group = prod(terms.count(cut) for cut in way.scattered)
     rest = terms.count(way.reduced)
     sent = bytes_sent(CollectiveKind.REDUCE_SCATTER, group, size) + bytes_sent(CollectiveKind.ALL_REDUCE, rest, size)
-    return sent + terms.step * ((group > 1) + (rest > 1))
+    steps = (group > 1) + (rest > 1)
+    return sent + terms.step * steps, steps
 
 
-def _price_of_reshard(source: Dims, target: Dims, shape: Sizes, terms: Terms) -> float:
+def _price_of_reshard(source: Dims, target: Dims, shape: Sizes, terms: Terms) -> tuple[float, int]:
     if source == target:
-        return 0.0
+        return 0.0, 0
     shards, steps = reshard_price(source, target, terms.sizes)
-    return shards * terms.elements(shape, source) + steps * terms.step
+    return shards * terms.elements(shape, source) + steps * terms.step, steps
 
 
 def _dealt(groups: Sequence[Cut], places: Sequence[int], rank: int) -> Dims:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sdy.partitioner.communication.candidates import candidates
 from sdy.partitioner.communication.moves import EPSILON, Grow, as_it_is, delayed, flooded
 from sdy.partitioner.communication.node import Run
-from sdy.partitioner.communication.state import NO_MOVE, Move, State
+from sdy.partitioner.communication.state import NO_MOVE, Move, Sent, State
 
 MOST_ROUNDS = 8  # it ends before, where a round saves nothing
 MOST_STARTS = 3  # of the assignments of a node that larger moves are tried from
@@ -16,11 +16,11 @@ MOST_STARTS = 3  # of the assignments of a node that larger moves are tried from
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """A move that was made, the node it started at, and the bytes that it saved each device."""
+    """A move that was made, the node it started at, and what it saved each device."""
 
     node: int
     move: Move
-    bytes_saved: float
+    saved: Sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,10 @@ class _Search:
                 stale.discard(number)
                 move = self._best_move(number)
                 if move:
-                    savings.append(Saving(number, move, self._state.make(move)))
                     touched = self._state.touched(move)
+                    before = self._state.sent(touched)
+                    self._state.make(move)
+                    savings.append(Saving(number, move, before.less(self._state.sent(touched))))
                     stale.update(end.node for value in touched for end in self._state.graph.values[value].ends)
             if not order:
                 break

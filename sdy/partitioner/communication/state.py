@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sdy.partitioner.communication.graph import Graph, Node
 from sdy.partitioner.communication.layout import Atoms, Layout, Tensor
@@ -20,6 +21,17 @@ Needs = frozenset[Layout]
 
 NO_MOVE: Move = {}
 TIE_BREAK = 1e-4  # bytes sent that a byte held is worth
+
+
+class Sent(NamedTuple):
+    """What each device sends: how much, and in how many collectives, both in all runs."""
+
+    bytes: float
+    collectives: int
+
+    def less(self, other: Sent) -> Sent:
+        """The difference."""
+        return Sent(self.bytes - other.bytes, self.collectives - other.collectives)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,12 @@ class State:
         self._around = [frozenset(end.node for end in value.ends) for value in graph.values]
         self._flops = [self._local_flops(node, node.run) for node in graph.nodes]
         self.costs = [self._cost(value) for value in range(len(graph.values))]
+
+    @property
+    def mean_cost(self) -> float:
+        """The bytes that a value costs which is sent at all, on average over all times that it is."""
+        times = sum(value.times for value, cost in zip(self.graph.values, self.costs, strict=True) if cost)
+        return sum(self.costs) / times if times else 0.0
 
     def layouts(self, node: int, move: Move = NO_MOVE) -> tuple[Layout, ...]:
         """Of the tensors of a node."""
@@ -80,6 +98,23 @@ class State:
         """Bytes that are sent because of a value."""
         return self.costs[value] if move.keys().isdisjoint(self._around[value]) else self._cost(value, move)
 
+    def sent(self, values: Iterable[int]) -> Sent:
+        """What is sent because of some values."""
+        total, collectives = 0.0, 0
+        for number in values:
+            value = self.graph.values[number]
+            if not value.is_free:
+                steps = value.times * self._steps(number)
+                total += self.costs[number] - steps * self.patterns.step_bytes
+                collectives += steps
+        return Sent(total, collectives)
+
+    def _steps(self, number: int) -> int:
+        """The collectives by which a value is delivered once."""
+        tensor, source, home = self.graph.values[number].tensor, self.layout(number), self.delivery(number).home
+        ways = ((source, home), *((home, need) for need in self.needs(number)))
+        return sum(self.transfers.way(*way, tensor).steps for way in ways if way[0] != way[1])
+
     def cost_up_to(self, limit: float, values: Iterable[int], move: Move) -> float:
         """Of several values; more than `limit` is not added up to the end."""
         cost = 0.0
@@ -112,15 +147,12 @@ class State:
             (self.transfers.bound(layout, need, tensor) for need in self.needs(value, move)), default=0.0
         )
 
-    def make(self, move: Move) -> float:
-        """Make a move; the bytes that it saves."""
+    def make(self, move: Move) -> None:
+        """Make a move."""
         for number, run in move.items():
             self.graph.nodes[number].run = run
-        saved = 0.0
         for value in self.touched(move):
-            before, self.costs[value] = self.costs[value], self._cost(value)
-            saved += before - self.costs[value]
-        return saved
+            self.costs[value] = self._cost(value)
 
     def is_too_much(self, number: int, run: Run) -> bool:
         """Whether a device would compute more than before the search, or hold more at once than it may."""

@@ -58,7 +58,7 @@ class Transfers:
         found = cheapest_way(plain(source), plain(target), tuple(shape[dim] for dim in order), terms)
         scale = tensor.bytes / max(prod(shape), 1)
         reduction = None if found.reduction is None else _named(found.reduction, order, tuple(atoms))
-        return Way(found.price * scale, reduction)
+        return Way(found.price * scale, reduction, found.steps)
 
     def _pieces(self, source: Layout, target: Layout, shape: Sizes) -> Sizes:
         """A small shape whose dims divide like those of `shape`; itself, where layouts are uneven."""
