@@ -18,7 +18,7 @@ from sdy.model.check import check_sharding
 from sdy.model.hlo_sharding import Maximal, Tiled, hlo_of_sharding, mesh_of_hlo, sharding_of_hlo
 from sdy.model.mesh import Mesh
 from sdy.model.shape import local_shape
-from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
 _TENSOR = re.compile(
     r"(?P<type>[a-z][A-Za-z0-9]*)\[(?P<dims>[\d\s,]*)\]|(?P<mlir_dims>(?:\d+x)*)(?P<mlir_type>[a-z]\w*)"
@@ -121,6 +121,8 @@ def notations(sharding: TensorSharding, mesh: Mesh, tensor: Tensor | None) -> It
     yield "PartitionSpec", "-" if mesh.is_maximal else write_partition_spec(sharding)
     yield "HloSharding", write_hlo(hlo_of_sharding(sharding, mesh))
     yield "subscripts", "-" if mesh.is_maximal else write_subscripts(sharding)
+    if sharding.unreduced and sharding.unreduced_kind is not ReductionKind.SUM:
+        yield "reduction", f"{sharding.unreduced_kind.value}, as sdy alone can say; in the others it is a sum"
     yield "@mesh", f"{write_mesh(mesh)}, {mesh.device_count} devices"
     if tensor is not None:
         yield "whole", tensor.text(tensor.shape)

@@ -29,8 +29,8 @@ def read_text(path: str) -> str:
         raise SdyError(Diagnostic("SDY-P008", message, Span(path, line, column))) from None
 
 
-def write_text(path: str, text: str) -> None:
-    """Write a file.
+def write_text(path: str, text: str, *, make_folder: bool = False) -> None:
+    """Write a file; `make_folder`: in a folder that is made where it is missing.
 
     Raises: SdyError SDY-T001 where it cannot be written.
     """
@@ -38,6 +38,8 @@ def write_text(path: str, text: str) -> None:
         sys.stdout.write(text)
         return
     try:
+        if make_folder:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise SdyError(Diagnostic("SDY-T001", f"cannot write {path}: {error.strerror}")) from None

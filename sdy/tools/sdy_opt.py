@@ -117,7 +117,7 @@ class _Job:
             print(f"// -----// IR Dump After {each.name} //----- //\n{text}", file=sys.stderr)
         if self._arguments.dump_dir is not None:
             file = Path(self._arguments.dump_dir) / f"{self._passes_run:02}-after-{each.name}.mlir"
-            write_text(str(file), print_module(module))
+            write_text(str(file), print_module(module), make_folder=True)
 
 
 def _report(diagnostics: Sequence[Diagnostic], sources: dict[str, str]) -> None:

@@ -158,3 +158,10 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[-1] == "on one device  f32[2,8], 64 bytes"
     assert main(["notation", "P('x')"]) == 1
     assert "SDY-T208" in capsys.readouterr().err
+
+
+def test_the_reduction_that_other_notations_cannot_say_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["notation", '<@m, [{"x"}], unreduced=max{"y"}>', "--mesh", "x=4,y=2"]) == 0
+    assert "reduction      max, as sdy alone can say" in capsys.readouterr().out
+    assert main(["notation", '<@m, [{"x"}], unreduced={"y"}>', "--mesh", "x=4,y=2"]) == 0
+    assert "reduction" not in capsys.readouterr().out
