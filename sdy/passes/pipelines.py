@@ -12,7 +12,6 @@ from xdsl.passes import ModulePass
 
 from sdy.passes import auto_partitioner
 from sdy.passes.canonicalize import CanonicalizePass
-from sdy.passes.cse import CsePass
 from sdy.passes.export.close_shardings import CloseShardingsPass
 from sdy.passes.export.constant_or_scalar_merger import ConstantOrScalarMergerPass
 from sdy.passes.export.convert_global_to_local import ConvertGlobalToLocalPass
@@ -121,7 +120,6 @@ def partitioning(*, optimize_communication: bool = True) -> Passes:
     """From closed shardings to collectives on whole tensors; what repeats is a function behind it."""
     return (
         FoldLayersPass(),  # all that follows sees each layer once
-        CsePass(),  # what the import copied, so that each use could be sharded in its own way
         DropUnevenAxesPass(),
         PrepareForShardsPass(),  # right before the reshards, which go by the rules that it leaves
         InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),

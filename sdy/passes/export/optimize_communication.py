@@ -36,6 +36,7 @@ from sdy.passes.export.deliver_values import Writer
 from sdy.passes.export.gather_again import gather_again, local_peak
 
 MOST_MEMORY = 1.05  # of the peak before, if that can be had
+MOST_PEAK = 1.1  # of the peak before
 
 
 @dataclass(frozen=True)
@@ -53,27 +54,43 @@ class OptimizeCommunicationPass(ModulePass):
     step_bytes: int = 192  # what it costs at least
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Search from how the ops are run now, and rewrite the module."""
+        """Search from how the ops are run now, and rewrite the module.
+
+        Where what is found takes more memory than it may, ops stay cut as they are; if that does not help, all stays.
+        """
         meshes = {name: mesh for name, mesh in meshes_of(op).items() if mesh.device_count > 1}
         if len(meshes) != 1:
             return
         ((name, mesh),) = meshes.items()
-        read = _read(op, mesh)
-        if read is None:
-            return
-        limit = MOST_MEMORY * local_peak(op)
-        state = self._state(read, limit)
-        for saving in search(state):
-            _remark(ctx, read, saving)
-        Writer(read, state, name).write()
-        gather_again(op, limit)
+        peak = local_peak(op)
+        original = op.clone()
+        patterns = Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse)
+        for wanted in (patterns, replace(patterns, recut=False)):
+            read = _read(op, mesh)
+            if read is None:
+                return
+            state = self._state(read, wanted, MOST_MEMORY * peak)
+            savings = search(state)
+            remarks = [_remark(read, saving) for saving in savings]  # before the ops that they speak of are changed
+            Writer(read, state, name).write()
+            gather_again(op, MOST_MEMORY * peak)
+            if local_peak(op) <= MOST_PEAK * peak:
+                for remark in remarks:
+                    emit(ctx, remark)
+                return
+            _restore(op, original)
 
-    def _state(self, read: ModuleGraph, most_held: float) -> State:
+    def _state(self, read: ModuleGraph, patterns: Patterns, most_held: float) -> State:
         """Where the search starts. What a step costs goes by the bytes that the program sends now."""
-        free = Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse)
-        state = State(read.graph, read.atoms, free, most_held)
+        state = State(read.graph, read.atoms, patterns, most_held)
         step = max(self.step_bytes, round(self.step_percent / 100 * state.mean_cost))
-        return State(read.graph, read.atoms, replace(free, step_bytes=step), most_held)
+        return State(read.graph, read.atoms, replace(patterns, step_bytes=step), most_held)
+
+
+def _restore(module: ModuleOp, original: ModuleOp) -> None:
+    """Let a module have the ops of another one again."""
+    module.detach_region(module.body)
+    module.add_region(original.clone().detach_region(0))
 
 
 def _read(module: ModuleOp, mesh: Mesh) -> ModuleGraph | None:
@@ -101,9 +118,9 @@ def _saved(saved: Sent) -> str:
     return less + fewer * bool(count)
 
 
-def _remark(ctx: Context, read: ModuleGraph, saving: Saving) -> None:
+def _remark(read: ModuleGraph, saving: Saving) -> Diagnostic:
     first = read.ops[saving.node]
     op = first.sources[0].op if isinstance(first, Edge) else first
     others = f" and {len(saving.move) - 1} more ops" if len(saving.move) > 1 else ""
     message = f"{op.name}{others}: run otherwise, so that each device sends {_saved(saving.saved)}"
-    emit(ctx, Diagnostic("SDY-L120", message, span_of(op), severity=Severity.REMARK))
+    return Diagnostic("SDY-L120", message, span_of(op), severity=Severity.REMARK)
