@@ -377,6 +377,10 @@ CODES: dict[str, Code] = {
         "Ops are run otherwise than propagation left them, so that devices send each other less.",
         "Switch the rewrites off that are not wanted: sdy-optimize-communication has an option for each.",
     ),
+    "SDY-L121": Code(
+        "Collectives that are alike are launched together.",
+        "Switch sdy-combine-collectives off, or lower its most-bytes, where they should run one by one.",
+    ),
     "SDY-L101": Code(
         "An op takes partial values, and its results are not all unreduced on the same axes.",
         "Reduce the operands, or make the results unreduced alike.",

@@ -17,7 +17,7 @@ from sdy.tools.files import read_text
 
 T = TypeVar("T")
 
-SAVING = "SDY-L120"
+SAVINGS = ("SDY-L120", "SDY-L121")
 
 
 def with_program(path: str, use: Callable[[Program], T]) -> T:
@@ -53,7 +53,7 @@ def partition(program: Program, path: str, text: str, *, savings: bool = False) 
     """
     partitioned = program.partition()
     for remark in partitioned.remarks:
-        if remark.code == SAVING and not savings:
+        if remark.code in SAVINGS and not savings:
             continue
         print(render(_with_lines(remark, path, text.splitlines())), file=sys.stderr)
     return partitioned
