@@ -379,7 +379,7 @@ CODES: dict[str, Code] = {
     ),
     "SDY-L121": Code(
         "Collectives that are alike are launched together.",
-        "Switch sdy-combine-collectives off, or lower its most-bytes, where they should run one by one.",
+        "Lower the most-bytes of sdy-combine-collectives where they should run one by one; 0 combines none.",
     ),
     "SDY-L101": Code(
         "An op takes partial values, and its results are not all unreduced on the same axes.",

@@ -41,9 +41,13 @@ def add_optimizer_arguments(parser: ArgumentParser) -> None:
     """The arguments by which the optimizer is switched off, or asked what it did."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
-        "--no-optimizer", action="store_true", help="send what propagation calls for: no sdy-optimize-communication"
+        "--no-optimizer",
+        action="store_true",
+        help="send what propagation calls for: no sdy-optimize-communication, no sdy-combine-collectives",
     )
-    group.add_argument("--savings", action="store_true", help="tell by which rewrites how many bytes less are sent")
+    group.add_argument(
+        "--savings", action="store_true", help="tell by which rewrites how many bytes or launches less are sent"
+    )
 
 
 def partition(program: Program, path: str, text: str, *, savings: bool = False) -> PartitionedProgram:

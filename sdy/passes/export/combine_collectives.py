@@ -32,7 +32,8 @@ from sdy.dialects.stablehlo.types import element_type_of
 from sdy.dialects.unchecked import replace_uses
 from sdy.dialects.walk import pre_order
 from sdy.partitioner.launches.groups import Candidate
-from sdy.partitioner.launches.within_memory import Program, combined_order
+from sdy.partitioner.launches.program import Program
+from sdy.partitioner.launches.within_memory import combined_order
 from sdy.passes.call_graph import callee_name, callees_first
 from sdy.passes.export.op_looks import OpLooks, uses_inside
 from sdy.passes.export.op_needs import OpNeeds
