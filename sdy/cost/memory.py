@@ -6,15 +6,17 @@ its results to the end. The values that a loop, a branch or a call is given are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from sdy.cost.lifetimes import Step, moments
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.symbols import functions_of, main_function
+from sdy.dialects.unchecked import operands_of
 from sdy.dialects.walk import pre_order
 
 
@@ -28,54 +30,76 @@ class Peak:
 
 def peak_bytes(local: ModuleOp) -> int:
     """The most bytes alive at once in a run of the main function of a local program."""
-    return peak(local, lambda value: tensor_bytes(value.type)).bytes
+    return peak(local, bytes_of_tensor).bytes
+
+
+def bytes_of_tensor(value: SSAValue) -> int:
+    """Of a value of a local program."""
+    return tensor_bytes(value.type)
 
 
 def peak(module: ModuleOp, bytes_of: Callable[[SSAValue], int]) -> Peak:
     """When the most bytes are alive in a run of the main function, where a value has the bytes that it is told to."""
-    return _Peaks(functions_of(module), bytes_of).of_function(main_function(module))
+    return Peaks(module, bytes_of).of_function(main_function(module))
 
 
-class _Peaks:
-    def __init__(self, functions: dict[str, FuncOp], bytes_of: Callable[[SSAValue], int]) -> None:
-        self._functions = functions
+class Peaks:
+    """Of the functions and blocks of a module; each as it is when it is asked for the first time."""
+
+    def __init__(self, module: ModuleOp, bytes_of: Callable[[SSAValue], int]) -> None:
+        self._functions = functions_of(module)
         self._bytes_of = bytes_of
         self._known: dict[str, Peak] = {}
+        self._of_blocks: dict[Block, Peak] = {}
         self._sizes: dict[SSAValue, int] = {}
 
     def of_function(self, func: FuncOp) -> Peak:
+        """With its arguments."""
         name = func.sym_name.data
         if name not in self._known:
-            self._known[name] = self._of_block(func.body.block)
+            self._known[name] = Peak(0)  # for a function that calls itself
+            self._known[name] = max(map(self.of_block, func.body.blocks), key=lambda peak: peak.bytes, default=Peak(0))
         return self._known[name]
 
-    def _of_block(self, block: Block) -> Peak:
+    def of_block(self, block: Block) -> Peak:
         """With the arguments of the block, without what it reads from outside."""
-        dying = last_reads(block)
-        alive = self._bytes(block.args)
-        found = Peak(alive)
-        for op in block.ops:
-            dead, made, inside = self._bytes(dying[op]), self._bytes(op.results), self._inside(op)
-            # What only this op still reads is what its region starts with: it is not there twice.
-            during = Peak(alive + inside.bytes - dead, inside.op) if inside.bytes else Peak(alive, op)
-            found = max(found, Peak(alive + made, op), during, key=lambda peak: peak.bytes)
-            alive += made - dead - self._bytes(result for result in op.results if not any(result.uses))
+        found = self._of_blocks.get(block)
+        if found is None:
+            found = self._of_blocks[block] = self._look_through(block)
         return found
+
+    def _look_through(self, block: Block) -> Peak:
+        found = Peak(sum(map(self.bytes_of, block.args)))
+        insides = [self._inside(op) for op in block.ops]
+        steps = [self._step(op, block, inside) for op, inside in zip(block.ops, insides, strict=True)]
+        for op, inside, moment in zip(block.ops, insides, moments(block.args, steps, self.bytes_of), strict=True):
+            if moment.most > found.bytes:
+                found = Peak(moment.most, op if moment.most == moment.around else inside.op)
+        return found
+
+    def steps(self, block: Block) -> list[Step[SSAValue]]:
+        """What each op of a block reads and makes of the values of the block; reads in regions are those of the op."""
+        return [self._step(op, block, self._inside(op)) for op in block.ops]
+
+    def bytes_of(self, value: SSAValue) -> int:
+        """What it was told, asked once for each value."""
+        size = self._sizes.get(value)
+        if size is None:
+            size = self._sizes[value] = self._bytes_of(value)
+        return size
+
+    def _step(self, op: Operation, block: Block, inside: Peak) -> Step[SSAValue]:
+        readers = (op, *pre_order(op)) if op.regions else (op,)
+        reads = [value for reader in readers for value in operands_of(reader) if _block_of(value) is block]
+        return Step(reads, op.results, inside.bytes)
 
     def _inside(self, op: Operation) -> Peak:
         if isinstance(op, CallOp):
             return self.of_function(self._functions[op.callee.string_value()])
+        if not op.regions:
+            return Peak(0)
         blocks = (block for region in op.regions for block in region.blocks)
-        return max(map(self._of_block, blocks), key=lambda peak: peak.bytes, default=Peak(0))
-
-    def _bytes(self, values: Iterable[SSAValue]) -> int:
-        total = 0
-        for value in values:
-            size = self._sizes.get(value)
-            if size is None:
-                size = self._sizes[value] = self._bytes_of(value)
-            total += size
-        return total
+        return max(map(self.of_block, blocks), key=lambda peak: peak.bytes, default=Peak(0))
 
 
 def last_reads(block: Block) -> dict[Operation, set[SSAValue]]:
@@ -84,7 +108,7 @@ def last_reads(block: Block) -> dict[Operation, set[SSAValue]]:
     ops = list(block.ops)
     for op in ops:
         for inner in (op, *pre_order(op)) if op.regions else (op,):
-            for value in inner.operands:
+            for value in operands_of(inner):
                 if value in last or _block_of(value) is block:
                     last[value] = op
     dying: dict[Operation, set[SSAValue]] = {op: set() for op in ops}

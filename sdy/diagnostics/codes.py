@@ -377,6 +377,10 @@ CODES: dict[str, Code] = {
         "Ops are run otherwise than propagation left them, so that devices send each other less.",
         "Switch the rewrites off that are not wanted: sdy-optimize-communication has an option for each.",
     ),
+    "SDY-L121": Code(
+        "Collectives that are alike are launched together.",
+        "Lower the most-bytes of sdy-combine-collectives where they should run one by one; 0 combines none.",
+    ),
     "SDY-L101": Code(
         "An op takes partial values, and its results are not all unreduced on the same axes.",
         "Reduce the operands, or make the results unreduced alike.",

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from sdy.passes import auto_partitioner
 from sdy.passes.canonicalize import CanonicalizePass
 from sdy.passes.export.close_shardings import CloseShardingsPass
+from sdy.passes.export.combine_collectives import CombineCollectivesPass
 from sdy.passes.export.constant_or_scalar_merger import ConstantOrScalarMergerPass
 from sdy.passes.export.convert_global_to_local import ConvertGlobalToLocalPass
 from sdy.passes.export.drop_sharding_and_mesh import DropShardingAndMeshPass
@@ -265,9 +266,14 @@ class LocalPipeline(Pipeline):
 
     name = "sdy-local-pipeline"
 
+    optimize_communication: bool = True
     keep_layers: bool = False  # what repeats stays a function
 
     def passes(self) -> Sequence[ModulePass]:
         """Shardings are of no use to the local program."""
-        local = (ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True), DropShardingAndMeshPass())
-        return local if self.keep_layers else (*local, UnfoldLayersPass())
+        return (
+            ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True),
+            DropShardingAndMeshPass(),
+            *((CombineCollectivesPass(),) if self.optimize_communication else ()),
+            *(() if self.keep_layers else (UnfoldLayersPass(),)),
+        )

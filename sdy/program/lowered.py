@@ -20,10 +20,10 @@ from sdy.passes.run import run_passes
 from sdy.rules.all import RULE_ATTRIBUTE
 
 
-def local_program(whole: ModuleOp, context: SdyContext) -> ModuleOp:
+def local_program(whole: ModuleOp, context: SdyContext, *, optimize_communication: bool = True) -> ModuleOp:
     """The program that each device runs; remarks go to `context`. Raises: SdyError at the op without local form."""
     local = whole.clone()
-    run_passes(context, local, [LocalPipeline(keep_layers=True)], verify_each=False)
+    run_passes(context, local, [LocalPipeline(optimize_communication, keep_layers=True)], verify_each=False)
     for op in pre_order(local):
         op.attributes.pop(RULE_ATTRIBUTE, None)  # custom rules are kept until here, and speak of what is no more
     verify_module(local)  # each layer once
@@ -36,7 +36,7 @@ def is_in_order(whole: ModuleOp) -> bool:
     return not any(mesh.device_ids for mesh in meshes_of(whole).values())
 
 
-def local_program_by_place(whole: ModuleOp) -> ModuleOp:
+def local_program_by_place(whole: ModuleOp, *, optimize_communication: bool = True) -> ModuleOp:
     """The local program with devices numbered by their place in the mesh, whatever `device_ids` it has.
 
     Raises: SdyError SDY-X104 where several meshes have their devices in several orders.
@@ -49,4 +49,4 @@ def local_program_by_place(whole: ModuleOp) -> ModuleOp:
     for op in renumbered.ops:
         if isinstance(op, MeshOp):
             op.mesh = MeshAttr(Mesh(op.mesh.data.axes))
-    return local_program(renumbered, make_context())
+    return local_program(renumbered, make_context(), optimize_communication=optimize_communication)

@@ -49,10 +49,11 @@ class PartitionedProgram(Generic[R]):
     boundary: Boundary
     origin: Origin[R]
     remarks: tuple[Diagnostic, ...] = ()
+    optimize_communication: bool = True  # as it was when this was made
 
     @cached_property
     def whole(self) -> ModuleOp:
-        """The program on whole tensors, with shardings, op for op like the one on one device."""
+        """The program on whole tensors, with shardings, each layer written out."""
         whole = self.folded.clone()
         run_passes(make_context(), whole, [UnfoldLayersPass()], verify_each=False)
         return whole
@@ -126,7 +127,9 @@ class PartitionedProgram(Generic[R]):
         where it was read from text. Raises: SdyError where there are too few, or where JAX is not installed.
         """
         # JAX numbers the devices of a program by their place in the mesh.
-        local = self.local if is_in_order(self.folded) else local_program_by_place(self.folded)
+        local = self.local
+        if not is_in_order(self.folded):
+            local = local_program_by_place(self.folded, optimize_communication=self.optimize_communication)
         flat = jax_function(local, self.boundary, devices or self.origin.devices)
         return self.origin.signature.on_devices(flat)
 

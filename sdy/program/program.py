@@ -171,8 +171,9 @@ class Program(Generic[R]):
         pipeline = PartitionPipeline(self.optimize_communication, keep_layers=True)
         run_passes(context, whole, [pipeline], verify_each=False)
         verify_module(whole)
-        local = local_program(whole, context)
-        return PartitionedProgram(whole, local, boundary_of(whole), self.origin, tuple(context.diagnostics))
+        local = local_program(whole, context, optimize_communication=self.optimize_communication)
+        remarks = tuple(context.diagnostics)
+        return PartitionedProgram(whole, local, boundary_of(whole), self.origin, remarks, self.optimize_communication)
 
     @cached_property
     def _explainer(self) -> Explainer:

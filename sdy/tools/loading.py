@@ -17,8 +17,8 @@ from sdy.tools.files import read_text
 
 T = TypeVar("T")
 
-SAVING = "SDY-L120"
-NO_OPTIMIZER_HELP = "send what propagation calls for: no sdy-optimize-communication"
+SAVINGS = ("SDY-L120", "SDY-L121")
+NO_OPTIMIZER_HELP = "send what propagation calls for: no sdy-optimize-communication, no sdy-combine-collectives"
 
 
 def with_program(path: str, use: Callable[[Program], T]) -> T:
@@ -42,7 +42,9 @@ def add_optimizer_arguments(parser: ArgumentParser) -> None:
     """The arguments by which the optimizer is switched off, or asked what it did."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
-    group.add_argument("--savings", action="store_true", help="tell by which rewrites less is sent, and how much")
+    group.add_argument(
+        "--savings", action="store_true", help="tell by which rewrites less is sent, or in fewer launches"
+    )
 
 
 def partition(program: Program, path: str, text: str, *, savings: bool = False) -> PartitionedProgram:
@@ -52,7 +54,7 @@ def partition(program: Program, path: str, text: str, *, savings: bool = False) 
     """
     partitioned = program.partition()
     for remark in partitioned.remarks:
-        if remark.code == SAVING and not savings:
+        if remark.code in SAVINGS and not savings:
             continue
         print(render(_with_lines(remark, path, text.splitlines())), file=sys.stderr)
     return partitioned

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from sdy.backends.jax.named_shardings import jax_mesh, partition_spec
+from sdy.backends.jax.one_operand import take_apart
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.sharded_types import static_shape
@@ -85,6 +86,7 @@ def _function_of_text(local: ModuleOp) -> FlatFunction:
     """The local program as a function of shards: an exported function whose text is replaced by ours."""
     module = local.clone()
     run_passes(make_context(), module, [ChloLegalizeToStablehloPass()], verify_each=False)
+    take_apart(module)
     types = main_function(module).function_type
     inputs, outputs = map(_described, types.inputs), list(map(_described, types.outputs))
 

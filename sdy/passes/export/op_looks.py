@@ -40,8 +40,11 @@ class OpLooks:
     def _number(self, look: Hashable) -> int:
         return self._numbers.setdefault(look, len(self._numbers))
 
-    def _inside(self, op: Operation) -> Iterator[Hashable]:
+    def inside(self, op: Operation) -> tuple[Hashable, ...]:
         """The look of the regions of an op; what is used from outside of it is a mere -1."""
+        return tuple(self._inside(op))
+
+    def _inside(self, op: Operation) -> Iterator[Hashable]:
         places: dict[SSAValue, int] = {}
         for block in _blocks_inside(op):
             yield len(block.args)

@@ -59,7 +59,10 @@ def test_the_optimizer_is_on_and_tells_what_it_saves_when_asked(capsys: pytest.C
     optimized = capsys.readouterr()
     assert "42,562" in optimized.out
     assert "SDY-L120" in optimized.err
-    assert "SDY-L120" not in plain.err
+    assert "SDY-L121" in optimized.err
+    assert "SDY-L12" not in plain.err
+    assert main(["partition", str(MLP)]) == 0
+    assert "SDY-L12" not in capsys.readouterr().err
 
 
 def test_partition_tells_what_the_program_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,54 @@
+"""How many bytes are alive while steps run one after the other, each of which reads some values and makes others.
+
+A value lives from the step that makes it to the last one that reads it; one that nobody reads, while it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Generic[V]):
+    """What runs at once. `inside` are the most bytes that its regions have alive, with what they are given."""
+
+    reads: Sequence[V]
+    makes: Sequence[V]
+    inside: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Bytes while one step runs: of what outlives it, of that with all that it reads and makes, and the most."""
+
+    kept: int
+    around: int
+    most: int
+
+
+def moments(arguments: Iterable[V], steps: Sequence[Step[V]], bytes_of: Callable[[V], int]) -> list[Moment]:
+    """One for each step; `arguments` live from the start, and to the end where no step reads them.
+
+    What only a step with an inside still reads is what its inside starts with: it is not there twice.
+    """
+    last = {value: number for number, step in enumerate(steps) for value in step.reads}
+    dying = [0] * len(steps)
+    for value, number in last.items():
+        dying[number] += bytes_of(value)
+    alive = sum(map(bytes_of, arguments))
+    found: list[Moment] = []
+    for step, dead in zip(steps, dying, strict=True):
+        made = unread = 0
+        for value in step.makes:
+            size = bytes_of(value)
+            made += size
+            if value not in last:
+                unread += size
+        kept, around = alive - dead, alive + made
+        found.append(Moment(kept, around, max(around, kept + step.inside)))
+        alive = around - dead - unread
+    return found

@@ -1,0 +1,106 @@
+"""Combined collectives: fewer launches, the same bytes, no more memory, and results that are equal bit for bit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.random_programs.draft import Options
+from support.random_programs.program import random_program
+
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.statistics import Statistics, statistics_of
+from sdy.dialects.module_text import make_context
+from sdy.interpreter.element_types import Array
+from sdy.program.arrays import load_arrays, random_arrays
+from sdy.program.lowered import local_program
+from sdy.program.partitioned import PartitionedProgram
+from sdy.program.program import Program, load
+
+MODELS = Path(__file__).parents[3] / "shared" / "models"
+STEMS = sorted(path.stem for path in MODELS.glob("*.mlir"))
+needs_models = pytest.mark.skipif(not STEMS, reason="the shared models are not beside the repository")
+
+# Launches before and after: all-reduces, all-gathers. Other collectives have one operand in StableHLO.
+COUNTS = {
+    "mlp_dp8": ((9, 2), (4, 2)),
+    "mlp_dp4_tp2": ((10, 2), (3, 2)),
+    "transformer_megatron": ((33, 15), (0, 0)),
+    "transformer_sgd_step": ((20, 11), (0, 0)),
+    "transformer_scan_fsdp": ((10, 10), (16, 9)),
+    "cnn": ((15, 12), (1, 1)),
+}
+T32_COUNTS = {
+    "bp": ((19, 2), (10, 5)),
+    "mp": ((8, 8), (0, 0)),
+    "bpmp": ((27, 10), (2, 2)),
+    "z2": ((27, 23), (45, 13)),
+    "z2_priorities": ((19, 10), (10, 3)),
+    "z3": ((28, 24), (44, 12)),
+    "z3_priorities": ((19, 10), (19, 9)),
+}
+
+
+def _with_and_without(program: Program) -> tuple[PartitionedProgram, PartitionedProgram]:
+    """The same program on whole tensors, lowered with combined collectives and without."""
+    combined = program.partition()
+    local = local_program(combined.folded, make_context(), optimize_communication=False)
+    return combined, replace(combined, local=local)
+
+
+def _check(program: Program, inputs: Sequence[Array]) -> tuple[Statistics, Statistics]:
+    combined, apart = _with_and_without(program)
+    after, before = statistics_of(combined.local), statistics_of(apart.local)
+    assert after.bytes_sent == pytest.approx(before.bytes_sent, rel=1e-12)
+    assert after.peak_bytes <= before.peak_bytes
+    for ours, theirs in zip(combined.run_flat(inputs), apart.run_flat(inputs), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    return after, before
+
+
+def _launches(before: Statistics, after: Statistics) -> tuple[tuple[int, int], ...]:
+    kinds = (CollectiveKind.ALL_REDUCE, CollectiveKind.ALL_GATHER)
+    pairs = ((before.collectives.get(kind), after.collectives.get(kind)) for kind in kinds)
+    return tuple((old.places if old else 0, new.places if new else 0) for old, new in pairs)
+
+
+@needs_models
+@pytest.mark.parametrize("name", STEMS)
+def test_a_model_computes_the_same_in_fewer_launches(name: str) -> None:
+    program = load(MODELS / f"{name}.mlir")
+    after, before = _check(program, load_arrays(str(MODELS / f"{name}.npz")).inputs)
+    if name in COUNTS:
+        assert _launches(before, after) == COUNTS[name]
+
+
+@pytest.mark.parametrize("share", range(4))
+def test_a_random_program_computes_the_same(share: int) -> None:
+    """60 programs."""
+    options = Options(ops=16, executable=True, max_devices=16)
+    for seed in range(7000 + share, 7060, 4):
+        program = Program.from_text(random_program(seed, options))
+        _check(program, random_arrays(program.input_types, seed))
+
+
+@pytest.fixture(scope="module")
+def t32(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two layers of the transformer that PartIR counts collectives of, partitioned in seven ways."""
+    folder = tmp_path_factory.mktemp("t32")
+    subprocess.run([sys.executable, str(MODELS / "gen_t32.py"), str(folder), "2"], check=True, capture_output=True)
+    return folder
+
+
+@needs_models
+@pytest.mark.parametrize("name", T32_COUNTS)
+def test_a_transformer_takes_as_many_launches_as_its_longest_chain(t32: Path, name: str) -> None:
+    program = load(t32 / f"t2_{name}.mlir")
+    combined, apart = _with_and_without(program)
+    after, before = statistics_of(combined.local), statistics_of(apart.local)
+    assert _launches(before, after) == T32_COUNTS[name]
+    assert after.bytes_sent == pytest.approx(before.bytes_sent, rel=1e-12)
+    assert after.peak_bytes <= before.peak_bytes
