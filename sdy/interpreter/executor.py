@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -19,8 +19,9 @@ from sdy.interpreter.failure import failure, located
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.ops.collective_groups import groups_in
-from sdy.interpreter.program import CompiledBlock
+from sdy.interpreter.program import CompiledBlock, Step
 from sdy.interpreter.replica_groups import ReplicaGroups
+from sdy.interpreter.reuse import UFUNCS, reused
 
 DEEPEST_CALL = 100
 
@@ -62,19 +63,24 @@ class Executor:
         slots[len(arguments) : len(arguments) + len(captured)] = captured
         del arguments, captured
         for step in compiled.steps:
-            arrays = cast(Arrays, tuple([slots[slot] for slot in step.operands]))
-            try:
-                results = step.kernel(context, arrays)
-            except SdyError as error:
-                raise located(error, step.op) from error
+            ufunc = UFUNCS.get(type(step.op))
+            written = None if ufunc is None else reused(ufunc, slots, step.operands, step.dead)
+            results = self._results_of(step, context, slots) if written is None else (written,)
             if self._observer is not None:
                 self._observer(context, step.op, results)
-            del arrays
-            for slot, result in zip(step.results, results, strict=True):
-                slots[slot] = result
+            for slot, index in zip(step.results, range(len(results)), strict=True):
+                slots[slot] = results[index]
             for slot in step.dead:
                 slots[slot] = None
+            del written, results  # or the next step would not find that a slot alone has them
         return cast(Arrays, tuple([slots[slot] for slot in compiled.results]))
+
+    def _results_of(self, step: Step, context: KernelContext, slots: Sequence[Array | None]) -> Arrays:
+        arrays = cast(Arrays, tuple([slots[slot] for slot in step.operands]))
+        try:
+            return step.kernel(context, arrays)
+        except SdyError as error:
+            raise located(error, step.op) from error
 
     def call(self, context: KernelContext, function: str, arguments: Arrays) -> Arrays:
         """What the function returns on these arrays. Raises: SdyError SDY-X012 where calls nest without end."""

@@ -1,0 +1,78 @@
+"""Results in the memory of operands: only where nobody can see it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdy.interpreter.element_types import Array
+from sdy.interpreter.reuse import reused
+
+Slots = list[Array | None]
+
+
+def _slots(*shapes: tuple[int, ...]) -> Slots:
+    return [np.full(shape, number + 1.0) for number, shape in enumerate(shapes)]
+
+
+def _address(slots: Slots, slot: int) -> int:
+    array = slots[slot]
+    assert array is not None
+    return array.ctypes.data
+
+
+@pytest.mark.parametrize(("dead", "slot"), [((0,), 0), ((1,), 1), ((0, 1), 0)])
+def test_a_dead_operand_takes_the_result(dead: tuple[int, ...], slot: int) -> None:
+    slots = _slots((2, 3), (2, 3))
+    address = _address(slots, slot)
+    result = reused(np.subtract, slots, (0, 1), dead)
+    assert result is not None
+    assert result.ctypes.data == address
+    np.testing.assert_array_equal(result, np.full((2, 3), -1.0))
+
+
+def test_the_only_view_of_an_array_is_as_good_as_the_array() -> None:
+    slots: Slots = [np.ones(6).reshape(2, 3), np.ones((2, 3))]
+    assert reused(np.add, slots, (0, 1), (0,)) is not None
+
+
+def test_what_is_seen_elsewhere_is_not_written() -> None:
+    slots = _slots((2, 3), (2, 3))
+    assert reused(np.add, slots, (0, 1), ()) is None  # both are read again
+    seen = slots[0]
+    assert reused(np.add, slots, (0, 1), (0,)) is None
+    assert seen is not None
+    del slots[0]
+    slots.insert(0, seen[:])
+    assert reused(np.add, slots, (0, 1), (0,)) is None  # a view of what has a name
+    np.testing.assert_array_equal(seen, np.ones((2, 3)))
+
+
+def test_an_array_with_a_view_is_not_written() -> None:
+    slots = _slots((2, 3), (2, 3))
+    first = slots[0]
+    assert first is not None
+    view = first[0]
+    del first
+    assert reused(np.add, slots, (0, 1), (0,)) is None
+    np.testing.assert_array_equal(view, np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "slots",
+    [
+        [np.ones((2, 1)), np.ones((2, 3))],
+        [np.ones(3, np.int32), np.ones(3, np.int32)],
+        [np.broadcast_to(np.ones(1), (3,)), np.ones(3)],
+    ],
+    ids=["the result is larger", "integers", "read only"],
+)
+def test_what_cannot_hold_the_result_is_not_written(slots: Slots) -> None:
+    copies: Slots = [
+        None if array is None else array.view() if not array.flags.writeable else array.copy() for array in slots
+    ]
+    assert reused(np.add, copies, (0, 1), (0,)) is None
+
+
+def test_a_value_added_to_itself() -> None:
+    assert reused(np.add, _slots((2,)), (0, 0), (0,)) is None
