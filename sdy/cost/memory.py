@@ -17,7 +17,7 @@ from sdy.cost.lifetimes import Step, moments
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.symbols import functions_of, main_function
 from sdy.dialects.unchecked import operands_of
-from sdy.dialects.walk import pre_order
+from sdy.dialects.walk import with_inner
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,7 @@ class Peaks:
         return size
 
     def _step(self, op: Operation, block: Block, inside: Peak) -> Step[SSAValue]:
-        readers = (op, *pre_order(op)) if op.regions else (op,)
-        reads = [value for reader in readers for value in operands_of(reader) if _block_of(value) is block]
-        return Step(reads, op.results, inside.bytes)
+        return Step(_reads(op, block), op.results, inside.bytes)
 
     def _inside(self, op: Operation) -> Peak:
         if isinstance(op, CallOp):
@@ -107,14 +105,16 @@ def last_reads(block: Block) -> dict[Operation, set[SSAValue]]:
     last: dict[SSAValue, Operation] = {}
     ops = list(block.ops)
     for op in ops:
-        for inner in (op, *pre_order(op)) if op.regions else (op,):
-            for value in operands_of(inner):
-                if value in last or _block_of(value) is block:
-                    last[value] = op
+        last.update(dict.fromkeys(_reads(op, block), op))
     dying: dict[Operation, set[SSAValue]] = {op: set() for op in ops}
     for value, op in last.items():
         dying[op].add(value)
     return dying
+
+
+def _reads(op: Operation, block: Block) -> list[SSAValue]:
+    """The values of a block that an op reads; reads in its regions are its own."""
+    return [value for reader in with_inner(op) for value in operands_of(reader) if _block_of(value) is block]
 
 
 def _block_of(value: SSAValue) -> Block | None:

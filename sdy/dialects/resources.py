@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.dense import DenseElements, DenseElementsAttr, Resource
-from sdy.dialects.walk import pre_order
+from sdy.dialects.walk import with_inner
 
 MARKER = "dense_resource<"
 _SECTION = re.compile(r"\{-#(.*)#-\}", re.DOTALL)
@@ -39,7 +39,7 @@ def blobs_in(text: str) -> dict[str, tuple[Resource, bytes]]:
 def section_of(root: Operation) -> str:
     """The section with the blobs that constants inside `root` use, in the order of their first use."""
     blobs: dict[str, tuple[str, str]] = {}
-    for op in (root, *pre_order(root)):
+    for op in with_inner(root):
         for constant in _constants_in((*op.properties.values(), *op.attributes.values())):
             resource = constant.data.resource
             if resource is not None:

@@ -30,6 +30,18 @@ def pre_order(root: Operation, closed: type[Operation] | None = None) -> list[Op
     return found
 
 
+def with_inner(op: Operation) -> Sequence[Operation]:
+    """An op, then all ops inside it."""
+    return (op, *pre_order(op)) if op.regions else (op,)
+
+
+def ancestor_in(block: Block, op: Operation) -> Operation:
+    """The op of a block that is, or has inside, an op that is in the block or deeper."""
+    found = block.find_ancestor_op_in_block(op)
+    assert found is not None  # by what is asked of callers
+    return found
+
+
 def post_order(root: Operation) -> list[Operation]:
     """All ops inside `root`, each after those in its regions."""
     found: list[Operation] = []

@@ -68,10 +68,7 @@ class Executor:
             results = self._results_of(step, context, slots) if written is None else (written,)
             if self._observer is not None:
                 self._observer(context, step.op, results)
-            for slot, index in zip(step.results, range(len(results)), strict=True):
-                slots[slot] = results[index]
-            for slot in step.dead:
-                slots[slot] = None
+            _store(step, results, slots)
             del written, results  # or the next step would not find that a slot alone has them
         return cast(Arrays, tuple([slots[slot] for slot in compiled.results]))
 
@@ -104,3 +101,11 @@ class Executor:
         """`call` for the outermost function: invalid floating-point operations give NaN and infinity in silence."""
         with np.errstate(all="ignore"):
             return self.call(context, function, arguments)
+
+
+def _store(step: Step, results: Arrays, slots: list[Array | None]) -> None:
+    """Fill the slots of the results, and clear those that nothing reads any more."""
+    for slot, result in zip(step.results, results, strict=True):
+        slots[slot] = result
+    for slot in step.dead:
+        slots[slot] = None

@@ -12,6 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+import numpy as np
+from numpy.typing import NDArray
+
 WINDOW = 8  # entries that must be equal for a period to be tried
 MOST_PERIODS = 8  # that are tried
 LEAST_COUNT = 3
@@ -33,8 +36,18 @@ class Periodic:
 
 def longest_periodic(entries: Sequence[int], least_period: int) -> Periodic | None:
     """The periodic part that says most again, of at least three periods; None where there is none."""
-    found = [part for period in _likely_periods(entries, least_period) for part in _parts(entries, period)]
-    return max(found, key=lambda part: part.saved, default=None)
+    items, periods = np.array(entries, dtype=np.int64), _likely_periods(entries, least_period)
+    found = (part for period in periods for part in periodic_parts(items, period))
+    long_enough = (part for part in found if part.end - part.start >= LEAST_COUNT * part.period)
+    return max(long_enough, key=lambda part: part.saved, default=None)
+
+
+def periodic_parts(items: NDArray[np.int64], period: int) -> Iterator[Periodic]:
+    """The longest parts of a sequence that have a period, each with more than one period of entries."""
+    same = np.concatenate(([False], items[period:] == items[:-period], [False]))
+    edges = np.flatnonzero(same[1:] != same[:-1])
+    for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        yield Periodic(start, end + period, period)
 
 
 def _likely_periods(entries: Sequence[int], least: int) -> list[int]:
@@ -48,16 +61,3 @@ def _likely_periods(entries: Sequence[int], least: int) -> list[int]:
             distances[place - before] += 1
         last[window] = place
     return [period for period, _ in distances.most_common(MOST_PERIODS)]
-
-
-def _parts(entries: Sequence[int], period: int) -> Iterator[Periodic]:
-    """The parts of a sequence that have a period, and at least three of it."""
-    start = None
-    for place in range(len(entries) - period + 1):
-        is_equal = place + period < len(entries) and entries[place] == entries[place + period]
-        if is_equal and start is None:
-            start = place
-        elif not is_equal and start is not None:
-            if place - start >= (LEAST_COUNT - 1) * period:
-                yield Periodic(start, place + period, period)
-            start = None

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from sdy.dialects.symbols import functions_of
-from sdy.dialects.walk import pre_order
+from sdy.dialects.walk import with_inner
 from sdy.passes.call_graph import call_sites, callee_name
 from sdy.passes.insertion import erase
 from sdy.passes.op_order import keep_order_without
@@ -35,7 +35,7 @@ class SymbolDcePass(ModulePass):
         if private and not private <= _called(functions, call_sites(op)):
             for name in private - _reachable(op, functions):
                 func = functions[name]
-                erased += (func, *pre_order(func))
+                erased += with_inner(func)
                 erase(func)
         keep_order_without(op, erased)
 
@@ -71,7 +71,7 @@ def _is_private(op: Operation) -> bool:
 
 
 def _referenced(op: Operation) -> Iterator[str]:
-    for inner in (op, *pre_order(op)):
+    for inner in with_inner(op):
         for attributes in (inner.properties, inner.attributes):
             for attribute in attributes.values():
                 if type(attribute) in REFERRING:

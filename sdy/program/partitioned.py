@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
@@ -28,8 +27,9 @@ from sdy.model.placement import Boundary
 from sdy.passes.export.unfold_layers import UnfoldLayersPass
 from sdy.passes.run import run_passes
 from sdy.program.lowered import is_in_order, local_program_by_place
-from sdy.program.on_jax import jax_function, named_shardings
+from sdy.program.on_jax import jax_function
 from sdy.program.origin import Origin
+from sdy.program.placed import Placed
 from sdy.program.replicas import disagreeing_devices
 from sdy.report.schedule_trace import schedule_trace
 
@@ -37,7 +37,7 @@ R = TypeVar("R", default=list[Array])
 
 
 @dataclass(frozen=True)
-class PartitionedProgram(Generic[R]):
+class PartitionedProgram(Placed[R]):
     """A program with every communication explicit.
 
     `folded` still has whole tensors and shardings, and functions for what repeats; `local` is the plain StableHLO
@@ -103,22 +103,6 @@ class PartitionedProgram(Generic[R]):
         hardware, mesh = hardware_of(machine), self.boundary.mesh
         slots = list(schedule_of(self.local, mesh, hardware))
         return schedule_trace(slots, memory_curve(self.local), mesh, hardware, self.origin.source_lines)
-
-    def input_shardings(self, devices: Sequence[object] = ()) -> object:
-        """Where the arguments lie: JAX's `NamedSharding`s, arranged as the arguments.
-
-        They are on `devices`; without, on those of the program that came from JAX; else on an abstract mesh.
-        Raises: SdyError where there are too few, or JAX is not installed.
-        """
-        origin = self.origin
-        places = named_shardings(self.boundary.arguments, devices or origin.devices, origin.axis_types)
-        return origin.signature.argument_tree(places)
-
-    def output_shardings(self, devices: Sequence[object] = ()) -> object:
-        """Where the results lie, arranged as the results; otherwise as `input_shardings`."""
-        origin = self.origin
-        places = named_shardings(self.boundary.results, devices or origin.devices, origin.axis_types)
-        return origin.signature.result_tree(places)
 
     def to_jax(self, devices: Sequence[object] = ()) -> Callable[..., R]:
         """A function that runs the local program on JAX's devices, on whole arrays, in one `shard_map`.

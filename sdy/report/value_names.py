@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ssa_names import number
 from sdy.dialects.symbols import functions_of, main_function
-from sdy.dialects.walk import pre_order
+from sdy.dialects.walk import pre_order, with_inner
 
 _NAME = r"%[\w$.-]+"
 _RESULTS = re.compile(rf"((?:{_NAME}(?::\d+)?\s*,\s*)*{_NAME}(?::\d+)?)\s*=\s*$")
@@ -115,7 +115,7 @@ def _arguments(func: FuncOp) -> Sequence[SSAValue]:
 
 
 def _values_in(func: FuncOp) -> Iterator[SSAValue]:
-    for op in (func, *pre_order(func)):
+    for op in with_inner(func):
         yield from op.results
         for region in op.regions:
             for block in region.blocks:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.collective_text import CHANNEL, SUM
 from support.random_ops.draft import tensor
 
 from sdy.dialects.module_text import parse_module
@@ -14,13 +15,6 @@ from sdy.interpreter.element_types import Array
 from sdy.interpreter.grid import Grid
 from sdy.interpreter.spmd import run_spmd
 from sdy.interpreter.values import stacked
-
-CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"
-SUM = """({
-  ^bb0(%x: tensor<i32>, %y: tensor<i32>):
-    %s = stablehlo.add %x, %y : tensor<i32>
-    stablehlo.return %s : tensor<i32>
-  })"""
 
 
 def numbers(shape: tuple[int, ...], seed: int) -> Array:

@@ -12,6 +12,7 @@ from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterO
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.dialects.stablehlo.types import element_type_of
+from sdy.dialects.walk import ancestor_in
 from sdy.model.axis_list import sort_and_merge
 from sdy.model.collective import AxesPerDim
 from sdy.model.sharding import DimSharding, TensorSharding
@@ -102,7 +103,8 @@ class Writer:
         """Before the first op that reads a value, or has one inside that does, in the block of the value."""
         owner = value.owner
         block = owner if isinstance(owner, Block) else owner.parent
-        first = min((_ancestor_in(block, use.source.op) for use in readers), key=self._position)
+        assert block is not None  # the op is in a module
+        first = min((ancestor_in(block, use.source.op) for use in readers), key=self._position)
         return InsertPoint.before(first)
 
     def _position(self, op: Operation) -> int:
@@ -133,15 +135,6 @@ class Writer:
         if sharding is None:
             return ((),) * len(static_shape(value.type) or ())
         return tuple(self._state.atoms.split(dim.axes) or () for dim in sharding.dims)
-
-
-def _ancestor_in(block: Block | None, op: Operation) -> Operation:
-    """The op of a block that is, or has inside, an op."""
-    while op.parent is not block:
-        parent = op.parent_op()
-        assert parent is not None  # a value is read in its block, or deeper
-        op = parent
-    return op
 
 
 def _put(op: Operation, value: SSAValue) -> SSAValue:

@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.shardings import set_argument_sharding, set_function_result_sharding, set_sharding, sharding_of
 from sdy.dialects.symbols import functions_of
-from sdy.dialects.walk import pre_order
+from sdy.dialects.walk import with_inner
 from sdy.partitioner.repetition import LEAST_COUNT, Periodic, longest_periodic
 from sdy.passes.export.op_looks import OpLooks, used_from_outside, uses_inside
 from sdy.passes.insertion import erase, insert_before
@@ -125,19 +125,15 @@ def _inputs(stretch: Sequence[Operation]) -> tuple[list[list[Slot]], list[SSAVal
 
 def _leaving(stretch: Sequence[Operation]) -> Iterator[tuple[int, int]]:
     """The results that are used outside of a stretch."""
-    own = _with_inner(stretch)
+    own = _all_of(stretch)
     for number, op in enumerate(stretch):
         for result in op.results:
             if any(use.operation not in own for use in result.uses):
                 yield number, result.index
 
 
-def _with_inner(stretch: Sequence[Operation]) -> set[Operation]:
-    return {each for op in stretch for each in _itself_and_inner(op)}
-
-
-def _itself_and_inner(op: Operation) -> Sequence[Operation]:
-    return (op, *pre_order(op)) if op.regions else (op,)
+def _all_of(stretch: Sequence[Operation]) -> set[Operation]:
+    return {each for op in stretch for each in with_inner(op)}
 
 
 # Writing
@@ -147,7 +143,7 @@ def _fold(layers: _Layers, name: str) -> FuncOp:
     """Replace the stretches by calls; the function that they call."""
     calls = [_call(layers, number, name) for number in range(len(layers.stretches))]
     for stretch, call in zip(layers.stretches, calls, strict=True):
-        own = _with_inner(stretch)
+        own = _all_of(stretch)
         for (number, index), result in zip(layers.returned, call.results, strict=True):
             stretch[number].results[index].replace_uses_with_if(result, lambda use, own=own: use.operation not in own)
     func = _function(layers, name)
@@ -221,4 +217,4 @@ def _set_shardings(call: CallOp, results: Sequence[SSAValue]) -> None:
 
 
 def _locations(stretch: Sequence[Operation]) -> ArrayAttr[LocationAttr]:
-    return ArrayAttr([each.location for op in stretch for each in _itself_and_inner(op)])
+    return ArrayAttr([each.location for op in stretch for each in with_inner(op)])

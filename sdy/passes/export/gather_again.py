@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from sdy.cost.memory import peak
@@ -21,7 +21,7 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import sharding_of
-from sdy.dialects.walk import pre_order
+from sdy.dialects.walk import ancestor_in, with_inner
 from sdy.model.meshes import resolved
 from sdy.model.sharding import TensorSharding
 from sdy.passes.insertion import erase, insert
@@ -57,18 +57,22 @@ class _Shards:
         return 0 if shard is None else tensor_bytes(shard)
 
 
-def gather_again(module: ModuleOp, limit: float) -> None:
-    """Repeat reshards that make values larger, until no more than `limit` bytes are alive at once, if that helps."""
+def gather_again(module: ModuleOp, limit: float) -> int:
+    """Repeat reshards that make values larger, until no more than `limit` bytes are alive at once, if that helps.
+
+    Returns the most bytes that are alive at once in the end, as `local_peak` does.
+    """
     shards = _Shards(module)
     found = peak(module, shards.bytes_of)
     for _ in range(MOST_AGAIN):
         again = None if found.bytes <= limit or found.op is None else _relieve(found.op, shards)
         if again is None:
-            return
+            break
         before, found = found, peak(module, shards.bytes_of)
         if found.bytes >= before.bytes:
             again.undo()
-            return
+            return before.bytes
+    return found.bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ def _relieve(op: Operation, shards: _Shards) -> _Again | None:
         if not isinstance(reshard, ReshardOp) or positions[reshard] >= positions[op]:
             continue
         gain = shards.bytes_of(reshard.result) - shards.bytes_of(reshard.input)
-        users = {_in_block(use.operation, block) for use in reshard.result.uses}
+        users = {ancestor_in(block, use.operation) for use in reshard.result.uses}
         later = sorted((user for user in users if positions[user] > positions[op]), key=positions.__getitem__)
         if gain > 0 and later and op not in users and (best is None or gain > best[0]):
             best = gain, reshard, later
@@ -101,14 +105,6 @@ def _relieve(op: Operation, shards: _Shards) -> _Again | None:
         return None
     _, reshard, later = best
     again = insert(reshard.clone(), InsertPoint.before(later[0]), reshard.location)
-    inside = {each for user in later for each in (user, *pre_order(user))}
+    inside = {each for user in later for each in with_inner(user)}
     reshard.result.replace_uses_with_if(again.result, lambda use: use.operation in inside)
     return _Again(reshard, again)
-
-
-def _in_block(op: Operation, block: Block) -> Operation:
-    while op.parent is not block:
-        parent = op.parent_op()
-        assert parent is not None  # a value is read in its block, or deeper
-        op = parent
-    return op

@@ -73,8 +73,7 @@ class OptimizeCommunicationPass(ModulePass):
             savings = search(state)
             remarks = [_remark(read, saving) for saving in savings]  # before the ops that they speak of are changed
             Writer(read, state, name).write()
-            gather_again(op, MOST_MEMORY * peak)
-            if local_peak(op) <= MOST_PEAK * peak:
+            if gather_again(op, MOST_MEMORY * peak) <= MOST_PEAK * peak:
                 for remark in remarks:
                     emit(ctx, remark)
                 return

@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.symbols import functions_of
 from sdy.dialects.unchecked import copy_before, operands_of, replace_uses
-from sdy.dialects.walk import pre_order
+from sdy.dialects.walk import with_inner
 from sdy.passes.call_graph import call_sites, callee_name
 from sdy.passes.export.fold_layers import LAYER, LOCATIONS
 from sdy.passes.insertion import erase, insert
@@ -58,7 +58,7 @@ def _unfold(call: CallOp, layer: FuncOp) -> None:
         if op.regions:
             copy = op.clone(new)
             insert(copy, InsertPoint.before(call), op.location)
-            copies = (copy, *pre_order(copy))
+            copies = with_inner(copy)
         else:
             copies = (copy_before(op, [new[operand] for operand in operands_of(op)], call),)
             new.update(zip(op.results, copies[0].results, strict=True))

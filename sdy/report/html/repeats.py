@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sdy.partitioner.repetition import periodic_parts
+
 FEWEST_SAVED = 24  # rows that folding must save to be worth its own row
 
 
@@ -46,9 +48,7 @@ def _numbered(items: Sequence[object]) -> NDArray[np.int64]:
 def _candidates(items: NDArray[np.int64]) -> Iterator[Repeat]:
     """Of each period, the longest stretches in which every item is the one a period later."""
     for period in range(2, len(items) // 2 + 1):
-        same = np.concatenate(([False], items[period:] == items[:-period], [False]))
-        edges = np.flatnonzero(same[1:] != same[:-1])
-        for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            count = (end - start) // period + 1
+        for part in periodic_parts(items, period):
+            count = (part.end - part.start) // period
             if period * (count - 1) >= FEWEST_SAVED:
-                yield Repeat(start, period, count)
+                yield Repeat(part.start, period, count)
