@@ -13,6 +13,7 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
 from sdy.interpreter.failure import failure, located
 from sdy.interpreter.kernel import Kernel, KernelTable, leaf_count
+from sdy.interpreter.one_by_one import one_by_one
 from sdy.interpreter.program import CompiledBlock, Slots, Step
 from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
 
@@ -27,9 +28,12 @@ def captured_by(op: Operation) -> tuple[SSAValue, ...]:
     return tuple(value for value in used if value not in inner)
 
 
-def compile_block(block: Block, captured: Sequence[SSAValue], kernels: KernelTable) -> CompiledBlock:
+def compile_block(
+    block: Block, captured: Sequence[SSAValue], kernels: KernelTable, *, op_by_op: bool = False
+) -> CompiledBlock:
     """The compiled form of `block`, whose ops may use the values `captured` of the blocks around it.
 
+    `op_by_op`: one step per op, in the order of the ops, even if that takes more memory.
     Raises: SdyError at an op that has no kernel, or whose kernel refuses it.
     """
     numbering = _Numbering()
@@ -48,7 +52,7 @@ def compile_block(block: Block, captured: Sequence[SSAValue], kernels: KernelTab
         argument_count=sum(leaf_count(value.type) for value in block.args),
         captured_count=sum(leaf_count(value.type) for value in captured),
         slot_count=numbering.count,
-        steps=_with_dead_slots(steps, results),
+        steps=_with_dead_slots(steps if op_by_op else one_by_one(steps), results),
         results=results,
     )
 

@@ -43,7 +43,8 @@ class Executor:
         if found is None:
             owner = block.parent_op()
             captured = () if owner is None or isinstance(owner, FuncOp) else captured_by(owner)
-            found = self._blocks[block] = compile_block(block, captured, KERNELS)
+            is_observed = self._observer is not None
+            found = self._blocks[block] = compile_block(block, captured, KERNELS, op_by_op=is_observed)
         return found
 
     def function(self, name: str) -> FuncOp:
