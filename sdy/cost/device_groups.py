@@ -18,7 +18,7 @@ def groups_of(op: Operation, mesh: Mesh) -> tuple[Group, ...]:
     A -1 fills up a short group, and is left out. Raises: SdyError SDY-T210 where a device is none of the mesh.
     """
     named = op.properties.get("replica_groups", op.properties.get("source_target_pairs"))
-    rows = _rows(named) if isinstance(named, DenseElementsAttr) else ()
+    rows = rows_of(named) if isinstance(named, DenseElementsAttr) else ()
     devices = mesh.devices()
     strange = {device for row in rows for device in row} - set(devices)
     if strange:
@@ -27,7 +27,8 @@ def groups_of(op: Operation, mesh: Mesh) -> tuple[Group, ...]:
     return rows or (devices,)
 
 
-def _rows(table: DenseElementsAttr) -> tuple[Group, ...]:
+def rows_of(table: DenseElementsAttr) -> tuple[Group, ...]:
+    """The rows of a table of devices, without what fills them up."""
     count, size = table.type.get_shape()
     numbers = table.get_ints()
     rows = (numbers[row * size : (row + 1) * size] for row in range(count))

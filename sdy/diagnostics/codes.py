@@ -381,6 +381,10 @@ CODES: dict[str, Code] = {
         "Collectives that are alike are launched together.",
         "Lower the most-bytes of sdy-combine-collectives where they should run one by one; 0 combines none.",
     ),
+    "SDY-L125": Code(
+        "A permute and an all-to-all are launched as one all-to-all of larger groups.",
+        "It sends as many bytes; take sdy-fuse-permutes out of the pipeline where larger groups are slower.",
+    ),
     "SDY-L101": Code(
         "An op takes partial values, and its results are not all unreduced on the same axes.",
         "Reduce the operands, or make the results unreduced alike.",

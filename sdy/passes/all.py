@@ -49,6 +49,7 @@ PASSES: dict[str, str] = {
     "sdy-prepare-for-shards": "export.prepare_for_shards.PrepareForShardsPass",
     "sdy-fold-layers": "export.fold_layers.FoldLayersPass",
     "sdy-unfold-layers": "export.unfold_layers.UnfoldLayersPass",
+    "sdy-fuse-permutes": "export.fuse_permutes.FusePermutesPass",
     "sdy-combine-collectives": "export.combine_collectives.CombineCollectivesPass",
     "sdy-optimize-communication": "export.optimize_communication.OptimizeCommunicationPass",
     "sdy-reshard-to-collectives": "export.reshard_to_collectives.ReshardToCollectivesPass",

@@ -21,6 +21,7 @@ from sdy.passes.export.drop_sharding_rules import DropShardingRulesPass
 from sdy.passes.export.drop_uneven_axes import DropUnevenAxesPass
 from sdy.passes.export.export_named_computations import ExportNamedComputationsPass
 from sdy.passes.export.fold_layers import FoldLayersPass
+from sdy.passes.export.fuse_permutes import FusePermutesPass
 from sdy.passes.export.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.insert_func_call_reshards import InsertFuncCallReshardsPass
 from sdy.passes.export.optimize_communication import OptimizeCommunicationPass
@@ -274,6 +275,6 @@ class LocalPipeline(Pipeline):
         return (
             ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True),
             DropShardingAndMeshPass(),
-            *((CombineCollectivesPass(),) if self.optimize_communication else ()),
+            *((FusePermutesPass(), CombineCollectivesPass()) if self.optimize_communication else ()),
             *(() if self.keep_layers else (UnfoldLayersPass(),)),
         )

@@ -92,11 +92,7 @@ def all_to_all(
 
 def collective_permute(emit: Emitter, value: SSAValue, pairs: Sequence[tuple[int, int]]) -> SSAValue:
     """Each device hands its value to another one; who gets none has zeros."""
-    numbers = [device for pair in pairs for device in pair]
-    properties: Properties = {
-        "source_target_pairs": DenseElementsAttr.from_values(TensorType(i64, [len(pairs), 2]), numbers),
-        **_partition_channel(emit),
-    }
+    properties: Properties = {"source_target_pairs": device_table(pairs), **_partition_channel(emit)}
     return emit.value(collectives.CollectivePermuteOp, [value], value.type, properties)
 
 
@@ -123,9 +119,13 @@ def _groups(emit: Emitter, axes: AxisList, on: CommonMesh) -> Attribute:
 
 @lru_cache(maxsize=4096)
 def _table_of_groups(axes: AxisList, mesh: Mesh) -> Attribute:
-    groups = replica_groups(axes, mesh)
-    numbers = [device for group in groups for device in group]
-    return DenseElementsAttr.from_values(TensorType(i64, [len(groups), len(groups[0])]), numbers)
+    return device_table(replica_groups(axes, mesh))
+
+
+def device_table(rows: Sequence[Sequence[int]]) -> DenseElementsAttr:
+    """Groups of devices, or pairs of source and target, as collectives have them; all rows are of one length."""
+    numbers = [device for row in rows for device in row]
+    return DenseElementsAttr.from_values(TensorType(i64, [len(rows), len(rows[0])]), numbers)
 
 
 def _mesh_attribute(on: CommonMesh) -> Attribute:
