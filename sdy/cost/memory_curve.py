@@ -50,6 +50,7 @@ class _Lives:
         self._last_reads: dict[Block, dict[Operation, set[SSAValue]]] = {}
         self._main = main_function(local).body.block
         self.alive: AliveBytes = {}
+        self._total = 0
 
     def walk(self) -> Iterator[int]:
         """The bytes that are alive, at each point."""
@@ -57,7 +58,7 @@ class _Lives:
 
     def _of_block(self, block: Block) -> Iterator[int]:
         """Its arguments come on top of what is alive, and are gone with what it made when it is over."""
-        outside = dict(self.alive)
+        outside = self._now()
         self._add(block.args)
         dying = self._dying(block)
         for op in block.ops:
@@ -65,16 +66,16 @@ class _Lives:
             if inner:
                 yield self._total
                 # What only this op still reads is what its region starts with: it is not there twice.
-                around = dict(self.alive)
+                around = self._now()
                 self._remove(dying[op])
                 for each in inner:
                     yield from self._of_block(each)
-                self.alive = around
+                self.alive, self._total = around
             self._add(op.results)
             yield self._total
             self._remove(dying[op])
             self._remove(result for result in op.results if not any(result.uses))
-        self.alive = outside
+        self.alive, self._total = outside
 
     def _dying(self, block: Block) -> dict[Operation, set[SSAValue]]:
         if block not in self._last_reads:
@@ -86,13 +87,15 @@ class _Lives:
             return [self._functions[op.callee.string_value()].body.block]
         return [block for region in op.regions for block in region.blocks]
 
-    @property
-    def _total(self) -> int:
-        return sum(self.alive.values())
+    def _now(self) -> tuple[AliveBytes, int]:
+        return dict(self.alive), self._total
 
     def _add(self, values: Iterable[SSAValue]) -> None:
-        self.alive.update((value, tensor_bytes(value.type)) for value in values)
+        for value in values:
+            size = tensor_bytes(value.type)
+            self._total += size - self.alive.get(value, 0)
+            self.alive[value] = size
 
     def _remove(self, values: Iterable[SSAValue]) -> None:
         for value in values:
-            self.alive.pop(value, None)
+            self._total -= self.alive.pop(value, 0)
