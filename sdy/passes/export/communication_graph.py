@@ -226,7 +226,7 @@ class GraphReader:
         shapes = [static_shape(value.type) for value in values]
         if rule is None or not op.results or not all(operand in self._number for operand in op.operands):
             return None
-        modes = partial_modes(op)
+        modes = tuple(mode for mode in partial_modes(op) if self._takes_sums(op, mode))
         if reduction_kinds(op) is None:
             rule, modes = _without_reduction(rule), ()
         kind = self._kind(rule, modes)
@@ -240,6 +240,11 @@ class GraphReader:
         if run is None or [each.dims for each in run.layouts] != [each.dims for each in layouts]:
             return None
         return Node(kind, run, flops=contraction_flops(op))
+
+    def _takes_sums(self, op: Operation, mode: Mode) -> bool:
+        """Whether partial results of the operands of a mode add up: of a maximum, say, no op is linear."""
+        given = (operand for operand, is_partial in zip(op.operands, mode, strict=True) if is_partial)
+        return all(self._bindings[self._number[operand]].kind is ReductionKind.SUM for operand in given)
 
 
 def _assignment(kind: Kind, layouts: Sequence[Layout]) -> Assignment | None:

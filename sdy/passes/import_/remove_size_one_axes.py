@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.meshes import meshes_of
 from sdy.model.axis import AxisList
+from sdy.model.axis_list import extended
 from sdy.model.mesh import Mesh
 from sdy.model.meshes import resolved
 from sdy.model.sharding import DimSharding, TensorSharding
@@ -38,12 +39,15 @@ class RemoveSizeOneAxesPass(ModulePass):
 
 
 def without_size_one_axes(sharding: TensorSharding, mesh: Mesh | None) -> TensorSharding:
-    """The sharding without refs of one device. A closed dim that loses all its axes loses its priority too."""
+    """The sharding without refs of one device. A closed dim that loses all its axes loses its priority too.
+
+    Sub-axes that only such an axis kept apart become one: [{"x":(1)3, "one", "x":(3)2}] is [{"x"}] of size 6.
+    """
     if mesh is None:
         return sharding
 
     def larger(axes: AxisList) -> AxisList:
-        return tuple(axis for axis in axes if mesh.size_of(axis) != 1)
+        return extended((), (axis for axis in axes if mesh.size_of(axis) != 1), mesh)
 
     def without(dim: DimSharding) -> DimSharding:
         axes = larger(dim.axes)

@@ -11,4 +11,11 @@ func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"u", "v"
 // CHECK-NEXT: func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"v"}p1, {}]>}) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{?}p3, {}], replicated={"v"}>}) {
 // CHECK-NEXT: return %arg0 : tensor<8x8xf32>
 // CHECK-NEXT: }
-// CHECK-NEXT: }
+
+// Sub-axes that an axis of one device kept apart are one again.
+sdy.mesh @n = <["u"=1, "v"=6]>
+func.func @apart(%a: tensor<24xf32> {sdy.sharding = #sdy.sharding<@n, [{"v":(1)3, "u", "v":(3)2}]>}) -> tensor<24xf32> {
+  return %a : tensor<24xf32>
+}
+
+// CHECK: func.func @apart(%arg0: tensor<24xf32> {sdy.sharding = #sdy.sharding<@n, [{"v"}]>})

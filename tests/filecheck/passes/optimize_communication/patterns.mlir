@@ -137,3 +137,22 @@ func.func @two_meshes(
   %2 = sdy.reshard %1 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>
   return %2 : tensor<8x8xf32>
 }
+
+// -----
+
+// What is partial by a maximum is no sum: an element of it is reduced as a maximum, and not behind the op that takes it.
+
+sdy.mesh @mesh = <["x"=4]>
+
+// CHECK-LABEL: func @element_of_maximum
+// CHECK:         %[[PARTIAL:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.maximum
+// CHECK-NEXT:    %[[MAX:.*]] = sdy.all_reduce max {"x"} %[[PARTIAL]]
+// CHECK-NEXT:    stablehlo.slice %[[MAX]] [1:2]
+// CHECK-NOT:     sdy.all_reduce
+func.func @element_of_maximum(%arg0: tensor<4x12xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<1xi32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.reduce(%arg0 init: %c) applies stablehlo.maximum across dimensions = [0] : (tensor<4x12xi32>, tensor<i32>) -> tensor<12xi32>
+  %1 = sdy.all_reduce max {"x"} %0 out_sharding=<@mesh, [{}]> : tensor<12xi32>
+  %2 = stablehlo.slice %1 [1:2] : (tensor<12xi32>) -> tensor<1xi32>
+  return %2 : tensor<1xi32>
+}
