@@ -16,6 +16,7 @@ from math import gcd
 
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import add_or_merge, extended
+from sdy.model.check import check_sharding
 from sdy.model.collective import (
     AllGather,
     AllSlice,
@@ -47,7 +48,8 @@ def schedule(
     """The collectives that take a tensor of `shape` from `source` to `target`, in order; none where they agree.
 
     `mesh` is the source's; the target's may differ from it in the order of devices. A dynamic dim is None. Where the
-    schedule gets stuck, as it may with axis sizes that do not divide each other, the tensor is gathered and sliced.
+    schedule gets stuck, or would cut a tensor by sub-axes that no factorisation of their axis has both, as it may with
+    axis sizes that do not divide each other, the tensor is gathered and sliced.
     """
     run = _Schedule(source, target, shape, mesh)
     for _ in range(MAX_ROUNDS):
@@ -85,7 +87,9 @@ class _Schedule:
             axes == extended((), dim.axes, mesh)
             for axes, dim in zip(self._state.current, self._target.dims, strict=True)
         )
-        return ends_right and self._permutes_evenly and self._mesh == self._target.mesh
+        shape = tuple(self._shape)
+        is_spelled = all(check_sharding(step.sharding, shape, mesh, allow_uneven=True) is None for step in self.steps)
+        return ends_right and is_spelled and self._permutes_evenly and self._mesh == self._target.mesh
 
     def slice(self) -> None:
         """Cut by the axes that the target has and the source has not, wherever there is room for them."""

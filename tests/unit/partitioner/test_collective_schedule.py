@@ -74,6 +74,9 @@ CASES: list[tuple[str, int, str, str, list[str]]] = [
     # Axis sizes that do not divide each other, where the schedule would lose its way.
     (MIXED, 0, '{} {"c"}', '{"c","y"} {"a"}', ['gather {} {"c"}', 'slice {"c", "y"} {"a"}']),
     (G, 0, '{"p"} {"q"}', '{"p"} {"q"}', []),
+    # No factorisation of the axis has both sub-axes.
+    (MIXED, 6, '{"c":(1)3} {}', '{"c":(1)2} {}', ['gather {"c":(1)3} {}', 'slice {"c":(1)2} {}']),
+    (MIXED, 6, '{"c":(2)3} {}', '{"a"} {"c":(3)2}', ['gather {"c":(2)3} {}', 'slice {"a"} {"c":(3)2}']),
 ]
 
 
