@@ -64,9 +64,6 @@ def convolution(op: ops.ConvolutionOp) -> LocalForm:
     numbers, halo_along = op.dimension_numbers.data, halos_of(op)
 
     def lower(lowering: Lowering) -> None:
-        halos = _halos(op, halo_along, lowering)
-        if halos:
-            _add_halos(op, halos, lowering)
         for name, count, value, dim in (
             ("feature_group_count", op.feature_group_count, op.rhs, numbers.kernel_output_feature_dimension),
             ("batch_group_count", op.batch_group_count, op.lhs, numbers.input_batch_dimension),
@@ -74,6 +71,9 @@ def convolution(op: ops.ConvolutionOp) -> LocalForm:
             op.properties[name] = _own_groups(count, lowering.shard_count(value, dim))
         if any(lowering.is_cut(value) for value in (op.lhs, op.rhs, op.result)):
             op.attributes.clear()
+        halos = _halos(op, halo_along, lowering)
+        if halos:  # last: the new operand does not tell how it is cut
+            _add_halos(op, halos, lowering)
         lowering.make_local(op.result, op)
 
     return lower
