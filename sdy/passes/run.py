@@ -68,11 +68,17 @@ def run_passes(
 
 @contextmanager
 def collection_paused() -> Generator[None, None, None]:
-    """Without the cyclic garbage collector: it would go through the whole module again and again, and find nothing."""
+    """Without the cyclic garbage collector: it would go through the whole module again and again, and find nothing.
+
+    What is there in the end counts as old, or it would be gone through right then: a module lives long.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():  # or what somebody else has put aside would be looked at again
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
