@@ -177,3 +177,18 @@ class Graph:
                 for holder in set(node.tensors):
                     if holder is not None:
                         holder.readers.append(node)
+
+    def dissolve(self) -> None:
+        """Forget all nodes, values and holders, when nobody needs them any more.
+
+        They refer to each other in circles. Left like that they would stay until the collector of circles has gone
+        through the whole module, which takes it longer than a sweep takes.
+        """
+        for node in self.nodes:
+            node.parent, node.feeds = None, None
+            node.operands = node.results = node.children = node.tensors = node.linked_values = ()
+        for holder in self.holders:
+            holder.value = None
+            holder.siblings = ()
+        for each in (self.nodes, self.holders, self.main_results, self.callees, self.callers):
+            each.clear()

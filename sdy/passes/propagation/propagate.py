@@ -78,6 +78,7 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: Propa
     if records is not None:
         records.add_trace(trace.steps, flat.operations(), flat.stored_on())
         records.write()
+    flat.graph.dissolve()
 
 
 def flatten(ctx: Context, module: ModuleOp, *, conservative: bool = False) -> FlatModule:
