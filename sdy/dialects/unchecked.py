@@ -13,6 +13,8 @@ from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, SSAValues,
 
 # The operands of an op as a tuple, not as the view that `operands` gives anew each time.
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
+# The type of a value, for loops over many: the property `type` is a call of a function.
+type_of: Callable[[SSAValue], Attribute] = attrgetter("_type")
 
 
 def make_op(
