@@ -45,7 +45,10 @@ class PassThrough(IntEnum):
 
 
 class Direction(IntEnum):
-    """Which tensors may be the source of an axis; all tensors are destinations. Integers, as they key tables."""
+    """Which tensors may be the source of an axis; all tensors are destinations.
+
+    Integers, as they key tables, and bits, as they add up.
+    """
 
     NONE = 0
     FORWARD = 1
