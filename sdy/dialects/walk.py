@@ -9,6 +9,8 @@ slow on classes with an abstract base. The links between ops are read where they
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress, repeat
+from operator import is_
 from typing import TypeVar, cast
 
 from xdsl.ir import Block, Operation
@@ -98,4 +100,4 @@ def ops_of(root: Operation, op_class: type[OpT]) -> list[OpT]:
 
 def of_class(ops: Sequence[Operation], op_class: type[OpT]) -> list[OpT]:
     """Those of `ops` that are of a class."""
-    return [cast(OpT, op) for op in ops if type(op) is op_class]
+    return cast("list[OpT]", list(compress(ops, map(is_, map(type, ops), repeat(op_class)))))

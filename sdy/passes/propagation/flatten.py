@@ -97,10 +97,9 @@ class FlatModule:
             if node.kind is NodeKind.RULE and not node.is_erased:
                 yield op, node.rule
 
-    @property
-    def has_erased(self) -> bool:
-        """Whether some ops were erased from the graph."""
-        return any(node.is_erased for node in self.graph.nodes)
+    def erased(self) -> list[Operation]:
+        """The ops that were erased from the graph."""
+        return [op for op, node in zip(self._ops, self.graph.nodes, strict=True) if node.is_erased]
 
     def write_back(self) -> None:
         """Write the shardings that changed, then erase the ops that were erased from the graph. May run again."""

@@ -22,7 +22,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.context import emit
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.sdy.ops import ShardingGroupOp
-from sdy.passes.op_order import keep_order, op_order
+from sdy.passes.op_order import keep_order_without, op_order
 from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
 from sdy.passes.propagation.flatten import FlatModule
 from sdy.passes.propagation.sharding_groups import groups_of, synchronise
@@ -72,9 +72,9 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: Propa
         _write_rules(flat)
     flat.write_back()
     if not options.keep_rules:
-        drop_rules(module)
-    if not flat.has_erased and not has_groups:
-        keep_order(module)
+        drop_rules(op_order(module).ops)
+    if not has_groups:
+        keep_order_without(module, flat.erased())
     if records is not None:
         records.add_trace(trace.steps, flat.operations(), flat.stored_on())
         records.write()
