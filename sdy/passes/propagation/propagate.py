@@ -59,7 +59,8 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: Propa
     Raises: SdyError where a type, a mesh or the functions are not what propagation needs.
     """
     records = None if options.records is None else DebugRecords(module, options.records)
-    has_groups = bool(op_order(module).of(ShardingGroupOp))  # they may get constraints
+    order = op_order(module)
+    has_groups = bool(order.of(ShardingGroupOp))  # they may get constraints
     flat = flatten(ctx, module, conservative=schedule.conservative)
     trace = Trace()
     engine = Engine(flat.graph, schedule, on_update=None if records is None else trace.record)
@@ -72,7 +73,7 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: Propa
         _write_rules(flat)
     flat.write_back()
     if not options.keep_rules:
-        drop_rules(op_order(module).ops)
+        drop_rules(order.ops)
     if not has_groups:
         keep_order_without(module, flat.erased())
     if records is not None:
