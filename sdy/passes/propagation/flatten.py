@@ -41,6 +41,7 @@ from sdy.dialects.symbols import calls_of, main_function
 from sdy.dialects.unchecked import operands_of
 from sdy.dialects.walk import blocks_of, ops_in
 from sdy.model.rule_builder import identity_rule
+from sdy.passes.insertion import erase
 from sdy.passes.propagation.op_facts import FactSource, OpFacts, RuleOf
 from sdy.propagation.graph import (
     MISSING,
@@ -113,12 +114,11 @@ class FlatModule:
                 sharding = self.graph.sharding(holder_)
                 if sharding is not None:
                     set_sharding(ssa, sharding)
-        erased = [node for node in self.graph.nodes if node.is_erased]
-        for node in reversed(erased):
-            op = self._ops[node.index]
-            if op.parent is not None and (node.parent is None or not node.parent.is_erased):
-                op.detach()
-                op.erase()
+        for node in reversed(self.graph.nodes):
+            if node.is_erased and (node.parent is None or not node.parent.is_erased):
+                op = self._ops[node.index]
+                if op.parent is not None:
+                    erase(op)
 
     def _write_lists(self) -> None:
         """The attributes `sdy.sharding` of ops, equal ones shared."""
@@ -176,11 +176,12 @@ class FlatModule:
         """Results whose shardings are entries of the attribute `sdy.sharding`: they come to have one together."""
         shardings = result_shardings(op) if SHARDING in op.attributes else None
         values: list[Value] = []
+        holders = self.graph.holders
         for result, rank, is_scalar in zip(op.results, facts.ranks, facts.are_scalars, strict=True):
             number = self.graph.shardings.number(shardings[len(values)]) if shardings else MISSING
             value = self._values[id(result)] = Value(node, False, (), None, is_scalar)
-            value.holder = Holder(number, rank, value, (), [])
-            self.graph.holders.append(value.holder)
+            stored = value.holder = Holder(number, rank, value, (), [])
+            holders.append(stored)
             values.append(value)
         if len(values) > 1:
             _share_a_list(values)
@@ -232,7 +233,7 @@ class FlatModule:
             else:
                 value.uses = ((node, position),)
         if node.kind is NodeKind.RULE:
-            node.tensors = (*[value.holder for value in read], *[value.holder for value in node.results])
+            node.tensors = tuple([value.holder for value in (*read, *node.results)])
 
     def _link_special(self, op: Operation, node: Node) -> None:
         if isinstance(op, PropagationBarrierOp):
