@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 from xdsl.ir import Operation
-from xdsl.traits import OpTrait
+from xdsl.traits import IsTerminator, OpTrait
 
 
 class Elementwise(OpTrait):
@@ -22,9 +22,14 @@ class Elementwise(OpTrait):
 
 def is_elementwise_by_trait(op: Operation) -> bool:
     """Whether the class of `op` has the trait."""
-    return _has_trait(type(op))
+    return _has_trait(type(op), Elementwise)
+
+
+def is_terminator(op: Operation) -> bool:
+    """Whether the class of `op` ends blocks. Asked often: xDSL would go through all traits each time."""
+    return _has_trait(type(op), IsTerminator)
 
 
 @cache
-def _has_trait(op_class: type[Operation]) -> bool:
-    return op_class.has_trait(Elementwise, value_if_unregistered=False)
+def _has_trait(op_class: type[Operation], trait: type[OpTrait]) -> bool:
+    return op_class.has_trait(trait, value_if_unregistered=False)

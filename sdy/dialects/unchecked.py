@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr
-from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
 
 # The operands of an op as a tuple, not as the view that `operands` gives anew each time.
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
+# The type of a value, for loops over many: the property `type` is a call of a function.
+type_of: Callable[[SSAValue], Attribute] = attrgetter("_type")
 
 
 def make_op(
@@ -52,6 +54,35 @@ def copy_before(op: Operation, operands: Sequence[SSAValue], place: Operation | 
             new._name = result._name  # pyright: ignore[reportPrivateUsage] -- see above
     _link_before(copy, place or op)
     return copy
+
+
+def copy_with_regions(op: Operation, values: dict[SSAValue, SSAValue] | None = None) -> Operation:
+    """What `op.clone(values)` gives: `values` stand for those outside, and get the results and what is inside."""
+    values = {} if values is None else values
+    branches = bool(op._successors)  # pyright: ignore[reportPrivateUsage] -- see above
+    if branches or any(region.first_block is not region.last_block for region in op.regions):
+        return op.clone(values)
+    operands = [values.get(operand, operand) for operand in operands_of(op)]
+    copy = make_op(type(op), operands, map(type_of, op.results), op.properties, op.attributes, op.location)
+    _stand_for(op.results, copy.results, values)
+    for region in op.regions:
+        copy.add_region(Region([_copy_of_block(block, values) for block in region.blocks]))
+    return copy
+
+
+def _copy_of_block(block: Block, values: dict[SSAValue, SSAValue]) -> Block:
+    copy = Block()
+    for index, argument in enumerate(block.args):
+        copy.insert_arg(argument.type, index, argument.location)
+    _stand_for(block.args, copy.args, values)
+    copy.add_ops([copy_with_regions(op, values) for op in block.ops])
+    return copy
+
+
+def _stand_for(old: Iterable[SSAValue], new: Iterable[SSAValue], values: dict[SSAValue, SSAValue]) -> None:
+    for value, copy in zip(old, new, strict=True):
+        values[value] = copy
+        copy._name = value._name  # pyright: ignore[reportPrivateUsage] -- see above
 
 
 def _link_before(new: Operation, op: Operation) -> None:

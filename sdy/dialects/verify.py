@@ -21,7 +21,8 @@ from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.sdy.verify import verify_sdy
 from sdy.dialects.stablehlo.calls import CompositeOp
 from sdy.dialects.stablehlo.dialect import STABLEHLO
-from sdy.dialects.unchecked import operands_of
+from sdy.dialects.unchecked import operands_of, type_of
+from sdy.dialects.walk import blocks_of, ops_in
 
 
 def verify_module(module: ModuleOp) -> None:
@@ -40,61 +41,58 @@ def verify_module(module: ModuleOp) -> None:
 
 
 _JUDGED_BY_TYPE = frozenset[type[Operation]]((*STABLEHLO.operations, ConstantOp))
+_CALLERS = frozenset[type[Operation]]((CallOp, CompositeOp))
 
 
 class _Verification:
-    """One walk over ops in their order; it knows which ops it has seen, and which kinds of op it has found valid."""
+    """One walk over ops in their order; it knows what is defined so far, and which kinds of op it has found valid."""
 
     def __init__(self) -> None:
-        self._seen: set[int] = set()  # ops, by identity
-        # What an op without regions is judged by: its class, and the identities of all its types and properties.
+        # By identity of a block: the results, by identity too, of its ops so far.
+        self._defined: dict[int, set[int]] = {}
+        # What an op is judged by: its class, the identities of its types and properties, the borders of its regions.
         self._valid: set[tuple[type[Operation] | str | int, ...]] = set()
         self.callers: list[CallOp | CompositeOp] = []
 
     def check(self, op: Operation) -> None:
-        """Check `op`, then all that is in it."""
-        home, seen = op.parent, self._seen
-        for operand in operands_of(op):
-            if not isinstance(operand, OpResult) or operand.op.parent is not home or id(operand.op) not in seen:
-                self._check_is_visible(operand, op)
-        op_class = type(op)
-        if op_class in _JUDGED_BY_TYPE:
-            self._check_like_others(op)
-        elif not op.regions:
-            _check_alone(op)
-        else:
-            self._check_with_regions(op)
-        if op_class is CallOp or op_class is CompositeOp:
-            self.callers.append(cast("CallOp | CompositeOp", op))
-        seen.add(id(op))
-
-    def _check_with_regions(self, op: Operation) -> None:
-        blocks = [block for region in op.regions for block in region.blocks]
+        """Check `op`, all that is in it included, but not what it uses."""
+        blocks = blocks_of(op) if op.regions else ()
         for block in blocks:
             _check_end(block, op)
-        _check_alone(op)
+        if type(op) in _JUDGED_BY_TYPE:
+            self._check_like_others(op)
+        else:
+            _check_alone(op)
         for block in blocks:
-            inner = block.first_op
-            while inner is not None:
-                self.check(inner)
-                inner = inner.next_op
+            self._check_block(block)
+        if type(op) in _CALLERS:
+            self.callers.append(cast("CallOp | CompositeOp", op))
+
+    def _check_block(self, block: Block) -> None:
+        defined = self._defined[id(block)] = set[int]()
+        for op in ops_in(block):
+            operands = operands_of(op)
+            if not defined.issuperset(map(id, operands)):
+                for operand in operands:
+                    self._check_is_visible(operand, op)
+            self.check(op)
+            defined.update(map(id, op.results))
 
     def _check_like_others(self, op: Operation) -> None:
         """Equal ops are equally valid; the objects that stand for types and properties live as long as the module."""
+        operands, properties = operands_of(op), op.properties
+        types = (*map(id, map(type_of, operands)), *map(id, map(type_of, op.results)))
+        likeness = (type(op), len(operands), *types, *properties, *map(id, properties.values()))
         if op.regions:
-            self._check_with_regions(op)
-            return
-        operands = [id(operand.type) for operand in operands_of(op)]
-        results = [id(result.type) for result in op.results]
-        likeness = (type(op), len(operands), *operands, *results, *op.properties, *map(id, op.properties.values()))
+            likeness += _borders(op)
         if likeness not in self._valid:
             _check_alone(op)
             self._valid.add(likeness)
 
     def _check_is_visible(self, value: SSAValue, user: Operation) -> None:
         """The value is defined before its use, in the block of the user or in one around it."""
-        home = value.block if isinstance(value, BlockArgument) else value.owner.parent
-        if home is user.parent and (not isinstance(value, OpResult) or id(value.op) in self._seen):
+        home = value.block if isinstance(value, BlockArgument) else cast(OpResult, value).op.parent
+        if home is user.parent and self._is_defined(value, home):
             return
         around: Operation | None = user
         while around is not None and around.parent is not home:
@@ -106,8 +104,23 @@ class _Verification:
                 raise _failure(user, "SDY-D004", f"{user.name} uses a value from outside {around.name}")
         if around is None:
             raise _failure(user, "SDY-D003", f"{user.name} uses a value that is not defined around it")
-        if isinstance(value, OpResult) and id(value.op) not in self._seen:
+        if isinstance(value, OpResult) and not self._is_defined(value, home):
             raise _failure(user, "SDY-D003", f"{user.name} uses a value before {value.op.name} defines it")
+
+    def _is_defined(self, value: SSAValue, home: Block | None) -> bool:
+        return not isinstance(value, OpResult) or id(value) in self._defined.get(id(home), ())
+
+
+def _borders(op: Operation) -> tuple[int, ...]:
+    """What an op may ask of its regions: the types that their blocks take, and what these give in the end."""
+    borders: list[int] = []
+    for region in op.regions:
+        blocks = list(region.blocks)
+        borders.append(len(blocks))
+        for block in blocks:
+            given = () if block.last_op is None else operands_of(block.last_op)
+            borders += (len(block.args), len(given), *map(id, map(type_of, (*block.args, *given))))
+    return tuple(borders)
 
 
 def _check_alone(op: Operation) -> None:

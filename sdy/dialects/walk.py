@@ -1,12 +1,16 @@
 """Going through the ops of a module, quickly: passes do little else.
 
 Classes of ops are compared with `is`, for none of ours has subclasses that stand for other ops, and `isinstance` is
-slow on classes with an abstract base.
+slow on classes with an abstract base. The links between ops are read where they are stored, for a property is a call.
 """
+
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress, repeat
+from operator import is_
 from typing import TypeVar, cast
 
 from xdsl.ir import Block, Operation
@@ -17,16 +21,39 @@ OpT = TypeVar("OpT", bound=Operation)
 def pre_order(root: Operation, closed: type[Operation] | None = None) -> list[Operation]:
     """All ops inside `root`, each before those in its regions; without those inside ops of the class `closed`."""
     found: list[Operation] = []
-    pending = _blocks(root)
-    while pending:
-        op = pending[-1]
-        if op is None:
-            pending.pop()
-            continue
-        pending[-1] = op.next_op
+    for block in blocks_of(root):
+        _collect(block, closed, found)
+    return found
+
+
+def _collect(block: Block, closed: type[Operation] | None, found: list[Operation]) -> None:
+    op = block._first_op
+    while op is not None:
         found.append(op)
         if op.regions and type(op) is not closed:
-            pending += _blocks(op)
+            for inner in blocks_of(op):
+                _collect(inner, closed, found)
+        op = op._next_op
+
+
+def ops_in(block: Block) -> list[Operation]:
+    """The ops that stand in a block."""
+    found: list[Operation] = []
+    op = block._first_op
+    while op is not None:
+        found.append(op)
+        op = op._next_op
+    return found
+
+
+def blocks_of(op: Operation) -> list[Block]:
+    """The blocks of the regions of an op."""
+    found: list[Block] = []
+    for region in op.regions:
+        block = region._first_block
+        while block is not None:
+            found.append(block)
+            block = block._next_block
     return found
 
 
@@ -45,13 +72,13 @@ def ancestor_in(block: Block, op: Operation) -> Operation:
 def post_order(root: Operation) -> list[Operation]:
     """All ops inside `root`, each after those in its regions."""
     found: list[Operation] = []
-    for block in _ordered_blocks(root):
-        op = block.first_op
+    for block in blocks_of(root):
+        op = block._first_op
         while op is not None:
             if op.regions:
                 found += post_order(op)
             found.append(op)
-            op = op.next_op
+            op = op._next_op
     return found
 
 
@@ -73,13 +100,4 @@ def ops_of(root: Operation, op_class: type[OpT]) -> list[OpT]:
 
 def of_class(ops: Sequence[Operation], op_class: type[OpT]) -> list[OpT]:
     """Those of `ops` that are of a class."""
-    return [cast(OpT, op) for op in ops if type(op) is op_class]
-
-
-def _ordered_blocks(op: Operation) -> list[Block]:
-    return [block for region in op.regions for block in region.blocks]
-
-
-def _blocks(op: Operation) -> list[Operation | None]:
-    """The first op of each block, the first block last: it is taken first."""
-    return [block.first_op for block in reversed(_ordered_blocks(op))]
+    return cast("list[OpT]", list(compress(ops, map(is_, map(type, ops), repeat(op_class)))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
@@ -11,6 +12,7 @@ from xdsl.ir import Operation
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.places import span_of
 from sdy.dialects.symbols import functions_of
+from sdy.dialects.unchecked import copy_with_regions
 from sdy.dialects.walk import ops_of
 from sdy.passes.op_order import op_order
 from sdy.passes.unique_names import UniqueNames
@@ -95,7 +97,7 @@ def add_copy(
     name = func.sym_name.data
     if name in callers:
         raise recursion_error(func, (*callers[callers.index(name) :], name))
-    copy = func.clone()
+    copy = cast(FuncOp, copy_with_regions(func))
     copy.attributes[ORIGINAL_NAME] = StringAttr(original_name(func))
     for call in calls_in(copy):
         callee = add_copy(callee_of(call, functions), module, functions, names, (*callers, name))

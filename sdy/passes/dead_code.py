@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue, Use
 
 from sdy.passes.insertion import erase
 from sdy.passes.propagation.op_traits import is_erasable
@@ -23,5 +24,8 @@ def erase_dead_ops(ops: Sequence[Operation]) -> bool:
     return erased
 
 
+_first_use: Callable[[SSAValue], Use | None] = attrgetter("first_use")
+
+
 def _is_unused(op: Operation) -> bool:
-    return all(result.first_use is None for result in op.results)
+    return not any(map(_first_use, op.results))

@@ -11,6 +11,8 @@ from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import compress, repeat
+from operator import is_
 from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -26,13 +28,18 @@ class OpOrder:
 
     def __init__(self, ops: list[Operation]) -> None:
         self.ops = ops
+        self._classes = list(map(type, ops))
+        self._present = frozenset(self._classes)
         self._by_class: dict[type[Operation], list[Operation]] = {}
 
     def of(self, op_class: type[OpT]) -> list[OpT]:
         """The ops of a class, in order."""
+        if op_class not in self._present:
+            return []
         found = self._by_class.get(op_class)
         if found is None:
-            found = self._by_class[op_class] = [op for op in self.ops if type(op) is op_class]
+            found = list(compress(self.ops, map(is_, self._classes, repeat(op_class))))
+            self._by_class[op_class] = found
         return cast("list[OpT]", found)
 
     def without(self, identities: set[int]) -> OpOrder:
@@ -41,7 +48,7 @@ class OpOrder:
 
     def has_any(self, op_classes: frozenset[type[Operation]]) -> bool:
         """Whether there is an op of one of the classes."""
-        return any(type(op) in op_classes for op in self.ops)
+        return not self._present.isdisjoint(op_classes)
 
 
 @dataclass

@@ -37,18 +37,18 @@ def map_shardings(module: ModuleOp, rewrite: Rewrite) -> None:
             new = known[sharding] = rewrite(sharding)
         return new
 
-    lists: dict[Attribute, Attribute] = {}
+    lists: dict[int, tuple[Attribute, Attribute]] = {}  # by identity; the old one is kept, so that it stays its own
     for op in op_order(module).ops:
         map_special = _SPECIAL.get(type(op))
         if map_special is not None:
             map_special(op, rewritten)
         elif SHARDING in op.attributes:
             attr = op.attributes[SHARDING]
-            new = lists.get(attr)
-            if new is None:
-                new = lists[attr] = _mapped_list(attr, rewritten)
-            if new is not attr:
-                op.attributes[SHARDING] = new
+            pair = lists.get(id(attr))
+            if pair is None:
+                pair = lists[id(attr)] = attr, _mapped_list(attr, rewritten)
+            if pair[1] is not attr:
+                op.attributes[SHARDING] = pair[1]
 
 
 def _map_func(op: Operation, rewrite: Rewrite) -> None:

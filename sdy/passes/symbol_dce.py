@@ -71,11 +71,15 @@ def _is_private(op: Operation) -> bool:
 
 
 def _referenced(op: Operation) -> Iterator[str]:
-    for inner in with_inner(op):
-        for attributes in (inner.properties, inner.attributes):
-            for attribute in attributes.values():
-                if type(attribute) in REFERRING:
-                    yield from _names_in(attribute)
+    referring = {  # by identity: many ops share what they hold
+        id(attribute): attribute
+        for inner in with_inner(op)
+        for held in (inner.properties, inner.attributes)
+        for attribute in held.values()
+        if type(attribute) in REFERRING
+    }
+    for attribute in referring.values():
+        yield from _names_in(attribute)
 
 
 def _names_in(attribute: Attribute) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 
 from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule
 from sdy.propagation.graph import Direction, PassThrough
@@ -23,6 +24,7 @@ class OpTraits:
 
 
 DirectionFunction = Callable[[OpTraits, FactorKind], Direction]
+Kinds = tuple[FactorKind | None, ...]  # one a factor, None for blocked ones
 
 
 def single_use_pass_through(op: OpTraits, _kind: FactorKind) -> Direction:
@@ -64,23 +66,16 @@ OP_PRIORITIES: tuple[DirectionFunction, ...] = (
 NO_PRIORITIES: tuple[DirectionFunction, ...] = (everything,)
 
 
-def union(first: Direction, second: Direction) -> Direction:
-    """Both ways where the two differ in more than strength."""
-    if {first, second} == {Direction.FORWARD, Direction.BACKWARD}:
-        return Direction.BOTH
-    return max(first, second, key=lambda direction: direction.value)
+def kinds_of(rule: OpShardingRule) -> Kinds:
+    """The kind of each factor of `rule`; none of blocked ones, which do not propagate whatever their kind."""
+    factors = map(FactorIndex, range(len(rule.factor_sizes)))
+    return tuple(None if factor in rule.blocked else rule.kind(factor) for factor in factors)
 
 
-def factor_directions(
-    levels: tuple[DirectionFunction, ...], op: OpTraits, rule: OpShardingRule
-) -> tuple[Direction, ...]:
-    """The direction of each factor of `rule` when all of `levels` contribute; blocked factors do not propagate."""
-    directions: list[Direction] = []
-    for number in range(len(rule.factor_sizes)):
-        factor = FactorIndex(number)
-        direction = Direction.NONE
-        if factor not in rule.blocked:
-            for level in levels:
-                direction = union(direction, level(op, rule.kind(factor)))
-        directions.append(direction)
-    return tuple(directions)
+def factor_directions(levels: tuple[DirectionFunction, ...], op: OpTraits, kinds: Kinds) -> tuple[Direction, ...]:
+    """The direction of each factor when all of `levels` contribute."""
+    found: dict[FactorKind | None, Direction] = {None: Direction.NONE}
+    for kind in kinds:
+        if kind is not None and kind not in found:
+            found[kind] = reduce(lambda one, other: Direction(one | other), (level(op, kind) for level in levels))
+    return tuple(found[kind] for kind in kinds)

@@ -22,7 +22,7 @@ from sdy.propagation.graph import (
     Value,
 )
 from sdy.propagation.manual_boundary import held_by_edge, seen_by_sources
-from sdy.propagation.notify import Notifier, visited_ancestors
+from sdy.propagation.notify import Notifier
 from sdy.propagation.numbering import Numbering
 from sdy.propagation.op_classes import OpClasses
 from sdy.propagation.op_step import Directions, StepFunction, StepResult
@@ -176,11 +176,11 @@ class Engine:
 
     def _seen(self, node: Node) -> tuple[int, ...]:
         """The shardings of the node's tensors; that of an edge as its sources see it."""
-        numbers = [MISSING if holder is None else holder.sharding for holder in node.tensors]
-        if node.boundary is not None and numbers[-1] != MISSING:
-            shardings = self._graph.shardings
-            numbers[-1] = shardings.number(seen_by_sources(node.boundary, shardings.value(numbers[-1])))
-        return tuple(numbers)
+        numbers = tuple([MISSING if holder is None else holder.sharding for holder in node.tensors])
+        if node.boundary is None or numbers[-1] == MISSING:
+            return numbers
+        shardings = self._graph.shardings
+        return (*numbers[:-1], shardings.number(seen_by_sources(node.boundary, shardings.value(numbers[-1]))))
 
     def _store(self, node: Node, place: int, number: int) -> None:
         holder = node.tensors[place]
@@ -191,10 +191,11 @@ class Engine:
             number = shardings.number(held_by_edge(node.boundary, shardings.value(number)))
         self.assign(holder, number)
         self._queue(node, holder)
-        for member in _other_members(holder.value):
-            if member.holder is not None:
-                self.assign(member.holder, number)
-                self._queue(node, member.holder)
+        if holder.value is not None and holder.value.group is not None:
+            for member in _other_members(holder.value):
+                if member.holder is not None:
+                    self.assign(member.holder, number)
+                    self._queue(node, member.holder)
 
     def _queue(self, visited: Node, holder: Holder) -> None:
         if holder.value is None:
@@ -206,7 +207,7 @@ class Engine:
     def _push(self, node: Node) -> None:
         assert self._worklist is not None
         self._worklist.push(node)
-        for ancestor in visited_ancestors(node):
+        for ancestor in self._notifier.visited_ancestors(node):
             self._worklist.push(ancestor)
 
     def _erase(self, node: Node) -> None:

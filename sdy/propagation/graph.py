@@ -45,7 +45,10 @@ class PassThrough(IntEnum):
 
 
 class Direction(IntEnum):
-    """Which tensors may be the source of an axis; all tensors are destinations. Integers, as they key tables."""
+    """Which tensors may be the source of an axis; all tensors are destinations.
+
+    Integers, as they key tables, and bits, as they add up.
+    """
 
     NONE = 0
     FORWARD = 1
@@ -109,18 +112,18 @@ class Node:
     index: int
     kind: NodeKind
     parent: Node | None
+    rule: int = NO_RULE  # or a number of `Graph.rules`
+    is_elementwise: bool = False
+    pass_through: PassThrough = PassThrough.NO
+    is_erasable: bool = False  # no side effects, also of the ops inside; no terminator, no symbol
     operands: Sequence[Value] = ()
     results: Sequence[Value] = ()
     children: Sequence[Node] = ()
     tensors: tuple[Holder | None, ...] = ()
-    rule: int = NO_RULE  # or a number of `Graph.rules`
-    is_elementwise: bool = False
-    pass_through: PassThrough = PassThrough.NO
     direction: Direction = Direction.BOTH  # of a barrier
     boundary: Boundary | None = None  # of an edge
     linked_values: tuple[Value, ...] = ()  # an edge's targets other than the owner
     feeds: Mapping[int, Node] | None = None
-    is_erasable: bool = False  # no side effects, also of the ops inside; no terminator, no symbol
     is_erased: bool = False
 
     @property
@@ -174,6 +177,21 @@ class Graph:
         """Enter each node that propagates as a reader of its tensors. Called once, when all nodes have them."""
         for node in self.nodes:
             if node.tensors and node.kind in PROPAGATING:
-                for holder in set(node.tensors):
-                    if holder is not None:
+                for holder in node.tensors:
+                    if holder is not None and (not holder.readers or holder.readers[-1] is not node):
                         holder.readers.append(node)
+
+    def dissolve(self) -> None:
+        """Forget all nodes, values and holders, when nobody needs them any more.
+
+        They refer to each other in circles. Left like that they would stay until the collector of circles has gone
+        through the whole module, which takes it longer than a sweep takes.
+        """
+        for node in self.nodes:
+            node.parent, node.feeds = None, None
+            node.operands = node.results = node.children = node.tensors = node.linked_values = ()
+        for holder in self.holders:
+            holder.value = None
+            holder.siblings = ()
+        for each in (self.nodes, self.holders, self.main_results, self.callees, self.callers):
+            each.clear()

@@ -5,8 +5,6 @@ Source: spec of propagation, section 1.8. The order is that of the use lists, la
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sdy.propagation.graph import PROPAGATING, Graph, Node, NodeKind, Value
 
 
@@ -16,6 +14,7 @@ class Notifier:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._known: dict[int, tuple[Node, ...]] = {}
+        self._around: dict[Node, tuple[Node, ...]] = {}
 
     def forget(self) -> None:
         """Use lists have changed."""
@@ -25,44 +24,48 @@ class Notifier:
         """The nodes to touch, in order. `value` is the one that holds its own sharding."""
         known = self._known.get(id(value))
         if known is None:
-            known = self._known[id(value)] = tuple(node for node in self._affected(value) if _is_worth_a_visit(node))
+            known = self._known[id(value)] = tuple(filter(_is_worth_a_visit, self._affected(value)))
         return known
 
-    def _affected(self, value: Value) -> Iterator[Node]:
+    def visited_ancestors(self, node: Node) -> tuple[Node, ...]:
+        """The ops around `node` that a visit could change, from the innermost outwards."""
+        parent = node.parent
+        if parent is None:
+            return ()
+        known = self._around.get(parent)
+        if known is None:
+            own = (parent,) if _is_worth_a_visit(parent) else ()
+            known = self._around[parent] = own + self.visited_ancestors(parent)
+        return known
+
+    def _affected(self, value: Value) -> list[Node]:
+        found: list[Node] = []
         owner = value.owner
         if owner is not None:
             for linked in owner.linked_values:
-                yield from self._readers(linked, set())
-            yield owner
-        yield from self._readers(value, set())
+                self._add_readers(linked, found, set())
+            found.append(owner)
+        self._add_readers(value, found, set())
+        return found
 
-    def _readers(self, value: Value, seen: set[int]) -> Iterator[Node]:
+    def _add_readers(self, value: Value, found: list[Node], seen: set[int]) -> None:
         if id(value) in seen:  # a function that returns its own argument, called on its own result
             return
         seen.add(id(value))
         for user, position in value.uses:
             edge = user.feeds.get(position) if user.feeds else None
             if edge is not None:
-                yield edge
+                found.append(edge)
             elif user.kind is NodeKind.TERMINATOR:
                 if user.parent is not None:
-                    yield user.parent
+                    found.append(user.parent)
             elif user.kind is NodeKind.RETURN:
                 for call in self._graph.callers.get(user, ()):
-                    yield from self._readers(call.results[position], seen)
+                    self._add_readers(call.results[position], found, seen)
             elif user.kind is NodeKind.CALL:
-                yield from self._readers(self._graph.callees[user][position], seen)
+                self._add_readers(self._graph.callees[user][position], found, seen)
             else:
-                yield user
-
-
-def visited_ancestors(node: Node) -> Iterator[Node]:
-    """The ops around `node` that a visit could change, from the innermost outwards."""
-    parent = node.parent
-    while parent is not None:
-        if _is_worth_a_visit(parent):
-            yield parent
-        parent = parent.parent
+                found.append(user)
 
 
 def _is_worth_a_visit(node: Node) -> bool:

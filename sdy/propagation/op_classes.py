@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sdy.propagation.directions import DirectionFunction, OpTraits, factor_directions
+from sdy.propagation.directions import DirectionFunction, Kinds, OpTraits, factor_directions, kinds_of
 from sdy.propagation.graph import Direction, Graph, Node, NodeKind
 from sdy.propagation.numbering import Numbering
 from sdy.propagation.op_step import Directions
@@ -32,6 +32,7 @@ class OpClasses:
         self._directions = directions
         self._classes: Numbering[_OpClass] = Numbering()
         self._at_level: list[list[int]] = [[] for _ in levels]
+        self._numbers: dict[tuple[OpTraits, Direction | None, Kinds], list[int]] = {}
         self._known: dict[tuple[object, ...], int] = {}
         self.of_node = [self._class_of(node) for node in graph.nodes]
 
@@ -62,11 +63,18 @@ class OpClasses:
     def _add(self, op_class: _OpClass) -> int:
         number = self._classes.number(op_class)
         if number == len(self._at_level[0]):
-            rule = self._graph.rules.value(op_class.rule)
-            for level, at_level in enumerate(self._at_level):
-                if op_class.fixed is not None:
-                    directions: Directions = (op_class.fixed,) * len(rule.factor_sizes)
-                else:
-                    directions = factor_directions(self._levels[: level + 1], op_class.traits, rule)
-                at_level.append(self._directions.number(directions))
+            kinds = kinds_of(self._graph.rules.value(op_class.rule))
+            key = (op_class.traits, op_class.fixed, kinds)
+            numbers = self._numbers.get(key)
+            if numbers is None:
+                numbers = self._numbers[key] = self._numbers_of(*key)
+            for at_level, directions in zip(self._at_level, numbers, strict=True):
+                at_level.append(directions)
         return number
+
+    def _numbers_of(self, traits: OpTraits, fixed: Direction | None, kinds: Kinds) -> list[int]:
+        """The number of the directions at each level."""
+        if fixed is not None:
+            return [self._directions.number((fixed,) * len(kinds))] * len(self._levels)
+        reached = [self._levels[:count] for count in range(1, len(self._levels) + 1)]
+        return [self._directions.number(factor_directions(levels, traits, kinds)) for levels in reached]

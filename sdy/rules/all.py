@@ -5,6 +5,8 @@ Source: spec of the sharding rules, sections 1.6, 3 and 7.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -25,7 +27,6 @@ from sdy.dialects.stablehlo import tokens
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.traits import is_elementwise_by_trait
 from sdy.dialects.unchecked import operands_of
-from sdy.dialects.walk import pre_order
 from sdy.model.rule import OpShardingRule
 from sdy.rules import (
     collectives,
@@ -166,9 +167,10 @@ def _signature(op: Operation) -> Signature:
     return type(op), *types, *op.properties, *map(id, op.properties.values())
 
 
-def drop_rules(module: ModuleOp) -> None:
-    """Remove the sharding rules of all ops, but for those that the user wrote as custom."""
-    for op in pre_order(module):
-        rule = op.attributes.get(RULE_ATTRIBUTE)
-        if isinstance(rule, OpShardingRuleAttr) and not rule.data.is_custom:
-            del op.attributes[RULE_ATTRIBUTE]
+def drop_rules(ops: Iterable[Operation]) -> None:
+    """Remove the sharding rules of the ops, but for those that the user wrote as custom."""
+    for op in ops:
+        if RULE_ATTRIBUTE in op.attributes:
+            rule = op.attributes[RULE_ATTRIBUTE]
+            if isinstance(rule, OpShardingRuleAttr) and not rule.data.is_custom:
+                del op.attributes[RULE_ATTRIBUTE]

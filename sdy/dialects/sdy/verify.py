@@ -27,6 +27,8 @@ from sdy.dialects.sdy.scope import Scope, demand, failure
 from sdy.dialects.sdy.types import value_shape
 from sdy.dialects.sdy.verify_ops import STRUCTURED, USERS, check_structure, check_use
 from sdy.dialects.shardings import SHARDING, sharding_of
+from sdy.dialects.unchecked import type_of
+from sdy.dialects.walk import blocks_of, ops_in
 from sdy.model.check_edges import check_edges_have_shardings, check_flows, is_in_range, nodes_of
 from sdy.model.check_rule import check_rule
 from sdy.model.meshes import common_mesh
@@ -73,14 +75,12 @@ class _Walk:
 
     def _walk(self, parent: Operation, scope: Scope) -> None:
         self._scopes.append(scope)
-        for block in (block for region in parent.regions for block in region.blocks):
-            op = block.first_op
-            while op is not None:
+        for block in blocks_of(parent):
+            for op in ops_in(block):
                 if op.attributes:
                     self.check_attributes(op, scope)
-                if type(op) in _SPECIAL or op.regions:
+                if op.regions or type(op) in _SPECIAL:
                     self._check_special(op, scope)
-                op = op.next_op
 
     def _check_special(self, op: Operation, scope: Scope) -> None:
         """What is asked of its kind of op; then of the ops inside."""
@@ -97,15 +97,14 @@ class _Walk:
 
     def check_attributes(self, op: Operation, scope: Scope) -> None:
         """O1 to O5, in the order of the names."""
-        names = [name for name in op.attributes if name.startswith(_PREFIX)]
-        for name in sorted(names) if len(names) > 1 else names:
-            attr = op.attributes[name]
+        attributes = op.attributes
+        if SHARDING in attributes and len(attributes) == 1:  # nearly always
+            self._check_result_shardings(op, attributes[SHARDING], scope)
+            return
+        for name in sorted([name for name in attributes if name.startswith(_PREFIX)]):
+            attr = attributes[name]
             if name == SHARDING:
-                key = (id(scope), id(attr), *[id(result.type) for result in op.results])
-                if key not in self._fitting:
-                    shardings = _wanted(op, name, attr, TensorShardingPerValueAttr).data
-                    scope.demand_each_fits(op, shardings, op.result_types, "result")
-                    self._fitting.add(key)
+                self._check_result_shardings(op, attr, scope)
             elif name == "sdy.sharding_rule":
                 rule = _wanted(op, name, attr, OpShardingRuleAttr).data
                 operands = tuple(_shape_in_rule(value_type) for value_type in op.operand_types)
@@ -115,6 +114,13 @@ class _Walk:
             elif name in _EDGE_LISTS:
                 for element in _wanted(op, name, attr, ArrayAttr).data:
                     _wanted(op, f"an element of {name}", element, PropagationEdgesAttr)
+
+    def _check_result_shardings(self, op: Operation, attr: Attribute, scope: Scope) -> None:
+        key = (id(scope), id(attr), *map(id, map(type_of, op.results)))
+        if key not in self._fitting:
+            shardings = _wanted(op, SHARDING, attr, TensorShardingPerValueAttr).data
+            scope.demand_each_fits(op, shardings, op.result_types, "result")
+            self._fitting.add(key)
 
 
 def _wanted(op: Operation, name: str, attr: Attribute, kind: type[AttributeT]) -> AttributeT:

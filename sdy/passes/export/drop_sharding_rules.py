@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.passes.op_order import keep_order
+from sdy.passes.op_order import keep_order, op_order
 from sdy.rules.all import drop_rules
 
 
@@ -20,5 +20,5 @@ class DropShardingRulesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit every op."""
-        drop_rules(op)
+        drop_rules(op_order(op).ops)
         keep_order(op)

@@ -23,12 +23,13 @@ from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import holder, set_sharding, sharding_of
-from sdy.dialects.walk import post_order
+from sdy.dialects.walk import inside_out
 from sdy.model.meshes import resolved
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open
 from sdy.passes.insertion import after_definition, insert
+from sdy.passes.op_order import keep_order, op_order
 from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
 from sdy.propagation.graph import Direction
 from sdy.propagation.op_step import Change
@@ -36,6 +37,8 @@ from sdy.propagation.projection import project
 from sdy.propagation.strategies.step import OpStep
 from sdy.propagation.trace import moves_in
 from sdy.rules.all import RULE_ATTRIBUTE, sharding_rule
+
+CONSTRAINING = frozenset[type[Operation]]((ShardingConstraintOp, ManualComputationOp))
 
 
 @dataclass(frozen=True)
@@ -51,17 +54,20 @@ class ApplyShardingConstraintsPass(ModulePass):
         """Visit constraints and manual computations, inner ones first."""
         debug = DebugOptions(self.debug_sharding_origins, self.debug_propagation_edge_sharding)
         records = DebugRecords(op, debug) if debug.keeps_any else None
-        for inner in post_order(op):
-            if type(inner) is ShardingConstraintOp:
+        is_kept = True
+        for inner in inside_out([inner for inner in op_order(op).ops if type(inner) in CONSTRAINING]):
+            if isinstance(inner, ShardingConstraintOp):
                 _pass_on_chain(inner)
                 if _may_apply(inner.input, inner.sharding.data):
-                    _apply_constraint(inner, records)
-            elif type(inner) is ManualComputationOp:
+                    is_kept &= _apply_constraint(inner, records)
+            elif isinstance(inner, ManualComputationOp):
                 for operand, sharding in zip(inner.tensors, inner.in_shardings.data, strict=False):
                     if _may_apply(operand, sharding):
-                        _apply_in_sharding(inner, operand, sharding)
+                        is_kept &= _apply_in_sharding(inner, operand, sharding)
         if records is not None:
             records.write()
+        if is_kept:
+            keep_order(op)
 
 
 def _pass_on_chain(head: ShardingConstraintOp) -> None:
@@ -104,7 +110,8 @@ def _may_apply(value: SSAValue, sharding: TensorSharding) -> bool:
     return all(other == sharding for _, other in _constraining_users(value))
 
 
-def _apply_constraint(constraint: ShardingConstraintOp, records: DebugRecords | None) -> None:
+def _apply_constraint(constraint: ShardingConstraintOp, records: DebugRecords | None) -> bool:
+    """Give the input the sharding, or let the constraint stand right behind it; whether ops keep their order."""
     value, sharding = constraint.input, constraint.sharding.data
     if not _must_stay_free(value):
         set_sharding(value, sharding)
@@ -113,9 +120,10 @@ def _apply_constraint(constraint: ShardingConstraintOp, records: DebugRecords | 
             constraint.attributes[RULE_ATTRIBUTE] = OpShardingRuleAttr(rule)
             if records is not None:
                 _record(records, constraint, rule)
-        return
+        return True
     constraint.detach()
     _take_over_uses(constraint, value, constraint)
+    return False
 
 
 def _record(records: DebugRecords, constraint: ShardingConstraintOp, rule: OpShardingRule) -> None:
@@ -130,14 +138,16 @@ def _record(records: DebugRecords, constraint: ShardingConstraintOp, rule: OpSha
         records.add_step(constraint, moves_in(change), 1, (holder(constraint.input), constraint.result))
 
 
-def _apply_in_sharding(op: ManualComputationOp, value: SSAValue, sharding: TensorSharding) -> None:
+def _apply_in_sharding(op: ManualComputationOp, value: SSAValue, sharding: TensorSharding) -> bool:
+    """Give the value the sharding, or put a constraint right behind it; whether ops keep their order."""
     if not _must_stay_free(value):
         set_sharding(value, sharding)
-        return
+        return True
     constraint = ShardingConstraintOp.create(
         operands=[value], result_types=[value.type], properties={"sharding": TensorShardingAttr(sharding)}
     )
     _take_over_uses(constraint, value, op)
+    return False
 
 
 def _must_stay_free(value: SSAValue) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 
 from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, IotaOp, ReshapeOp
 from sdy.dialects.stablehlo.slicing import SliceOp
+from sdy.dialects.traits import is_terminator
 from sdy.dialects.unchecked import operands_of
 from sdy.passes.call_graph import callee_name, original_name
 from sdy.passes.propagation.op_traits import is_elementwise, is_erasable
@@ -25,6 +26,7 @@ class ConstantClassifier:
         self._functions = functions
         self._busy_functions: set[str] = set()  # by original name
         self._busy_computations: set[str] = set()
+        self._busy_blocks: set[Block] = set()  # of which all this is known already
 
     def preserves_constants(self, op: Operation) -> bool:
         """Whether the results of `op` are constant where its operands are."""
@@ -35,18 +37,19 @@ class ConstantClassifier:
             return op.computation_name.data not in self._busy_computations
         return (type(op) in MOVERS or is_elementwise(op)) and is_erasable(op)
 
-    def is_constant(self, op: Operation, constants: dict[Operation, None]) -> bool:
-        """Whether `op` is a constant expression, given those that come before it."""
+    def is_constant(self, op: Operation, constants: set[int]) -> bool:
+        """Whether `op` is a constant expression, given the identities of the constants that come before it."""
         if type(op) in SOURCES:
             return True
-        for operand in operands_of(op):
-            if operand.owner not in constants:
-                return False
-        return self.preserves_constants(op)
+        return constants.issuperset(map(id, operands_of(op))) and self.preserves_constants(op)
 
-    def note_busy(self, op: Operation) -> None:
-        """What encloses `op`, which is no constant expression, does not preserve constants."""
-        parent = op.parent_op()
+    def note(self, op: Operation) -> None:
+        """What encloses `op`, which is no constant expression, preserves constants only where `op` would."""
+        block = op.parent
+        if block is None or block in self._busy_blocks or is_terminator(op) or self.preserves_constants(op):
+            return
+        self._busy_blocks.add(block)
+        parent = block.parent_op()
         met_computation = False
         while parent is not None:
             if isinstance(parent, NamedComputationOp) and not met_computation:

@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator
 
 from sdy.dialects.sdy.ops import ConstantOp, ShardingGroupOp
 from sdy.dialects.sdy.regions import NamedComputationOp
@@ -69,39 +68,45 @@ class _Splitter:
 
     def split(self, scope: Operation) -> None:
         """Split the ops inside `scope`, without those inside named computations."""
-        constants: dict[Operation, None] = {}
-        scalars: dict[Operation, None] = {}
+        constants: list[Operation] = []
+        scalars: list[Operation] = []
+        constant_values, split_values = set[int](), set[int]()  # by identity: what constants give, or scalars too
         for op in pre_order(scope, closed=NamedComputationOp):
             if type(op) is ShardingGroupOp:
                 continue
-            if self._classifier.is_constant(op, constants):
-                constants[op] = None
+            results = tuple(map(id, op.results))
+            if self._classifier.is_constant(op, constant_values):
+                constants.append(op)
+                constant_values.update(results)
+                split_values.update(results)
                 continue
-            if not self._classifier.preserves_constants(op) and not op.has_trait(IsTerminator):
-                self._classifier.note_busy(op)
+            self._classifier.note(op)
             if is_scalar_broadcast(op):
-                scalars[op] = None
+                scalars.append(op)
+                split_values.update(results)
                 continue
             for index, operand in enumerate(operands_of(op)):
-                if operand.owner in constants or operand.owner in scalars:
+                if id(operand) in split_values:
                     op.operands[index] = self._copied(operand, {})
         for op in (*scalars, *reversed(constants)):
             _erase_if_unused(op)
 
-    def _copied(self, value: SSAValue, copies: dict[Operation, Operation], *, is_left: bool = True) -> SSAValue:
+    def _copied(self, value: SSAValue, copies: dict[int, Operation], *, is_left: bool = True) -> SSAValue:
         """The value computed anew, right before where it is computed now. Scalars are shared.
 
-        `is_left` says that who asks is the only one left to use what the value is computed from.
+        `copies` are what ops, by identity, were copied to. `is_left` says that who asks is the only one left to use
+        what the value is computed from.
         """
         if not isinstance(value, OpResult) or static_shape(value.type) == ():
             return value
         op = value.op
-        if op not in copies:
-            is_last = is_left and len(op.results) == 1 and op.results[0].has_one_use() and type(op) is not CallOp
-            copies[op] = self._kept(op, copies) if is_last else self._copy_of(op, copies)
-        return copies[op].results[value.index]
+        copy = copies.get(id(op))
+        if copy is None:
+            is_last = is_left and len(op.results) == 1 and value.has_one_use() and type(op) is not CallOp
+            copy = copies[id(op)] = self._kept(op, copies) if is_last else self._copy_of(op, copies)
+        return copy.results[value.index]
 
-    def _kept(self, op: Operation, copies: dict[Operation, Operation]) -> Operation:
+    def _kept(self, op: Operation, copies: dict[int, Operation]) -> Operation:
         """The op itself: it serves its last user as well as a copy in its place would."""
         for index, operand in enumerate(operands_of(op)):
             own = self._copied(operand, copies)
@@ -109,7 +114,7 @@ class _Splitter:
                 op.operands[index] = own
         return op
 
-    def _copy_of(self, op: Operation, copies: dict[Operation, Operation]) -> Operation:
+    def _copy_of(self, op: Operation, copies: dict[int, Operation]) -> Operation:
         operands = [self._copied(operand, copies, is_left=False) for operand in operands_of(op)]
         copy = copy_before(op, operands)
         if isinstance(copy, CallOp):

@@ -39,7 +39,9 @@ from sdy.dialects.shardings import (
 )
 from sdy.dialects.symbols import calls_of, main_function
 from sdy.dialects.unchecked import operands_of
+from sdy.dialects.walk import blocks_of, ops_in
 from sdy.model.rule_builder import identity_rule
+from sdy.passes.insertion import erase
 from sdy.passes.propagation.op_facts import FactSource, OpFacts, RuleOf
 from sdy.propagation.graph import (
     MISSING,
@@ -64,8 +66,8 @@ class FlatModule:
         self._facts = FactSource(rule_of, self.graph.rules)
         self._ops: list[Operation] = []  # by index of the node
         self._nodes: dict[int, Node] = {}
-        self._ssa_values: list[SSAValue] = []
-        self._values: dict[int, Value] = {}  # in the order of `_ssa_values`
+        self._values: dict[int, Value] = {}
+        self._shared: dict[int, SSAValue] = {}  # values with several uses
         self._borrowers: list[SSAValue] = []  # values whose sharding is stored on another one, if anywhere
         self._stored_on: dict[Holder, SSAValue] = {}  # without results whose shardings are in the op's attribute
         self._function_results: dict[tuple[FuncOp, int], Holder] = {}
@@ -83,8 +85,11 @@ class FlatModule:
 
     def stored_on(self) -> dict[Holder, SSAValue]:
         """The value on which the sharding of each holder is stored; attributes of function results are not there."""
-        owners = zip(self._ssa_values, self._values.values(), strict=True)
-        plain = {value.holder: ssa for ssa, value in owners if value.holder is not None and value.holder.value is value}
+        plain: dict[Holder, SSAValue] = {}
+        for op, node in zip(self._ops, self.graph.nodes, strict=True):
+            for ssa, value in zip(op.results, node.results, strict=True):
+                if value.holder is not None and value.holder.value is value:
+                    plain[value.holder] = ssa
         return plain | self._stored_on
 
     def rules(self) -> Iterator[tuple[Operation, int]]:
@@ -93,10 +98,9 @@ class FlatModule:
             if node.kind is NodeKind.RULE and not node.is_erased:
                 yield op, node.rule
 
-    @property
-    def has_erased(self) -> bool:
-        """Whether some ops were erased from the graph."""
-        return any(node.is_erased for node in self.graph.nodes)
+    def erased(self) -> list[Operation]:
+        """The ops that were erased from the graph."""
+        return [op for op, node in zip(self._ops, self.graph.nodes, strict=True) if node.is_erased]
 
     def write_back(self) -> None:
         """Write the shardings that changed, then erase the ops that were erased from the graph. May run again."""
@@ -110,12 +114,11 @@ class FlatModule:
                 sharding = self.graph.sharding(holder_)
                 if sharding is not None:
                     set_sharding(ssa, sharding)
-        erased = [node for node in self.graph.nodes if node.is_erased]
-        for node in reversed(erased):
-            op = self._ops[node.index]
-            if op.parent is not None and (node.parent is None or not node.parent.is_erased):
-                op.detach()
-                op.erase()
+        for node in reversed(self.graph.nodes):
+            if node.is_erased and (node.parent is None or not node.parent.is_erased):
+                op = self._ops[node.index]
+                if op.parent is not None:
+                    erase(op)
 
     def _write_lists(self) -> None:
         """The attributes `sdy.sharding` of ops, equal ones shared."""
@@ -142,54 +145,44 @@ class FlatModule:
 
     def _add(self, op: Operation, parent: Node | None) -> Node:
         facts = self._facts(op)
-        node = Node(len(self._ops), facts.kind, parent)
-        node.rule = facts.rule
-        node.is_elementwise = facts.is_elementwise
-        node.pass_through = facts.pass_through
-        node.is_erasable = facts.is_erasable
+        traits = facts.rule, facts.is_elementwise, facts.pass_through, facts.is_erasable
+        node = self._nodes[id(op)] = Node(len(self._ops), facts.kind, parent, *traits)
         self._ops.append(op)
-        self._nodes[id(op)] = node
         self.graph.nodes.append(node)
         if type(op) in KEEPERS:
             node.results = [self._new_value(result, node) for result in op.results]
             if type(op) in DATA_FLOW_OPS:
                 _share_a_list(node.results)
-        else:
+        elif facts.ranks:
             node.results = self._plain_results(op, node, facts)
-        if type(op) is FuncOp:
-            self._add_function_results(op)
         if op.regions:
+            if isinstance(op, FuncOp):
+                self._add_function_results(op)
             self._add_regions(op, node)
         return node
 
     def _add_regions(self, op: Operation, node: Node) -> None:
         children: list[Node] = []
-        for block in (block for region in op.regions for block in region.blocks):
+        for block in blocks_of(op):
             arguments = [self._new_value(argument, node) for argument in block.args]
             for argument in arguments:
                 argument.is_block_argument = True
             if type(op) is NamedComputationOp:
                 _share_a_list(arguments)
-            inner = block.first_op
-            while inner is not None:
-                children.append(self._add(inner, node))
-                inner = inner.next_op
+            children += [self._add(inner, node) for inner in ops_in(block)]
         node.children = children
 
     def _plain_results(self, op: Operation, node: Node, facts: OpFacts) -> list[Value]:
         """Results whose shardings are entries of the attribute `sdy.sharding`: they come to have one together."""
         shardings = result_shardings(op) if SHARDING in op.attributes else None
         values: list[Value] = []
-        holders: list[Holder] = []
-        for index, result in enumerate(op.results):
-            value = Value(node, False, (), None, facts.are_scalars[index])
-            number = self.graph.shardings.number(shardings[index]) if shardings else MISSING
-            value.holder = stored = Holder(number, facts.ranks[index], value)
-            self._ssa_values.append(result)
-            self._values[id(result)] = value
-            values.append(value)
+        holders = self.graph.holders
+        for result, rank, is_scalar in zip(op.results, facts.ranks, facts.are_scalars, strict=True):
+            number = self.graph.shardings.number(shardings[len(values)]) if shardings else MISSING
+            value = self._values[id(result)] = Value(node, False, (), None, is_scalar)
+            stored = value.holder = Holder(number, rank, value, (), [])
             holders.append(stored)
-        self.graph.holders += holders
+            values.append(value)
         if len(values) > 1:
             _share_a_list(values)
         return values
@@ -197,7 +190,6 @@ class FlatModule:
     def _new_value(self, ssa: SSAValue, owner: Node) -> Value:
         """A value whose sharding may be stored anywhere."""
         value = self._values[id(ssa)] = Value(owner, is_scalar_tensor=static_shape(ssa.type) == ())
-        self._ssa_values.append(ssa)
         if holder(ssa) is ssa:
             value.holder = self.graph.new_holder(sharding_of(ssa), rank_of_type(ssa.type), value)
             self._stored_on[value.holder] = ssa
@@ -216,13 +208,15 @@ class FlatModule:
         for ssa in self._borrowers:
             stored_on = holder(ssa)
             self._values[id(ssa)].holder = None if stored_on is None else self._values[id(stored_on)].holder
+        special: list[tuple[Operation, Node]] = []
         for op, node in zip(self._ops, self.graph.nodes, strict=True):
             self._link_operands(op, node)
+            if node.kind is not NodeKind.RULE or type(op) in DATA_FLOW_OPS:
+                special.append((op, node))
         nodes = self._nodes
-        for ssa, value in zip(self._ssa_values, self._values.values(), strict=True):
-            if len(value.uses) > 1:  # in the order of the use list, which is not that of the program
-                value.uses = [(nodes[id(use.operation)], use.index) for use in ssa.uses]
-        for op, node in zip(self._ops, self.graph.nodes, strict=True):
+        for ssa in self._shared.values():  # in the order of the use list, which is not that of the program
+            self._values[id(ssa)].uses = [(nodes[id(use.operation)], use.index) for use in ssa.uses]
+        for op, node in special:
             if node.kind is not NodeKind.RULE:
                 self._link_special(op, node)
             if type(op) in DATA_FLOW_OPS:
@@ -231,13 +225,15 @@ class FlatModule:
 
     def _link_operands(self, op: Operation, node: Node) -> None:
         values = self._values
-        node.operands = operands = [values[id(operand)] for operand in operands_of(op)]
-        for position, value in enumerate(operands):
-            value.uses = ((node, position), *value.uses) if value.uses else ((node, position),)
+        operands = operands_of(op)
+        node.operands = read = [values[id(operand)] for operand in operands]
+        for position, value in enumerate(read):
+            if value.uses:
+                self._shared[id(operands[position])] = operands[position]
+            else:
+                value.uses = ((node, position),)
         if node.kind is NodeKind.RULE:
-            holders = [value.holder for value in operands]
-            holders += [value.holder for value in node.results]
-            node.tensors = tuple(holders)
+            node.tensors = tuple([value.holder for value in (*read, *node.results)])
 
     def _link_special(self, op: Operation, node: Node) -> None:
         if isinstance(op, PropagationBarrierOp):

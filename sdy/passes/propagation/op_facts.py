@@ -20,7 +20,7 @@ from sdy.dialects.sdy.ops import ConstantOp, DataFlowEdgeOp, FuncDataFlowEdgeOp,
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.dialects.stablehlo.shape import IotaOp
-from sdy.dialects.unchecked import operands_of
+from sdy.dialects.unchecked import operands_of, type_of
 from sdy.model.rule import OpShardingRule
 from sdy.model.rule_builder import identity_rule
 from sdy.passes.propagation.op_traits import is_elementwise, is_erasable, pass_through
@@ -60,10 +60,9 @@ class FactSource:
         uses_properties = op_class in BY_TYPE
         if RULE_ATTRIBUTE in op.attributes or not (uses_properties or op_class in BY_RESULT_TYPE):
             return self._make(op)
-        key: Key = (op_class, *[id(result.type) for result in op.results])
+        key: Key = (op_class, *map(id, map(type_of, op.results)))
         if uses_properties:
-            operands = [id(operand.type) for operand in operands_of(op)]
-            key = (*key, *operands, *map(id, op.properties.values()))
+            key += (*map(id, map(type_of, operands_of(op))), *map(id, op.properties.values()))
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._make(op), op

@@ -22,7 +22,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.context import emit
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.sdy.ops import ShardingGroupOp
-from sdy.passes.op_order import keep_order, op_order
+from sdy.passes.op_order import keep_order_without, op_order
 from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
 from sdy.passes.propagation.flatten import FlatModule
 from sdy.passes.propagation.sharding_groups import groups_of, synchronise
@@ -59,7 +59,8 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: Propa
     Raises: SdyError where a type, a mesh or the functions are not what propagation needs.
     """
     records = None if options.records is None else DebugRecords(module, options.records)
-    has_groups = bool(op_order(module).of(ShardingGroupOp))  # they may get constraints
+    order = op_order(module)
+    has_groups = bool(order.of(ShardingGroupOp))  # they may get constraints
     flat = flatten(ctx, module, conservative=schedule.conservative)
     trace = Trace()
     engine = Engine(flat.graph, schedule, on_update=None if records is None else trace.record)
@@ -72,12 +73,13 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: Propa
         _write_rules(flat)
     flat.write_back()
     if not options.keep_rules:
-        drop_rules(module)
-    if not flat.has_erased and not has_groups:
-        keep_order(module)
+        drop_rules(order.ops)
+    if not has_groups:
+        keep_order_without(module, flat.erased())
     if records is not None:
         records.add_trace(trace.steps, flat.operations(), flat.stored_on())
         records.write()
+    flat.graph.dissolve()
 
 
 def flatten(ctx: Context, module: ModuleOp, *, conservative: bool = False) -> FlatModule:

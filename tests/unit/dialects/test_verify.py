@@ -84,6 +84,16 @@ def test_ops_that_are_alike_are_judged_alike_but_not_others() -> None:
     assert (diagnostic.code, diagnostic.span.line) == ("SDY-D013", 3)
 
 
+def test_ops_with_regions_are_alike_only_where_the_regions_take_and_give_the_same() -> None:
+    choice = [IF, "  stablehlo.return %a : tensor<4xf32>", "}, {", "  stablehlo.return %a : tensor<4xf32>"]
+    other = [IF.replace("%0", "%1"), *choice[1:3], "  stablehlo.return %p : tensor<i1>"]
+    end = "}) : (tensor<i1>) -> tensor<4xf32>"
+    diagnostic = mistake(func(*choice, end, *other, end))
+    assert diagnostic.span is not None
+    assert diagnostic.span.line == 7
+    assert "branch 1 gives" in diagnostic.message
+
+
 def test_ops_of_unknown_dialects_may_branch() -> None:
     text = '"a.b"() ({\n  %0 = "a.c"() : () -> i32\n  "a.br"()[^bb1] : () -> ()\n^bb1:\n  "a.d"(%0) : (i32) -> ()\n}) : () -> ()'
     verify_module(parse_module(text, context=make_context(allow_unregistered=True)))
