@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator
-from contextlib import contextmanager
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.collection import collection_paused
 from sdy.dialects.locating_parser import LocatingParser
 
 
@@ -22,7 +19,7 @@ def parse_text(context: Context, text: str, file: str) -> ModuleOp:
     parser = LocatingParser(context, text, file)
     lines = parser.lines
     try:
-        with _without_collection():
+        with collection_paused():
             return parser.parse_module()
     except ParseError as error:
         message, span = error.msg, lines.span(error.span.start, error.span.end)
@@ -31,15 +28,3 @@ def parse_text(context: Context, text: str, file: str) -> ModuleOp:
         raise SdyError(Diagnostic("SDY-P001", str(error), lines.span(parser.consumed))) from None
     except RecursionError:
         raise SdyError(Diagnostic("SDY-P007", "the text nests too deeply", lines.span(parser.consumed))) from None
-
-
-@contextmanager
-def _without_collection() -> Generator[None]:
-    """Collects no garbage meanwhile: what parsing makes stays, and the collector would visit it time and again."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from sdy.dialects.collection import collection_paused
 from sdy.dialects.verify import verify_module
 from sdy.passes.op_order import one_pass, remembering
 
@@ -64,21 +63,3 @@ def run_passes(
                 verify_module(module)
             if after is not None:
                 after(each, module)
-
-
-@contextmanager
-def collection_paused() -> Generator[None, None, None]:
-    """Without the cyclic garbage collector: it would go through the whole module again and again, and find nothing.
-
-    What is there in the end counts as old, or it would be gone through right then: a module lives long.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            if not gc.get_freeze_count():  # or what somebody else has put aside would be looked at again
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()

@@ -19,6 +19,7 @@ from support.oracle_process import OracleAbortError, OracleProcess
 Normalise = Callable[[str], str]
 
 ON_ONE_DEVICE = frozenset({"SDY-L016", "SDY-L017"})
+LEFT_APART = "two consecutive sub-axes can be merged"
 MESH_OF_ONE_DEVICE = re.compile(r"<\[\], device_ids=\[\d+\]>")
 
 
@@ -28,6 +29,7 @@ class Verdict(Enum):
     SAME = "same"
     BOTH_REJECT = "both reject the program, or what a pass has made of it"
     ABORT = "the oracle aborts"
+    LEFT_APART = "the oracle rejects sub-axes that it has left side by side"
     NEWER = "ours knows ops on one device, the oracle does not yet"
     ONLY_OURS_REJECTS = "only ours rejects"
     ONLY_THEIRS_REJECTS = "only the oracle rejects"
@@ -78,7 +80,8 @@ def compare(
             return Comparison(Verdict.NEWER, str(error))
         return Comparison(Verdict.BOTH_REJECT if expected is None else Verdict.ONLY_OURS_REJECTS, str(error))
     if expected is None:
-        return Comparison(Verdict.ONLY_THEIRS_REJECTS, theirs.get("error", ""))
+        problem = theirs.get("error", "")
+        return Comparison(Verdict.LEFT_APART if LEFT_APART in problem else Verdict.ONLY_THEIRS_REJECTS, problem)
     if reprint:
         expected = print_module(parse_module(expected, "oracle.mlir"))
     if actual == expected.strip():

@@ -1,13 +1,14 @@
-"""While passes run the collector of circles rests, and what they leave behind is old to it."""
+"""While a module is read or changed the collector of circles rests, and what is left behind is old to it."""
 
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Iterator
 
 import pytest
 
-from sdy.passes.run import collection_paused
+from sdy.dialects.collection import MOST_UNSEEN, collection_paused
 
 
 class Kept:
@@ -53,3 +54,13 @@ def test_who_has_switched_it_off_finds_it_off() -> None:
         kept = Kept()
     assert not gc.isenabled()
     assert is_young(kept)
+
+
+def test_garbage_does_not_pile_up() -> None:
+    gone: list[weakref.ref[Kept]] = []
+    for _ in range(4):
+        with collection_paused():
+            garbage = [Kept() for _ in range(MOST_UNSEEN // 2)]
+            gone.append(weakref.ref(garbage[0]))
+            del garbage
+    assert [each() is None for each in gone[:2]] == [True, True]
