@@ -24,6 +24,7 @@ from sdy.passes.export.fold_layers import FoldLayersPass
 from sdy.passes.export.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.insert_func_call_reshards import InsertFuncCallReshardsPass
 from sdy.passes.export.optimize_communication import OptimizeCommunicationPass
+from sdy.passes.export.pad_uneven_dims import PadUnevenDimsPass
 from sdy.passes.export.per_instruction_partitioning import PerInstructionPartitioningPass
 from sdy.passes.export.plan_reshards import PlanReshardsPass
 from sdy.passes.export.prepare_for_shards import PrepareForShardsPass
@@ -121,7 +122,8 @@ def partitioning(*, optimize_communication: bool = True) -> Passes:
     """From closed shardings to collectives on whole tensors; what repeats is a function behind it."""
     return (
         FoldLayersPass(),  # all that follows sees each layer once
-        DropUnevenAxesPass(),
+        PadUnevenDimsPass(),
+        DropUnevenAxesPass(),  # what is not worth padding
         PrepareForShardsPass(),  # right before the reshards, which go by the rules that it leaves
         InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
         CanonicalizePass(("sdy-reshard",)),

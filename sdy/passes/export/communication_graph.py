@@ -205,6 +205,14 @@ class GraphReader:
         else:
             value.readers.append(end)
 
+    def _are_sums(self, op: Operation, mode: Mode) -> bool:
+        """Whether those operands that are partial in a mode are so as summands: a maximum goes through nothing."""
+        return all(
+            self._bindings[self._number[operand]].kind is ReductionKind.SUM
+            for operand, is_partial in zip(op.operands, mode, strict=True)
+            if is_partial
+        )
+
     def _is_transfer(self, op: Operation) -> bool:
         """Whether an op only brings a value of the graph to another layout."""
         if not isinstance(op, ReshardOp | AllReduceOp) or op.operands[0] not in self._number:
@@ -226,7 +234,7 @@ class GraphReader:
         shapes = [static_shape(value.type) for value in values]
         if rule is None or not op.results or not all(operand in self._number for operand in op.operands):
             return None
-        modes = partial_modes(op)
+        modes = tuple(mode for mode in partial_modes(op) if self._are_sums(op, mode))
         if reduction_kinds(op) is None:
             rule, modes = _without_reduction(rule), ()
         kind = self._kind(rule, modes)
