@@ -381,6 +381,10 @@ CODES: dict[str, Code] = {
         "Collectives that are alike are launched together.",
         "Lower the most-bytes of sdy-combine-collectives where they should run one by one; 0 combines none.",
     ),
+    "SDY-L122": Code(
+        "Dims that do not divide are cut no further than they divide, since padding would make devices send more.",
+        "Use a size that divides, or axes whose sizes do.",
+    ),
     "SDY-L101": Code(
         "An op takes partial values, and its results are not all unreduced on the same axes.",
         "Reduce the operands, or make the results unreduced alike.",

@@ -46,30 +46,48 @@ class PadUnevenDimsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan the sizes of all values, then pad function by function."""
-        meshes = meshes_of(op)
-        functions = functions_on_whole_tensors(op)
-        values = [value for func in functions.values() for value in _values_in(func)]
-        counts = {place: count for value in values for place, count in _counts(value, meshes)}
-        uneven = {place for place, count in counts.items() if _size(place) % count}
-        if not uneven or any(mesh.is_maximal for mesh in meshes.values()):
-            return
-        edges = list(edges_of(op, functions))
-        classes = dim_classes(functions, edges)
-        padded: dict[Place, int] = {classes.of(place): 1 for place in uneven}
-        for place, count in counts.items():
-            if (own := classes.of(place)) in padded:
-                padded[own] = lcm(padded[own], count)
-        planned: dict[SSAValue, Sizes] = {}
-        for value in values:
-            sizes = static_shape(value.type) or ()
-            wanted = tuple(
-                _padded_size(size, padded.get(classes.of((value, dim)), 1)) for dim, size in enumerate(sizes)
-            )
-            if wanted != sizes:
-                planned[value] = wanted
-        called = {edge.result_of[0].sym_name.data for edge in edges if edge.result_of is not None}
-        pad_as_planned(op, functions, called, planned)
-        forget_order(op)
+        plan = padding_plan(op)
+        if plan is not None:
+            pad_as_planned(op, plan.functions, plan.called, plan.sizes)
+            forget_order(op)
+
+
+@dataclass(frozen=True, slots=True)
+class PaddingPlan:
+    """The sizes that values are to have which are padded, and the functions that they are in.
+
+    Those functions that are `called` take and give padded values.
+    """
+
+    sizes: dict[SSAValue, Sizes]
+    functions: dict[str, FuncOp]
+    called: frozenset[str]
+
+
+def padding_plan(module: ModuleOp) -> PaddingPlan | None:
+    """The plan of a module; None where there is nothing to pad."""
+    meshes = meshes_of(module)
+    functions = functions_on_whole_tensors(module)
+    values = [value for func in functions.values() for value in _values_in(func)]
+    counts = {place: count for value in values for place, count in _counts(value, meshes)}
+    uneven = [place for place, count in counts.items() if _size(place) % count]
+    if not uneven or any(mesh.is_maximal for mesh in meshes.values()):
+        return None
+    edges = list(edges_of(module, functions))
+    classes = dim_classes(functions, edges)
+    padded: dict[Place, int] = {classes.of(place): 1 for place in uneven}
+    for place, count in counts.items():
+        if (own := classes.of(place)) in padded:
+            padded[own] = lcm(padded[own], count)
+    planned: dict[SSAValue, Sizes] = {}
+    for value in values:
+        sizes = static_shape(value.type) or ()
+        counts_of_dims = [padded.get(classes.of((value, dim)), 1) for dim in range(len(sizes))]
+        wanted = tuple(map(_padded_size, sizes, counts_of_dims))
+        if wanted != sizes:
+            planned[value] = wanted
+    called = frozenset(edge.result_of[0].sym_name.data for edge in edges if edge.result_of is not None)
+    return PaddingPlan(planned, functions, called) if planned else None
 
 
 def _values_in(func: FuncOp) -> Iterable[SSAValue]:

@@ -1,0 +1,59 @@
+"""Pad dims that do not divide where the program of one device gets cheaper by it, and never otherwise.
+
+The module is partitioned both ways, on copies: once padded, and once with uneven dims cut no further than they divide.
+
+Requires and ensures: as `sdy-pad-uneven-dims`, which is what it does if it does anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.cost.traffic import traffic_of
+from sdy.cost.work import flops_of
+from sdy.diagnostics.diagnostic import Diagnostic, Severity
+from sdy.dialects.context import emit
+from sdy.dialects.module_text import make_context
+from sdy.dialects.places import span_of
+from sdy.passes.export.pad_uneven_dims import PadUnevenDimsPass, padding_plan
+from sdy.passes.run import run_passes
+
+MOST_WORK = 0.75  # of the products without padding, where more bytes are sent
+
+
+@dataclass(frozen=True)
+class PadWhereCheaperPass(ModulePass):
+    """Pad uneven dims, if devices send no more then, or have much less to compute."""
+
+    name = "sdy-pad-where-cheaper"
+
+    to_shards: tuple[ModulePass, ...]  # from where this pass stands to the program of one device
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Compare, where there is anything to pad."""
+        if padding_plan(op) is None:
+            return
+        padded, even = (self._price(op, passes) for passes in ((PadUnevenDimsPass(),), ()))
+        if padded.bytes_sent <= even.bytes_sent or padded.flops < MOST_WORK * even.flops:
+            PadUnevenDimsPass().apply(ctx, op)
+            return
+        message = f"dims that do not divide are not padded: devices would send {padded.bytes_sent:,.0f} bytes, and not "
+        message += f"{even.bytes_sent:,.0f}"
+        emit(ctx, Diagnostic("SDY-L122", message, span_of(op), severity=Severity.REMARK))
+
+    def _price(self, module: ModuleOp, first: tuple[ModulePass, ...]) -> _Price:
+        local = module.clone()
+        run_passes(make_context(), local, (*first, *self.to_shards), verify_each=False)
+        return _Price(sum(use.times * use.bytes_per_run for use in traffic_of(local)), flops_of(local))
+
+
+@dataclass(frozen=True, slots=True)
+class _Price:
+    """What one device sends, and what it computes in products and convolutions."""
+
+    bytes_sent: float
+    flops: int
