@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i32, i64
 from xdsl.ir import SSAValue
 
 from sdy.dialects.op_table import OpTable
@@ -17,11 +16,9 @@ from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo import slicing
 from sdy.dialects.stablehlo.clauses import ints_of
-from sdy.dialects.stablehlo.enums import ComparisonDirection
-from sdy.dialects.stablehlo.shape import IotaOp
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.annotated import annotated, sliced, zero_scalar
-from sdy.partitioner.local.emitter import Emitter, shape_of, with_element
+from sdy.partitioner.annotated import among_first, annotated, sliced, zero_scalar
+from sdy.partitioner.local.emitter import Emitter, shape_of
 from sdy.partitioner.padding.padder import Padder, Rule, Sizes
 from sdy.partitioner.padding.slicing import pad_
 
@@ -121,8 +118,5 @@ def _source_along(value: SSAValue, dim: int) -> tuple[SSAValue, int]:
 
 def _first(emit: Emitter, one: SSAValue, other: SSAValue, dim: int, count: int) -> SSAValue:
     """The first `count` elements of one value along `dim`, and those of another behind them."""
-    sharding, numbers = sharding_of(other), with_element(other, i32)
-    index = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(dim, i64)}), sharding)
-    end = emit.constant(TensorType(i32, []), [count])
-    is_first = emit.compare(ComparisonDirection.LT, index, annotated(emit.broadcast(end, numbers), sharding))
-    return annotated(emit.select(annotated(is_first, sharding), one, other), sharding)
+    sharding = sharding_of(other)
+    return annotated(emit.select(among_first(emit, other, dim, count, sharding), one, other), sharding)

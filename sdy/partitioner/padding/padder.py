@@ -29,7 +29,7 @@ from sdy.model.axis_list import sharded_size
 from sdy.model.meshes import resolved
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed_like, with_dim
-from sdy.partitioner.annotated import annotated, padded_to, trimmed_to, zero_scalar
+from sdy.partitioner.annotated import among_first, annotated, padded_to, trimmed_to, zero_scalar
 from sdy.partitioner.local.emitter import Emitter, Style, shape_of, tensor_of, with_element, with_shape
 
 Sizes = tuple[int, ...]
@@ -163,16 +163,22 @@ class Padder:
         own, sharding = self.true_sizes(value), sharding_of(value)
         mask: SSAValue | None = None
         for dim in chosen:
-            numbers = with_element(value, i32)
-            index = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(dim, i64)}), sharding)
-            end = emit.constant(TensorType(i32, []), [own[dim]])
-            ends = annotated(emit.broadcast(end, numbers), sharding)
-            inside = annotated(emit.compare(ComparisonDirection.LT, index, ends), sharding)
+            inside = self._inside(emit, value, dim)
             mask = inside if mask is None else annotated(emit.binary(elementwise.AndOp, mask, inside), sharding)
         assert mask is not None
         filling = annotated(emit.broadcast(filler, tensor_of(value)), sharding)
         selected = annotated(emit.select(mask, value, filling), sharding)
         return self.note(selected, own)
+
+    def _inside(self, emit: Emitter, value: SSAValue, dim: int) -> SSAValue:
+        """Which elements are none of the padding of a dim; before reshards in no more memory than that takes."""
+        sharding, end = sharding_of(value), self.true_sizes(value)[dim]
+        if self.is_before_reshards:
+            return among_first(emit, value, dim, end, sharding)
+        numbers = with_element(value, i32)
+        index = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(dim, i64)}), sharding)
+        ends = annotated(emit.broadcast(emit.constant(TensorType(i32, []), [end]), numbers), sharding)
+        return annotated(emit.compare(ComparisonDirection.LT, index, ends), sharding)
 
     def masked_by(self, emit: Emitter, value: SSAValue, element: Scalar, dims: Sequence[int]) -> SSAValue:
         """`value` with a constant in the padding of some dims, if it is not there already."""

@@ -13,8 +13,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.cost.traffic import traffic_of
-from sdy.cost.work import flops_of
+from sdy.cost.statistics import Statistics, statistics_of
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
 from sdy.dialects.context import emit
 from sdy.dialects.module_text import make_context
@@ -27,7 +26,7 @@ MOST_WORK = 0.75  # of the products without padding, where more bytes are sent
 
 @dataclass(frozen=True)
 class PadWhereCheaperPass(ModulePass):
-    """Pad uneven dims, if devices send no more then, or have much less to compute."""
+    """Pad uneven dims, if devices send less then, or have much less to compute."""
 
     name = "sdy-pad-where-cheaper"
 
@@ -37,23 +36,22 @@ class PadWhereCheaperPass(ModulePass):
         """Compare, where there is anything to pad."""
         if padding_plan(op) is None:
             return
-        padded, even = (self._price(op, passes) for passes in ((PadUnevenDimsPass(),), ()))
-        if padded.bytes_sent <= even.bytes_sent or padded.flops < MOST_WORK * even.flops:
+        padded, even = (self._statistics(op, passes) for passes in ((PadUnevenDimsPass(),), ()))
+        if _is_cheaper(padded, even):
             PadUnevenDimsPass().apply(ctx, op)
             return
-        message = f"dims that do not divide are not padded: devices would send {padded.bytes_sent:,.0f} bytes, and not "
-        message += f"{even.bytes_sent:,.0f}"
+        numbers = f"devices would send {padded.bytes_sent:,.0f} bytes, not {even.bytes_sent:,.0f}, "
+        numbers += f"and hold {padded.peak_bytes:,}, not {even.peak_bytes:,}"
+        message = f"dims that do not divide are not padded: {numbers}"
         emit(ctx, Diagnostic("SDY-L122", message, span_of(op), severity=Severity.REMARK))
 
-    def _price(self, module: ModuleOp, first: tuple[ModulePass, ...]) -> _Price:
+    def _statistics(self, module: ModuleOp, first: tuple[ModulePass, ...]) -> Statistics:
         local = module.clone()
         run_passes(make_context(), local, (*first, *self.to_shards), verify_each=False)
-        return _Price(sum(use.times * use.bytes_per_run for use in traffic_of(local)), flops_of(local))
+        return statistics_of(local)
 
 
-@dataclass(frozen=True, slots=True)
-class _Price:
-    """What one device sends, and what it computes in products and convolutions."""
-
-    bytes_sent: float
-    flops: int
+def _is_cheaper(padded: Statistics, even: Statistics) -> bool:
+    """Whether devices send less, or as much while they hold no more; or have much less to compute."""
+    sends_less = (padded.bytes_sent, padded.peak_bytes) <= (even.bytes_sent, even.peak_bytes)
+    return sends_less or padded.flops < MOST_WORK * even.flops
