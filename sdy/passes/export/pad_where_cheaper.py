@@ -37,7 +37,7 @@ class PadWhereCheaperPass(ModulePass):
         if padding_plan(op) is None:
             return
         padded, even = (self._statistics(op, passes) for passes in ((PadUnevenDimsPass(),), ()))
-        if _is_cheaper(padded, even):
+        if is_cheaper(padded, even):
             PadUnevenDimsPass().apply(ctx, op)
             return
         numbers = f"devices would send {padded.bytes_sent:,.0f} bytes, not {even.bytes_sent:,.0f}, "
@@ -51,7 +51,7 @@ class PadWhereCheaperPass(ModulePass):
         return statistics_of(local)
 
 
-def _is_cheaper(padded: Statistics, even: Statistics) -> bool:
+def is_cheaper(padded: Statistics, even: Statistics) -> bool:
     """Whether devices send less, or as much while they hold no more; or have much less to compute."""
     sends_less = (padded.bytes_sent, padded.peak_bytes) <= (even.bytes_sent, even.peak_bytes)
     return sends_less or padded.flops < MOST_WORK * even.flops
