@@ -382,8 +382,8 @@ CODES: dict[str, Code] = {
         "Lower the most-bytes of sdy-combine-collectives where they should run one by one; 0 combines none.",
     ),
     "SDY-L122": Code(
-        "Dims that do not divide are cut no further than they divide, since padding would make devices send more.",
-        "Use a size that divides, or axes whose sizes do.",
+        "Dims inside of a program that do not divide by their axes are padded, so that they stay cut.",
+        "Use a size that divides where the padding is too much to compute with.",
     ),
     "SDY-L101": Code(
         "An op takes partial values, and its results are not all unreduced on the same axes.",

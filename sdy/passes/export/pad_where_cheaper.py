@@ -37,12 +37,12 @@ class PadWhereCheaperPass(ModulePass):
         if padding_plan(op) is None:
             return
         padded, even = (self._statistics(op, passes) for passes in ((PadUnevenDimsPass(),), ()))
-        if is_cheaper(padded, even):
-            PadUnevenDimsPass().apply(ctx, op)
+        if not is_cheaper(padded, even):
             return
-        numbers = f"devices would send {padded.bytes_sent:,.0f} bytes, not {even.bytes_sent:,.0f}, "
-        numbers += f"and hold {padded.peak_bytes:,}, not {even.peak_bytes:,}"
-        message = f"dims that do not divide are not padded: {numbers}"
+        PadUnevenDimsPass().apply(ctx, op)
+        sent = f"each device sends {padded.bytes_sent:,.0f} bytes instead of {even.bytes_sent:,.0f}"
+        held = f"holds {padded.peak_bytes:,} instead of {even.peak_bytes:,}"
+        message = f"dims that do not divide are padded: {sent}, and {held}"
         emit(ctx, Diagnostic("SDY-L122", message, span_of(op), severity=Severity.REMARK))
 
     def _statistics(self, module: ModuleOp, first: tuple[ModulePass, ...]) -> Statistics:
