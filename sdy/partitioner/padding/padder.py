@@ -91,6 +91,10 @@ class Padder:
             return self._planned.get(value, shape_of(value))
         return self.even_sizes(shape_of(value), sharding_of(value))
 
+    def is_given(self, result: SSAValue, sizes: Sizes) -> bool:
+        """Whether a result gets the dims that a plan has for it, if there is one, where operands give it `sizes`."""
+        return self._planned is None or self.wanted(result) == sizes
+
     @property
     def is_before_reshards(self) -> bool:
         """Whether elements may still move between shards."""

@@ -77,12 +77,24 @@ def windows(op: window.ReduceWindowOp | window.SelectAndScatterOp) -> Rule:
             for dim in padded
             if (sizes is not None and ints_of(sizes)[dim] != 1) or (strides is not None and ints_of(strides)[dim] != 1)
         ]
-        if windowed:
+        if windowed or (padder.is_before_reshards and not _are_padded_alike(op, padder)):
             padder.compute_whole(op)
         else:
             padder.make_even(op.results)
 
     return pad
+
+
+def _are_padded_alike(op: window.ReduceWindowOp | window.SelectAndScatterOp, padder: Padder) -> bool:
+    """Whether all tensors are of one size, and are to be of one, along each dim that has padding in any of them."""
+    ranked = [value for value in (*op.operands, *op.results) if shape_of(value)]
+    wanted = [padder.wanted(value) for value in ranked]
+    uneven = [
+        {dim for dim, size in enumerate(sizes) if size != padder.true_sizes(value)[dim]}
+        for value, sizes in zip(ranked, wanted, strict=True)
+    ]
+    sizes = [(*zip(padder.true_sizes(value), own, strict=True),) for value, own in zip(ranked, wanted, strict=True)]
+    return all(len({own[dim] for own in sizes}) == 1 for dim in set[int]().union(*uneven))
 
 
 @RULES.of(gather_scatter.ScatterOp)

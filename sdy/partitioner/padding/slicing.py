@@ -5,6 +5,8 @@ Source: spec of local lowering, sections 2.6 and 8.2 (G46, G47, G50).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
@@ -147,16 +149,28 @@ def gather(op: gather_scatter.GatherOp) -> Rule:
         if numbers.index_vector_dim in padder.padded_dims(op.start_indices):
             padder.compute_whole(op)
             return
-        if set(padded).intersection(numbers.start_index_map):
-            limits = [true_sizes[dim] - sizes[dim] for dim in numbers.start_index_map]
-            op.operands[1] = _clamped(padder.emitter(op), op.start_indices, limits, numbers.index_vector_dim, padder)
+        limits = [true_sizes[dim] - sizes[dim] for dim in numbers.start_index_map]
         for dim in padded:
             if sizes[dim] == true_sizes[dim] and dim not in numbers.collapsed_slice_dims:
                 sizes[dim] = shape_of(op.operand)[dim]
+        if not padder.is_given(op.result, _gathered_sizes(op, sizes)):
+            padder.compute_whole(op)
+            return
+        if set(padded).intersection(numbers.start_index_map):
+            op.operands[1] = _clamped(padder.emitter(op), op.start_indices, limits, numbers.index_vector_dim, padder)
         op.slice_sizes = ints(sizes)
         padder.make_even(op.results)
 
     return pad
+
+
+def _gathered_sizes(op: gather_scatter.GatherOp, slice_sizes: Sequence[int]) -> tuple[int, ...]:
+    """The dims of what is gathered by slices of some size."""
+    numbers, indices = op.dimension_numbers.data, shape_of(op.start_indices)
+    dropped = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+    offsets = iter(size for dim, size in enumerate(slice_sizes) if dim not in dropped)
+    batches = iter(size for dim, size in enumerate(indices) if dim != numbers.index_vector_dim)
+    return tuple(next(offsets if dim in numbers.offset_dims else batches) for dim in range(len(shape_of(op.result))))
 
 
 def _clamped(emit: Emitter, indices: SSAValue, limits: list[int], vector_dim: int, padder: Padder) -> SSAValue:
