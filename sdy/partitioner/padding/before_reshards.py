@@ -33,7 +33,6 @@ CARRYING = frozenset[type[Operation]](
         shape.BroadcastInDimOp,
         shape.IotaOp,
         shape.TransposeOp,
-        CallOp,
         OptimizationBarrierOp,
         PropagationBarrierOp,
         ReshardOp,
@@ -55,7 +54,7 @@ def pad_as_planned(
             for argument in tuple(block.args):
                 if _is_uneven(argument, padder):
                     padder.pad_behind(argument)
-        _pad_block(block, padder)
+        _pad_block(block, padder, called)
         terminator = block.last_op
         assert terminator is not None  # verified
         if name in called:
@@ -65,15 +64,15 @@ def pad_as_planned(
             padder.compute_whole(terminator)
 
 
-def _pad_block(block: Block, padder: Padder) -> None:
+def _pad_block(block: Block, padder: Padder, called: Collection[str]) -> None:
     for op in tuple(block.ops):
         if op.has_trait(IsTerminator, value_if_unregistered=False):
             continue
         if isinstance(op, CONTROL):
             for inner in _entered(op, padder):
-                _pad_block(inner, padder)
+                _pad_block(inner, padder, called)
         if any(map(padder.is_padded, op.operands)) or any(_is_uneven(result, padder) for result in op.results):
-            _pad_op(op, padder)
+            _pad_op(op, padder, called)
 
 
 def _entered(op: WhileOp | CaseOp | IfOp, padder: Padder) -> Iterator[Block]:
@@ -84,9 +83,9 @@ def _entered(op: WhileOp | CaseOp | IfOp, padder: Padder) -> Iterator[Block]:
         yield from region.blocks
 
 
-def _pad_op(op: Operation, padder: Padder) -> None:
+def _pad_op(op: Operation, padder: Padder, called: Collection[str]) -> None:
     rule = RULES.get(op)
-    if type(op) in CARRYING:
+    if type(op) in CARRYING or (isinstance(op, CallOp) and op.callee.root_reference.data in called):
         padder.make_even(op.results)
     elif rule is None:
         padder.compute_whole(op)

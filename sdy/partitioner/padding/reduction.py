@@ -18,7 +18,7 @@ from sdy.dialects.stablehlo.types import element_type_of
 from sdy.partitioner.annotated import is_zero_constant
 from sdy.partitioner.combining_bodies import combiners_of
 from sdy.partitioner.known_scalars import known_scalar
-from sdy.partitioner.local.combining import identity
+from sdy.partitioner.local.combining import extreme, identity
 from sdy.partitioner.local.emitter import shape_of
 from sdy.partitioner.padding.padder import Padder, Rule
 from sdy.partitioner.selecting_bodies import ignores_inits_behind
@@ -115,7 +115,8 @@ def scatter(op: gather_scatter.ScatterOp) -> Rule:
             return
         dims = [dim for dim in range(len(shape_of(indices))) if dim != numbers.index_vector_dim]
         place = len(op.inputs)
-        nowhere = identity(AndOp, element_type_of(indices))  # all ones: negative, or larger than any dim
+        # So far outside that no part of a window is inside: the least number, or the largest where none is negative.
+        nowhere = extreme(element_type_of(indices), largest=False) or extreme(element_type_of(indices), largest=True)
         op.operands[place] = padder.masked_by(padder.emitter(op), indices, nowhere, dims)
         padder.make_even(op.results)
 
