@@ -116,6 +116,9 @@ def dynamic_slice(op: slicing.DynamicSliceOp) -> Rule:
                 padder.compute_whole(op)
                 return
             taken[dim] = shape_of(op.operand)[dim]
+        if not padder.is_given(op.result, tuple(taken)):
+            padder.compute_whole(op)
+            return
         op.slice_sizes = ints(taken)
         padder.resize(op.result, tuple(taken))
 
