@@ -381,6 +381,10 @@ CODES: dict[str, Code] = {
         "Collectives that are alike are launched together.",
         "Lower the most-bytes of sdy-combine-collectives where they should run one by one; 0 combines none.",
     ),
+    "SDY-L122": Code(
+        "Dims inside of a program that do not divide by their axes are padded, so that they stay cut.",
+        "Use a size that divides where the padding is too much to compute with.",
+    ),
     "SDY-L125": Code(
         "A permute and an all-to-all are launched as one all-to-all of larger groups.",
         "It sends as many bytes; take sdy-fuse-permutes out of the pipeline where larger groups are slower.",

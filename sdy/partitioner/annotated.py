@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
 from sdy.dialects.shardings import set_result_shardings
-from sdy.dialects.stablehlo.shape import ConstantOp
+from sdy.dialects.stablehlo.enums import ComparisonDirection
+from sdy.dialects.stablehlo.shape import ConstantOp, IotaOp
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed, with_dim
 from sdy.partitioner.local.emitter import Emitter, Tensor, ints, shape_of, tensor_of, with_shape
 
 
@@ -91,6 +94,18 @@ def sliced(
 def trimmed_to(emit: Emitter, value: SSAValue, sizes: Sequence[int], sharding: TensorSharding | None) -> SSAValue:
     """The first elements of `value` along each dim."""
     return sliced(emit, value, [0] * len(sizes), sizes, sharding)
+
+
+def among_first(emit: Emitter, like: SSAValue, dim: int, count: int, sharding: TensorSharding | None) -> SSAValue:
+    """Of each element of a tensor shaped like `like`, whether it is among the first `count` along `dim`."""
+    along = None if sharding is None or not sharding.dims else fully_closed(sharding.mesh, 1)
+    if along is not None and sharding is not None:
+        along = with_dim(along, 0, sharding.dims[dim])
+    numbers = TensorType(i32, [shape_of(like)[dim]])
+    index = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(0, i64)}), along)
+    end = annotated(emit.broadcast(emit.constant(TensorType(i32, []), [count]), numbers), along)
+    is_first = annotated(emit.compare(ComparisonDirection.LT, index, end), along)
+    return annotated(emit.broadcast(is_first, tensor_of(like), [dim]), sharding)
 
 
 def is_zero_constant(value: SSAValue) -> bool:

@@ -95,6 +95,21 @@ def reduces_by_parts(body: Block, inits: Sequence[Scalar | None]) -> bool:
     return _holds_in_every_case(comparing, tuple(map(_domain, types, inits)))
 
 
+def ignores_inits_behind(body: Block, inits: Sequence[Scalar | None]) -> bool:
+    """Whether it makes no difference when the inits come once more, behind all elements: (i*a)*i = i*a."""
+    comparing = _comparing(body)
+    if comparing is None:
+        return False
+    orders = [
+        _orders_with_init(_domain(element_type_of(argument), init))
+        for argument, init in zip(body.args, inits, strict=False)  # the second half are the other elements
+    ]
+    if prod(map(len, orders)) > MOST_CASES:
+        return False
+    begun = [(init, _run(comparing, init, first)) for init, first, _ in _cases(orders)]
+    return all(_run(comparing, reduced, init) == reduced for init, reduced in begun)
+
+
 @lru_cache(maxsize=256)
 def _holds_in_every_case(body: Comparing, domains: tuple[Domain, ...]) -> bool:
     if prod(len(_orders(domain.is_exact)) for domain in domains) > MOST_CASES:

@@ -11,7 +11,7 @@ from sdy.cost.tensor_bytes import element_bytes
 from sdy.dialects.chlo.structured import TopKOp
 from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.dialects.stablehlo.reduction import ReduceOp
-from sdy.dialects.stablehlo.slicing import ConcatenateOp
+from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, SliceOp
 from sdy.dialects.stablehlo.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.window import ReduceWindowOp
 from sdy.partitioner.combining_bodies import combiners_of
@@ -20,6 +20,7 @@ from sdy.partitioner.local.combining import IN_ANY_ORDER
 from sdy.partitioner.reduction_kinds import reduction_kinds
 from sdy.partitioner.regrouping import regrouping
 from sdy.partitioner.selecting_bodies import reduces_by_parts
+from sdy.partitioner.shard_spans import spans_of
 from sdy.partitioner.shard_windows import running_along
 
 MOST_PERMUTES = 4  # more are no better than gathering at once
@@ -37,6 +38,8 @@ def exchanges_results(op: Operation, dim: int, count: int) -> bool:
             return running_along(op, dim) is not None and _runs_on(op)
         case ConcatenateOp():
             return dim == op.dimension.value.data and _moves_few_pieces(op, dim, count)
+        case SliceOp() | PadOp():
+            return _moves_to_few(op, dim, count)
         case _:
             return False
 
@@ -84,3 +87,10 @@ def _moves_few_pieces(op: ConcatenateOp, dim: int, count: int) -> bool:
         return False
     plans = [regrouping(sizes, each) for each in range(2, count + 1) if count % each == 0]
     return all(len(plan.permutes) <= MOST_PERMUTES and plan.received <= plan.shard for plan in plans)
+
+
+def _moves_to_few(op: SliceOp | PadOp, dim: int, count: int) -> bool:
+    """Whether each shard needs no more than a few others have, and less than a gather of the operand would send."""
+    shard = shape_of(op.operand)[dim] // count
+    found = spans_of(op)(dim, count)
+    return found is not None and found.permutes <= MOST_PERMUTES and found.received <= (count - 1) * shard

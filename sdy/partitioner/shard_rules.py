@@ -145,7 +145,7 @@ def runs_on_shards(op: Operation, dim: int, count: int) -> bool:
     """
     match op:
         case slicing.SliceOp() | slicing.PadOp():
-            return moves_of(op)(dim, count) is not None
+            return moves_of(op)(dim, count) is not None or exchanges_results(op, dim, count)
         case window.ReduceWindowOp():
             return tiles_shards(op, dim, count) or exchanges_results(op, dim, count)
         case window.ConvolutionOp():
@@ -259,11 +259,12 @@ def _sorted_dim(op: Operation, rule: OpShardingRule) -> Factors:
 
 
 def _padded_dims(op: Operation, rule: OpShardingRule) -> Factors:
-    """Dims whose elements move, though their size stays."""
+    """Dims whose elements move, unless their size stays, and no gaps come between them: shards exchange edges then."""
     assert isinstance(op, slicing.PadOp)
+    sizes, results = _shape(op.operand), _shape(op.result)
     amounts = zip(ints_of(op.edge_padding_low), ints_of(op.interior_padding), strict=True)
     for dim, (low, interior) in enumerate(amounts):
-        if low or (interior and _shape(op.operand)[dim] > 1):
+        if (low and sizes[dim] != results[dim]) or (interior and sizes[dim] > 1):
             yield from _of_dim(rule, 0, dim)
 
 

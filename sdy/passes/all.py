@@ -44,6 +44,7 @@ PASSES: dict[str, str] = {
     "sdy-remove-propagation-debug-info": "export.remove_propagation_debug_info.RemovePropagationDebugInfoPass",
     "sdy-remove-sharding-groups": "export.remove_sharding_groups.RemoveShardingGroupsPass",
     "sdy-remove-sub-axes-in-input-output-shardings": "export.remove_sub_axes.RemoveSubAxesPass",
+    "sdy-pad-uneven-dims": "export.pad_uneven_dims.PadUnevenDimsPass",
     "sdy-drop-uneven-axes": "export.drop_uneven_axes.DropUnevenAxesPass",
     "sdy-plan-reshards": "export.plan_reshards.PlanReshardsPass",
     "sdy-prepare-for-shards": "export.prepare_for_shards.PrepareForShardsPass",

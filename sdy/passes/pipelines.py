@@ -25,6 +25,7 @@ from sdy.passes.export.fuse_permutes import FusePermutesPass
 from sdy.passes.export.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.insert_func_call_reshards import InsertFuncCallReshardsPass
 from sdy.passes.export.optimize_communication import OptimizeCommunicationPass
+from sdy.passes.export.pad_where_cheaper import PadWhereCheaperPass
 from sdy.passes.export.per_instruction_partitioning import PerInstructionPartitioningPass
 from sdy.passes.export.plan_reshards import PlanReshardsPass
 from sdy.passes.export.prepare_for_shards import PrepareForShardsPass
@@ -93,6 +94,8 @@ CLOSE: Passes = (
     CloseShardingsPass(),
 )
 
+TO_SHARDS = ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True)
+
 
 def before_propagation(*, dedup_functions_fully: bool = False) -> Passes:
     """From the program as it was written to what propagation sees."""
@@ -120,8 +123,7 @@ def propagation(*, dedup_functions_fully: bool = False, enable_auto_partitioning
 
 def partitioning(*, optimize_communication: bool = True) -> Passes:
     """From closed shardings to collectives on whole tensors; what repeats is a function behind it."""
-    return (
-        FoldLayersPass(),  # all that follows sees each layer once
+    to_collectives = (
         DropUnevenAxesPass(),
         PrepareForShardsPass(),  # right before the reshards, which go by the rules that it leaves
         InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
@@ -130,6 +132,11 @@ def partitioning(*, optimize_communication: bool = True) -> Passes:
         PlanReshardsPass(share_equal=not optimize_communication),  # what it gathers twice, it means to
         CanonicalizePass(("sdy-collective",)),
         DropShardingRulesPass(),
+    )
+    return (
+        FoldLayersPass(),  # all that follows sees each layer once
+        PadWhereCheaperPass((*to_collectives, TO_SHARDS)),  # while uneven dims are still cut
+        *to_collectives,
     )
 
 
@@ -273,7 +280,7 @@ class LocalPipeline(Pipeline):
     def passes(self) -> Sequence[ModulePass]:
         """Shardings are of no use to the local program."""
         return (
-            ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True),
+            TO_SHARDS,
             DropShardingAndMeshPass(),
             *((FusePermutesPass(), CombineCollectivesPass()) if self.optimize_communication else ()),
             *(() if self.keep_layers else (UnfoldLayersPass(),)),

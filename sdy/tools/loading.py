@@ -17,7 +17,7 @@ from sdy.tools.files import read_text
 
 T = TypeVar("T")
 
-SAVINGS = ("SDY-L120", "SDY-L121", "SDY-L125")
+SAVINGS = ("SDY-L120", "SDY-L121", "SDY-L122", "SDY-L125")
 NO_OPTIMIZER_HELP = "send what propagation calls for: no sdy-optimize-communication, no sdy-combine-collectives"
 
 

@@ -144,3 +144,25 @@ def test_what_depends_on_the_order_stays_in_order(line: str, dims: str, cuts: st
     generator = np.random.default_rng(7)
     inputs = [generator.choice(np.array([0.0, -0.0, 1.0], np.float32), (16, 8)), np.array(-1, np.float32)]
     assert_same_on_shards(program, inputs)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "stablehlo.slice %0 [0:3] : (tensor<6xi32>) -> tensor<3xi32>",
+        "stablehlo.negate %0 : tensor<6xi32>",
+        "stablehlo.add %0, %0 : tensor<6xi32>",
+    ],
+)
+def test_maxima_of_shards_are_no_summands(line: str) -> None:
+    result = line.rpartition(" ")[2]
+    program = Program.from_text(f"""
+sdy.mesh @m = {MESH}
+func.func @main(%a: tensor<8x6xi32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}, {{}}]>}}) -> {result} {{
+  %least = stablehlo.constant dense<-2147483648> : tensor<i32>
+  %0 = stablehlo.reduce(%a init: %least) applies stablehlo.maximum across dimensions = [0]
+    : (tensor<8x6xi32>, tensor<i32>) -> tensor<6xi32>
+  %1 = {line}
+  return %1 : {result}
+}}""")
+    assert_same_on_shards(program, [np.arange(48, dtype=np.int32).reshape(8, 6)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from sdy.cost.statistics import statistics_of
 from sdy.interpreter.element_types import Array
 from sdy.program.program import Program
 
+R = TypeVar("R")
 Counts = dict[CollectiveKind, int]
 
 
-def count_of_collectives(program: Program) -> Counts:
+def count_of_collectives(program: Program[R]) -> Counts:
     """How many collectives of each kind there are in the local program."""
     found = statistics_of(program.partition().local).collectives
     return {kind: each.places for kind, each in found.items()}

@@ -9,7 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, Signedness, TensorType, i1, i64
+from xdsl.dialects.builtin import (
+    I64,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    Signedness,
+    TensorType,
+    i1,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from sdy.dialects.dense import DenseElementsAttr
@@ -84,10 +94,11 @@ def with_element(value: SSAValue, element_type: Attribute) -> Tensor:
 
 
 class Emitter:
-    """Puts ops in front of one op, each with the location of that op."""
+    """Puts ops in front of one op, each with the location of that op, or with another one."""
 
-    def __init__(self, before: Operation, style: Style) -> None:
+    def __init__(self, before: Operation, style: Style, location: LocationAttr | None = None) -> None:
         self._before = before
+        self._location = location or before.location
         self.style = style
 
     def op(
@@ -102,7 +113,7 @@ class Emitter:
         new = op_class.create(
             operands=operands, result_types=result_types, properties=properties or {}, regions=regions
         )
-        new.location = self._before.location
+        new.location = self._location
         block = self._before.parent
         assert block is not None
         block.insert_op_before(new, self._before)

@@ -1,4 +1,4 @@
-"""Parts of tensors on one shard: slices and pads that stay within each shard, dynamic slices of whole dims.
+"""Parts of tensors on one shard: slices and pads, whose shards may send each other edges; dynamic slices of whole dims.
 
 Source: spec of local lowering, sections 1.17, 1.18 and 8.1 (G3, G18, G19).
 """
@@ -16,10 +16,15 @@ from sdy.dialects.op_table import OpTable
 from sdy.dialects.places import span_of
 from sdy.dialects.stablehlo import slicing as ops
 from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.model.axis_list import sharded_size
 from sdy.model.tiling import shard_coordinates
+from sdy.partitioner.annotated import is_zero_constant
 from sdy.partitioner.local.emitter import Emitter, Tensor, ints, shape_of, with_shape
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
-from sdy.partitioner.shard_moves import MoveAlong, moves_of
+from sdy.partitioner.local.spans import CutDim, exchanged
+from sdy.partitioner.shard_exchanges import exchanges_results
+from sdy.partitioner.shard_moves import moves_of
+from sdy.partitioner.shard_spans import spans_of
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[Check]()
@@ -29,7 +34,10 @@ Shifts = list[tuple[int, ...]]  # per dim of a tensor, per device
 
 @CHECKS.of(ops.SliceOp, ops.PadOp)
 def stays_local(op: ops.SliceOp | ops.PadOp) -> Check:
-    """Operand and result are cut alike, and no shard needs elements of another."""
+    """Operand and result are cut alike, and no shard needs elements of another, or few are sent.
+
+    In the reference none are.
+    """
     moved_along = moves_of(op)
 
     def check(lowering: Lowering) -> None:
@@ -37,10 +45,12 @@ def stays_local(op: ops.SliceOp | ops.PadOp) -> Check:
             return
         lowering.check_handed_over(op, 0, lowering.sharding(op.result), "its result")
         for dim in range(len(shape_of(op.result))):
-            if moved_along(dim, lowering.shard_count(op.operand, dim)) is None:
+            count = lowering.shard_count(op.operand, dim)
+            is_exchanged = lowering.style.regroups_shards and exchanges_results(op, dim, count)
+            if moved_along(dim, count) is None and not is_exchanged:
                 message = (
                     f"{op.name} from {op.operand.type} to {op.result.type} moves elements between the "
-                    f"{lowering.shard_count(op.operand, dim)} shards of dim {dim}"
+                    f"{count} shards of dim {dim}"
                 )
                 hint = "run sdy-resolve-permutation-factors first, or reshard so that the dim is whole"
                 raise SdyError(Diagnostic("SDY-L012", message, span_of(op), hint=hint))
@@ -48,35 +58,54 @@ def stays_local(op: ops.SliceOp | ops.PadOp) -> Check:
     return check
 
 
-def _shifts_of_devices(operand: SSAValue, moved_along: MoveAlong, lowering: Lowering) -> Shifts:
-    sharding = lowering.sharding(operand)
-    assert sharding is not None  # cut
-    mesh = lowering.mesh(sharding)
-    shifts: Shifts = []
-    for dim in range(len(shape_of(operand))):
-        of_shard = moved_along(dim, lowering.shard_count(operand, dim))
-        assert of_shard is not None  # checked
-        shifts.append(tuple(of_shard[place] for place in shard_coordinates(lowering.dim_axes(operand, dim), mesh)))
-    return shifts
+class _Moves:
+    """How the elements of a slice or pad of whole tensors come to their places: within shards, or between them."""
+
+    def __init__(self, op: ops.SliceOp | ops.PadOp) -> None:
+        self._op = op
+        self._moved_along = moves_of(op)
+        self._span_along = spans_of(op)
+
+    def exchange(self, lowering: Lowering) -> Shifts:
+        """Let the op read what it needs of other shards; by how much devices then move elements along each dim."""
+        op, value = self._op, self._op.operand
+        sharding = lowering.sharding(value)
+        assert sharding is not None  # cut
+        mesh = lowering.mesh(sharding)
+        filling = op.padding_value if isinstance(op, ops.PadOp) and not is_zero_constant(op.padding_value) else None
+        shifts: Shifts = []
+        for dim in range(len(shape_of(value))):
+            axes = lowering.dim_axes(op.operand, dim)
+            count = sharded_size(axes, mesh)
+            of_shard = self._moved_along(dim, count)
+            if of_shard is None:
+                span = self._span_along(dim, count)
+                assert span is not None  # checked
+                value = exchanged(lowering.emitter(op), value, CutDim(dim, axes, mesh), span, filling)
+                of_shard = (0,) * count
+            shifts.append(tuple(of_shard[place] for place in shard_coordinates(axes, mesh)))
+        op.operands[0] = value
+        return shifts
 
 
 @FORMS.of(ops.SliceOp)
 def slice_(op: ops.SliceOp) -> LocalForm:
     """A slice of the shard; where shards begin at different places, of the part that this device's slice spans."""
     limits, strides, whole = ints_of(op.limit_indices), ints_of(op.strides), shape_of(op.operand)
-    moved_along = moves_of(op)
+    moves = _Moves(op)
 
     def lower(lowering: Lowering) -> None:
         if not lowering.is_cut(op.operand):
             return
-        shifts = _shifts_of_devices(op.operand, moved_along, lowering)
+        counts, given = [lowering.shard_count(op.operand, dim) for dim in range(len(whole))], op.operand
+        shifts = moves.exchange(lowering)
         local = cast(Tensor, lowering.local_type(op.result.type, lowering.sharding(op.result), op))
         emit = lowering.emitter(op)
         spans = [max(0, (size - 1) * stride + 1) for size, stride in zip(local.get_shape(), strides, strict=True)]
         starts = [shift[0] for shift in shifts]
         ends = list(limits)
         for dim, size in enumerate(shape_of(op.operand)):
-            if lowering.shard_count(op.operand, dim) > 1:
+            if counts[dim] > 1:
                 ends[dim] = size if limits[dim] == whole[dim] else starts[dim] + spans[dim]
         source: SSAValue = op.operand
         if any(len(set(shift)) > 1 for shift in shifts):
@@ -85,6 +114,9 @@ def slice_(op: ops.SliceOp) -> LocalForm:
                 lowering.replace(op, source)
                 return
             starts, ends = [0] * len(spans), spans
+        if source is not given and not any(starts) and shape_of(source) == local.get_shape():
+            lowering.replace(op, source)
+            return
         properties = {"start_indices": ints(starts), "limit_indices": ints(ends), "strides": op.strides}
         lowering.replace(op, emit.value(ops.SliceOp, [source], local, dict(properties)))
 
@@ -94,12 +126,12 @@ def slice_(op: ops.SliceOp) -> LocalForm:
 @FORMS.of(ops.PadOp)
 def pad(op: ops.PadOp) -> LocalForm:
     """A pad of the shard; where shards need different ones, one large enough for all, of which each takes its part."""
-    moved_along = moves_of(op)
+    moves = _Moves(op)
 
     def lower(lowering: Lowering) -> None:
         if not lowering.is_cut(op.operand):
             return
-        shifts = _shifts_of_devices(op.operand, moved_along, lowering)
+        given, shifts = op.operand, moves.exchange(lowering)
         local = cast(Tensor, lowering.local_type(op.result.type, lowering.sharding(op.result), op)).get_shape()
         emit = lowering.emitter(op)
         gaps = ints_of(op.interior_padding)
@@ -108,7 +140,8 @@ def pad(op: ops.PadOp) -> LocalForm:
         if is_uniform:
             low = [shift[0] for shift in shifts]
             high = [size - (own + first) for size, own, first in zip(local, spread, low, strict=True)]
-            lowering.replace(op, _padded(emit, op, low, high, spread))
+            is_there = op.operand is not given and not any((*low, *high))
+            lowering.replace(op, op.operand if is_there else _padded(emit, op, low, high, spread))
             return
         low = [max(0, *shift) for shift in shifts]
         high = [max(0, size - min(shift) - own) for size, shift, own in zip(local, shifts, spread, strict=True)]

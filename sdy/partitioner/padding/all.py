@@ -12,7 +12,9 @@ from sdy.dialects.symbols import functions_of
 from sdy.partitioner.padding import collectives, contraction, reduction, regions, shape, slicing
 from sdy.partitioner.padding.padder import Padder, Rule
 
-RULES = OpTable[Rule](collectives.RULES, contraction.RULES, reduction.RULES, shape.RULES, slicing.RULES)
+RULES = OpTable[Rule](
+    collectives.RULES, contraction.RULES, reduction.RULES, shape.RULES, slicing.RULES, slicing.STATIC_RULES
+)
 
 
 def pad_module(module: ModuleOp, *, pads_arguments: bool = False) -> None:

@@ -67,8 +67,16 @@ def convolution(op: window.ConvolutionOp) -> Rule:
             for place, dim in enumerate(lhs_spatial)
             if not _is_pointwise(op, place, shape_of(op.rhs)[rhs_spatial[place]])
         }
+        produced = list(shape_of(op.result))
+        produced[numbers.output_batch_dimension] = (
+            shape_of(op.lhs)[numbers.input_batch_dimension] // op.batch_group_count.value.data
+        )
+        produced[numbers.output_feature_dimension] = shape_of(op.rhs)[numbers.kernel_output_feature_dimension]
+        for dim, result_dim in zip(lhs_spatial, numbers.output_spatial_dimensions, strict=True):
+            if dim in lhs - is_windowed:
+                produced[result_dim] = shape_of(op.lhs)[dim]
         moves = lhs & is_windowed or rhs & {*rhs_spatial} or (has_groups and (lhs & grouped[0] or rhs & grouped[1]))
-        if moves:
+        if moves or not padder.is_given(op.result, tuple(produced)):
             padder.compute_whole(op)
             return
         _zeros(op, *features)(padder)

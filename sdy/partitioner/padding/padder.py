@@ -6,10 +6,10 @@ and 2.3 to 2.5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -29,7 +29,7 @@ from sdy.model.axis_list import sharded_size
 from sdy.model.meshes import resolved
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed_like, with_dim
-from sdy.partitioner.annotated import annotated, padded_to, trimmed_to, zero_scalar
+from sdy.partitioner.annotated import among_first, annotated, padded_to, trimmed_to, zero_scalar
 from sdy.partitioner.local.emitter import Emitter, Style, shape_of, tensor_of, with_element, with_shape
 
 Sizes = tuple[int, ...]
@@ -37,10 +37,16 @@ Rule = Callable[["Padder"], None]  # adapts one op of a program to operands that
 
 
 class Padder:
-    """A module on its way to dims that divide."""
+    """A module on its way to dims that divide.
 
-    def __init__(self, module: ModuleOp) -> None:
+    Without a plan, the shardings of values say how large they become, and reshards are collectives already. With one,
+    it says so: no device has to be able to do its part alone then, since reshards are still to come.
+    """
+
+    def __init__(self, module: ModuleOp, planned: Mapping[SSAValue, Sizes] | None = None) -> None:
         self._meshes = meshes_of(module)
+        self._planned = None if planned is None else dict(planned)
+        self._trimmed: dict[SSAValue, SSAValue] = {}
         self._style = Style()
         self._true_sizes: dict[SSAValue, Sizes] = {}
         self._zero_padded: set[SSAValue] = set()
@@ -79,6 +85,21 @@ class Padder:
         counts = [sharded_size(dim.axes, mesh) for dim in sharding.dims]
         return tuple(-(-size // count) * count for size, count in zip(sizes, counts, strict=True))
 
+    def wanted(self, value: SSAValue) -> Sizes:
+        """The dims that `value`, a tensor of known shape, is to have."""
+        if self._planned is not None:
+            return self._planned.get(value, shape_of(value))
+        return self.even_sizes(shape_of(value), sharding_of(value))
+
+    def is_given(self, result: SSAValue, sizes: Sizes) -> bool:
+        """Whether a result gets the dims that a plan has for it, if there is one, where operands give it `sizes`."""
+        return self._planned is None or self.wanted(result) == sizes
+
+    @property
+    def is_before_reshards(self) -> bool:
+        """Whether elements may still move between shards."""
+        return self._planned is not None
+
     def shard_count(self, value: SSAValue, dim: int) -> int:
         """Into how many pieces a dim is cut."""
         sharding = sharding_of(value)
@@ -109,9 +130,8 @@ class Padder:
     def make_even(self, values: Iterable[SSAValue], *, is_zero: bool = False) -> None:
         """Give values, of known ranked shapes, dims that divide."""
         for value in tuple(values):
-            sizes = static_shape(value.type)
-            if sizes is not None:
-                self.resize(value, self.even_sizes(sizes, sharding_of(value)), is_zero=is_zero)
+            if is_static(value):
+                self.resize(value, self.wanted(value), is_zero=is_zero)
 
     def replace(self, op: Operation, *values: SSAValue) -> None:
         """Let `values` stand for the results of `op`, which goes."""
@@ -147,16 +167,22 @@ class Padder:
         own, sharding = self.true_sizes(value), sharding_of(value)
         mask: SSAValue | None = None
         for dim in chosen:
-            numbers = with_element(value, i32)
-            index = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(dim, i64)}), sharding)
-            end = emit.constant(TensorType(i32, []), [own[dim]])
-            ends = annotated(emit.broadcast(end, numbers), sharding)
-            inside = annotated(emit.compare(ComparisonDirection.LT, index, ends), sharding)
+            inside = self._inside(emit, value, dim)
             mask = inside if mask is None else annotated(emit.binary(elementwise.AndOp, mask, inside), sharding)
         assert mask is not None
         filling = annotated(emit.broadcast(filler, tensor_of(value)), sharding)
         selected = annotated(emit.select(mask, value, filling), sharding)
         return self.note(selected, own)
+
+    def _inside(self, emit: Emitter, value: SSAValue, dim: int) -> SSAValue:
+        """Which elements are none of the padding of a dim; before reshards in no more memory than that takes."""
+        sharding, end = sharding_of(value), self.true_sizes(value)[dim]
+        if self.is_before_reshards:
+            return among_first(emit, value, dim, end, sharding)
+        numbers = with_element(value, i32)
+        index = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(dim, i64)}), sharding)
+        ends = annotated(emit.broadcast(emit.constant(TensorType(i32, []), [end]), numbers), sharding)
+        return annotated(emit.compare(ComparisonDirection.LT, index, ends), sharding)
 
     def masked_by(self, emit: Emitter, value: SSAValue, element: Scalar, dims: Sequence[int]) -> SSAValue:
         """`value` with a constant in the padding of some dims, if it is not there already."""
@@ -198,6 +224,9 @@ class Padder:
 
     def compute_whole(self, op: Operation) -> None:
         """Let every device compute all of `op`, which has no form on padded tensors, and keep its part."""
+        if self.is_before_reshards:
+            self._compute_trimmed(op)
+            return
         emit = self.emitter(op)
         whole = {value: self._whole(emit, value) for value in dict.fromkeys(op.operands)}
         copy = op.clone(value_mapper=dict(whole))
@@ -216,6 +245,57 @@ class Padder:
             return result
         set_sharding(result, fully_closed_like(sharding))
         return self.sliced_into(emit, result, sharding, range(sharding.rank))
+
+    def _compute_trimmed(self, op: Operation) -> None:
+        """Let `op` compute what it did without padding, and pad its results."""
+        for index, operand in enumerate(op.operands):
+            op.operands[index] = self.trimmed(operand)
+        for result in op.results:
+            if is_static(result) and self.wanted(result) != shape_of(result):
+                self.pad_behind(result)
+
+    def trimmed(self, value: SSAValue) -> SSAValue:
+        """`value` without padding, whole along the dims that had some."""
+        if not self.is_padded(value):
+            return value
+        if value not in self._trimmed:
+            emit = self._emitter_behind(value)
+            sharding = self._whole_along(value, self.padded_dims(value))
+            self._trimmed[value] = trimmed_to(emit, value, self.true_sizes(value), sharding)
+        return self._trimmed[value]
+
+    def pad_behind(self, value: SSAValue) -> None:
+        """Let all users of `value` have it with padding, whole along the dims that get some."""
+        wanted, own = self.wanted(value), shape_of(value)
+        sharding = self._whole_along(value, [dim for dim, size in enumerate(wanted) if size != own[dim]])
+        emit = self._emitter_behind(value)
+        padded = padded_to(emit, value, zero_scalar(emit, value), wanted, sharding)
+        value.replace_uses_with_if(padded, lambda use: use.operation is not padded.owner)
+        self.note(padded, own, is_zero=True)
+        if self._planned is not None:
+            del self._planned[value]
+
+    def _whole_along(self, value: SSAValue, dims: Iterable[int]) -> TensorSharding | None:
+        sharding = sharding_of(value)
+        if sharding is not None and sharding.dims:
+            for dim in dims:
+                sharding = with_dim(sharding, dim, DimSharding())
+        return sharding
+
+    def _emitter_behind(self, value: SSAValue) -> Emitter:
+        """Emits right behind what gives `value`, with the location of that."""
+        owner = value.owner
+        next_op = owner.first_op if isinstance(owner, Block) else owner.next_op
+        giver = owner.parent_op() if isinstance(owner, Block) else owner
+        assert next_op is not None  # a block has a terminator
+        assert giver is not None
+        return Emitter(next_op, self._style, giver.location)
+
+    def give_up(self, op: Operation, value: SSAValue) -> None:
+        """Compute `op` whole while that is possible. Raises: SdyError SDY-L014 where it is not."""
+        if not self.is_before_reshards:
+            raise self.refuse(op, value)
+        self.compute_whole(op)
 
     def refuse(self, op: Operation, value: SSAValue) -> SdyError:
         """The error for an op whose result would depend on what the padding of `value` holds."""

@@ -5,8 +5,11 @@ Source: spec of local lowering, section 8.2 (G41).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Operation
 
+from sdy.dialects.elements import Scalar
 from sdy.dialects.op_table import OpTable
 from sdy.dialects.stablehlo import gather_scatter, reduction, window
 from sdy.dialects.stablehlo.clauses import ints_of
@@ -14,9 +17,12 @@ from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumO
 from sdy.dialects.stablehlo.types import element_type_of
 from sdy.partitioner.annotated import is_zero_constant
 from sdy.partitioner.combining_bodies import combiners_of
-from sdy.partitioner.local.combining import identity
+from sdy.partitioner.known_scalars import known_scalar
+from sdy.partitioner.local.combining import extreme, identity
 from sdy.partitioner.local.emitter import shape_of
 from sdy.partitioner.padding.padder import Padder, Rule
+from sdy.partitioner.selecting_bodies import ignores_inits_behind
+from sdy.partitioner.shard_windows import window_dim_of_update
 
 RULES = OpTable[Rule]()
 
@@ -29,20 +35,33 @@ def reduce(op: reduction.ReduceOp) -> Rule:
     dims = ints_of(op.dimensions)
 
     def pad(padder: Padder) -> None:
+        padded = [value for value in op.inputs if set(dims).intersection(padder.padded_dims(value))]
+        neutral = _neutral_elements(op) if padded else ()
+        if neutral is None:
+            padder.give_up(op, padded[0])
+            return
         emit = padder.emitter(op)
-        combiners = combiners_of(op.body)
-        for index, value in enumerate(tuple(op.inputs)):
-            if not set(dims).intersection(padder.padded_dims(value)):
-                continue
-            if combiners is None or combiners[index] not in WITH_IDENTITY:
-                raise padder.refuse(op, value)
-            # A sum that begins with 0.0 is never -0.0: the zeros of padding do, which are mostly there.
-            is_from_zero = combiners[index] is AddOp and is_zero_constant(op.init_values[index])
-            element = 0 if is_from_zero else identity(combiners[index], element_type_of(value))
-            op.operands[index] = padder.masked_by(emit, value, element, dims)
+        for index, element in enumerate(neutral):
+            op.operands[index] = padder.masked_by(emit, op.operands[index], element, dims)
         padder.make_even(op.results)
 
     return pad
+
+
+def _neutral_elements(op: reduction.ReduceOp) -> Sequence[Scalar] | None:
+    """What the body may be given behind the elements of each input, without a change of what it gives."""
+    combiners = combiners_of(op.body)
+    if combiners is None:
+        inits = [known_scalar(init) for init in op.init_values]
+        known = [init for init in inits if init is not None]
+        return known if len(known) == len(inits) and ignores_inits_behind(op.body.block, inits) else None
+    if not WITH_IDENTITY.issuperset(combiners):
+        return None
+    # A sum that begins with 0.0 is never -0.0: the zeros of padding do, which are mostly there.
+    return [
+        0 if combiner is AddOp and is_zero_constant(init) else identity(combiner, element_type_of(init))
+        for combiner, init in zip(combiners, op.init_values, strict=True)
+    ]
 
 
 @RULES.of(window.ReduceWindowOp, window.SelectAndScatterOp)
@@ -58,12 +77,24 @@ def windows(op: window.ReduceWindowOp | window.SelectAndScatterOp) -> Rule:
             for dim in padded
             if (sizes is not None and ints_of(sizes)[dim] != 1) or (strides is not None and ints_of(strides)[dim] != 1)
         ]
-        if windowed:
+        if windowed or (padder.is_before_reshards and not _are_padded_alike(op, padder)):
             padder.compute_whole(op)
         else:
             padder.make_even(op.results)
 
     return pad
+
+
+def _are_padded_alike(op: window.ReduceWindowOp | window.SelectAndScatterOp, padder: Padder) -> bool:
+    """Whether all tensors are of one size, and are to be of one, along each dim that has padding in any of them."""
+    ranked = [value for value in (*op.operands, *op.results) if shape_of(value)]
+    wanted = [padder.wanted(value) for value in ranked]
+    uneven = [
+        {dim for dim, size in enumerate(sizes) if size != padder.true_sizes(value)[dim]}
+        for value, sizes in zip(ranked, wanted, strict=True)
+    ]
+    sizes = [(*zip(padder.true_sizes(value), own, strict=True),) for value, own in zip(ranked, wanted, strict=True)]
+    return all(len({own[dim] for own in sizes}) == 1 for dim in set[int]().union(*uneven))
 
 
 @RULES.of(gather_scatter.ScatterOp)
@@ -76,12 +107,29 @@ def scatter(op: gather_scatter.ScatterOp) -> Rule:
         for value in op.inputs:
             # A window that ends in the padding would be written in part, instead of not at all.
             if windowed.intersection(padder.padded_dims(value)):
-                raise padder.refuse(op, value)
+                padder.give_up(op, value)
+                return
         indices = op.scatter_indices
+        if numbers.index_vector_dim in padder.padded_dims(indices) or _writes_padding(op, padder):
+            padder.compute_whole(op)
+            return
         dims = [dim for dim in range(len(shape_of(indices))) if dim != numbers.index_vector_dim]
         place = len(op.inputs)
-        nowhere = identity(AndOp, element_type_of(indices))  # all ones: negative, or larger than any dim
+        # So far outside that no part of a window is inside: the least number, or the largest where none is negative.
+        nowhere = extreme(element_type_of(indices), largest=False) or extreme(element_type_of(indices), largest=True)
         op.operands[place] = padder.masked_by(padder.emitter(op), indices, nowhere, dims)
         padder.make_even(op.results)
 
     return pad
+
+
+def _writes_padding(op: gather_scatter.ScatterOp, padder: Padder) -> bool:
+    """Whether some window of the updates has padding where the input has none, or another one."""
+    for dim, size in enumerate(shape_of(op.inputs[0])):
+        window = window_dim_of_update(op, dim)
+        for value, update in zip(op.inputs, op.updates, strict=True):
+            if window is not None and window in padder.padded_dims(update):
+                sizes = padder.true_sizes(value)[dim], padder.true_sizes(update)[window]
+                if shape_of(update)[window] != size or sizes[0] != sizes[1]:
+                    return True
+    return False

@@ -8,7 +8,6 @@ from __future__ import annotations
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.op_table import OpTable
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
-from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo import calls, shape
 from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.partitioner.local.emitter import shape_of, tensor_of
@@ -26,7 +25,7 @@ def constant(op: SdyConstantOp | shape.ConstantOp) -> Rule:
         elements = op.properties["value"]
         if not is_static(result) or not isinstance(elements, DenseElementsAttr):
             return
-        even = padder.even_sizes(shape_of(result), sharding_of(result))
+        even = padder.wanted(result)
         if even != shape_of(result):
             op.properties["value"] = constant_with(elements, even)
             is_zero = not elements.is_splat or not any(elements.data.raw)
@@ -40,7 +39,7 @@ def reshape(op: shape.ReshapeOp) -> Rule:
     """Padding stays at the end of a dim only where the dims before and behind it stay as they are."""
 
     def pad(padder: Padder) -> None:
-        even = padder.even_sizes(shape_of(op.result), sharding_of(op.result))
+        even = padder.wanted(op.result)
         true_sizes, own = padder.true_sizes(op.operand), shape_of(op.operand)
         if _strides(own, true_sizes) == _strides(even, shape_of(op.result)):
             padder.resize(op.result, even)
@@ -79,10 +78,7 @@ def custom_call(op: calls.CustomCallOp) -> Rule:
     """Nobody knows what a custom call makes of padding."""
 
     def pad(padder: Padder) -> None:
-        is_uneven = any(
-            is_static(value) and padder.even_sizes(shape_of(value), sharding_of(value)) != shape_of(value)
-            for value in op.results
-        )
+        is_uneven = any(is_static(value) and padder.wanted(value) != shape_of(value) for value in op.results)
         if is_uneven or any(padder.is_padded(value) for value in op.operands):
             padder.compute_whole(op)
 

@@ -5,6 +5,8 @@ Source: spec of local lowering, sections 2.6 and 8.2 (G46, G47, G50).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
@@ -18,17 +20,17 @@ from sdy.partitioner.local.emitter import Emitter, ints, shape_of, tensor_of
 from sdy.partitioner.padding.padder import Padder, Rule
 from sdy.partitioner.shard_moves import pad_shifts, slice_shifts
 
-RULES = OpTable[Rule]()
+RULES = OpTable[Rule]()  # of ops that take indices, wherever reshards are
+STATIC_RULES = OpTable[Rule]()  # of those that know where all goes, once reshards are collectives
 
 
-@RULES.of(slicing.SliceOp)
+@STATIC_RULES.of(slicing.SliceOp)
 def slice_(op: slicing.SliceOp) -> Rule:
     """Take more instead of padding: what stands behind the slice is as good as any padding."""
     starts, strides = ints_of(op.start_indices), ints_of(op.strides)
 
     def pad(padder: Padder) -> None:
-        sizes = shape_of(op.result)
-        even = padder.even_sizes(sizes, sharding_of(op.result))
+        sizes, even = shape_of(op.result), padder.wanted(op.result)
         limits = list(ints_of(op.limit_indices))
         for dim, size in enumerate(even):
             if size != sizes[dim]:
@@ -55,16 +57,16 @@ def _slices_in_shards(op: slicing.SliceOp, dim: int, size: int, padder: Padder) 
     return slice_shifts(start, stride, own // count, size // count, count) is not None
 
 
-@RULES.of(slicing.PadOp)
+@STATIC_RULES.of(slicing.PadOp)
 def pad_(op: slicing.PadOp) -> Rule:
     """Pad less by what is padded already, once that holds the padding value where it comes to lie in the result."""
     low, gaps = ints_of(op.edge_padding_low), ints_of(op.interior_padding)
 
     def pad(padder: Padder) -> None:
         true_sizes, own, sizes = padder.true_sizes(op.operand), shape_of(op.operand), shape_of(op.result)
-        even = padder.even_sizes(sizes, sharding_of(op.result))
+        even = padder.wanted(op.result)
         dims = range(len(sizes))
-        if not all(_pads_in_shards(op, dim, even[dim], padder) for dim in dims):
+        if not padder.is_before_reshards and not all(_pads_in_shards(op, dim, even[dim], padder) for dim in dims):
             padder.compute_whole(op)
             return
         high = [even[d] - own[d] - low[d] - max(0, own[d] - 1) * gaps[d] for d in dims]
@@ -89,7 +91,7 @@ def _pads_in_shards(op: slicing.PadOp, dim: int, size: int, padder: Padder) -> b
     return pad_shifts(low, gap, own // count, size // count, count) is not None
 
 
-@RULES.of(slicing.ConcatenateOp)
+@STATIC_RULES.of(slicing.ConcatenateOp)
 def concatenate(op: slicing.ConcatenateOp) -> Rule:
     """Padding must not come to lie between the operands."""
     dim = op.dimension.value.data
@@ -114,6 +116,9 @@ def dynamic_slice(op: slicing.DynamicSliceOp) -> Rule:
                 padder.compute_whole(op)
                 return
             taken[dim] = shape_of(op.operand)[dim]
+        if not padder.is_given(op.result, tuple(taken)):
+            padder.compute_whole(op)
+            return
         op.slice_sizes = ints(taken)
         padder.resize(op.result, tuple(taken))
 
@@ -125,7 +130,9 @@ def dynamic_update_slice(op: slicing.DynamicUpdateSliceOp) -> Rule:
     """Padded dims must be replaced whole, or where the update goes would depend on their size."""
 
     def pad(padder: Padder) -> None:
-        if any(shape_of(op.update)[dim] != shape_of(op.operand)[dim] for dim in padder.padded_dims(op.operand)):
+        padded = {*padder.padded_dims(op.operand), *padder.padded_dims(op.update)}
+        own, new = ((shape_of(value), padder.true_sizes(value)) for value in (op.operand, op.update))
+        if any(own[0][dim] != new[0][dim] or own[1][dim] != new[1][dim] for dim in padded):
             padder.compute_whole(op)
         else:
             padder.make_even(op.results)
@@ -142,16 +149,31 @@ def gather(op: gather_scatter.GatherOp) -> Rule:
         sizes = list(ints_of(op.slice_sizes))
         true_sizes = padder.true_sizes(op.operand)
         numbers = op.dimension_numbers.data
-        if set(padded).intersection(numbers.start_index_map):
-            limits = [true_sizes[dim] - sizes[dim] for dim in numbers.start_index_map]
-            op.operands[1] = _clamped(padder.emitter(op), op.start_indices, limits, numbers.index_vector_dim, padder)
+        if numbers.index_vector_dim in padder.padded_dims(op.start_indices):
+            padder.compute_whole(op)
+            return
+        limits = [true_sizes[dim] - sizes[dim] for dim in numbers.start_index_map]
         for dim in padded:
             if sizes[dim] == true_sizes[dim] and dim not in numbers.collapsed_slice_dims:
                 sizes[dim] = shape_of(op.operand)[dim]
+        if not padder.is_given(op.result, _gathered_sizes(op, sizes)):
+            padder.compute_whole(op)
+            return
+        if set(padded).intersection(numbers.start_index_map):
+            op.operands[1] = _clamped(padder.emitter(op), op.start_indices, limits, numbers.index_vector_dim, padder)
         op.slice_sizes = ints(sizes)
         padder.make_even(op.results)
 
     return pad
+
+
+def _gathered_sizes(op: gather_scatter.GatherOp, slice_sizes: Sequence[int]) -> tuple[int, ...]:
+    """The dims of what is gathered by slices of some size."""
+    numbers, indices = op.dimension_numbers.data, shape_of(op.start_indices)
+    dropped = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+    offsets = iter(size for dim, size in enumerate(slice_sizes) if dim not in dropped)
+    batches = iter(size for dim, size in enumerate(indices) if dim != numbers.index_vector_dim)
+    return tuple(next(offsets if dim in numbers.offset_dims else batches) for dim in range(len(shape_of(op.result))))
 
 
 def _clamped(emit: Emitter, indices: SSAValue, limits: list[int], vector_dim: int, padder: Padder) -> SSAValue:

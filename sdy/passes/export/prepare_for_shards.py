@@ -30,6 +30,7 @@ from sdy.dialects.sdy.ops import PropagationBarrierOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.control import IfOp
+from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.dialects.walk import pre_order
 from sdy.grammar.write import write_axis_list
 from sdy.model.axis import AxisList
@@ -80,8 +81,8 @@ def _required_rule(
 ) -> OpShardingRule | None:
     """The rule by which `op` runs on shards; dims along which it can move elements, or exchange results, stay cut.
 
-    Where elements move, all tensors must be cut alike for that already. Results are exchanged however often a dim is
-    cut, so that reshards may find out.
+    Where elements move, all tensors must be cut alike for that already, or reshards might cut the dim by more axes than
+    divide both sizes of it. Results are exchanged however often a dim is cut, so that reshards may find out.
     """
     rule = shard_rule(op)
     source = shardings[0] if op.operands else None
@@ -96,7 +97,7 @@ def _required_rule(
     exchanged = {
         factor
         for dim, (count, factors) in enumerate(zip(counts, rule.operands[0], strict=True))
-        if count > 1 and exchanges_results(op, dim, count)
+        if count > 1 and not isinstance(op, SliceOp | PadOp) and exchanges_results(op, dim, count)
         for factor in factors
         if _is_cut_one_way(rule, factor, shardings, meshes)
     }

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
+from xdsl.ir import Block
 
 from sdy.dialects.elements import Scalar
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.symbols import main_function
-from sdy.partitioner.selecting_bodies import reduces_by_parts
+from sdy.partitioner.selecting_bodies import ignores_inits_behind, reduces_by_parts
 
 GREATER = "%b = stablehlo.compare GT, %p, %q : (tensor<{e}>, tensor<{e}>) -> tensor<i1>"
 IS_NAN = "%n = stablehlo.compare NE, %p, %p : (tensor<{e}>, tensor<{e}>) -> tensor<i1>"
@@ -18,8 +19,8 @@ SELECT = "%r = stablehlo.select %b, %p, %q : tensor<i1>, tensor<{e}>"
 RETURN = "stablehlo.return %r : tensor<{e}>"
 
 
-def verdict(lines: list[str], element: str, *inits: Scalar | None) -> bool:
-    """Of a body with arguments %p, %q."""
+def body_of(lines: list[str], element: str) -> Block:
+    """A body with arguments %p, %q."""
     body = "\n".join(lines).format(e=element)
     text = f"""func.func @main(%a: tensor<8x{element}>, %z: tensor<{element}>, %c: tensor<i1>) -> tensor<{element}> {{
       %0 = "stablehlo.reduce"(%a, %z) <{{dimensions = array<i64: 0>}}> ({{
@@ -30,7 +31,12 @@ def verdict(lines: list[str], element: str, *inits: Scalar | None) -> bool:
     }}"""
     op = main_function(parse_module(text)).body.block.first_op
     assert isinstance(op, ReduceOp)
-    return reduces_by_parts(op.body.block, inits)
+    return op.body.block
+
+
+def verdict(lines: list[str], element: str, *inits: Scalar | None) -> bool:
+    """Of such a body."""
+    return reduces_by_parts(body_of(lines, element), inits)
 
 
 def test_the_larger_integer_has_no_order() -> None:
@@ -80,3 +86,14 @@ def test_the_first_and_the_last_of_all() -> None:
     assert verdict(last, "i32", 0)
     first = ["%b = stablehlo.compare EQ, %p, %p : (tensor<{e}>, tensor<{e}>) -> tensor<i1>", SELECT, RETURN]
     assert verdict(first, "i32", 0)
+
+
+def test_inits_behind_all_elements_lose_as_those_in_front_do() -> None:
+    body = body_of([GREATER, SELECT, RETURN], "i32")
+    assert ignores_inits_behind(body, [-(2**31)])
+
+
+def test_inits_behind_all_elements_win_where_the_last_one_does() -> None:
+    last = body_of(["stablehlo.return %q : tensor<{e}>"], "i32")
+    assert reduces_by_parts(last, [0])
+    assert not ignores_inits_behind(last, [0])

@@ -35,8 +35,17 @@ def first_op(line: str) -> Operation:
         (f"%0 = stablehlo.reverse %a, dims = [0] : {A}", "need_replication={i}"),
         (f'%0 = "stablehlo.sort"(%a) {SORT} : ({A}) -> {A}', "need_replication={j}"),
         (
-            f"%0 = stablehlo.pad %a, %z, low = [1, 0], high = [-1, 0], interior = [0, 0] : ({A}, tensor<f32>) -> {A}",
+            "%0 = stablehlo.pad %a, %z, low = [1, 0], high = [0, 0], interior = [0, 0] "
+            f": ({A}, tensor<f32>) -> tensor<9x4xf32>",
             "need_replication={i}",
+        ),
+        (
+            f"%0 = stablehlo.pad %a, %z, low = [1, 0], high = [-8, 0], interior = [1, 0] : ({A}, tensor<f32>) -> {A}",
+            "need_replication={i}",
+        ),
+        (
+            f"%0 = stablehlo.pad %a, %z, low = [1, 0], high = [-1, 0], interior = [0, 0] : ({A}, tensor<f32>) -> {A}",
+            "([i, j], [])->([i, j]) {i=8, j=4}>",
         ),
         (
             "%0 = stablehlo.convolution(%v, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} "

@@ -1,0 +1,139 @@
+"""Dims inside of a program that do not divide stay cut: what devices then send, and that they compute the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
+from support.on_shards import assert_same_on_shards, count_of_collectives
+from support.uneven_jax_functions import uneven_cases
+from support.uneven_programs import UnevenProgram
+
+import sdy
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.statistics import Statistics, statistics_of
+from sdy.passes.export import pad_where_cheaper
+from sdy.passes.export.pad_where_cheaper import is_cheaper
+from sdy.program.program import Program
+
+GATHER, REDUCE, PERMUTE = CollectiveKind.ALL_GATHER, CollectiveKind.ALL_REDUCE, CollectiveKind.COLLECTIVE_PERMUTE
+FLOAT = np.dtype(np.float32).itemsize
+
+
+def always(padded: Statistics, even: Statistics) -> bool:
+    del padded, even
+    return True
+
+
+def never(padded: Statistics, even: Statistics) -> bool:
+    return not always(padded, even)
+
+
+@pytest.fixture
+def pads_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pad also where that is not cheaper."""
+    monkeypatch.setattr(pad_where_cheaper, "is_cheaper", always)
+
+
+# What is sent
+
+DIFFERENCES = """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<64x5xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.slice %a [1:64, 0:5] : (tensor<64x5xf32>) -> tensor<63x5xf32>
+  %1 = stablehlo.slice %a [0:63, 0:5] : (tensor<64x5xf32>) -> tensor<63x5xf32>
+  %2 = stablehlo.subtract %0, %1 : tensor<63x5xf32>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0, 1]
+    : (tensor<63x5xf32>, tensor<f32>) -> tensor<f32>
+  return %3 : tensor<f32>
+}"""
+
+
+def test_differences_of_neighbours_take_one_row() -> None:
+    program = Program.from_text(DIFFERENCES)
+    assert count_of_collectives(program) == {REDUCE: 1, PERMUTE: 1}
+    assert statistics_of(program.partition().local).bytes_sent == 5 * FLOAT + 2 * 3 / 4 * FLOAT
+    assert_same_on_shards(program, [np.random.default_rng(0).standard_normal((64, 5)).astype(np.float32)])
+
+
+SEQUENCE, VOCABULARY = 64, 32
+Loss = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
+Gradient = Callable[[jax.Array, jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
+
+
+def taken(activations: jax.Array, weights: jax.Array, tokens: jax.Array) -> jax.Array:
+    logits = (activations @ weights)[:, :-1]
+    scores = jax.nn.log_softmax(logits)
+    return -jnp.take_along_axis(scores, tokens[:, 1:, None], -1).mean()
+
+
+def one_hot(activations: jax.Array, weights: jax.Array, tokens: jax.Array) -> jax.Array:
+    scores = jax.nn.log_softmax(activations @ weights)
+    return -jnp.einsum("bsv,bsv->", scores[:, :-1], jax.nn.one_hot(tokens[:, 1:], VOCABULARY)) / (4 * (SEQUENCE - 1))
+
+
+def arguments() -> tuple[jax.Array, ...]:
+    mesh = jax.make_mesh((2, 4), ("d", "x"), axis_types=(AxisType.Auto, AxisType.Auto))
+    cut, whole = (NamedSharding(mesh, PartitionSpec(*axes)) for axes in (("d", "x"), ()))
+    random = np.random.default_rng(0)
+    return (
+        cast(jax.Array, jax.device_put(random.standard_normal((4, SEQUENCE, 16)).astype(np.float32), cut)),
+        cast(jax.Array, jax.device_put(random.standard_normal((16, VOCABULARY)).astype(np.float32), whole)),
+        cast(jax.Array, jax.device_put(random.integers(0, VOCABULARY, (4, SEQUENCE)).astype(np.int32), cut)),
+    )
+
+
+@pytest.mark.parametrize("loss", [taken, one_hot])
+def test_next_token_loss_gathers_nothing(loss: Loss) -> None:
+    program = sdy.from_jax(loss, *arguments())
+    assert count_of_collectives(program) == {REDUCE: 1, PERMUTE: 1}
+    assert statistics_of(program.partition().local).bytes_sent < 20
+    assert [outcome.problem for outcome in program.verify(arguments()) if not outcome.agrees] == []
+
+
+@pytest.mark.parametrize("loss", [taken, one_hot])
+def test_its_gradient_sends_that_of_the_weights(loss: Loss) -> None:
+    gradient = cast(Gradient, jax.grad(loss, argnums=(0, 1)))
+    program = sdy.from_jax(gradient, *arguments())
+    assert count_of_collectives(program) == {REDUCE: 1, PERMUTE: 1}
+    assert statistics_of(program.partition().local).bytes_sent < 2 * 16 * VOCABULARY * FLOAT
+    assert [outcome.problem for outcome in program.verify(arguments()) if not outcome.agrees] == []
+
+
+# What is computed
+
+
+@pytest.mark.usefixtures("pads_always")
+@pytest.mark.parametrize("name", uneven_cases())
+def test_function_computes_the_same(name: str) -> None:
+    case = uneven_cases()[name]
+    program = sdy.from_jax(case.function, *case.arguments)
+    outcomes = program.verify(case.arguments)
+    assert [outcome.problem for outcome in outcomes if not outcome.agrees] == []
+
+
+@pytest.mark.usefixtures("pads_always")
+@pytest.mark.parametrize("first", range(2000, 2080, 20))
+def test_random_programs_compute_the_same(first: int) -> None:
+    for program in (UnevenProgram(seed, length=6) for seed in range(first, first + 20)):
+        outcomes = Program.from_text(program.text).verify(program.inputs)
+        assert [outcome.problem for outcome in outcomes if not outcome.agrees] == [], program.text
+
+
+# When it is done
+
+
+@pytest.mark.parametrize("first", range(2000, 2040, 20))
+def test_never_more_is_sent_for_as_much_work(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for program in (UnevenProgram(seed) for seed in range(first, first + 20)):
+        found = statistics_of(Program.from_text(program.text).partition().local)
+        with monkeypatch.context() as patch:
+            patch.setattr(pad_where_cheaper, "is_cheaper", never)
+            even = statistics_of(Program.from_text(program.text).partition().local)
+        assert found == even or is_cheaper(found, even), program.text
