@@ -6,7 +6,7 @@ import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 
-MOST_UNSEEN = 500_000  # objects, of a hundred bytes or two each
+MOST_UNSEEN = 1_000_000  # objects, of a hundred bytes or two each
 
 
 class _Sweeps:

@@ -43,6 +43,8 @@ def has_data_flow_edges(op: Operation | None) -> TypeGuard[DataFlowOp]:
 
 def op_of(value: SSAValue) -> Operation | None:
     """The op that has `value` as a result, or as an argument of a block of its regions."""
+    if type(value) is OpResult:
+        return value.op
     owner = value.owner
     return owner.parent_op() if isinstance(owner, Block) else owner
 

@@ -77,7 +77,7 @@ class DenseElementsAttr(Data[DenseElements], BuiltinAttribute):
         Raises: ValueError where the element type cannot hold a value.
         """
         codec = DenseElements(dense_type, b"").codec
-        return DenseElementsAttr.from_bytes(dense_type, b"".join(map(codec.encode, values)))
+        return DenseElementsAttr.from_bytes(dense_type, codec.encode_all(values))
 
     @staticmethod
     def from_bytes(dense_type: DenseType, raw: bytes, resource: Resource | None = None) -> DenseElementsAttr:
@@ -108,8 +108,7 @@ class DenseElementsAttr(Data[DenseElements], BuiltinAttribute):
         codec, raw = self.data.codec, self.data.raw
         if self.is_splat:
             return (codec.decode(raw),) * self.data.count
-        width = codec.byte_width
-        return tuple(codec.decode(raw[start : start + width]) for start in range(0, len(raw), width))
+        return codec.decode_all(raw)
 
     def get_ints(self) -> tuple[int, ...]:
         """All elements of a constant whose elements are integers."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import cast
@@ -36,6 +39,15 @@ class ElementCodec(ABC):
     def decode(self, raw: bytes) -> Scalar:
         """The value of `byte_width` bytes."""
 
+    def encode_all(self, values: Sequence[Scalar]) -> bytes:
+        """The bytes of several values. Raises: ValueError where the type cannot hold one."""
+        return b"".join(map(self.encode, values))
+
+    def decode_all(self, raw: bytes) -> tuple[Scalar, ...]:
+        """The values of several elements."""
+        width = self.byte_width
+        return tuple(self.decode(raw[start : start + width]) for start in range(0, len(raw), width))
+
     @abstractmethod
     def text(self, raw: bytes) -> str:
         """The element as MLIR prints it."""
@@ -43,6 +55,9 @@ class ElementCodec(ABC):
     @abstractmethod
     def encode_text(self, text: str) -> bytes:
         """The bytes of a literal. Raises: ValueError, in words for the user, where it does not fit the type."""
+
+
+WHOLE_BYTES = {8: "b", 16: "h", 32: "i", 64: "q"}  # the letters of `struct`
 
 
 @dataclass(frozen=True)
@@ -76,6 +91,21 @@ class IntCodec(ElementCodec):
         value = int.from_bytes(raw, "little") & ((1 << self.width) - 1)
         is_signed = self.signedness is not Signedness.UNSIGNED and self.width > 1
         return value - (1 << self.width) if is_signed and value >> (self.width - 1) else value
+
+    def encode_all(self, values: Sequence[Scalar]) -> bytes:
+        if self.width in WHOLE_BYTES:
+            with suppress(struct.error):  # one does not fit: `encode` says which, or writes it the other way
+                return struct.pack(self._format(len(values)), *values)
+        return super().encode_all(values)
+
+    def decode_all(self, raw: bytes) -> tuple[Scalar, ...]:
+        if self.width in WHOLE_BYTES:
+            return struct.unpack(self._format(len(raw) // self.byte_width), raw)
+        return super().decode_all(raw)
+
+    def _format(self, count: int) -> str:
+        letter = WHOLE_BYTES[self.width]
+        return f"<{count}{letter.upper() if self.signedness is Signedness.UNSIGNED else letter}"
 
     def text(self, raw: bytes) -> str:
         value = self.decode(raw)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
-from sdy.dialects.data_flow import edge_of_owner, has_data_flow_edges, index_of, op_of, owner_of_target
+from sdy.dialects.data_flow import DATA_FLOW_OPS, edge_of_owner, has_data_flow_edges, index_of, op_of, owner_of_target
 from sdy.dialects.func_attrs import with_attribute
 from sdy.dialects.sdy.attrs import TensorShardingAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.collectives import CollectiveOp
@@ -42,6 +42,7 @@ _SPECIAL = frozenset[type[Operation] | type[None]](
         *(op for op in SDY.operations if issubclass(op, CollectiveOp)),
     )
 )
+_ELSEWHERE = _SPECIAL | DATA_FLOW_OPS  # or on the owner of an edge
 
 
 # Values
@@ -61,11 +62,13 @@ def holder(value: SSAValue) -> SSAValue | None:
 
 def sharding_of(value: SSAValue) -> TensorSharding | None:
     """The sharding of `value`, if it has one."""
+    if type(value) is OpResult and type(value.op) not in _ELSEWHERE:  # nearly always
+        return _element(result_shardings(value.op), value.index)
     stored_on = holder(value)
     if stored_on is None:
         return None
     op = op_of(stored_on)
-    if type(op) not in _SPECIAL:  # nearly always
+    if type(op) not in _SPECIAL:
         return None if op is None else _element(result_shardings(op), index_of(stored_on))
     match op:
         case FuncOp() as func:

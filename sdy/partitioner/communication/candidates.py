@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sdy.partitioner.communication.alone import Alone
 from sdy.partitioner.communication.layout import Cut, Layout, used
 from sdy.partitioner.communication.node import Assignment, Kind, Mode, Run, merged, ways_to_deal
 from sdy.partitioner.communication.state import State
@@ -11,21 +12,21 @@ from sdy.partitioner.communication.state import State
 MOST_WAYS = 512  # of cutting the factors of a contraction: beyond, the atoms of one mesh axis stay together
 
 
-def candidates(state: State, number: int) -> Iterator[Run]:
-    """Runs of a node, other than its own."""
+def candidates(state: State, number: int, alone: Alone) -> Iterator[Run]:
+    """Runs of a node, other than its own. `alone` is of that node."""
     node = state.graph.nodes[number]
-    for assignment in dict.fromkeys(_tried(state, number)):
+    for assignment in dict.fromkeys(_tried(state, number, alone)):
         run = node.kind.run(assignment)
         if run is not None and assignment != node.run.assignment:
             yield run
 
 
-def _tried(state: State, number: int) -> Iterator[Assignment]:
+def _tried(state: State, number: int, alone: Alone) -> Iterator[Assignment]:
     node = state.graph.nodes[number]
     modes = [(mode, partial) for mode in node.kind.modes for partial in _partial_atoms(state, number, mode)]
     bases = [node.run.assignment]
     if state.patterns.recut:
-        bases += dict.fromkeys(_recut(state, number))
+        bases += dict.fromkeys(_recut(state, number, alone))
     for base in bases:
         yield Assignment(base.factors)
         if state.patterns.delay:
@@ -40,7 +41,7 @@ def _partial_atoms(state: State, number: int, mode: Mode) -> set[Cut]:
     return {atoms for atoms in given if atoms}
 
 
-def _recut(state: State, number: int) -> Iterator[Assignment]:
+def _recut(state: State, number: int, alone: Alone) -> Iterator[Assignment]:
     """Without partial operands."""
     node = state.graph.nodes[number]
     kind = node.kind
@@ -55,12 +56,12 @@ def _recut(state: State, number: int) -> Iterator[Assignment]:
     if kind.rule.reduction or node.flops:
         shares = state.patterns.share and not _is_scattered_at_once(state, number)
         atoms = range(len(state.atoms.sizes)) if shares else sorted(_atoms_around(state, number))
-        yield from (way for way in every_way(kind, state, atoms) if _may_pay(state, number, way))
+        yield from (way for way in every_way(kind, state, atoms) if _may_pay(kind, way, alone))
 
 
-def _may_pay(state: State, number: int, assignment: Assignment) -> bool:
-    run = state.graph.nodes[number].kind.run(assignment)
-    return run is not None and state.least_change({number: run}) < 0
+def _may_pay(kind: Kind, assignment: Assignment, alone: Alone) -> bool:
+    run = kind.run(assignment)
+    return run is not None and alone.least_change(run) < 0
 
 
 def _is_scattered_at_once(state: State, number: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from sdy.partitioner.communication.alone import Alone
 from sdy.partitioner.communication.candidates import candidates
 from sdy.partitioner.communication.moves import EPSILON, Grow, as_it_is, delayed, flooded
 from sdy.partitioner.communication.node import Run
@@ -74,15 +75,15 @@ class _Search:
         return move if self._state.change(move) < -EPSILON else NO_MOVE
 
     def _best_start(self, number: int) -> Start | None:
-        state = self._state
-        alone = [
-            (state.change({number: run}), Start(run, as_it_is))
-            for run in candidates(state, number)
+        state, alone = self._state, Alone(self._state, number)
+        found = [
+            (alone.change(run), Start(run, as_it_is))
+            for run in candidates(state, number, alone)
             if not state.is_too_much(number, run)
         ]
-        alone.sort(key=lambda found: found[0])
-        starts = alone[:1]
-        for _, start in alone[:MOST_STARTS]:
+        found.sort(key=lambda start: start[0])
+        starts = found[:1]
+        for _, start in found[:MOST_STARTS]:
             for grow in self._grown:
                 move = grow(state, number, start.run)
                 if len(move) > 1:

@@ -52,6 +52,7 @@ class State:
         self._most_held = most_held
         self.transfers = Transfers(atoms, patterns)
         self._deliveries: dict[tuple[Layout, Needs, Tensor], Delivery] = {}
+        self._known_held: dict[tuple[int, int, int | None], float] = {}
         self._around = [frozenset(end.node for end in value.ends) for value in graph.values]
         self._flops = [self._local_flops(node, node.run) for node in graph.nodes]
         self.costs = [self._cost(value) for value in range(len(graph.values))]
@@ -64,17 +65,21 @@ class State:
 
     def layouts(self, node: int, move: Move = NO_MOVE) -> tuple[Layout, ...]:
         """Of the tensors of a node."""
-        return (move.get(node) or self.graph.nodes[node].run).layouts
+        return (move[node] if node in move else self.graph.nodes[node].run).layouts
 
     def layout(self, value: int, move: Move = NO_MOVE) -> Layout:
         """In which a value is given."""
-        maker = self.graph.values[value].maker
-        return self.graph.values[value].layout if maker is None else self.layouts(maker.node, move)[maker.place]
+        given = self.graph.values[value]
+        if given.maker is None:
+            return given.layout
+        node, place = given.maker
+        return (move[node] if node in move else self.graph.nodes[node].run).layouts[place]
 
     def needs(self, value: int, move: Move = NO_MOVE) -> Needs:
         """In which a value is wanted."""
-        wanted = self.graph.values[value]
-        return frozenset((*wanted.fixed_needs, *(self.layouts(end.node, move)[end.place] for end in wanted.readers)))
+        wanted, nodes = self.graph.values[value], self.graph.nodes
+        layouts = [(move[node] if node in move else nodes[node].run).layouts[place] for node, place in wanted.readers]
+        return frozenset((*wanted.fixed_needs, *layouts) if wanted.fixed_needs else layouts)
 
     def delivery(self, value: int, move: Move = NO_MOVE) -> Delivery:
         """How a value is delivered."""
@@ -131,14 +136,14 @@ class State:
     def change(self, move: Move) -> float:
         """Bytes that a move adds; of two that add the same, the one after which devices hold less is the better."""
         sent = sum(self.cost(value, move) - self.costs[value] for value in self.touched(move))
-        held = sum(self._held(number, run) - self._held(number) for number, run in move.items())
-        return sent + TIE_BREAK * held
+        return sent + self.held_change(move)
 
-    def least_change(self, move: Move) -> float:
-        """Bytes that a move adds at least. Quick: no transfer is worked out."""
-        return sum(self._least_cost(value, move) - self.costs[value] for value in self.touched(move))
+    def held_change(self, move: Move) -> float:
+        """What it counts that devices hold more."""
+        return TIE_BREAK * sum(self._held(number, run) - self._held(number) for number, run in move.items())
 
-    def _least_cost(self, value: int, move: Move) -> float:
+    def least_cost(self, value: int, move: Move) -> float:
+        """Bytes that are sent at least because of a value. Quick: no transfer is worked out."""
         priced = self.graph.values[value]
         if priced.is_free:
             return 0.0
@@ -171,10 +176,14 @@ class State:
     def _held(self, number: int, run: Run | None = None, times: int | None = None) -> float:
         """Bytes of the tensors that one device reads and writes in a node, in some or in all of its runs."""
         node = self.graph.nodes[number]
-        pairs = zip((self.graph.values[value] for value in node.values), (run or node.run).layouts, strict=True)
-        return sum(
-            (value.times if times is None else times)
-            * value.tensor.width
-            * self.atoms.elements(value.tensor.shape, layout.dims)
-            for value, layout in pairs
-        )
+        run = run or node.run
+        key = number, id(run), times  # kinds keep their runs
+        if key not in self._known_held:
+            pairs = zip((self.graph.values[value] for value in node.values), run.layouts, strict=True)
+            self._known_held[key] = sum(
+                (value.times if times is None else times)
+                * value.tensor.width
+                * self.atoms.elements(value.tensor.shape, layout.dims)
+                for value, layout in pairs
+            )
+        return self._known_held[key]

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 
-from sdy.dialects.unchecked import operands_of
+from sdy.dialects.unchecked import operands_of, type_of
 from sdy.dialects.walk import pre_order
 
 
@@ -19,14 +19,15 @@ class OpLooks:
 
     def of(self, op: Operation) -> int:
         """The number of the look of an op: name, attributes, types, and all that is inside."""
-        named = {**op.properties, **op.attributes}
-        types = [value.type for value in (*operands_of(op), *op.results)]
+        named = {**op.properties, **op.attributes} if op.attributes else op.properties
+        names = sorted(named)
         look: Hashable = (
             type(op),
             len(op.results),
-            *sorted(named),
-            *[self._attribute(named[name]) for name in sorted(named)],
-            *map(self._attribute, types),
+            *names,
+            *map(self._attribute, map(named.__getitem__, names)),
+            *map(self._attribute, map(type_of, operands_of(op))),
+            *map(self._attribute, map(type_of, op.results)),
             *(self._inside(op) if op.regions else ()),
         )
         return self._number(look)

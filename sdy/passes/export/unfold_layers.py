@@ -5,6 +5,7 @@ Every op gets the location that it had in its own layer.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -16,8 +17,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.symbols import functions_of
-from sdy.dialects.unchecked import copy_before, operands_of, replace_uses
-from sdy.dialects.walk import with_inner
+from sdy.dialects.unchecked import copy_before, copy_with_regions, operands_of, replace_uses
+from sdy.dialects.walk import pre_order, with_inner
 from sdy.passes.call_graph import call_sites, callee_name
 from sdy.passes.export.fold_layers import LAYER, LOCATIONS
 from sdy.passes.insertion import erase, insert
@@ -35,19 +36,26 @@ class UnfoldLayersPass(ModulePass):
         layers = {name: func for name, func in functions_of(op).items() if LAYER in func.attributes}
         if not layers:
             return
+        places = {layer: _places(layer) for layer in layers.values()}
         for calls in call_sites(op).values():
             for call in calls:
                 layer = layers.get(callee_name(call))
                 if layer is not None:
-                    _unfold(call, layer)
+                    _unfold(call, layer, places[layer])
         for func in layers.values():
             erase(func)
         forget_order(op)
 
 
-def _unfold(call: CallOp, layer: FuncOp) -> None:
+def _places(layer: FuncOp) -> list[int | None]:
+    """For each op in a layer, which of the locations that calls list is its own."""
+    numbers = {location: number for number, location in enumerate(_locations(layer))}
+    return [numbers.get(op.location) for op in pre_order(layer)]
+
+
+def _unfold(call: CallOp, layer: FuncOp, places: Sequence[int | None]) -> None:
     """Copy the body before the call, op by op: a layer may have hundreds, and be called hundreds of times."""
-    locations: dict[LocationAttr, LocationAttr] = dict(zip(_locations(layer), _locations(call), strict=True))
+    locations, remaining = _locations(call), iter(places)
     body = layer.body.block
     new: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
     end = body.last_op
@@ -56,14 +64,15 @@ def _unfold(call: CallOp, layer: FuncOp) -> None:
         if op is end:
             break
         if op.regions:
-            copy = op.clone(new)
+            copy = copy_with_regions(op, new)
             insert(copy, InsertPoint.before(call), op.location)
             copies = with_inner(copy)
         else:
             copies = (copy_before(op, [new[operand] for operand in operands_of(op)], call),)
             new.update(zip(op.results, copies[0].results, strict=True))
-        for each in copies:
-            each.location = locations.get(each.location, each.location)
+        for each, place in zip(copies, remaining, strict=False):  # further ops remain
+            if place is not None:
+                each.location = locations[place]
     for result, value in zip(call.results, operands_of(end), strict=True):
         replace_uses(result, new[value])
     erase(call)
