@@ -89,7 +89,7 @@ def check(oracle: OracleProcess, case: Case, first_seed: int, wanted: int) -> No
         if verdicts[Verdict.SAME] == wanted:
             break
     print(", ".join(f"{number} {verdict.value}" for verdict, number in verdicts.items()))
-    assert verdicts.total() - wanted <= REPLACED
+    assert verdicts.total() - wanted <= max(REPLACED, wanted // 20)
 
 
 @pytest.mark.parametrize("chunk", range(1000 // CHUNK))
@@ -138,9 +138,10 @@ def test_executable_programs_run() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chunk", range(20_000 // CHUNK))
+@pytest.mark.parametrize("chunk", range(20))
 def test_propagation_pipeline_on_larger_programs(oracle: OracleProcess, chunk: int) -> None:
-    check(oracle, Case(PIPELINE, Options(ops=10)), chunk * SEEDS_PER_CHUNK, CHUNK)
+    """20,000 programs, of which at most 5 % are replaced."""
+    check(oracle, Case(PIPELINE, Options(ops=10)), chunk * 2 * SEEDS_PER_CHUNK, 1000)
 
 
 @pytest.mark.slow
