@@ -30,6 +30,17 @@ def _reduction(op: str, reducer: str, initial: str) -> str:
 CASES: dict[str, str] = {
     "reduce by the largest, of negative numbers": _reduction("negate", "maximum", "-2147483648"),
     "reduce by the least": _reduction("abs", "minimum", "2147483647"),
+    "convolution of which each shard adds up a part": _case(
+        '"x"=4',
+        "%a: tensor<2x4x2xi32>, %b: tensor<3x2x2xi32>",
+        "tensor<2x1x2xi32>",
+        f"%0 = stablehlo.abs %a {_sharded('', 'x', '')} : tensor<2x4x2xi32>",
+        f"%1 = stablehlo.abs %b {_sharded('x', '', '')} : tensor<3x2x2xi32>",
+        "%2 = stablehlo.convolution(%0, %1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2]}"
+        " {batch_group_count = 1 : i64, feature_group_count = 1 : i64}"
+        " : (tensor<2x4x2xi32>, tensor<3x2x2xi32>) -> tensor<2x1x2xi32>",
+        "return %2 : tensor<2x1x2xi32>",
+    ),
     "sum of what is not zero for zero": _case(
         '"x"=4',
         "%a: tensor<7xf32>",

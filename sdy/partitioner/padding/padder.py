@@ -7,9 +7,10 @@ and 2.3 to 2.5.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i32, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -17,7 +18,7 @@ from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.elements import Scalar
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.places import span_of
-from sdy.dialects.sdy.collectives import AllGatherOp, AllSliceOp
+from sdy.dialects.sdy.collectives import AllGatherOp, AllSliceOp, CollectiveOp, ReplicatedToUnreducedOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.dialects.stablehlo import elementwise
@@ -31,6 +32,7 @@ from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed_like, with_dim
 from sdy.partitioner.annotated import among_first, annotated, padded_to, trimmed_to, zero_scalar
 from sdy.partitioner.local.emitter import Emitter, Style, shape_of, tensor_of, with_element, with_shape
+from sdy.partitioner.padding.partial import added_up_behind
 
 Sizes = tuple[int, ...]
 Rule = Callable[["Padder"], None]  # adapts one op of a program to operands that are padded already
@@ -216,7 +218,7 @@ class Padder:
         axes = tuple(dim.axes if index in chosen else () for index, dim in enumerate(sharding.dims))
         return self._emitted(emit, AllSliceOp(padded, axes, sharding), padded)
 
-    def _emitted(self, emit: Emitter, op: AllGatherOp | AllSliceOp, like: SSAValue) -> SSAValue:
+    def _emitted(self, emit: Emitter, op: CollectiveOp, like: SSAValue) -> SSAValue:
         """The result of a collective, which is as large as its operand."""
         result = emit.value(type(op), [like], like.type, op.properties)
         op.erase()
@@ -233,7 +235,8 @@ class Padder:
         copy.location = op.location
         assert op.parent is not None
         op.parent.insert_op_before(copy, op)
-        self.replace(op, *(self._cut_again(emit, result) for result in tuple(copy.results)))
+        results = [self._cut_again(emit, result) for result in tuple(copy.results)]
+        self.replace(op, *(self._part_of(emit, *pair) for pair in zip(op.results, results, strict=True)))
 
     def _whole(self, emit: Emitter, value: SSAValue) -> SSAValue:
         return self.gathered(emit, value, range(len(shape_of(value)))) if is_static(value) else value
@@ -245,6 +248,17 @@ class Padder:
             return result
         set_sharding(result, fully_closed_like(sharding))
         return self.sliced_into(emit, result, sharding, range(sharding.rank))
+
+    def _part_of(self, emit: Emitter, old: OpResult, whole: SSAValue) -> SSAValue:
+        """A sum that every device has whole, on one of those alone whose parts are added up behind."""
+        readers = [use.operation for use in old.uses if isinstance(use.operation, CollectiveOp)]
+        sharding = sharding_of(whole) or (fully_closed_like(readers[0].out_sharding.data) if readers else None)
+        mesh = None if sharding is None else resolved(sharding.mesh, self._meshes)
+        axes = () if mesh is None else added_up_behind(old.op, old, mesh)
+        if sharding is None or not axes:
+            return whole
+        set_sharding(whole, sharding)
+        return self._emitted(emit, ReplicatedToUnreducedOp(whole, axes, replace(sharding, unreduced=axes)), whole)
 
     def _compute_trimmed(self, op: Operation) -> None:
         """Let `op` compute what it did without padding, and pad its results."""
