@@ -17,7 +17,7 @@ from sdy.cost.lifetimes import Step, moments
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.symbols import functions_of, main_function
 from sdy.dialects.unchecked import operands_of
-from sdy.dialects.walk import with_inner
+from sdy.dialects.walk import block_of, with_inner
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,4 @@ def last_reads(block: Block) -> dict[Operation, set[SSAValue]]:
 
 def _reads(op: Operation, block: Block) -> list[SSAValue]:
     """The values of a block that an op reads; reads in its regions are its own."""
-    return [value for reader in with_inner(op) for value in operands_of(reader) if _block_of(value) is block]
-
-
-def _block_of(value: SSAValue) -> Block | None:
-    owner = value.owner
-    return owner if isinstance(owner, Block) else owner.parent
+    return [value for reader in with_inner(op) for value in operands_of(reader) if block_of(value) is block]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
+from xdsl.ir import Operation
 
-from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.diagnostics.diagnostic import Diagnostic, Severity
+from sdy.dialects.places import span_of
 
 
 @dataclass
@@ -24,6 +26,11 @@ def emit(ctx: Context, diagnostic: Diagnostic) -> None:
     """Give a warning or a remark. Errors are raised."""
     if isinstance(ctx, SdyContext):
         ctx.diagnostics.append(diagnostic)
+
+
+def remark(ctx: Context, code: str, message: str, op: Operation) -> None:
+    """Remark on an op."""
+    emit(ctx, Diagnostic(code, message, span_of(op), severity=Severity.REMARK))
 
 
 def emit_once(ctx: Context, diagnostic: Diagnostic, what: str = "") -> None:

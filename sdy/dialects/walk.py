@@ -13,7 +13,7 @@ from itertools import compress, repeat
 from operator import is_
 from typing import TypeVar, cast
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -60,6 +60,12 @@ def blocks_of(op: Operation) -> list[Block]:
 def with_inner(op: Operation) -> Sequence[Operation]:
     """An op, then all ops inside it."""
     return (op, *pre_order(op)) if op.regions else (op,)
+
+
+def block_of(value: SSAValue) -> Block | None:
+    """The block that a value is defined in."""
+    owner = value.owner
+    return owner if isinstance(owner, Block) else owner.parent
 
 
 def ancestor_in(block: Block, op: Operation) -> Operation:

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from sdy.dialects.data_flow import op_of
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.unchecked import replace_uses
@@ -24,8 +25,7 @@ def after_definition(value: SSAValue) -> InsertPoint:
 
 def location_of(value: SSAValue) -> LocationAttr:
     """Where the op stands that defines `value`, or that owns its block."""
-    owner = value.owner
-    op = owner.parent_op() if isinstance(owner, Block) else owner
+    op = op_of(value)
     assert op is not None  # the block of a value in a module is in an op
     return op.location
 

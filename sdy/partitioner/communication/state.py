@@ -52,7 +52,7 @@ class State:
         self._most_held = most_held
         self.transfers = Transfers(atoms, patterns)
         self._deliveries: dict[tuple[Layout, Needs, Tensor], Delivery] = {}
-        self._known_held: dict[tuple[int, int, int | None], float] = {}
+        self._known_held: dict[tuple[int, int, int | None], tuple[Run, float]] = {}
         self._around = [frozenset(end.node for end in value.ends) for value in graph.values]
         self._flops = [self._local_flops(node, node.run) for node in graph.nodes]
         self.costs = [self._cost(value) for value in range(len(graph.values))]
@@ -177,13 +177,14 @@ class State:
         """Bytes of the tensors that one device reads and writes in a node, in some or in all of its runs."""
         node = self.graph.nodes[number]
         run = run or node.run
-        key = number, id(run), times  # kinds keep their runs
+        key = number, id(run), times  # by identity, which is its own as long as the run is kept
         if key not in self._known_held:
             pairs = zip((self.graph.values[value] for value in node.values), run.layouts, strict=True)
-            self._known_held[key] = sum(
+            held = sum(
                 (value.times if times is None else times)
                 * value.tensor.width
                 * self.atoms.elements(value.tensor.shape, layout.dims)
                 for value, layout in pairs
             )
-        return self._known_held[key]
+            self._known_held[key] = run, held
+        return self._known_held[key][1]

@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.data_flow import op_of
 from sdy.dialects.dense import DenseElementsAttr
 from sdy.dialects.elements import Scalar
 from sdy.dialects.meshes import meshes_of
@@ -300,7 +301,7 @@ class Padder:
         """Emits right behind what gives `value`, with the location of that."""
         owner = value.owner
         next_op = owner.first_op if isinstance(owner, Block) else owner.next_op
-        giver = owner.parent_op() if isinstance(owner, Block) else owner
+        giver = op_of(value)
         assert next_op is not None  # a block has a terminator
         assert giver is not None
         return Emitter(next_op, self._style, giver.location)

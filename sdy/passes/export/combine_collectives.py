@@ -23,9 +23,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from sdy.cost.memory import Peaks, bytes_of_tensor
-from sdy.diagnostics.diagnostic import Diagnostic, Severity
-from sdy.dialects.context import emit
-from sdy.dialects.places import span_of
+from sdy.dialects.context import remark
 from sdy.dialects.stablehlo.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp
 from sdy.dialects.stablehlo.types import element_type_of
@@ -154,7 +152,7 @@ def _in_one(ops: Sequence[Operation]) -> Operation:
 def _remark(ctx: Context, ops: Sequence[Operation]) -> None:
     saved = f"{len(ops) - 1} launches" if len(ops) > 2 else "a launch"
     message = f"{ops[0].name}: {len(ops)} of them together, which saves {saved}"
-    emit(ctx, Diagnostic("SDY-L121", message, span_of(ops[0]), severity=Severity.REMARK))
+    remark(ctx, "SDY-L121", message, ops[0])
 
 
 def _is_combinable(op: Operation) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from sdy.cost.tensor_bytes import element_bytes
@@ -12,7 +12,7 @@ from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterO
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.dialects.stablehlo.types import element_type_of
-from sdy.dialects.walk import ancestor_in
+from sdy.dialects.walk import ancestor_in, block_of
 from sdy.model.axis_list import sort_and_merge
 from sdy.model.collective import AxesPerDim
 from sdy.model.sharding import DimSharding, TensorSharding
@@ -101,8 +101,7 @@ class Writer:
 
     def _before_first(self, value: SSAValue, readers: Sequence[Use]) -> InsertPoint:
         """Before the first op that reads a value, or has one inside that does, in the block of the value."""
-        owner = value.owner
-        block = owner if isinstance(owner, Block) else owner.parent
+        block = block_of(value)
         assert block is not None  # the op is in a module
         first = min((ancestor_in(block, use.source.op) for use in readers), key=self._position)
         return InsertPoint.before(first)

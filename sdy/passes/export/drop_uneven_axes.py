@@ -15,10 +15,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from sdy.diagnostics.diagnostic import Diagnostic, Severity
-from sdy.dialects.context import emit
+from sdy.dialects.context import remark
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.places import span_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.dialects.walk import pre_order
@@ -51,4 +49,4 @@ def _shrink(ctx: Context, op: Operation, result: SSAValue, meshes: MeshTable) ->
         set_sharding(result, even)
         message = f"{op.name}: {result.type} does not divide by {write_sharding(sharding)}, and is cut no further than"
         message += f" {write_sharding(even)}"
-        emit(ctx, Diagnostic("SDY-L112", message, span_of(op), severity=Severity.REMARK))
+        remark(ctx, "SDY-L112", message, op)

@@ -16,17 +16,16 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.cost.device_groups import rows_of
 from sdy.cost.lifetimes import moments
 from sdy.cost.memory import Peaks, bytes_of_tensor
-from sdy.diagnostics.diagnostic import Diagnostic, Severity
-from sdy.dialects.context import emit as emit_diagnostic
+from sdy.dialects.context import remark
 from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.places import span_of
 from sdy.dialects.stablehlo.collectives import AllToAllOp, CollectivePermuteOp
+from sdy.dialects.walk import block_of
 from sdy.partitioner.launches.exchanges import Exchange, permuted_before, permuted_behind
 from sdy.partitioner.local.communication import device_table
 from sdy.partitioner.local.emitter import Emitter, Style, shape_of, with_shape
@@ -42,12 +41,12 @@ class FusePermutesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit every permute, and what is before and behind it."""
-        permutes = [inner for inner in op_order(op).ops if type(inner) is CollectivePermuteOp]
-        pairs = [pair for permute in permutes if (pair := _Pair.around(permute)) is not None]
+        found = map(_pair_of, op_order(op).of(CollectivePermuteOp))
+        pairs = {pair.all_to_all: pair for pair in found if pair is not None}  # each with one permute at most
         if not pairs:
             return
         peaks = Peaks(op, bytes_of_tensor)
-        for pair in [pair for pair in pairs if _has_room(pair, peaks)]:
+        for pair in [pair for pair in pairs.values() if _has_room(pair, peaks)]:
             _remark(ctx, pair)
             _fuse(pair)
         forget_order(op)
@@ -62,25 +61,21 @@ class _Pair:
     all_to_all: AllToAllOp
     exchange: Exchange
 
-    @staticmethod
-    def around(permute: CollectivePermuteOp) -> _Pair | None:
-        behind = _only_reader(permute.result)
-        if isinstance(behind, AllToAllOp) and (exchange := _exchange(permute, behind)) is not None:
-            return _Pair(permute, behind, behind, exchange)
-        before = permute.operand.owner
-        if isinstance(before, AllToAllOp) and _only_reader(permute.operand) is permute:
-            exchange = _exchange(permute, before)
-            return None if exchange is None else _Pair(before, permute, before, exchange)
-        return None
+
+def _pair_of(permute: CollectivePermuteOp) -> _Pair | None:
+    """A permute with the all-to-all behind it, or else with the one before it."""
+    before, behind = permute.operand.owner, _only_reader(permute.result)
+    if isinstance(behind, AllToAllOp) and (exchange := _exchange(permute, behind)) is not None:
+        return _Pair(permute, behind, behind, exchange)
+    if isinstance(before, AllToAllOp) and _only_reader(permute.operand) is permute:
+        exchange = _exchange(permute, before)
+        return None if exchange is None else _Pair(before, permute, before, exchange)
+    return None
 
 
 def _only_reader(value: SSAValue) -> Operation | None:
     uses = list(value.uses)
-    return uses[0].operation if len(uses) == 1 and uses[0].operation.parent is _block_of(value) else None
-
-
-def _block_of(value: SSAValue) -> Block | None:
-    return value.owner if isinstance(value.owner, Block) else value.owner.parent
+    return uses[0].operation if len(uses) == 1 and uses[0].operation.parent is block_of(value) else None
 
 
 def _exchange(permute: CollectivePermuteOp, all_to_all: AllToAllOp) -> Exchange | None:
@@ -145,4 +140,4 @@ def _kept(emit: Emitter, received: SSAValue, dim: int, exchange: Exchange) -> SS
 
 def _remark(ctx: Context, pair: _Pair) -> None:
     message = f"{pair.first.name} and {pair.second.name} are one all-to-all, which saves a launch"
-    emit_diagnostic(ctx, Diagnostic("SDY-L125", message, span_of(pair.second), severity=Severity.REMARK))
+    remark(ctx, "SDY-L125", message, pair.second)

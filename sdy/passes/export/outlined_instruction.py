@@ -14,6 +14,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.data_flow import op_of
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.places import span_of
 from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
@@ -223,9 +224,4 @@ def _captures(op: Operation) -> bool:
     """Whether a region of `op` uses a value from outside of it."""
     inside = pre_order(op)
     own = {op, *inside}
-    return any(_owner(value) not in own for inner in inside for value in inner.operands)
-
-
-def _owner(value: SSAValue) -> Operation | None:
-    """The op that defines `value`, or whose region has it as an argument."""
-    return value.owner.parent_op() if isinstance(value.owner, Block) else value.owner
+    return any(op_of(value) not in own for inner in inside for value in inner.operands)

@@ -14,10 +14,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.cost.statistics import Statistics, statistics_of
-from sdy.diagnostics.diagnostic import Diagnostic, Severity
-from sdy.dialects.context import emit
+from sdy.dialects.context import remark
 from sdy.dialects.module_text import make_context
-from sdy.dialects.places import span_of
 from sdy.passes.export.pad_uneven_dims import PadUnevenDimsPass, padding_plan
 from sdy.passes.run import run_passes
 
@@ -43,7 +41,7 @@ class PadWhereCheaperPass(ModulePass):
         sent = f"each device sends {padded.bytes_sent:,.0f} bytes instead of {even.bytes_sent:,.0f}"
         held = f"holds {padded.peak_bytes:,} instead of {even.peak_bytes:,}"
         message = f"dims that do not divide are padded: {sent}, and {held}"
-        emit(ctx, Diagnostic("SDY-L122", message, span_of(op), severity=Severity.REMARK))
+        remark(ctx, "SDY-L122", message, op)
 
     def _statistics(self, module: ModuleOp, first: tuple[ModulePass, ...]) -> Statistics:
         local = module.clone()

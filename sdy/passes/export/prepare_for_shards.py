@@ -20,11 +20,9 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from sdy.diagnostics.diagnostic import Diagnostic, Severity
-from sdy.dialects.context import emit
+from sdy.dialects.context import remark
 from sdy.dialects.data_flow import Source
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.places import span_of
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.sdy.ops import PropagationBarrierOp
 from sdy.dialects.sdy.types import rank_of_type
@@ -169,4 +167,4 @@ def _remark(ctx: Context, op: Operation, rule: OpShardingRule, meshes: MeshTable
                     f"{op.name} needs operand {place} whole along dim {dim}, "
                     f"which is cut by {write_axis_list(cut)}: it is gathered"
                 )
-                emit(ctx, Diagnostic("SDY-L111", message, span_of(op), severity=Severity.REMARK))
+                remark(ctx, "SDY-L111", message, op)

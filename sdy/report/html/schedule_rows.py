@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from sdy.cost.memory_curve import memory_curve, values_at_peak
 from sdy.cost.schedule import Sending, Slot
+from sdy.dialects.data_flow import op_of
 from sdy.report.counterparts import Counterparts
 from sdy.report.html.tables_of_page import Json, axis_cells
 from sdy.report.value_names import ValueNames, line_of
@@ -93,7 +94,6 @@ def _thinned(points: Sequence[MemoryPoint]) -> list[MemoryPoint]:
 
 
 def _alive(value: SSAValue, size: int, counterparts: Counterparts, names: ValueNames) -> AliveValue:
-    written, owner = counterparts.written(value), value.owner
-    op = owner.parent_op() if isinstance(owner, Block) else owner
+    written, op = counterparts.written(value), op_of(value)
     name = (op.name if op is not None else "") if written is None else names[written]
     return AliveValue(name, str(value.type), size, None if op is None else line_of(op))
