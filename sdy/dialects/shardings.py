@@ -55,7 +55,7 @@ def holder(value: SSAValue) -> SSAValue | None:
         edge_owner = owner_of_target(value)
         edge = edge_of_owner(edge_owner)
         return edge_owner if edge is None else edge.result
-    if not isinstance(value, BlockArgument) or isinstance(owner, FuncOp):
+    if type(value) is not BlockArgument or type(owner) is FuncOp:
         return value
     return owner.inputs[value.index] if isinstance(owner, AsyncStartOp) else None
 

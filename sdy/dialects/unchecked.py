@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
+from typing import cast
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
@@ -15,6 +16,12 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSA
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
 # The type of a value, for loops over many: the property `type` is a call of a function.
 type_of: Callable[[SSAValue], Attribute] = attrgetter("_type")
+_item = cast("Callable[[tuple[SSAValue, ...], int], SSAValue]", tuple.__getitem__)
+
+
+def nth_result(op: Operation, index: int = 0) -> SSAValue:
+    """What `op.results[index]` gives, of which xDSL asks first whether the index is a slice."""
+    return _item(op.results, index)
 
 
 def make_op(
@@ -28,11 +35,13 @@ def make_op(
 ) -> Operation:
     """What `op_class.create` gives; for an op like one that the constructor has made, defaults filled in."""
     op = object.__new__(op_class)
-    uses = tuple([Use(op, index) for index in range(len(operands))])
     op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage] -- see above
-    op._operand_uses = uses  # pyright: ignore[reportPrivateUsage] -- see above
-    for operand, use in zip(operands, uses, strict=True):
+    uses: list[Use] = []
+    for index, operand in enumerate(operands):
+        use = Use(op, index)
+        uses.append(use)
         operand.add_use(use)
+    op._operand_uses = tuple(uses)  # pyright: ignore[reportPrivateUsage] -- see above
     op.results = SSAValues([OpResult(result_type, op, index) for index, result_type in enumerate(result_types)])
     op.properties = dict(properties)
     op.attributes = dict(attributes)
@@ -48,8 +57,7 @@ def copy_before(op: Operation, operands: Sequence[SSAValue], place: Operation | 
         copy = op.clone()
         copy.operands = operands
     else:
-        types = [result.type for result in op.results]
-        copy = make_op(type(op), operands, types, op.properties, op.attributes, op.location)
+        copy = make_op(type(op), operands, map(type_of, op.results), op.properties, op.attributes, op.location)
         for result, new in zip(op.results, copy.results, strict=True):
             new._name = result._name  # pyright: ignore[reportPrivateUsage] -- see above
     _link_before(copy, place or op)
@@ -107,13 +115,19 @@ def replace_uses(value: SSAValue, replacement: SSAValue) -> None:
 def redirect_uses(value: SSAValue, uses: Iterable[Use], replacement: SSAValue) -> None:
     """The same for some of the uses of `value`."""
     for use in uses:
-        operands = list(use.operation._operands)  # pyright: ignore[reportPrivateUsage] -- see above
-        operands[use.index] = replacement
-        use.operation._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage] -- see above
-        value.remove_use(use)
-        replacement.add_use(use)
+        set_operand(use.operation, use.index, replacement)
     if replacement._name is None:  # pyright: ignore[reportPrivateUsage] -- see above
         replacement._name = value._name  # pyright: ignore[reportPrivateUsage] -- see above
+
+
+def set_operand(op: Operation, index: int, value: SSAValue) -> None:
+    """What `op.operands[index] = value` does."""
+    operands = list(op._operands)  # pyright: ignore[reportPrivateUsage] -- see above
+    use = op._operand_uses[index]  # pyright: ignore[reportPrivateUsage] -- see above
+    operands[index].remove_use(use)
+    value.add_use(use)
+    operands[index] = value
+    op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage] -- see above
 
 
 def make_location(file: StringAttr, line: int, column: IntAttr) -> FileLineColLoc:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Self
 
 from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule, TensorMapping
@@ -114,7 +115,8 @@ class RuleBuilder:
         return tuple(FactorIndex(factor) for factor, its_kind in enumerate(self._kinds) if its_kind is kind)
 
 
-def identity_rule(shape: Sequence[int], operands: int = 1, results: int = 1) -> OpShardingRule:
+@lru_cache(maxsize=4096)  # one for each edge and result of a program, of few shapes
+def identity_rule(shape: tuple[int, ...], operands: int = 1, results: int = 1) -> OpShardingRule:
     """The rule of an op that computes each element of tensors of `shape` by itself."""
     return RuleBuilder((len(shape),) * operands, (len(shape),) * results).pointwise(shape).build()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -11,14 +11,19 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
+from sdy.dialects.sdy.ops import ConstantOp
+from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.dialects.symbols import functions_of
-from sdy.dialects.walk import with_inner
+from sdy.dialects.walk import of_class, with_inner
 from sdy.passes.call_graph import call_sites, callee_name
 from sdy.passes.insertion import erase
-from sdy.passes.op_order import keep_order_without
+from sdy.passes.op_order import keep_order_without, op_order
+from sdy.rules.all import BY_TYPE
 
 PRIVATE = StringAttr("private")
 REFERRING = frozenset[type[Attribute]]((SymbolRefAttr, ArrayAttr, DictionaryAttr))  # may hold names; have no subclasses
+# Ops whose properties hold no names, as far as most programs consist of them; of calls the name is known.
+NAMELESS = frozenset[type[Operation]]((CallOp, ConstantOp, StablehloConstantOp, *BY_TYPE))
 
 
 @dataclass(frozen=True)
@@ -32,12 +37,19 @@ class SymbolDcePass(ModulePass):
         functions = functions_of(op)
         private = {name for name, func in functions.items() if _is_private(func)}
         erased: list[Operation] = []
-        if private and not private <= _called(functions, call_sites(op)):
-            for name in private - _reachable(op, functions):
-                func = functions[name]
-                erased += with_inner(func)
-                erase(func)
+        uncalled = private - _called(functions, call_sites(op)) if private else private
+        if uncalled and not (_has_only_functions(op) and uncalled.isdisjoint(_names_in_attributes(op_order(op).ops))):
+            uncalled -= _reachable(op, functions)
+        for name in uncalled:
+            func = functions[name]
+            erased += with_inner(func)
+            erase(func)
         keep_order_without(op, erased)
+
+
+def _has_only_functions(module: ModuleOp) -> bool:
+    """Whether what has ops inside, and so may call, is a function."""
+    return all(type(op) is FuncOp for op in module.ops if op.regions)
 
 
 def _called(functions: dict[str, FuncOp], calls: dict[str, list[CallOp]]) -> set[str]:
@@ -70,16 +82,27 @@ def _is_private(op: Operation) -> bool:
     return isinstance(op, FuncOp) and op.sym_visibility == PRIVATE
 
 
-def _referenced(op: Operation) -> Iterator[str]:
-    referring = {  # by identity: many ops share what they hold
-        id(attribute): attribute
-        for inner in with_inner(op)
-        for held in (inner.properties, inner.attributes)
-        for attribute in held.values()
-        if type(attribute) in REFERRING
-    }
-    for attribute in referring.values():
-        yield from _names_in(attribute)
+def _referenced(op: Operation) -> set[str]:
+    """The names in `op` and in what is inside."""
+    inner = with_inner(op)
+    return _names_in_attributes(inner) | {callee_name(call) for call in of_class(inner, CallOp)}
+
+
+def _names_in_attributes(ops: Iterable[Operation]) -> set[str]:
+    """The names in attributes and properties of ops, calls left out."""
+    referring: dict[int, Attribute] = {}  # by identity: many ops share what they hold
+    for op in ops:
+        if op.attributes:
+            _add_referring(op.attributes, referring)
+        if type(op) not in NAMELESS:
+            _add_referring(op.properties, referring)
+    return {name for attribute in referring.values() for name in _names_in(attribute)}
+
+
+def _add_referring(held: dict[str, Attribute], referring: dict[int, Attribute]) -> None:
+    for attribute in held.values():
+        if type(attribute) in REFERRING:
+            referring[id(attribute)] = attribute
 
 
 def _names_in(attribute: Attribute) -> Iterator[str]:

@@ -6,17 +6,17 @@ strategy is one sweep. Source: spec of propagation, sections 1.3 to 1.11 and 5 t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sdy.model.sharding_update import fully_open
 from sdy.propagation.directions import OP_PRIORITIES, DirectionFunction
 from sdy.propagation.graph import (
     MISSING,
+    NO_RULE,
     Direction,
     FunctionResult,
     Graph,
-    Holder,
     Node,
     NodeKind,
     Value,
@@ -71,7 +71,6 @@ class Engine:
         self._stale = bytearray(len(graph.nodes))
         self._live = bytearray(len(graph.nodes))
         self._cuts: dict[int, bool] = {MISSING: False}  # by number of a sharding: whether it cuts a dim
-        graph.link_readers()
         for node in self._dead:
             self._stale[node.index] = 1
         for holder in graph.holders:
@@ -100,7 +99,7 @@ class Engine:
                 stale[index] = 1
         self._step, self._directions = step, now
 
-    def assign(self, holder: Holder, sharding: int) -> None:
+    def assign(self, holder: Value, sharding: int) -> None:
         """Change what is held without queueing anybody."""
         if holder.sharding == MISSING and all(sibling.sharding == MISSING for sibling in holder.siblings):
             # A per-value list comes into being whole.
@@ -110,22 +109,24 @@ class Engine:
                     self._set(sibling, self._graph.shardings.number(fully_open(mesh, sibling.rank)))
         self._set(holder, sharding)
 
-    def _set(self, holder: Holder, sharding: int) -> None:
+    def _set(self, holder: Value, sharding: int) -> None:
         if sharding != holder.sharding:
             holder.sharding = sharding
             holder.is_changed = True
             self._mark_readers(holder)
 
-    def _mark_readers(self, holder: Holder) -> None:
+    def _mark_readers(self, holder: Value) -> None:
         """Those who read what has changed are stale, as long as some tensor offers them an axis."""
         stale, live = self._stale, self._live
-        if self._is_cut(holder.sharding):
-            for reader in holder.readers:
+        is_cut = self._is_cut(holder.sharding)
+        readers = [user for user, _ in holder.uses]
+        if holder.owner is not None:
+            readers.append(holder.owner)
+        for reader in (*readers, *holder.readers):
+            if is_cut and reader.rule != NO_RULE:
                 live[reader.index] = stale[reader.index] = 1
-        else:
-            for reader in holder.readers:
-                if live[reader.index]:
-                    stale[reader.index] = 1
+            elif live[reader.index]:
+                stale[reader.index] = 1
 
     def _is_cut(self, sharding: int) -> bool:
         known = self._cuts.get(sharding)
@@ -156,7 +157,7 @@ class Engine:
                 holder = tensors[place]
                 if holder is not None:
                     self.assign(holder, number)
-                    for member in _other_members(holder.value):
+                    for member in _other_members(holder):
                         if member.holder is not None:
                             self.assign(member.holder, number)
             if self._on_update is not None and outcome.updates:
@@ -191,16 +192,13 @@ class Engine:
             number = shardings.number(held_by_edge(node.boundary, shardings.value(number)))
         self.assign(holder, number)
         self._queue(node, holder)
-        if holder.value is not None and holder.value.group is not None:
-            for member in _other_members(holder.value):
-                if member.holder is not None:
-                    self.assign(member.holder, number)
-                    self._queue(node, member.holder)
+        for member in _other_members(holder):
+            if member.holder is not None:
+                self.assign(member.holder, number)
+                self._queue(node, member.holder)
 
-    def _queue(self, visited: Node, holder: Holder) -> None:
-        if holder.value is None:
-            return
-        for node in self._notifier.affected_by(holder.value):
+    def _queue(self, visited: Node, holder: Value) -> None:
+        for node in self._notifier.affected_by(holder):
             if node is not visited:
                 self._push(node)
 
@@ -226,6 +224,7 @@ class Engine:
             for user, _ in value.uses:
                 self._reclassify(user)
         node.is_erased = True
+        self._graph.erased.append(node)
         self._notifier.forget()
 
     def _reclassify(self, node: Node) -> None:
@@ -238,8 +237,8 @@ def _other_users(value: Value, node: Node) -> int:
     return len({id(user) for user, _ in value.uses if user is not node})
 
 
-def _other_members(value: Value | None) -> list[Value]:
+def _other_members(value: Value) -> Sequence[Value]:
     """The rest of the sharding group of `value`."""
-    if value is None or value.group is None:
-        return []
+    if value.group is None:
+        return ()
     return [member for member in value.group if member is not value]

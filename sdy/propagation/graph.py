@@ -57,35 +57,29 @@ class Direction(IntEnum):
 
 
 @dataclass(slots=True, eq=False)
-class Holder:
-    """A place where a sharding is stored.
+class Value:
+    """An SSA value: who defines it, who uses it (latest use first), and which value's sharding is its own.
+
+    `owner` is the defining op; for a block argument the op whose region holds the block; None for a result of the main
+    function. `rank` is that of the tensor, 0 where the type has no shape. A value whose `holder` is itself, as nearly
+    always, is a holder: it has the fields from `sharding` on. A value without holder cannot be sharded.
 
     `siblings` are the entries of one per-value list, this one included, none where it is alone: the first store to a
-    list that does not exist yet makes the others all-open. `rank` is that of the tensor, 0 where the type has no shape.
-    """
-
-    sharding: int  # a number of `Graph.shardings`, or MISSING
-    rank: int
-    value: Value | None = None  # whose sharding this is; None for results of functions
-    siblings: Sequence[Holder] = ()
-    readers: list[Node] = field(default_factory=lambda: [])  # nodes with this holder among their tensors
-    is_changed: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class Value:
-    """An SSA value: who defines it, who uses it (latest use first), and where its sharding is held.
-
-    `owner` is the defining op; for a block argument the op whose region holds the block. A value without holder
-    cannot be sharded.
+    list that does not exist yet makes the others all-open. `readers` are the nodes that have this holder among their
+    tensors without defining or using the value itself.
     """
 
     owner: Node | None
+    is_scalar_tensor: bool = False
+    rank: int = 0
     is_block_argument: bool = False
     uses: Sequence[tuple[Node, int]] = ()
-    holder: Holder | None = None
-    is_scalar_tensor: bool = False
     group: list[Value] | None = None  # all members of the sharding group, this value included
+    holder: Value | None = None
+    sharding: int = MISSING  # or a number of `Graph.shardings`
+    siblings: Sequence[Value] = ()
+    readers: Sequence[Node] = ()
+    is_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +113,7 @@ class Node:
     operands: Sequence[Value] = ()
     results: Sequence[Value] = ()
     children: Sequence[Node] = ()
-    tensors: tuple[Holder | None, ...] = ()
+    tensors: tuple[Value | None, ...] = ()
     direction: Direction = Direction.BOTH  # of a barrier
     boundary: Boundary | None = None  # of an edge
     linked_values: tuple[Value, ...] = ()  # an edge's targets other than the owner
@@ -141,7 +135,7 @@ class FunctionResult:
     """A result of the main function: the returned value, and the holder of the result attribute."""
 
     returned: Value
-    holder: Holder
+    holder: Value
     rule: int  # identity over the type
 
 
@@ -150,36 +144,30 @@ class Graph:
     """A flattened module.
 
     `callees` maps a call to the argument values of its function, `callers` a return to the calls of its function,
-    in the order in which symbol uses are found.
+    in the order in which symbol uses are found. `erased` has users before what they use, and is filled by the engine.
     """
 
     meshes: Mapping[str, Mesh]
     shardings: Numbering[TensorSharding] = field(default_factory=lambda: Numbering(first=MISSING + 1))
     rules: Numbering[OpShardingRule] = field(default_factory=lambda: Numbering())
     nodes: list[Node] = field(default_factory=lambda: [])
-    holders: list[Holder] = field(default_factory=lambda: [])
+    holders: list[Value] = field(default_factory=lambda: [])
+    erased: list[Node] = field(default_factory=lambda: [])
     main_results: list[FunctionResult] = field(default_factory=lambda: [])
     callees: dict[Node, list[Value]] = field(default_factory=lambda: {})
     callers: dict[Node, list[Node]] = field(default_factory=lambda: {})
 
-    def new_holder(self, sharding: TensorSharding | None, rank: int, value: Value | None = None) -> Holder:
-        """A holder of `sharding`, alone in its list."""
-        number = MISSING if sharding is None else self.shardings.number(sharding)
-        holder = Holder(number, rank, value)
-        self.holders.append(holder)
-        return holder
+    def add_holder(self, value: Value, sharding: TensorSharding | None, rank: int) -> Value:
+        """Let `value`, which is returned, hold its own sharding, alone in its list."""
+        value.sharding = MISSING if sharding is None else self.shardings.number(sharding)
+        value.rank = rank
+        value.holder = value
+        self.holders.append(value)
+        return value
 
-    def sharding(self, holder: Holder) -> TensorSharding | None:
+    def sharding(self, holder: Value) -> TensorSharding | None:
         """What `holder` holds."""
         return None if holder.sharding == MISSING else self.shardings.value(holder.sharding)
-
-    def link_readers(self) -> None:
-        """Enter each node that propagates as a reader of its tensors. Called once, when all nodes have them."""
-        for node in self.nodes:
-            if node.tensors and node.kind in PROPAGATING:
-                for holder in node.tensors:
-                    if holder is not None and (not holder.readers or holder.readers[-1] is not node):
-                        holder.readers.append(node)
 
     def dissolve(self) -> None:
         """Forget all nodes, values and holders, when nobody needs them any more.
@@ -191,7 +179,7 @@ class Graph:
             node.parent, node.feeds = None, None
             node.operands = node.results = node.children = node.tensors = node.linked_values = ()
         for holder in self.holders:
-            holder.value = None
+            holder.holder = None
             holder.siblings = ()
-        for each in (self.nodes, self.holders, self.main_results, self.callees, self.callers):
+        for each in (self.nodes, self.holders, self.erased, self.main_results, self.callees, self.callers):
             each.clear()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sdy.model.axis import AxisRef, contains, overlaps
 from sdy.model.sharding import TensorSharding
-from sdy.propagation.graph import Holder
+from sdy.propagation.graph import Value
 from sdy.propagation.trace import AxisMove, Step, holders_of
 
 
@@ -21,15 +21,15 @@ class Arrival:
 
     step: Step
     move: AxisMove
-    holder: Holder
+    holder: Value
 
     @property
-    def source(self) -> Holder | None:
+    def source(self) -> Value | None:
         """Where the axis came from."""
         return holders_of(self.step.site)[self.move.source]
 
     @property
-    def target(self) -> Holder | None:
+    def target(self) -> Value | None:
         """Where it went: `holder`, or another member of its group."""
         return holders_of(self.step.site)[self.move.target]
 
@@ -39,23 +39,23 @@ class Chain:
     """Where an axis began, and the steps that brought it on, in order."""
 
     axis: AxisRef
-    root: Holder
+    root: Value
     arrivals: tuple[Arrival, ...]
 
 
 class History:
     """What the trace of a run says, by holder. `initial` are the shardings before the run."""
 
-    def __init__(self, initial: Mapping[Holder, TensorSharding], steps: Sequence[Step]) -> None:
+    def __init__(self, initial: Mapping[Value, TensorSharding], steps: Sequence[Step]) -> None:
         self._initial = initial
-        self._arrivals: dict[Holder, list[Arrival]] = {}
+        self._arrivals: dict[Value, list[Arrival]] = {}
         for step in steps:
             holders = holders_of(step.site)
             for move in step.moves:
                 for holder in _reached(holders[move.target]):
                     self._arrivals.setdefault(holder, []).append(Arrival(step, move, holder))
 
-    def chain(self, holder: Holder, axis: AxisRef) -> Chain:
+    def chain(self, holder: Value, axis: AxisRef) -> Chain:
         """From the start to `axis` at `holder`, by the steps that brought it first."""
         arrivals: list[Arrival] = []
         wanted, before = axis, None
@@ -66,7 +66,7 @@ class History:
                 wanted = arrival.move.axis
         return Chain(axis, holder, tuple(reversed(arrivals)))
 
-    def arrival(self, holder: Holder, axis: AxisRef, before: int | None = None) -> Arrival | None:
+    def arrival(self, holder: Value, axis: AxisRef, before: int | None = None) -> Arrival | None:
         """The first step (of those `before` a number) that brought `axis`; None where it was there from the start.
 
         Of an axis that came in pieces, the step that brought the last one.
@@ -83,16 +83,17 @@ class History:
                 found = arrival
         return found
 
-    def is_initial(self, holder: Holder, axis: AxisRef) -> bool:
+    def is_initial(self, holder: Value, axis: AxisRef) -> bool:
         """Whether the sharding at the start has the axis in a dim."""
         sharding = self._initial.get(holder)
         return sharding is not None and any(contains(own, axis) for dim in sharding.dims for own in dim.axes)
 
 
-def _reached(target: Holder | None) -> list[Holder]:
+def _reached(target: Value | None) -> list[Value]:
     """The holder, and those of the other members of its value's group."""
     if target is None:
         return []
-    group = None if target.value is None else target.value.group
-    others = [member.holder for member in group or () if member.holder is not None and member.holder is not target]
+    others = [
+        member.holder for member in target.group or () if member.holder is not None and member.holder is not target
+    ]
     return [target, *others]

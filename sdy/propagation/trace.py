@@ -14,7 +14,7 @@ from sdy.model.axis import AxisList, AxisRef, can_merge
 from sdy.model.axis_list import is_strict_list_prefix
 from sdy.model.axis_on_mesh import merge
 from sdy.model.rule import DimMapping, FactorIndex
-from sdy.propagation.graph import FunctionResult, Holder, Node
+from sdy.propagation.graph import FunctionResult, Node, Value
 from sdy.propagation.op_step import Change, StepResult
 from sdy.propagation.projection import Projection, TensorProjection
 
@@ -53,7 +53,7 @@ class Trace:
         self.steps.append(Step(len(self.steps), site, outcome.change, moves_in(outcome.change)))
 
 
-def holders_of(site: Site) -> tuple[Holder | None, ...]:
+def holders_of(site: Site) -> tuple[Value | None, ...]:
     """Where the shardings of the tensors of a site are held, operands then results."""
     return site.tensors if isinstance(site, Node) else (site.returned.holder, site.holder)
 

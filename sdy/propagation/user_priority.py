@@ -16,9 +16,9 @@ from sdy.model.mesh import Mesh
 from sdy.model.meshes import resolved
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.propagation.engine import Engine
-from sdy.propagation.graph import Graph, Holder
+from sdy.propagation.graph import Graph, Value
 
-Hidden = list[tuple[Holder, TensorSharding]]  # where, and what the user wrote
+Hidden = list[tuple[Value, TensorSharding]]  # where, and what the user wrote
 
 
 def run_by_user_priority(graph: Graph, engine: Engine, before_next: Callable[[int], None] | None = None) -> None:

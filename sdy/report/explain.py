@@ -24,7 +24,7 @@ from sdy.dialects.data_flow import op_of
 from sdy.model.axis import AxisRef
 from sdy.passes.propagation.traced import TracedPropagation, trace_propagation
 from sdy.propagation.conflicts import conflicts_of
-from sdy.propagation.graph import Holder
+from sdy.propagation.graph import Value
 from sdy.propagation.history import Arrival, Chain
 from sdy.report.conflict_text import conflict_lines
 from sdy.report.counterparts import Counterparts
@@ -120,7 +120,7 @@ class Explainer:
         what = "argument" if isinstance(op, FuncOp) else op.name
         return f"{self._names[written]} ({what}{'' if line_of(op) is None else f', {self._places.line_of(op)}'})"
 
-    def _holder(self, holder: Holder | None) -> Lines:
+    def _holder(self, holder: Value | None) -> Lines:
         sharding = None if holder is None else self._traced.flat.graph.sharding(holder)
         if holder is None or sharding is None:
             yield "  no axis came to it: every device has all of it"

@@ -15,7 +15,7 @@ from sdy.grammar.write import write_sharding
 from sdy.model.rule import FactorIndex
 from sdy.model.sharding import TensorSharding
 from sdy.passes.propagation.traced import TracedPropagation
-from sdy.propagation.graph import Holder, Node
+from sdy.propagation.graph import Node, Value
 from sdy.propagation.trace import Site, holders_of
 from sdy.report.counterparts import Counterparts
 from sdy.report.value_names import ValueNames, line_of
@@ -40,7 +40,7 @@ class Places:
         self._results = {each.holder: index for index, each in enumerate(traced.flat.graph.main_results)}
         self._main = main_function(traced.module)
 
-    def value(self, holder: Holder | None) -> str:
+    def value(self, holder: Value | None) -> str:
         """What the value is called whose sharding is held here."""
         if holder in self._results:
             return f"result {self._results[holder]} of @{self._main.sym_name.data}"
@@ -101,7 +101,7 @@ class Places:
         dims = [index for index, factors in enumerate(mapping) if factor in factors]
         return f"dim {dims[0]}" if dims else "no dim"
 
-    def root(self, holder: Holder) -> tuple[str, str]:
+    def root(self, holder: Value) -> tuple[str, str]:
         """The line on which a chain begins, and what stands there."""
         if holder in self._results:
             sharding = self._initial_text(holder)
@@ -117,7 +117,7 @@ class Places:
             return name
         return f"{name} = {op.name}"
 
-    def _given(self, ssa: SSAValue, holder: Holder) -> str:
+    def _given(self, ssa: SSAValue, holder: Value) -> str:
         """How the value had its sharding before anything propagated."""
         text = self._initial_text(holder)
         op = op_of(ssa)
@@ -144,7 +144,7 @@ class Places:
                 return user
         return None
 
-    def _initial_text(self, holder: Holder) -> str:
+    def _initial_text(self, holder: Value) -> str:
         sharding = self._traced.initial.get(holder)
         return "nothing" if sharding is None else dims_text(sharding)
 

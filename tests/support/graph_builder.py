@@ -9,7 +9,7 @@ from sdy.grammar.write import write_sharding
 from sdy.model.mesh import Mesh
 from sdy.model.rule_builder import identity_rule
 from sdy.propagation.engine import Engine, Schedule
-from sdy.propagation.graph import Direction, FunctionResult, Graph, Holder, Node, NodeKind, PassThrough, Value
+from sdy.propagation.graph import Direction, FunctionResult, Graph, Node, NodeKind, PassThrough, Value
 from sdy.propagation.user_priority import run_by_user_priority
 
 Shape = tuple[int, ...]
@@ -22,7 +22,7 @@ class GraphBuilder:
         meshes: dict[str, Mesh] = {"m": parse_mesh(mesh)} | {name: parse_mesh(text) for name, text in others.items()}
         self.graph = Graph(meshes)
         self.function = self._node(NodeKind.OPAQUE)
-        self._results: list[Holder] = []
+        self._results: list[Value] = []
 
     def argument(self, shape: Shape, sharding: str | None = None) -> Value:
         """An argument of the function."""
@@ -80,7 +80,7 @@ class GraphBuilder:
         """End the function with these values, their shapes and result attributes."""
         self._node(NodeKind.RETURN, [value for value, _, _ in values])
         for value, shape, text in values:
-            holder = self._holder(shape, text, None)
+            holder = self._holder(shape, text, Value(None))
             self._results.append(holder)
             rule = self.graph.rules.number(identity_rule(shape))
             self.graph.main_results.append(FunctionResult(value, holder, rule))
@@ -101,7 +101,7 @@ class GraphBuilder:
         """The sharding of a function result."""
         return self._text(self._results[index])
 
-    def _text(self, holder: Holder) -> str | None:
+    def _text(self, holder: Value) -> str | None:
         sharding = self.graph.sharding(holder)
         return None if sharding is None else write_sharding(sharding).removeprefix("<@m, ").rstrip(">")
 
@@ -116,12 +116,8 @@ class GraphBuilder:
         return node
 
     def _value(self, owner: Node, shape: Shape, text: str | None, *, is_block_argument: bool = False) -> Value:
-        value = Value(owner, is_block_argument, is_scalar_tensor=not shape)
-        value.holder = self._holder(shape, text, value)
-        return value
+        return self._holder(shape, text, Value(owner, not shape, is_block_argument=is_block_argument))
 
-    def _holder(self, shape: Shape, text: str | None, value: Value | None) -> Holder:
-        if text is None:
-            return self.graph.new_holder(None, len(shape), value)
-        full = f"<{text}>" if text.startswith("@") else f"<@m, {text}>"
-        return self.graph.new_holder(parse_sharding(full), len(shape), value)
+    def _holder(self, shape: Shape, text: str | None, value: Value) -> Value:
+        full = text if text is None or text.startswith("@") else f"@m, {text}"
+        return self.graph.add_holder(value, None if full is None else parse_sharding(f"<{full}>"), len(shape))

@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
-from sdy.dialects.unchecked import operands_of, replace_uses
+from sdy.dialects.unchecked import nth_result, operands_of, replace_uses, type_of
 from sdy.passes.import_.constant_expressions import is_scalar_broadcast
 from sdy.passes.insertion import erase
 from sdy.passes.op_order import keep_order_without, op_order
@@ -40,7 +40,7 @@ class ConstantOrScalarMergerPass(ModulePass):
         for inner in (*order.of(ConstantOp), *order.of(StablehloConstantOp), *broadcasts):
             kept = first.setdefault(numbers.key(inner), inner)
             if kept is not inner:
-                replace_uses(inner.results[0], kept.results[0])
+                replace_uses(nth_result(inner), nth_result(kept))
                 erase(inner)
                 erased.append(inner)
         keep_order_without(op, erased)
@@ -55,7 +55,7 @@ class _Numbers:
 
     def key(self, op: Operation) -> tuple[object, ...]:
         """What equal ops have in common."""
-        result_type = self._number(op.results[0].type)
+        result_type = self._number(type_of(nth_result(op)))
         return (
             type(op),
             op.parent_region(),

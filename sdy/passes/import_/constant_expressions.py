@@ -11,7 +11,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, IotaOp, ReshapeOp
 from sdy.dialects.stablehlo.slicing import SliceOp
 from sdy.dialects.traits import is_terminator
-from sdy.dialects.unchecked import operands_of
+from sdy.dialects.unchecked import operands_of, type_of
 from sdy.passes.call_graph import callee_name, original_name
 from sdy.passes.propagation.op_traits import is_elementwise, is_erasable
 
@@ -63,4 +63,4 @@ class ConstantClassifier:
 
 def is_scalar_broadcast(op: Operation) -> bool:
     """Whether `op` repeats a scalar."""
-    return type(op) is BroadcastInDimOp and static_shape(operands_of(op)[0].type) == ()
+    return type(op) is BroadcastInDimOp and [static_shape(type_of(operand)) for operand in operands_of(op)] == [()]

@@ -23,7 +23,7 @@ from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.dialects.symbols import functions_of
-from sdy.dialects.unchecked import copy_before, make_op, operands_of
+from sdy.dialects.unchecked import copy_before, make_op, nth_result, operands_of, set_operand, type_of
 from sdy.dialects.walk import of_class, post_order, pre_order
 from sdy.passes.call_graph import add_copy, callee_of, callees_first
 from sdy.passes.import_.constant_expressions import ConstantClassifier, is_scalar_broadcast
@@ -74,20 +74,19 @@ class _Splitter:
         for op in pre_order(scope, closed=NamedComputationOp):
             if type(op) is ShardingGroupOp:
                 continue
-            results = tuple(map(id, op.results))
             if self._classifier.is_constant(op, constant_values):
                 constants.append(op)
-                constant_values.update(results)
-                split_values.update(results)
+                constant_values.update(map(id, op.results))
+                split_values.update(map(id, op.results))
                 continue
             self._classifier.note(op)
             if is_scalar_broadcast(op):
                 scalars.append(op)
-                split_values.update(results)
+                split_values.update(map(id, op.results))
                 continue
             for index, operand in enumerate(operands_of(op)):
                 if id(operand) in split_values:
-                    op.operands[index] = self._copied(operand, {})
+                    set_operand(op, index, self._copied(operand, {}))
         for op in (*scalars, *reversed(constants)):
             _erase_if_unused(op)
 
@@ -97,27 +96,27 @@ class _Splitter:
         `copies` are what ops, by identity, were copied to. `is_left` says that who asks is the only one left to use
         what the value is computed from.
         """
-        if not isinstance(value, OpResult) or static_shape(value.type) == ():
+        if type(value) is not OpResult or static_shape(type_of(value)) == ():
             return value
         op = value.op
         copy = copies.get(id(op))
         if copy is None:
             is_last = is_left and len(op.results) == 1 and value.has_one_use() and type(op) is not CallOp
             copy = copies[id(op)] = self._kept(op, copies) if is_last else self._copy_of(op, copies)
-        return copy.results[value.index]
+        return nth_result(copy, value.index)
 
     def _kept(self, op: Operation, copies: dict[int, Operation]) -> Operation:
         """The op itself: it serves its last user as well as a copy in its place would."""
         for index, operand in enumerate(operands_of(op)):
             own = self._copied(operand, copies)
             if own is not operand:
-                op.operands[index] = own
+                set_operand(op, index, own)
         return op
 
     def _copy_of(self, op: Operation, copies: dict[int, Operation]) -> Operation:
         operands = [self._copied(operand, copies, is_left=False) for operand in operands_of(op)]
         copy = copy_before(op, operands)
-        if isinstance(copy, CallOp):
+        if type(copy) is CallOp:
             callee = add_copy(callee_of(copy, self._functions), self._module, self._functions, self._names)
             copy.properties["callee"] = SymbolRefAttr(callee.sym_name.data)
         if self._has_groups:
@@ -141,7 +140,7 @@ def _erase_if_unused(op: Operation) -> None:
     groups: list[Operation] = []
     for result in op.results:
         for use in result.uses:
-            if not isinstance(use.operation, ShardingGroupOp):
+            if type(use.operation) is not ShardingGroupOp:
                 return
             groups.append(use.operation)
     for dead in (*dict.fromkeys(groups), op):

@@ -25,7 +25,7 @@ from sdy.dialects.walk import pre_order
 from sdy.passes.propagation.annotations import annotation_origins
 from sdy.passes.propagation.origin_attributes import write_origins
 from sdy.propagation.edge_records import NumberedMoves, propagation_edges
-from sdy.propagation.graph import Holder, Node
+from sdy.propagation.graph import Node, Value
 from sdy.propagation.origins import Origins
 from sdy.propagation.trace import AxisMove, Step, holders_of
 
@@ -74,7 +74,7 @@ class DebugRecords:
         self,
         steps: Sequence[Step],
         op_of_node: Mapping[Node, Operation],
-        stored_on: Mapping[Holder, SSAValue],
+        stored_on: Mapping[Value, SSAValue],
     ) -> None:
         """Record the steps of an engine's trace."""
         for step in steps:

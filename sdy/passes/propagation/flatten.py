@@ -6,25 +6,18 @@ shardings that changed are written. Source: spec of propagation, sections 1.5 to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sdy.dialects.data_flow import DATA_FLOW_OPS, Source, edge_of_source, index_of, op_of, sources_of
+from sdy.dialects.data_flow import Source, edge_of_source, has_data_flow_edges, index_of, op_of, sources_of
 from sdy.dialects.data_flow import other_targets_of as linked_targets_of
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
-from sdy.dialects.sdy.collectives import CollectiveOp
-from sdy.dialects.sdy.dialect import SDY
-from sdy.dialects.sdy.ops import (
-    DataFlowEdgeOp,
-    FuncDataFlowEdgeOp,
-    PropagationBarrierOp,
-    ReshardOp,
-    ShardingConstraintOp,
-)
+from sdy.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp, PropagationBarrierOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.sharded_types import static_shape
@@ -42,14 +35,13 @@ from sdy.dialects.unchecked import operands_of
 from sdy.dialects.walk import blocks_of, ops_in
 from sdy.model.rule_builder import identity_rule
 from sdy.passes.insertion import erase
-from sdy.passes.propagation.op_facts import FactSource, OpFacts, RuleOf
+from sdy.passes.propagation.op_facts import KEEPERS, FactSource, OpFacts, RuleOf
 from sdy.propagation.graph import (
     MISSING,
     Boundary,
     Direction,
     FunctionResult,
     Graph,
-    Holder,
     Node,
     NodeKind,
     PassThrough,
@@ -65,12 +57,17 @@ class FlatModule:
         self._module = module
         self._facts = FactSource(rule_of, self.graph.rules)
         self._ops: list[Operation] = []  # by index of the node
-        self._nodes: dict[int, Node] = {}
+        self._nodes: dict[int, Node] = {}  # by identity of the ops in `_linked`
         self._values: dict[int, Value] = {}
-        self._shared: dict[int, SSAValue] = {}  # values with several uses
-        self._borrowers: list[SSAValue] = []  # values whose sharding is stored on another one, if anywhere
-        self._stored_on: dict[Holder, SSAValue] = {}  # without results whose shardings are in the op's attribute
-        self._function_results: dict[tuple[FuncOp, int], Holder] = {}
+        self._shared: list[tuple[Value, SSAValue]] = []  # with several uses
+        self._without_holders: list[Node] = []  # with tensors that have none, or not yet
+        self._borrowers: list[
+            tuple[Value, SSAValue]
+        ] = []  # values whose sharding is stored on another one, and on which
+        self._unlinked: list[tuple[Operation, Node]] = []  # with operands, or holders of them, that were not there yet
+        self._linked: list[tuple[Operation, Node]] = []  # to more than their operands
+        self._stored_on: dict[Value, SSAValue] = {}  # without results whose shardings are in the op's attribute
+        self._function_results: dict[tuple[FuncOp, int], Value] = {}
         for op in module.ops:
             self._add(op, None)
         self._link()
@@ -83,13 +80,10 @@ class FlatModule:
         """The op that each node stands for."""
         return dict(zip(self.graph.nodes, self._ops, strict=True))
 
-    def stored_on(self) -> dict[Holder, SSAValue]:
+    def stored_on(self) -> dict[Value, SSAValue]:
         """The value on which the sharding of each holder is stored; attributes of function results are not there."""
-        plain: dict[Holder, SSAValue] = {}
-        for op, node in zip(self._ops, self.graph.nodes, strict=True):
-            for ssa, value in zip(op.results, node.results, strict=True):
-                if value.holder is not None and value.holder.value is value:
-                    plain[value.holder] = ssa
+        pairs = ((op.results, node.results) for op, node in zip(self._ops, self.graph.nodes, strict=True))
+        plain = {value: ssa for pair in pairs for ssa, value in zip(*pair, strict=True) if value.holder is value}
         return plain | self._stored_on
 
     def rules(self) -> Iterator[tuple[Operation, int]]:
@@ -100,7 +94,7 @@ class FlatModule:
 
     def erased(self) -> list[Operation]:
         """The ops that were erased from the graph."""
-        return [op for op, node in zip(self._ops, self.graph.nodes, strict=True) if node.is_erased]
+        return [self._ops[node.index] for node in self.graph.erased]
 
     def write_back(self) -> None:
         """Write the shardings that changed, then erase the ops that were erased from the graph. May run again."""
@@ -114,8 +108,8 @@ class FlatModule:
                 sharding = self.graph.sharding(holder_)
                 if sharding is not None:
                     set_sharding(ssa, sharding)
-        for node in reversed(self.graph.nodes):
-            if node.is_erased and (node.parent is None or not node.parent.is_erased):
+        for node in self.graph.erased:
+            if node.parent is None or not node.parent.is_erased:
                 op = self._ops[node.index]
                 if op.parent is not None:
                     erase(op)
@@ -146,15 +140,21 @@ class FlatModule:
     def _add(self, op: Operation, parent: Node | None) -> Node:
         facts = self._facts(op)
         traits = facts.rule, facts.is_elementwise, facts.pass_through, facts.is_erasable
-        node = self._nodes[id(op)] = Node(len(self._ops), facts.kind, parent, *traits)
+        node = Node(len(self._ops), facts.kind, parent, *traits)
         self._ops.append(op)
         self.graph.nodes.append(node)
-        if type(op) in KEEPERS:
-            node.results = [self._new_value(result, node) for result in op.results]
-            if type(op) in DATA_FLOW_OPS:
-                _share_a_list(node.results)
+        if facts.has_one_result and SHARDING not in op.attributes:  # nearly always
+            (result,) = op.results
+            value = self._values[id(result)] = Value(node, facts.are_scalars[0], facts.ranks[0])
+            value.holder = value
+            self.graph.holders.append(value)
+            node.results = (value,)
         elif facts.ranks:
-            node.results = self._plain_results(op, node, facts)
+            node.results = self._results(op, node, facts)
+        self._link_operands(op, node)
+        if facts.is_linked:
+            self._linked.append((op, node))
+            self._nodes[id(op)] = node
         if op.regions:
             if isinstance(op, FuncOp):
                 self._add_function_results(op)
@@ -172,70 +172,79 @@ class FlatModule:
             children += [self._add(inner, node) for inner in ops_in(block)]
         node.children = children
 
-    def _plain_results(self, op: Operation, node: Node, facts: OpFacts) -> list[Value]:
-        """Results whose shardings are entries of the attribute `sdy.sharding`: they come to have one together."""
+    def _results(self, op: Operation, node: Node, facts: OpFacts) -> Sequence[Value]:
+        """The results of an op. Where their shardings are entries of one list, they come to have one together."""
+        if facts.keeps_shardings:
+            values = [self._new_value(result, node) for result in op.results]
+            if has_data_flow_edges(op):
+                _share_a_list(values)
+            return values
         shardings = result_shardings(op) if SHARDING in op.attributes else None
-        values: list[Value] = []
-        holders = self.graph.holders
-        for result, rank, is_scalar in zip(op.results, facts.ranks, facts.are_scalars, strict=True):
-            number = self.graph.shardings.number(shardings[len(values)]) if shardings else MISSING
-            value = self._values[id(result)] = Value(node, False, (), None, is_scalar)
-            stored = value.holder = Holder(number, rank, value, (), [])
-            holders.append(stored)
-            values.append(value)
-        if len(values) > 1:
-            _share_a_list(values)
+        values = list[Value]()
+        for index, result in enumerate(op.results):
+            value = self._values[id(result)] = Value(node, facts.are_scalars[index])
+            values.append(self.graph.add_holder(value, shardings[index] if shardings else None, facts.ranks[index]))
+        _share_a_list(values)
         return values
 
     def _new_value(self, ssa: SSAValue, owner: Node) -> Value:
         """A value whose sharding may be stored anywhere."""
-        value = self._values[id(ssa)] = Value(owner, is_scalar_tensor=static_shape(ssa.type) == ())
-        if holder(ssa) is ssa:
-            value.holder = self.graph.new_holder(sharding_of(ssa), rank_of_type(ssa.type), value)
-            self._stored_on[value.holder] = ssa
-        else:
-            self._borrowers.append(ssa)
+        value = self._values[id(ssa)] = Value(owner, static_shape(ssa.type) == ())
+        stored_on = holder(ssa)
+        if stored_on is ssa:
+            self._stored_on[self.graph.add_holder(value, sharding_of(ssa), rank_of_type(ssa.type))] = ssa
+        elif stored_on is not None:
+            self._borrowers.append((value, stored_on))
         return value
 
     def _add_function_results(self, func: FuncOp) -> None:
         for index, value_type in enumerate(func.function_type.outputs):
             sharding = function_result_sharding(func, index)
-            self._function_results[func, index] = self.graph.new_holder(sharding, rank_of_type(value_type))
+            self._function_results[func, index] = self.graph.add_holder(Value(None), sharding, rank_of_type(value_type))
 
     # What refers to what
 
     def _link(self) -> None:
-        for ssa in self._borrowers:
-            stored_on = holder(ssa)
-            self._values[id(ssa)].holder = None if stored_on is None else self._values[id(stored_on)].holder
-        special: list[tuple[Operation, Node]] = []
-        for op, node in zip(self._ops, self.graph.nodes, strict=True):
+        for op, node in self._unlinked:
             self._link_operands(op, node)
-            if node.kind is not NodeKind.RULE or type(op) in DATA_FLOW_OPS:
-                special.append((op, node))
-        nodes = self._nodes
-        for ssa in self._shared.values():  # in the order of the use list, which is not that of the program
-            self._values[id(ssa)].uses = [(nodes[id(use.operation)], use.index) for use in ssa.uses]
-        for op, node in special:
-            if node.kind is not NodeKind.RULE:
-                self._link_special(op, node)
-            if type(op) in DATA_FLOW_OPS:
-                self._link_edges_fed(op, node)
+        for value, stored_on in self._borrowers:
+            value.holder = self._values[id(stored_on)].holder
+        for value, ssa in self._shared:  # in the order of the use list, which is not that of the program
+            uses = {(id(self._ops[user.index]), position): (user, position) for user, position in value.uses}
+            value.uses = [uses[id(use.operation), use.index] for use in ssa.uses]
+        for node in self._without_holders:
+            node.tensors = tuple(map(_holder_of, (*node.operands, *node.results)))
+        for value, _ in self._borrowers:
+            if value.holder is not None:
+                value.holder.readers = [*value.holder.readers, *(user for user, _ in value.uses)]
+        for op, node in self._linked:
+            self._link_further(op, node)
         self._link_main_results()
 
     def _link_operands(self, op: Operation, node: Node) -> None:
-        values = self._values
+        """Enter what an op reads; it waits where that is defined further down, as in regions of several blocks."""
         operands = operands_of(op)
-        node.operands = read = [values[id(operand)] for operand in operands]
+        try:
+            read = tuple(map(self._values.__getitem__, map(id, operands)))
+        except KeyError:
+            self._unlinked.append((op, node))
+            return
+        node.operands = read
         for position, value in enumerate(read):
-            if value.uses:
-                self._shared[id(operands[position])] = operands[position]
-            else:
+            uses = value.uses
+            if not uses:
                 value.uses = ((node, position),)
+            elif isinstance(uses, list):
+                uses.append((node, position))
+            else:
+                value.uses = [*uses, (node, position)]
+                self._shared.append((value, operands[position]))
         if node.kind is NodeKind.RULE:
-            node.tensors = tuple([value.holder for value in (*read, *node.results)])
+            node.tensors = (*map(_holder_of, read), *map(_holder_of, node.results))
+            if None in node.tensors:
+                self._without_holders.append(node)
 
-    def _link_special(self, op: Operation, node: Node) -> None:
+    def _link_further(self, op: Operation, node: Node) -> None:
         if isinstance(op, PropagationBarrierOp):
             node.tensors = (node.operands[0].holder, node.results[0].holder)
             node.direction = Direction(op.allowed_direction.value.data)
@@ -243,12 +252,9 @@ class FlatModule:
             self._link_edge(op, node)
         elif node.kind is NodeKind.CALL:
             self._link_call(op, node)
-        elif node.kind is NodeKind.TERMINATOR:
-            self._link_edges_fed(op, node)
-
-    def _link_edges_fed(self, op: Operation, node: Node) -> None:
-        edges = ((index, edge_of_source(Source(op, index))) for index in range(len(op.operands)))
-        node.feeds = {index: self._nodes[id(edge)] for index, edge in edges if edge is not None}
+        elif has_data_flow_edges(op if node.kind is not NodeKind.TERMINATOR else op.parent_op()):
+            edges = ((index, edge_of_source(Source(op, index))) for index in range(len(op.operands)))
+            node.feeds = {index: self._nodes[id(edge)] for index, edge in edges if edge is not None}
 
     def _link_edge(self, op: Operation, node: Node) -> None:
         if isinstance(op, DataFlowEdgeOp):
@@ -265,6 +271,9 @@ class FlatModule:
             return
         node.rule = self.graph.rules.number(identity_rule(shape, operands=len(sources)))
         node.tensors = (*(self._values[id(source)].holder for source in sources), node.results[0].holder)
+        for stored in node.tensors:
+            if stored is not None and stored.owner is not node:
+                stored.readers = [*stored.readers, node]
         node.pass_through = PassThrough.BOTH
 
     def _sources_across_calls(self, owner: SSAValue) -> list[SSAValue]:
@@ -303,24 +312,15 @@ class FlatModule:
                 self.graph.main_results.append(result)
 
 
+_holder_of: Callable[[Value], Value | None] = attrgetter("holder")
+
+
 def _share_a_list(values: Sequence[Value]) -> None:
     """Let those of the values that hold their shardings come to have one together."""
     holders = [value.holder for value in values if value.holder is not None]
     if len(holders) > 1:
         for stored in holders:
             stored.siblings = holders
-
-
-# Ops that keep the shardings of their results in a way of their own.
-KEEPERS = frozenset[type[Operation]](
-    (
-        *DATA_FLOW_OPS,
-        *(op for op in SDY.operations if issubclass(op, CollectiveOp)),
-        DataFlowEdgeOp,
-        ReshardOp,
-        ShardingConstraintOp,
-    )
-)
 
 
 def _boundary(owner: SSAValue) -> Boundary | None:

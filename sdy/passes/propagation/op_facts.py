@@ -15,9 +15,21 @@ from xdsl.ir import Operation
 from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.data_flow import DATA_FLOW_OPS
 from sdy.dialects.places import span_of
-from sdy.dialects.sdy.ops import ConstantOp, DataFlowEdgeOp, FuncDataFlowEdgeOp, PropagationBarrierOp, ReturnOp
+from sdy.dialects.sdy.collectives import CollectiveOp
+from sdy.dialects.sdy.dialect import SDY
+from sdy.dialects.sdy.ops import (
+    ConstantOp,
+    DataFlowEdgeOp,
+    FuncDataFlowEdgeOp,
+    PropagationBarrierOp,
+    ReshardOp,
+    ReturnOp,
+    ShardingConstraintOp,
+)
 from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.control import ReturnOp as StablehloReturnOp
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.dialects.stablehlo.shape import IotaOp
 from sdy.dialects.unchecked import operands_of, type_of
@@ -34,7 +46,11 @@ Key = tuple[type[Operation] | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class OpFacts:
-    """What holds of an op. `ranks` are those of its results, 0 where the type has no static shape."""
+    """What holds of an op. `ranks` are those of its results, 0 where the type has no static shape.
+
+    `keeps_shardings` says that the shardings of the results are not simply in the attribute `sdy.sharding`, and
+    `is_linked` that the op has to do with more nodes than those that define what it reads.
+    """
 
     kind: NodeKind
     rule: int
@@ -43,6 +59,9 @@ class OpFacts:
     pass_through: PassThrough
     ranks: tuple[int, ...]
     are_scalars: tuple[bool, ...]  # per result
+    keeps_shardings: bool
+    has_one_result: bool  # and keeps its sharding as most do
+    is_linked: bool
 
 
 class FactSource:
@@ -57,12 +76,15 @@ class FactSource:
     def __call__(self, op: Operation) -> OpFacts:
         """The facts of `op`. Raises: SdyError SDY-T103 where a result has no static shape."""
         op_class = type(op)
-        uses_properties = op_class in BY_TYPE
-        if RULE_ATTRIBUTE in op.attributes or not (uses_properties or op_class in BY_RESULT_TYPE):
+        is_by_type = _IS_BY_TYPE.get(op_class)
+        if is_by_type is None or RULE_ATTRIBUTE in op.attributes:
             return self._make(op)
-        key: Key = (op_class, *map(id, map(type_of, op.results)))
-        if uses_properties:
-            key += (*map(id, map(type_of, operands_of(op))), *map(id, op.properties.values()))
+        key: Key
+        if is_by_type:
+            types = map(type_of, (*operands_of(op), *op.results))
+            key = (op_class, *map(id, types), *map(id, op.properties.values()))
+        else:
+            key = (op_class, *map(id, map(type_of, op.results)))
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._make(op), op
@@ -71,6 +93,7 @@ class FactSource:
     def _make(self, op: Operation) -> OpFacts:
         shapes = [_shape_of_result(op, index) for index in range(len(op.results))]
         kind, rule = self._kind_and_rule(op)
+        keeps_shardings = type(op) in KEEPERS
         return OpFacts(
             kind,
             NO_RULE if rule is None else self._rules.number(rule),
@@ -79,6 +102,9 @@ class FactSource:
             pass_through(op),
             tuple(len(shape or ()) for shape in shapes),
             tuple(shape == () for shape in shapes),
+            keeps_shardings,
+            len(shapes) == 1 and not keeps_shardings,
+            type(op) in DATA_FLOW_OPS or kind not in (NodeKind.RULE, NodeKind.OPAQUE),
         )
 
     def _kind_and_rule(self, op: Operation) -> tuple[NodeKind, OpShardingRule | None]:
@@ -94,10 +120,31 @@ class FactSource:
         return (kind if rule is None else NodeKind.RULE), rule
 
 
-# Ops without a rule, of which nothing counts but the class and the types of the results.
-BY_RESULT_TYPE = frozenset[type[Operation]](
-    (ConstantOp, StablehloConstantOp, IotaOp, DataFlowEdgeOp, FuncDataFlowEdgeOp, CallOp, FuncReturnOp, ReturnOp)
+# Ops that keep the shardings of their results in a way of their own.
+KEEPERS = frozenset[type[Operation]](
+    (
+        *DATA_FLOW_OPS,
+        *(op for op in SDY.operations if issubclass(op, CollectiveOp)),
+        DataFlowEdgeOp,
+        ReshardOp,
+        ShardingConstraintOp,
+    )
 )
+
+# Ops of which nothing counts but their class, types and properties; of some, without a rule, but the class and the
+# types of the results.
+_IS_BY_TYPE: dict[type[Operation], bool] = {
+    **dict.fromkeys(BY_TYPE, True),
+    ConstantOp: False,
+    StablehloConstantOp: False,
+    IotaOp: False,
+    DataFlowEdgeOp: False,
+    FuncDataFlowEdgeOp: False,
+    CallOp: False,
+    FuncReturnOp: False,
+    ReturnOp: False,
+    StablehloReturnOp: False,
+}
 # The kind as far as the class of an op tells; classes that are met are added.
 _KINDS: dict[type[Operation], NodeKind] = {
     DataFlowEdgeOp: NodeKind.EDGE,

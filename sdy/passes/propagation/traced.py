@@ -16,7 +16,7 @@ from sdy.passes.propagation.flatten import FlatModule
 from sdy.passes.propagation.propagate import flatten
 from sdy.passes.run import run_passes
 from sdy.propagation.engine import Engine
-from sdy.propagation.graph import Holder
+from sdy.propagation.graph import Value
 from sdy.propagation.history import History
 from sdy.propagation.trace import Trace
 from sdy.propagation.user_priority import run_by_user_priority
@@ -28,7 +28,7 @@ class TracedPropagation:
 
     module: ModuleOp
     flat: FlatModule
-    initial: dict[Holder, TensorSharding]
+    initial: dict[Value, TensorSharding]
     history: History
 
 

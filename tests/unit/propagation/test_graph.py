@@ -5,7 +5,7 @@ import gc
 from support.graph_builder import GraphBuilder
 
 from sdy.propagation.engine import Schedule
-from sdy.propagation.graph import Graph, Holder, Node, Value
+from sdy.propagation.graph import Graph, Node, Value
 
 
 def propagated() -> Graph:
@@ -18,7 +18,7 @@ def propagated() -> Graph:
 
 
 def alive() -> int:
-    return sum(type(each) in (Node, Value, Holder) for each in gc.get_objects())
+    return sum(type(each) in (Node, Value) for each in gc.get_objects())
 
 
 def test_a_dissolved_graph_goes_without_the_collector() -> None:

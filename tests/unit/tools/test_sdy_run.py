@@ -8,6 +8,8 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -45,12 +47,26 @@ func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
 """
 
 
-def test_control_c_ends_a_run_without_a_word(tmp_path: Path) -> None:
-    path = tmp_path / "endless.mlir"
+@contextmanager
+def endless_run(folder: Path, output: int, errors: int) -> Generator[subprocess.Popen[bytes]]:
+    """A run that only Ctrl-C ends, and that hears it where the tests, in the background of a shell, do not."""
+    path = folder / "endless.mlir"
     path.write_text(ENDLESS)
     command = [sys.executable, "-m", "sdy.tools.sdy_run", str(path)]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with subprocess.Popen(command, stdout=output, stderr=errors, env=environment) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+    finally:
+        signal.signal(signal.SIGINT, heard)
+
+
+def test_control_c_ends_a_run_without_a_word(tmp_path: Path) -> None:
+    with endless_run(tmp_path, subprocess.PIPE, subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"%c = tensor<i32> {1}\n"  # so that the loop is about to begin
         process.send_signal(signal.SIGINT)
@@ -60,11 +76,8 @@ def test_control_c_ends_a_run_without_a_word(tmp_path: Path) -> None:
 
 
 def test_a_terminal_sees_progress_when_a_run_takes_long(tmp_path: Path) -> None:
-    path = tmp_path / "endless.mlir"
-    path.write_text(ENDLESS)
     terminal, other_end = pty.openpty()
-    command = [sys.executable, "-m", "sdy.tools.sdy_run", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=other_end) as process:
+    with endless_run(tmp_path, subprocess.DEVNULL, other_end) as process:
         os.close(other_end)
         seen = b""
         while b"stablehlo.compare" not in seen:
