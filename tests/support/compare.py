@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -12,13 +12,14 @@ STOPWATCH = Path(__file__).with_name("stopwatch.py")
 ROUNDS = 5
 
 
-def measure(file: Path, *tasks: str, rounds: int = ROUNDS) -> list[float]:
-    """The median of each task on the program in `file`."""
-    results: list[list[float]] = [[] for _ in tasks]
+def measure(files: Mapping[int, Path], *tasks: str, rounds: int = ROUNDS) -> dict[int, list[float]]:
+    """The median of each task on each program, by its number of layers."""
+    results: dict[int, list[list[float]]] = {layers: [[] for _ in tasks] for layers in files}
     for _ in range(rounds):
-        for task, result in zip(tasks, results, strict=True):
-            result.append(_one(task, file))
-    return [median(result) for result in results]
+        for layers, file in files.items():
+            for task, result in zip(tasks, results[layers], strict=True):
+                result.append(_one(task, file))
+    return {layers: list(map(median, timings)) for layers, timings in results.items()}
 
 
 def _one(task: str, file: Path) -> float:

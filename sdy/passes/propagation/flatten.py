@@ -61,10 +61,8 @@ class FlatModule:
         self._values: dict[int, Value] = {}
         self._shared: list[tuple[Value, SSAValue]] = []  # with several uses
         self._without_holders: list[Node] = []  # with tensors that have none, or not yet
-        self._borrowers: list[
-            tuple[Value, SSAValue]
-        ] = []  # values whose sharding is stored on another one, and on which
-        self._unlinked: list[tuple[Operation, Node]] = []  # with operands, or holders of them, that were not there yet
+        self._borrowers: list[tuple[Value, SSAValue]] = []  # and on which others their shardings are stored
+        self._unlinked: list[tuple[Operation, Node]] = []  # with operands that were not there yet
         self._linked: list[tuple[Operation, Node]] = []  # to more than their operands
         self._stored_on: dict[Value, SSAValue] = {}  # without results whose shardings are in the op's attribute
         self._function_results: dict[tuple[FuncOp, int], Value] = {}
