@@ -11,6 +11,7 @@ from sdy.interpreter.ops import (
     collectives,
     contraction,
     control,
+    custom_calls,
     elementwise,
     gather_scatter,
     interpreter,
@@ -43,6 +44,7 @@ KERNELS = KernelTable(
     collectives.KERNELS,
     transfers.KERNELS,
     check.KERNELS,
+    custom_calls.KERNELS,
     interpreter.KERNELS,
     manual.KERNELS,
 )

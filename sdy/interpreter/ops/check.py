@@ -149,17 +149,3 @@ CUSTOM_CALLS: dict[str, Callable[[CustomCallOp], Kernel]] = {
         op.inputs[0].type,
     ),
 }
-
-
-@KERNELS.of(CustomCallOp)
-def custom_call(op: CustomCallOp) -> Kernel:
-    """What is known under the name of the target. Raises: SdyError SDY-X003 where nothing is."""
-    target = op.call_target_name.data
-    make = CUSTOM_CALLS.get(target)
-    if make is None:
-        raise failure(
-            "SDY-X003",
-            f"no kernel computes the custom call @{target}",
-            hint=f"known targets: {', '.join(f'@{name}' for name in CUSTOM_CALLS)}",
-        )
-    return make(op)

@@ -23,13 +23,13 @@ def cholesky(op: ops.CholeskyOp) -> Kernel:
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         (matrix,) = arrays
         wide = matrix.astype(compute_dtype(matrix.dtype))
-        factor = _lower_factor(wide if lower else _adjoint(wide))
-        return ((factor if lower else _adjoint(factor)).astype(matrix.dtype, copy=False),)
+        factor = lower_factor(wide if lower else adjoint(wide))
+        return ((factor if lower else adjoint(factor)).astype(matrix.dtype, copy=False),)
 
     return kernel
 
 
-def _lower_factor(matrix: Array) -> Array:
+def lower_factor(matrix: Array) -> Array:
     """L with L times its adjoint the matrix, column by column, for all matrices at the same time."""
     factor = np.zeros_like(matrix)
     for column in range(matrix.shape[-1]):
@@ -56,18 +56,18 @@ def triangular_solve(op: ops.TriangularSolveOp) -> Kernel:
         is_lower = lower
         if transpose in (Transpose.TRANSPOSE, Transpose.ADJOINT):
             is_lower = not is_lower
-            matrix = _adjoint(matrix) if transpose is Transpose.ADJOINT else _transposed(matrix)
+            matrix = adjoint(matrix) if transpose is Transpose.ADJOINT else transposed(matrix)
         if not left_side:
             # x a = b is the same as a^T x^T = b^T.
             is_lower = not is_lower
-            matrix, known = _transposed(matrix), _transposed(known)
-        solution = _substituted(matrix, known, is_lower=is_lower, unit_diagonal=unit_diagonal)
-        return ((solution if left_side else _transposed(solution)).astype(dtype, copy=False),)
+            matrix, known = transposed(matrix), transposed(known)
+        solution = substituted(matrix, known, is_lower=is_lower, unit_diagonal=unit_diagonal)
+        return ((solution if left_side else transposed(solution)).astype(dtype, copy=False),)
 
     return kernel
 
 
-def _substituted(matrix: Array, known: Array, *, is_lower: bool, unit_diagonal: bool) -> Array:
+def substituted(matrix: Array, known: Array, *, is_lower: bool, unit_diagonal: bool) -> Array:
     """x with matrix x = known, row by row, for all matrices at the same time."""
     leading = np.broadcast_shapes(matrix.shape[:-2], known.shape[:-2])
     solution = np.zeros(leading + known.shape[-2:], known.dtype)
@@ -80,12 +80,14 @@ def _substituted(matrix: Array, known: Array, *, is_lower: bool, unit_diagonal: 
     return solution
 
 
-def _transposed(matrix: Array) -> Array:
+def transposed(matrix: Array) -> Array:
+    """The last two dims exchanged."""
     return np.swapaxes(matrix, -1, -2)
 
 
-def _adjoint(matrix: Array) -> Array:
-    return np.conj(_transposed(matrix))
+def adjoint(matrix: Array) -> Array:
+    """The complex conjugate of the transposed matrix."""
+    return np.conj(transposed(matrix))
 
 
 @KERNELS.of(ops.FftOp)

@@ -1,0 +1,120 @@
+"""`jax.numpy.linalg` on a CPU, which calls LAPACK: on one device and on eight, the results are JAX's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.lax import linalg as lax_linalg
+from support.jax_functions import sharding
+
+import sdy
+from sdy.cost.statistics import statistics_of
+from sdy.interpreter.element_types import Array
+
+Function = Callable[..., object]
+RANDOM = np.random.default_rng(11)
+REAL = RANDOM.standard_normal((4, 8, 8)).astype(np.float32)
+COMPLEX = (REAL + 1j * RANDOM.standard_normal((4, 8, 8))).astype(np.complex64)
+TALL = RANDOM.standard_normal((4, 8, 4)).astype(np.float32)
+POSITIVE = REAL @ REAL.transpose(0, 2, 1) + 8 * np.eye(8, dtype=np.float32)
+HERMITIAN = COMPLEX @ COMPLEX.conj().transpose(0, 2, 1) + 8 * np.eye(8, dtype=np.complex64)
+INDEFINITE = np.where(np.arange(64).reshape(8, 8) == 27, -9, POSITIVE).astype(np.float32)  # the fourth on the diagonal
+SINGULAR = np.where(np.arange(8) == 2, 0, REAL).astype(np.float32)
+
+
+def summed(function: Function, *arguments: jax.Array) -> jax.Array:
+    leaves = cast(list[jax.Array], jax.tree.leaves(function(*arguments)))
+    return sum(map(jnp.sum, leaves), jnp.zeros(()))
+
+
+def gradient(function: Function) -> Function:
+    """That of the sum of what the function gives."""
+    return cast(Function, jax.grad(partial(summed, function)))
+
+
+def solved(**options: bool) -> Function:
+    return cast(Function, partial(lax_linalg.triangular_solve, **options))
+
+
+def sizes_of_eigenvectors(a: jax.Array) -> jax.Array:
+    return jnp.abs(cast(jax.Array, jnp.linalg.eigh(a)[1]))
+
+
+def composed(a: jax.Array) -> jax.Array:
+    left, values, right = jnp.linalg.svd(a, full_matrices=False)
+    return (left * values[..., None, :]) @ right
+
+
+def products(a: jax.Array) -> tuple[jax.Array, ...]:
+    left, values, right = jnp.linalg.svd(a)
+    return left @ left.mT, values, right @ right.mT
+
+
+CASES: dict[str, tuple[Function, tuple[Array, ...]]] = {
+    "cholesky": (jnp.linalg.cholesky, (POSITIVE,)),
+    "cholesky, upper": (partial(jnp.linalg.cholesky, upper=True), (POSITIVE,)),
+    "cholesky, complex": (jnp.linalg.cholesky, (HERMITIAN,)),
+    "cholesky, not positive definite": (jnp.linalg.cholesky, (INDEFINITE,)),
+    "gradient of cholesky": (gradient(jnp.linalg.cholesky), (POSITIVE,)),
+    "lower": (solved(left_side=True, lower=True), (POSITIVE, TALL)),
+    "upper": (solved(left_side=True, lower=False), (POSITIVE, TALL)),
+    "transposed": (solved(left_side=True, lower=True, transpose_a=True), (POSITIVE, TALL)),
+    "adjoint": (solved(left_side=True, lower=False, transpose_a=True, conjugate_a=True), (HERMITIAN, COMPLEX)),
+    "right side": (solved(lower=False), (POSITIVE, REAL)),
+    "right side, transposed, unit diagonal": (
+        solved(lower=True, transpose_a=True, unit_diagonal=True),
+        (POSITIVE, REAL),
+    ),
+    "LU": (lax_linalg.lu, (REAL,)),
+    "LU, tall": (lax_linalg.lu, (TALL,)),
+    "LU, wide": (lax_linalg.lu, (TALL.transpose(0, 2, 1),)),
+    "LU, complex": (lax_linalg.lu, (COMPLEX,)),
+    "LU, singular": (lax_linalg.lu, (SINGULAR,)),
+    "solve": (jnp.linalg.solve, (REAL, TALL)),
+    "gradient of solve": (gradient(jnp.linalg.solve), (POSITIVE, TALL)),
+    "inverse": (jnp.linalg.inv, (REAL,)),
+    "QR": (jnp.linalg.qr, (TALL,)),
+    "QR, complete": (partial(jnp.linalg.qr, mode="complete"), (TALL,)),
+    "QR, complex": (jnp.linalg.qr, (COMPLEX,)),
+    "eigenvalues": (jnp.linalg.eigvalsh, (POSITIVE,)),
+    "eigenvectors, up to sign": (sizes_of_eigenvectors, (HERMITIAN,)),
+    "eigenvalues of what is no number": (
+        jnp.linalg.eigvalsh,
+        (np.where(np.arange(4)[:, None, None] == 1, np.nan, POSITIVE),),
+    ),
+    "singular values": (partial(jnp.linalg.svd, compute_uv=False), (TALL,)),
+    "singular vectors, together": (composed, (TALL,)),
+    "singular vectors, all": (products, (TALL,)),
+    "pseudoinverse": (jnp.linalg.pinv, (TALL,)),
+}
+
+
+def assert_close(actual: object, expected: object) -> None:
+    for ours, theirs in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
+        ours, theirs = np.asarray(cast(jax.Array, ours)), np.asarray(cast(jax.Array, theirs))
+        assert ours.dtype == theirs.dtype
+        scale = np.nanmax(np.abs(theirs), initial=1)
+        np.testing.assert_allclose(ours / scale, theirs / scale, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_matrices_are_handled_as_by_lapack(name: str) -> None:
+    function, arguments = CASES[name]
+    expected = cast(object, jax.jit(function)(*arguments))
+    assert_close(sdy.from_jax(function, *arguments).run(*arguments), expected)
+    for entries in (("y",), (None, "x", "y"), ("x", None, "y")):
+        placed = [jax.device_put(argument, sharding(*entries)) for argument in arguments]
+        assert_close(sdy.from_jax(function, *placed).partition().run(*placed), expected)
+
+
+def test_matrices_of_a_batch_stay_on_their_devices() -> None:
+    function, arguments = CASES["solve"]
+    placed = [jax.device_put(argument, sharding("y")) for argument in arguments]
+    partitioned = sdy.from_jax(function, *placed).partition()
+    assert statistics_of(partitioned.local).bytes_sent == 0
