@@ -491,6 +491,10 @@ CODES: dict[str, Code] = {
         "The interpreter cannot run an op on quantized elements.",
         "Turn its operands into floats first, by uniform_dequantize, and its results back.",
     ),
+    "SDY-X108": Code(
+        "A custom call is not given what its target takes.",
+        "Give it the operands, of the shapes, and the options that the routine of this name has.",
+    ),
     "SDY-X104": Code("The devices of a program do not fit those of JAX.", "See the hint."),
     "SDY-X105": Code("A program needs 64 bits that JAX has turned off.", "Set jax_enable_x64."),
     "SDY-T209": Code("No hardware of that name is known.", "Use one of those that the hint names."),

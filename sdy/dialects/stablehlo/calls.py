@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, SymbolRefAttr, i1, i32
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     opt_prop_def,
@@ -71,6 +73,12 @@ class CustomCallOp(StablehloOp):
         print_attributes(self, printer, frozenset(("call_target_name",)))
         printer.print_string(" : ")
         printer.print_operation_type(self)
+
+
+def backend_config_of(op: CustomCallOp) -> Mapping[str, Attribute]:
+    """The options of a call, which JAX keeps in an attribute of another name; none where they are no dictionary."""
+    config = op.attributes.get("mhlo.backend_config", op.backend_config)
+    return config.data if isinstance(config, DictionaryAttr) else {}
 
 
 @irdl_op_definition

@@ -6,6 +6,7 @@ documentation of the routines; the operands, results and options that `jax.numpy
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import cast
@@ -13,10 +14,12 @@ from typing import cast
 import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr
 
-from sdy.dialects.stablehlo.calls import CustomCallOp
-from sdy.interpreter.element_types import Array
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
+from sdy.interpreter.element_types import Array, dtype_of_type, is_complex
+from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext
 from sdy.interpreter.ops.linalg import adjoint, lower_factor, substituted, transposed
 
@@ -26,14 +29,24 @@ Routine = Callable[..., Arrays]  # of the operands, which may have batch dims of
 
 def _option(op: CustomCallOp, name: str, default: str) -> str:
     """An option of the routine, a letter; JAX stores the number of its character."""
-    config = op.attributes.get("mhlo.backend_config", op.backend_config)
-    value = config.data.get(name) if isinstance(config, DictionaryAttr) else None
+    value = backend_config_of(op).get(name)
     return chr(value.value.data) if isinstance(value, IntegerAttr) else default
 
 
-def _kernel(routine: Routine) -> Kernel:
+def _kernel(op: CustomCallOp, routine: Routine) -> Kernel:
+    """Nobody has verified what the call is given and gives: that is done here."""
+    shapes = [static_shape(result.type) for result in op.results]
+
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
-        return routine(*cast(tuple[Numbers, ...], arrays))
+        try:
+            results = routine(*cast(tuple[Numbers, ...], arrays))
+        except ValueError as error:
+            raise failure("SDY-X108", f"the operands do not fit each other: {error}") from None
+        found = [context.local(result) for result in results]
+        if found != shapes:
+            target = op.call_target_name.data
+            raise failure("SDY-X108", f"@{target} gives results of the shapes {found}, not {shapes}")
+        return results
 
     return kernel
 
@@ -49,7 +62,7 @@ def _cholesky(op: CustomCallOp) -> Kernel:
         triangle, kept = (factor, inside) if is_lower else (adjoint(factor), inside.T)
         return np.where(kept, triangle, matrix), _first(np.logical_not(np.greater(pivots, 0)))
 
-    return _kernel(routine)
+    return _kernel(op, routine)
 
 
 def _first(failures: Array) -> Array:
@@ -70,7 +83,7 @@ def _solve_triangular(op: CustomCallOp) -> Kernel:
         pair = transposed(turned), transposed(known)
         return (transposed(substituted(*pair, is_lower=not lies_low, unit_diagonal=unit_diagonal)),)
 
-    return _kernel(routine)
+    return _kernel(op, routine)
 
 
 def _factor_lu(matrix: Numbers) -> Arrays:
@@ -120,7 +133,7 @@ def _eigenvectors(op: CustomCallOp) -> Kernel:
         values, vectors = np.linalg.eigh(matrix, UPLO="L" if triangle == "L" else "U")
         return vectors, values
 
-    return _kernel(partial(_with_failures, one))
+    return _kernel(op, partial(_with_failures, one))
 
 
 def _singular_vectors(op: CustomCallOp) -> Kernel:
@@ -131,7 +144,48 @@ def _singular_vectors(op: CustomCallOp) -> Kernel:
         left, values, right = np.linalg.svd(matrix, full_matrices=mode != "S")
         return matrix, values, left, right
 
-    return _kernel(partial(_with_failures, one))
+    return _kernel(op, partial(_with_failures, one))
+
+
+def _eigenvectors_of_any(op: CustomCallOp) -> Kernel:
+    """geev: eigenvalues, of real matrices as real and imaginary parts, and the left and right eigenvectors."""
+    is_left = _option(op, "compute_left", "N") == "V"
+
+    def one(matrix: Numbers) -> Arrays:
+        values, right = np.linalg.eig(matrix)
+        left = adjoint(np.linalg.inv(right)) if is_left else right
+        parts = (values,) if is_complex(matrix.dtype) else (np.real(values), np.imag(values))
+        return *parts, _normalized(left), right
+
+    dtypes = [dtype_of_type(result.type) for result in op.results]
+
+    def routine(matrix: Numbers) -> Arrays:
+        results = _with_failures(one, matrix)
+        return tuple(result.astype(dtype) for result, dtype in zip(results, dtypes, strict=True))
+
+    return _kernel(op, routine)
+
+
+def _normalized(vectors: Array) -> Array:
+    """Columns of length one, the largest entry of each real."""
+    sizes = np.abs(vectors)
+    largest = np.take_along_axis(vectors, sizes.argmax(-2, keepdims=True), -2)
+    phases = np.divide(largest, np.abs(largest))
+    return np.divide(vectors, np.multiply(phases, np.linalg.norm(sizes, axis=-2, keepdims=True)))
+
+
+def _solve_tridiagonal(below: Numbers, diagonal: Numbers, above: Numbers, known: Numbers) -> Arrays:
+    """gtsv: x with a x = b. The first entry below and the last one above the diagonal lie outside of the matrix."""
+    size = diagonal.shape[-1]
+    rows = np.arange(size, dtype=np.int64)
+    batch = np.broadcast_shapes(*(part.shape[:-1] for part in (below, diagonal, above)), known.shape[:-2])
+    both = np.zeros((*batch, size, size + known.shape[-1]), known.dtype)  # a and b side by side
+    both[..., rows, rows] = diagonal
+    both[..., rows[1:], rows[:-1]] = below[..., 1:]
+    both[..., rows[:-1], rows[1:]] = above[..., :-1]
+    both[..., size:] = known
+    solution, failures = _with_failures(lambda pair: (np.linalg.solve(pair[..., :size], pair[..., size:]),), both)
+    return below, diagonal, above, solution, failures
 
 
 def _with_failures(one: Callable[[Numbers], Arrays], matrix: Numbers) -> Arrays:
@@ -147,16 +201,35 @@ def _with_failures(one: Callable[[Numbers], Arrays], matrix: Numbers) -> Arrays:
     return tuple(np.stack(results).reshape(*batch, *results[0].shape) for results in zip(*apart, strict=True))
 
 
-ROUTINES: dict[str, Callable[[CustomCallOp], Kernel]] = {
-    "potrf": _cholesky,
-    "trsm": _solve_triangular,
-    "getrf": lambda op: _kernel(_factor_lu),
-    "geqrf": lambda op: _kernel(_factor_qr),
-    "orgqr": lambda op: _kernel(_multiply_reflections),
-    "ungqr": lambda op: _kernel(_multiply_reflections),
-    "syevd": _eigenvectors,
-    "heevd": _eigenvectors,
-    "gesdd": _singular_vectors,
+# How many operands a routine has, and its kernel.
+ROUTINES: dict[str, tuple[int, Callable[[CustomCallOp], Kernel]]] = {
+    "potrf": (1, _cholesky),
+    "trsm": (2, _solve_triangular),
+    "getrf": (1, lambda op: _kernel(op, _factor_lu)),
+    "geqrf": (1, lambda op: _kernel(op, _factor_qr)),
+    "orgqr": (2, lambda op: _kernel(op, _multiply_reflections)),
+    "ungqr": (2, lambda op: _kernel(op, _multiply_reflections)),
+    "syevd": (1, _eigenvectors),
+    "heevd": (1, _eigenvectors),
+    "gesdd": (1, _singular_vectors),
+    "geev": (1, _eigenvectors_of_any),
+    "gtsv": (4, lambda op: _kernel(op, _solve_tridiagonal)),
 }
-# By the name of the target: of a routine there is one for each element type.
-CUSTOM_CALLS = {f"lapack_{letter}{name}_ffi": make for name, make in ROUTINES.items() for letter in "sdcz"}
+
+
+def lapack_call(op: CustomCallOp) -> Kernel | None:
+    """The kernel of a routine for one of the element types; None where the target is none.
+
+    Raises: SdyError where it is given other operands than it takes.
+    """
+    target = op.call_target_name.data
+    match = _TARGET.fullmatch(target)
+    if match is None or match["routine"] not in ROUTINES:
+        return None
+    count, make = ROUTINES[match["routine"]]
+    if len(op.operands) != count:
+        raise failure("SDY-X108", f"@{target} takes {count} operands, and is given {len(op.operands)}")
+    return make(op)
+
+
+_TARGET = re.compile("lapack_[sdcz](?P<routine>[a-z]+)_ffi")

@@ -1,7 +1,8 @@
-"""`jax.numpy.linalg` on a CPU, which calls LAPACK: on one device and on eight, the results are JAX's."""
+"""What JAX calls by name on a CPU, LAPACK first: on one device and on eight, the results are JAX's."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import cast
@@ -10,11 +11,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 from jax.lax import linalg as lax_linalg
 from support.jax_functions import sharding
 
 import sdy
 from sdy.cost.statistics import statistics_of
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.interpreter.element_types import Array
 
 Function = Callable[..., object]
@@ -56,6 +59,23 @@ def products(a: jax.Array) -> tuple[jax.Array, ...]:
     return left @ left.mT, values, right @ right.mT
 
 
+def sorted_eigenvalues(a: jax.Array) -> jax.Array:
+    return jnp.sort(cast(jax.Array, jnp.linalg.eigvals(a)), axis=-1)
+
+
+def residues(a: jax.Array, *, left: bool = False) -> tuple[jax.Array, jax.Array]:
+    """What is left of the equation that eigenvectors hold, and their lengths."""
+    values, vectors = lax_linalg.eig(a, compute_left_eigenvectors=left, compute_right_eigenvectors=not left)
+    moved = a.mT.conj() @ vectors if left else a @ vectors
+    return moved - vectors * (values.conj() if left else values)[..., None, :], cast(
+        jax.Array, jnp.linalg.norm(vectors, axis=-2)
+    )
+
+
+def tridiagonal(a: jax.Array, b: jax.Array) -> jax.Array:
+    return lax_linalg.tridiagonal_solve(a[..., 1], a[..., 0] + 30, a[..., 2], b)
+
+
 CASES: dict[str, tuple[Function, tuple[Array, ...]]] = {
     "cholesky": (jnp.linalg.cholesky, (POSITIVE,)),
     "cholesky, upper": (partial(jnp.linalg.cholesky, upper=True), (POSITIVE,)),
@@ -91,6 +111,12 @@ CASES: dict[str, tuple[Function, tuple[Array, ...]]] = {
     "singular values": (partial(jnp.linalg.svd, compute_uv=False), (TALL,)),
     "singular vectors, together": (composed, (TALL,)),
     "singular vectors, all": (products, (TALL,)),
+    "eigenvalues of any matrix": (sorted_eigenvalues, (REAL,)),
+    "eigenvectors of any matrix": (residues, (COMPLEX,)),
+    "eigenvectors from the left": (partial(residues, left=True), (REAL,)),
+    "tridiagonal": (tridiagonal, (POSITIVE, TALL)),
+    "approximate top k": (partial(lax.approx_max_k, k=3), (TALL,)),
+    "approximate smallest rows": (partial(lax.approx_min_k, k=3, reduction_dimension=1), (TALL,)),
     "pseudoinverse": (jnp.linalg.pinv, (TALL,)),
 }
 
@@ -104,13 +130,34 @@ def assert_close(actual: object, expected: object) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_matrices_are_handled_as_by_lapack(name: str) -> None:
+def test_results_are_those_of_jax(name: str) -> None:
     function, arguments = CASES[name]
     expected = cast(object, jax.jit(function)(*arguments))
     assert_close(sdy.from_jax(function, *arguments).run(*arguments), expected)
     for entries in (("y",), (None, "x", "y"), ("x", None, "y")):
         placed = [jax.device_put(argument, sharding(*entries)) for argument in arguments]
         assert_close(sdy.from_jax(function, *placed).partition().run(*placed), expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("@lapack_spotrf_ffi(%a, %a)", "@lapack_spotrf_ffi takes 1 operands, and is given 2"),
+        ("@lapack_sgtsv_ffi(%a, %a, %a, %b)", "the operands do not fit each other"),
+        ("@lapack_spotrf_ffi(%b)", "@lapack_spotrf_ffi gives results of the shapes [(3, 2), ()], not [(2, 2), ()]"),
+        ("@ApproxTopK(%a, %b)", "@ApproxTopK is given no reduction_dim, or no comparator"),
+    ],
+)
+def test_operands_that_a_call_cannot_take_are_told(call: str, message: str) -> None:
+    operands = ", ".join({"a": "tensor<2x2xf32>", "b": "tensor<3x2xf32>"}[name] for name in re.findall("%([ab])", call))
+    text = f"""
+func.func @main(%a: tensor<2x2xf32>, %b: tensor<3x2xf32>) -> tensor<2x2xf32> {{
+  %0:2 = stablehlo.custom_call {call} : ({operands}) -> (tensor<2x2xf32>, tensor<i32>)
+  return %0#0 : tensor<2x2xf32>
+}}"""
+    with pytest.raises(SdyError, match=re.escape(message)) as raised:
+        sdy.interpret(sdy.Program.from_text(text), [REAL[0, :2, :2], REAL[0, :3, :2]])
+    assert raised.value.diagnostics[0].code == "SDY-X108"
 
 
 def test_matrices_of_a_batch_stay_on_their_devices() -> None:
