@@ -41,7 +41,7 @@ from sdy.partitioner.reduction_kinds import reduction_kinds
 from sdy.partitioner.shard_exchanges import exchanges_results
 from sdy.partitioner.shard_moves import moves_of
 from sdy.partitioner.shard_windows import halos_of, tiles_shards, window_dim_of_update
-from sdy.rules.all import RULES, sharding_rule
+from sdy.rules.all import RULE_ATTRIBUTE, RULES, sharding_rule
 from sdy.rules.elementwise import pointwise
 
 WHOLE = FactorKind.NEED_REPLICATION
@@ -60,6 +60,19 @@ WITHOUT_RULE = frozenset[type[Operation]](
         shape.ConstantOp,
         shape.IotaOp,
         shape.GetDimensionSizeOp,
+    )
+)
+
+# Ops of which it depends on the number of shards whether they can be run on them.
+MOVING = frozenset[type[Operation]](
+    (
+        slicing.ConcatenateOp,
+        slicing.PadOp,
+        slicing.SliceOp,
+        reduction.ReduceOp,
+        window.ConvolutionOp,
+        window.ReduceWindowOp,
+        TopKOp,
     )
 )
 
@@ -116,8 +129,10 @@ def known_rule(op: Operation) -> OpShardingRule | None:
     if rule is None or rule.is_custom:
         # What a user says of how shardings propagate does not change what an op does; of calls nobody else knows.
         rule = RULES.get(op) or FURTHER_RULES.get(op) or rule
-    if rule is None:
-        return None
+    return None if rule is None else _with_movements_whole(op, rule)
+
+
+def _with_movements_whole(op: Operation, rule: OpShardingRule) -> OpShardingRule:
     further, free = WHOLE_FACTORS.get(type(op)), FREE_FACTORS.get(type(op))
     must_be_whole = {
         *(rule.need_replication if free is None else set(rule.need_replication) - {*free(op, rule)}),
@@ -169,6 +184,23 @@ def rule_on_shards(op: Operation, counts: Sequence[int]) -> OpShardingRule | Non
         for factor in factors
     }
     return with_whole(rule, {*rule.need_replication} - cut)
+
+
+def counts_on_shards(op: Operation, counts: Iterable[int]) -> dict[FactorIndex, frozenset[int]]:
+    """Of the factors that are free only because of how the dims of an op are cut, the counts of shards that allow it.
+
+    That they are free is said by the rule that the op carries; elsewhere there are none.
+    """
+    is_concerned = type(op) in MOVING and RULE_ATTRIBUTE in op.attributes
+    rule = RULES.get(op) or FURTHER_RULES.get(op) if is_concerned else None
+    if rule is None:
+        return {}
+    moving = set(_with_movements_whole(op, rule).need_replication)
+    return {
+        factor: frozenset(count for count in counts if runs_on_shards(op, dim, count))
+        for dim, factors in enumerate(rule.operands[0])
+        for factor in moving.intersection(factors)
+    }
 
 
 def with_whole(rule: OpShardingRule, factors: Factors) -> OpShardingRule:

@@ -150,6 +150,7 @@ def _products() -> dict[str, tuple[Unary, jax.Array]]:
         "divided integers": (lambda i: (i[1:] // i[:-1], i[1:] % i[:-1]), numbers),
         "convolved batches": (lambda t: _convolved(t[1:], jnp.ones((3, 4, 3))), batches),
         "convolved rows": (lambda t: _convolved(t[1:].transpose(1, 2, 0), jnp.ones((3, 6, 3))), batches),
+        "convolved by uneven rows": (lambda t: jnp.convolve(t[0], t[1, :5]), array((8, 16), "x", "y", seed=7)),
         "a shard of nothing": (lambda s: (jnp.exp(s[1:]) * 2).sum(0), array((4, 6), "x")),
         "other axes": (recut, many),
         "a gradient": (jax.grad(recut), many),

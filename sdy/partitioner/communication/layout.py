@@ -126,6 +126,13 @@ class Atoms:
             found = self._elements[key] = prod(-(-size // self.count(cut)) for size, cut in pairs)
         return found
 
+    def counts(self) -> frozenset[int]:
+        """Into how many parts something can be cut."""
+        found = {1}
+        for size in self.sizes:
+            found |= {size * count for count in found}
+        return frozenset(found)
+
     def divides(self, size: int, cut: Cut) -> bool:
         """Whether a dim of `size` elements is cut into equal pieces."""
         return size % self.count(cut) == 0

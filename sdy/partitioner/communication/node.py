@@ -10,6 +10,7 @@ from sdy.partitioner.communication.layout import Atoms, Cut, Layout
 
 Mode = tuple[bool, ...]  # of each operand, whether it is partial
 Cuts = Mapping[int, Cut]  # by factor
+Counts = tuple[tuple[int, frozenset[int]], ...]  # by factor
 
 
 class Assignment(NamedTuple):
@@ -30,12 +31,14 @@ class Run(NamedTuple):
 class Kind:
     """What ops with the same rule have in common; made once for all of them, since it remembers what it works out.
 
-    `modes`: where such an op is linear, the operands that may be partial together, so that the results are.
+    `modes`: where such an op is linear, the operands that may be partial together, so that the results are. `counts`:
+    into how many parts the factors may be cut along which the op moves elements from shard to shard.
     """
 
-    def __init__(self, rule: OpShardingRule, modes: tuple[Mode, ...], atoms: Atoms) -> None:
+    def __init__(self, rule: OpShardingRule, modes: tuple[Mode, ...], atoms: Atoms, counts: Counts = ()) -> None:
         self.rule = rule
         self.modes = modes
+        self._counts = dict(counts)
         self._atoms = atoms
         self._known: dict[Assignment, Run | None] = {}
         self.whole = frozenset({*rule.need_replication, *rule.permutation})
@@ -82,8 +85,15 @@ class Kind:
         """Whether no atom is there twice, all cuts are even, and what must be whole is."""
         every = [*assignment.partial, *(atom for cut in assignment.factors for atom in cut)]
         return len(set(every)) == len(every) and all(
-            not cut or (factor not in self.whole and self._atoms.divides(self.rule.factor_sizes[factor], cut))
-            for factor, cut in enumerate(assignment.factors)
+            not cut or self._may_be_cut(factor, cut) for factor, cut in enumerate(assignment.factors)
+        )
+
+    def _may_be_cut(self, factor: int, cut: Cut) -> bool:
+        counts = self._counts.get(factor)
+        return (
+            factor not in self.whole
+            and self._atoms.divides(self.rule.factor_sizes[factor], cut)
+            and (counts is None or self._atoms.count(cut) in counts)
         )
 
     def project(self, place: int, layout: Layout) -> dict[int, Cut] | None:

@@ -32,9 +32,9 @@ from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.communication.graph import End, Graph, Node, Value
 from sdy.partitioner.communication.layout import Atoms, Cut, Layout, Sizes, Tensor, replicated
 from sdy.partitioner.communication.linearity import partial_modes
-from sdy.partitioner.communication.node import Assignment, Kind, Mode, Run
+from sdy.partitioner.communication.node import Assignment, Counts, Kind, Mode, Run
 from sdy.partitioner.reduction_kinds import reduction_kinds
-from sdy.partitioner.shard_rules import shard_rule
+from sdy.partitioner.shard_rules import counts_on_shards, shard_rule
 from sdy.passes.export.communication_edges import Edge, edges_of, functions_on_whole_tensors
 
 FREE = (ConstantOp, IotaOp)  # any device can make any part of it
@@ -86,9 +86,10 @@ class GraphReader:
     def __init__(self, module: ModuleOp, atoms: Atoms) -> None:
         self._module = module
         self._atoms = atoms
+        self._counts = atoms.counts()
         self._functions = functions_on_whole_tensors(module)
         self._layouts: dict[TensorSharding, Layout] = {}
-        self._kinds: dict[tuple[OpShardingRule, tuple[Mode, ...]], Kind] = {}
+        self._kinds: dict[tuple[OpShardingRule, tuple[Mode, ...], Counts], Kind] = {}
         self._values: list[Value] = []
         self._bindings: list[Binding] = []
         self._transfers: list[Operation] = []
@@ -128,12 +129,12 @@ class GraphReader:
         identity = tuple((FactorIndex(dim),) for dim in range(len(shape)))
         rule = OpShardingRule(shape, (identity,) * len(edge.sources), (identity,) * len(edge.targets))
         layouts = (layout,) * (len(edge.sources) + len(edge.targets))
-        return Node(self._kind(rule, ()), Run(Assignment(layout.dims), layouts), is_edge=True)
+        return Node(self._kind(rule), Run(Assignment(layout.dims), layouts), is_edge=True)
 
-    def _kind(self, rule: OpShardingRule, modes: tuple[Mode, ...]) -> Kind:
-        key = rule, modes
+    def _kind(self, rule: OpShardingRule, modes: tuple[Mode, ...] = (), counts: Counts = ()) -> Kind:
+        key = rule, modes, counts
         if key not in self._kinds:
-            self._kinds[key] = Kind(rule, modes, self._atoms)
+            self._kinds[key] = Kind(rule, modes, self._atoms, counts)
         return self._kinds[key]
 
     def _layout(self, sharding: TensorSharding | None, shape: Sizes) -> Layout:
@@ -229,7 +230,7 @@ class GraphReader:
         modes = tuple(mode for mode in partial_modes(op) if self._takes_sums(op, mode))
         if reduction_kinds(op) is None:
             rule, modes = _without_reduction(rule), ()
-        kind = self._kind(rule, modes)
+        kind = self._kind(rule, modes, tuple(counts_on_shards(op, self._counts).items()))
         layouts = [
             self._layout(sharding_of(value), shape)
             for value, shape in zip(values, shapes, strict=True)
