@@ -42,7 +42,7 @@ _SPECIAL = frozenset[type[Operation] | type[None]](
         *(op for op in SDY.operations if issubclass(op, CollectiveOp)),
     )
 )
-_ELSEWHERE = _SPECIAL | DATA_FLOW_OPS  # or on the owner of an edge
+STORED_ELSEWHERE = _SPECIAL | DATA_FLOW_OPS  # or on the owner of an edge
 
 
 # Values
@@ -62,7 +62,7 @@ def holder(value: SSAValue) -> SSAValue | None:
 
 def sharding_of(value: SSAValue) -> TensorSharding | None:
     """The sharding of `value`, if it has one."""
-    if type(value) is OpResult and type(value.op) not in _ELSEWHERE:  # nearly always
+    if type(value) is OpResult and type(value.op) not in STORED_ELSEWHERE:  # nearly always
         return _element(result_shardings(value.op), value.index)
     stored_on = holder(value)
     if stored_on is None:

@@ -153,9 +153,9 @@ def _eigenvectors_of_any(op: CustomCallOp) -> Kernel:
 
     def one(matrix: Numbers) -> Arrays:
         values, right = np.linalg.eig(matrix)
-        left = adjoint(np.linalg.inv(right)) if is_left else right
+        left = _normalized(adjoint(np.linalg.inv(right))) if is_left else right
         parts = (values,) if is_complex(matrix.dtype) else (np.real(values), np.imag(values))
-        return *parts, _normalized(left), right
+        return *parts, left, right
 
     dtypes = [dtype_of_type(result.type) for result in op.results]
 

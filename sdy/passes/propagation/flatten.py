@@ -23,6 +23,7 @@ from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import (
     SHARDING,
+    STORED_ELSEWHERE,
     function_result_sharding,
     holder,
     result_shardings,
@@ -35,7 +36,7 @@ from sdy.dialects.unchecked import operands_of
 from sdy.dialects.walk import blocks_of, ops_in
 from sdy.model.rule_builder import identity_rule
 from sdy.passes.insertion import erase
-from sdy.passes.propagation.op_facts import KEEPERS, FactSource, OpFacts, RuleOf
+from sdy.passes.propagation.op_facts import FactSource, OpFacts, RuleOf
 from sdy.propagation.graph import (
     MISSING,
     Boundary,
@@ -118,7 +119,7 @@ class FlatModule:
         for op, node in zip(self._ops, self.graph.nodes, strict=True):
             for result in node.results:
                 if result.holder is not None and result.holder.is_changed:
-                    if type(op) not in KEEPERS:
+                    if type(op) not in STORED_ELSEWHERE:
                         op.attributes[SHARDING] = self._list_of(node, lists)
                     break
 

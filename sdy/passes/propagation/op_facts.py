@@ -17,18 +17,9 @@ from xdsl.traits import IsTerminator
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.data_flow import DATA_FLOW_OPS
 from sdy.dialects.places import span_of
-from sdy.dialects.sdy.collectives import CollectiveOp
-from sdy.dialects.sdy.dialect import SDY
-from sdy.dialects.sdy.ops import (
-    ConstantOp,
-    DataFlowEdgeOp,
-    FuncDataFlowEdgeOp,
-    PropagationBarrierOp,
-    ReshardOp,
-    ReturnOp,
-    ShardingConstraintOp,
-)
+from sdy.dialects.sdy.ops import ConstantOp, DataFlowEdgeOp, FuncDataFlowEdgeOp, PropagationBarrierOp, ReturnOp
 from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import STORED_ELSEWHERE
 from sdy.dialects.stablehlo.control import ReturnOp as StablehloReturnOp
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.dialects.stablehlo.shape import IotaOp
@@ -93,7 +84,7 @@ class FactSource:
     def _make(self, op: Operation) -> OpFacts:
         shapes = [_shape_of_result(op, index) for index in range(len(op.results))]
         kind, rule = self._kind_and_rule(op)
-        keeps_shardings = type(op) in KEEPERS
+        keeps_shardings = type(op) in STORED_ELSEWHERE
         return OpFacts(
             kind,
             NO_RULE if rule is None else self._rules.number(rule),
@@ -119,17 +110,6 @@ class FactSource:
         rule = self._rule_of(op)
         return (kind if rule is None else NodeKind.RULE), rule
 
-
-# Ops that keep the shardings of their results in a way of their own.
-KEEPERS = frozenset[type[Operation]](
-    (
-        *DATA_FLOW_OPS,
-        *(op for op in SDY.operations if issubclass(op, CollectiveOp)),
-        DataFlowEdgeOp,
-        ReshardOp,
-        ShardingConstraintOp,
-    )
-)
 
 # Ops of which nothing counts but their class, types and properties; of some, without a rule, but the class and the
 # types of the results.
