@@ -346,7 +346,7 @@ CODES: dict[str, Code] = {
         "Insert an explicit reshard between them.",
     ),
     "SDY-L014": Code(
-        "An op mixes elements along a dim that is cut unevenly, and no padding would leave its result as it is.",
+        "A dim is cut unevenly at the border of a manual computation, or becomes partial, where no padding can be.",
         "Keep the dim whole on every device, or use a size that its axes divide.",
     ),
     "SDY-L015": Code(

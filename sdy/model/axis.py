@@ -9,7 +9,9 @@ Source: spec of the dialect, sections 2.1 to 2.4.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 
@@ -108,6 +110,11 @@ def coexist(a: AxisRef, b: AxisRef) -> bool:
     if low_end > high_start:
         return low_end % high_start == 0 and high_start % low_start == 0 and high_end % low_end == 0
     return high_start % low_end == 0
+
+
+def all_coexist(refs: Iterable[AxisRef]) -> bool:
+    """Whether one factorisation of each axis exposes all refs."""
+    return all(coexist(one, other) for one, other in combinations((ref for ref in refs if ref.sub_axis is not None), 2))
 
 
 def can_merge(a: AxisRef, b: AxisRef) -> bool:

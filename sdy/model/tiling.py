@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from math import prod
 
-from sdy.model.axis import AxisList, AxisRef, contains
+from sdy.model.axis import AxisList, AxisRef, all_coexist, contains
 from sdy.model.axis_on_mesh import ordered_refs
 from sdy.model.mesh import Mesh, axis_positions
 from sdy.model.sharding import TensorSharding
@@ -47,9 +47,7 @@ def source_target_pairs(
     The meshes have the same axes; each dim keeps its number of pieces. Devices stay at their coordinates along what
     cuts neither: there may be partial values, or tensors of their own. A device that has what it needs keeps it.
     """
-    digits = ordered_refs((*source.axis_refs(), *target.axis_refs()), target_mesh)
-    before, after = _digits_in_use(source, digits), _digits_in_use(target, digits)
-    apart = tuple(digit for digit in digits if digit not in before and digit not in after)
+    before, after, apart = _in_common_digits(source, target, target_mesh)
     senders = shard_coordinates((*before, *apart), source_mesh)
     receivers = shard_coordinates((*after, *apart), target_mesh)
     holders: dict[int, list[int]] = {}
@@ -61,6 +59,23 @@ def source_target_pairs(
         for device, coordinate in enumerate(receivers)
     ]
     return tuple(sorted(pairs))
+
+
+def _in_common_digits(
+    source: TensorSharding, target: TensorSharding, mesh: Mesh
+) -> tuple[AxisList, AxisList, AxisList]:
+    """What cuts the dims of each sharding, and what cuts none, in digits of one split of each axis.
+
+    Where an axis has no split with all refs, they are taken as they are, and axes that cut none are whole ones.
+    """
+    refs = (*source.axis_refs(), *target.axis_refs())
+    if all_coexist(refs):
+        digits = ordered_refs(refs, mesh)
+        before, after = _digits_in_use(source, digits), _digits_in_use(target, digits)
+        return before, after, tuple(digit for digit in digits if digit not in before and digit not in after)
+    cutting = [tuple(ref for dim in each.dims for ref in dim.axes) for each in (source, target)]
+    used = {ref.name for axes in cutting for ref in axes}
+    return cutting[0], cutting[1], tuple(AxisRef(axis.name) for axis in mesh.axes if axis.name not in used)
 
 
 def _digits_in_use(sharding: TensorSharding, digits: Iterable[AxisRef]) -> AxisList:

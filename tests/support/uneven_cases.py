@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 
 def _sharded(*dims: str) -> str:
-    """The attribute of an op whose result is cut so."""
-    cut = ", ".join("{" + ", ".join(f'"{axis}"' for axis in dim.split()) + "}" for dim in dims)
+    """The attribute of an op whose result is cut so. The size of a sub-axis stands behind its name."""
+    refs = [[re.sub(r"^\w+", r'"\g<0>"', ref) for ref in dim.split()] for dim in dims]
+    cut = ", ".join("{" + ", ".join(dim) + "}" for dim in refs)
     return f"{{sdy.sharding = #sdy.sharding_per_value<[<@m, [{cut}]>]>}}"
 
 
@@ -187,5 +190,56 @@ CASES: dict[str, str] = {
         "    stablehlo.return %t : tensor<i1>",
         f"  }}) {_sharded('x', '')} : (tensor<3x5xi32>) -> tensor<3x5xi32>",
         "return %1 : tensor<3x5xi32>",
+    ),
+    "a scatter of updates as long as the cut dim": _case(
+        '"x"=2',
+        "%a: tensor<3x4xi32>, %i: tensor<3x1xi32>, %u: tensor<3x4xi32>",
+        "tensor<3x4xi32>",
+        f"%0 = stablehlo.negate %a {_sharded('', 'x')} : tensor<3x4xi32>",
+        f"%1 = stablehlo.remainder %i, %i {_sharded('', '')} : tensor<3x1xi32>",
+        '%2 = "stablehlo.scatter"(%0, %1, %u) <{scatter_dimension_numbers = #stablehlo.scatter<'
+        "update_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0],"
+        " scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({",
+        "  ^bb0(%p: tensor<i32>, %q: tensor<i32>):",
+        "    %t = stablehlo.add %p, %q : tensor<i32>",
+        "    stablehlo.return %t : tensor<i32>",
+        f"  }}) {_sharded('', 'x')} : (tensor<3x4xi32>, tensor<3x1xi32>, tensor<3x4xi32>) -> tensor<3x4xi32>",
+        "return %2 : tensor<3x4xi32>",
+    ),
+    "a convolution of windows that overlap in the next shard": _case(
+        '"x"=2, "y"=2',
+        "%a: tensor<2x4x2xi32>, %b: tensor<2x2x4xi32>",
+        "tensor<1x5x4xi32>",
+        f"%0 = stablehlo.negate %a {_sharded('', 'y', '')} : tensor<2x4x2xi32>",
+        f"%1 = stablehlo.negate %b {_sharded('x', '', '')} : tensor<2x2x4xi32>",
+        "%2 = stablehlo.convolution(%0, %1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],"
+        " window = {stride = [1], pad = [[1, 1]]} {batch_group_count = 2 : i64, feature_group_count = 1 : i64,"
+        ' sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"y"}, {}]>]>}'
+        " : (tensor<2x4x2xi32>, tensor<2x2x4xi32>) -> tensor<1x5x4xi32>",
+        "return %2 : tensor<1x5x4xi32>",
+    ),
+    "reverse along a sub-axis of what cuts another dim behind a further axis": _case(
+        '"s"=2, "t"=6',
+        "%a: tensor<4x7xi32>",
+        "tensor<4x7xi32>",
+        f"%0 = stablehlo.negate %a {_sharded('t:(1)3', 's t:(3)2')} : tensor<4x7xi32>",
+        f"%1 = stablehlo.reverse %0, dims = [0] {_sharded('t:(1)3', 's t:(3)2')} : tensor<4x7xi32>",
+        "return %1 : tensor<4x7xi32>",
+    ),
+    "reshape of one dim, while another axis cuts another dim": _case(
+        '"x"=2, "y"=4',
+        "%a: tensor<4x6xi32>",
+        "tensor<4x2x3xi32>",
+        f"%0 = stablehlo.negate %a {_sharded('x', 'y')} : tensor<4x6xi32>",
+        f"%1 = stablehlo.reshape %0 {_sharded('x', 'y:(1)2', 'y:(2)2')} : (tensor<4x6xi32>) -> tensor<4x2x3xi32>",
+        "return %1 : tensor<4x2x3xi32>",
+    ),
+    "a barrier behind which a dim is said to be whole": _case(
+        '"x"=2',
+        "%a: tensor<3xi32>",
+        "tensor<3xi32>",
+        f"%0 = stablehlo.negate %a {_sharded('x')} : tensor<3xi32>",
+        f"%1 = sdy.propagation_barrier %0 allowed_direction=NONE {_sharded('')} : tensor<3xi32>",
+        "return %1 : tensor<3xi32>",
     ),
 }

@@ -65,7 +65,8 @@ class Exchanger:
 
     def received(self, value: SSAValue, axes: AxisList, hops: int) -> SSAValue:
         """The shard of the neighbour `hops` shards to the left; zeros where there is none."""
-        return collective_permute(self.emit, value, shift_pairs(axes, self.mesh, hops))
+        sharding = None if self.sharding.is_fully_replicated else self.sharding
+        return annotated(collective_permute(self.emit, value, shift_pairs(axes, self.mesh, hops)), sharding)
 
     def _filled(self, piece: SSAValue, index: SSAValue, place: int, count: int) -> SSAValue:
         """`piece`, from the neighbour at `place`, or the filler on devices that have no such neighbour."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -11,7 +11,7 @@ from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.ops import ReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import local_type
-from sdy.model.axis import AxisRef
+from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
@@ -28,9 +28,16 @@ class ManualAxes:
     mesh: Mesh
 
     @staticmethod
-    def cutting(dims: Sequence[Sequence[AxisRef]], mesh: Mesh) -> ManualAxes:
-        """All axes that take part in cutting the dims, whole even where only a part of them does."""
-        return ManualAxes(frozenset(ref.name for axes in dims for ref in axes), mesh)
+    def of(refs: Iterable[AxisRef], shardings: Sequence[TensorSharding], mesh: Mesh) -> ManualAxes:
+        """The axes of `refs`, whole even where only a part of one cuts, and those that are major to them in some dim.
+
+        `shardings` are those of the operands and results, in which manual axes come before all others.
+        """
+        names = {ref.name for ref in refs}
+        lists = [dim.axes for sharding in shardings for dim in sharding.dims]
+        while further := {name for axes in lists for name in _major_to(names, axes)} - names:
+            names |= further
+        return ManualAxes(frozenset(names), mesh)
 
     @property
     def in_order(self) -> tuple[str, ...]:
@@ -51,6 +58,12 @@ class ManualAxes:
             for dim in sharding.dims
         )
         return replace(sharding, dims=dims)
+
+
+def _major_to(names: Collection[str], axes: AxisList) -> list[str]:
+    """The axes of a dim before the last one that is among `names`."""
+    last = max((place for place, ref in enumerate(axes) if ref.name in names), default=0)
+    return [ref.name for ref in axes[:last]]
 
 
 def emit_manual(

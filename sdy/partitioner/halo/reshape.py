@@ -140,7 +140,8 @@ class ReshapeExchange:
         """The result of the reshape by the exchanges."""
         op = self.op
         uneven = [group for group in self.groups if self._is_uneven(group)]
-        axes = ManualAxes(frozenset(ref.name for group in uneven for ref in self._refs_of(group)), self.mesh)
+        refs = [ref for group in uneven for ref in self._refs_of(group)]
+        axes = ManualAxes.of(refs, (self.before, self.after), self.mesh)
         before, after = (rounded_up(shape, counts) for shape, counts in zip(self.shapes, self.counts, strict=True))
         filler = zero_scalar(emit, op.operand)
         operand: SSAValue = op.operand

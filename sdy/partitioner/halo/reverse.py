@@ -30,14 +30,15 @@ def reversed_axes(op: ReverseOp, sharding: TensorSharding) -> AxisList:
 
 
 def shifted_operand(op: ReverseOp, sharding: TensorSharding, mesh: Mesh, emit: Emitter) -> SSAValue:
-    """The operand of `op` with divisible reversed dims, whose padding is at their front."""
+    """The operand of `op` with divisible reversed dims, whose padding is at their front; at the end of other dims."""
     counts, sizes = shard_counts(sharding, mesh), shape_of(op.operand)
     even = rounded_up(sizes, counts)
     to_shift = [dim for dim in range(len(sizes)) if sizes[dim] != even[dim] and dim in ints_of(op.dimensions)]
     if not to_shift:
         return op.operand
-    padded = padded_to(emit, op.operand, zero_scalar(emit, op.operand), _only(even, sizes, to_shift), sharding)
-    axes = ManualAxes.cutting([sharding.dims[dim].axes for dim in to_shift], mesh)
+    axes = ManualAxes.of((ref for dim in to_shift for ref in sharding.dims[dim].axes), [sharding], mesh)
+    touched = [dim for dim, own in enumerate(axes.outside(sharding).dims) if own.axes]
+    padded = padded_to(emit, op.operand, zero_scalar(emit, op.operand), _only(even, sizes, touched), sharding)
 
     def body(inner: Emitter, arguments: Sequence[SSAValue]) -> SSAValue:
         (value,) = arguments

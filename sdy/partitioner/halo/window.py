@@ -35,7 +35,7 @@ def exchanged_window(op: PadOp | SliceOp, mesh: Mesh, emit: Emitter) -> SSAValue
     counts = shard_counts(sharding, mesh)
     before, after = (rounded_up(shape_of(value), counts) for value in (op.operand, op.result))
     operand, filler = _evened(op, before, sharding, emit)
-    axes = ManualAxes.cutting([dim.axes for dim in sharding.dims], mesh)
+    axes = ManualAxes.of((ref for dim in sharding.dims for ref in dim.axes), [sharding], mesh)
     inside = axes.inside(sharding)
 
     def body(inner: Emitter, arguments: Sequence[SSAValue]) -> SSAValue:

@@ -20,7 +20,6 @@ PASSING_ON: tuple[type[Operation], ...] = (
     ops.ShardingConstraintOp,
     ops.DataFlowEdgeOp,
     ops.FuncDataFlowEdgeOp,
-    ops.PropagationBarrierOp,
 )
 
 

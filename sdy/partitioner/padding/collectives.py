@@ -5,6 +5,8 @@ Source: spec of local lowering, sections 2.6 and 8.2 (G44, G45).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.op_table import OpTable
@@ -12,6 +14,7 @@ from sdy.dialects.sdy import collectives as ops
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.shardings import sharding_of
 from sdy.model.axis import AxisList
+from sdy.model.axis_list import set_difference
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed_like
 from sdy.partitioner.local.emitter import Emitter, shape_of
@@ -97,6 +100,9 @@ def _reduced(op: ops.ReduceScatterOp, emit: Emitter, padder: Padder) -> SSAValue
     """The operand with the partial values combined on every device."""
     sharding: TensorSharding = sharding_of(op.tensor) or fully_closed_like(op.out_sharding.data)
     axes = tuple(ref for own in op.reduce_scatter_axes.data for ref in own)
+    mesh = padder.mesh(sharding)
+    assert mesh is not None  # verified
+    sharding = replace(sharding, unreduced=set_difference(sharding.unreduced, axes, mesh))
     assert op.kind is not None  # verified
     model: Operation = ops.AllReduceOp(op.tensor, axes, sharding, op.kind)
     result = emit.value(ops.AllReduceOp, [op.tensor], op.tensor.type, model.properties)

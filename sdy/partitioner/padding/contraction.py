@@ -76,7 +76,7 @@ def convolution(op: window.ConvolutionOp) -> Rule:
             if dim in lhs - is_windowed:
                 produced[result_dim] = shape_of(op.lhs)[dim]
         moves = lhs & is_windowed or rhs & {*rhs_spatial} or (has_groups and (lhs & grouped[0] or rhs & grouped[1]))
-        if moves or not padder.is_given(op.result, tuple(produced)):
+        if moves or padder.wanted(op.result) != tuple(produced):
             padder.compute_whole(op)
             return
         _zeros(op, *features)(padder)

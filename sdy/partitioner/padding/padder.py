@@ -28,6 +28,7 @@ from sdy.dialects.stablehlo.shape import IotaOp
 from sdy.grammar.write import write_sharding
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
+from sdy.model.mesh import Mesh
 from sdy.model.meshes import resolved
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed_like, with_dim
@@ -80,9 +81,13 @@ class Padder:
             return ((),) * len(shape_of(value))
         return tuple(dim.axes for dim in sharding.dims)
 
+    def mesh(self, sharding: TensorSharding | None) -> Mesh | None:
+        """The mesh of a sharding, if it has one."""
+        return None if sharding is None else resolved(sharding.mesh, self._meshes)
+
     def even_sizes(self, sizes: Sizes, sharding: TensorSharding | None) -> Sizes:
         """The sizes, rounded up to what the axes of the sharding divide."""
-        mesh = None if sharding is None else resolved(sharding.mesh, self._meshes)
+        mesh = self.mesh(sharding)
         if sharding is None or mesh is None or sharding.is_fully_replicated:
             return sizes
         counts = [sharded_size(dim.axes, mesh) for dim in sharding.dims]
@@ -94,10 +99,6 @@ class Padder:
             return self._planned.get(value, shape_of(value))
         return self.even_sizes(shape_of(value), sharding_of(value))
 
-    def is_given(self, result: SSAValue, sizes: Sizes) -> bool:
-        """Whether a result gets the dims that a plan has for it, if there is one, where operands give it `sizes`."""
-        return self._planned is None or self.wanted(result) == sizes
-
     @property
     def is_before_reshards(self) -> bool:
         """Whether elements may still move between shards."""
@@ -106,7 +107,7 @@ class Padder:
     def shard_count(self, value: SSAValue, dim: int) -> int:
         """Into how many pieces a dim is cut."""
         sharding = sharding_of(value)
-        mesh = None if sharding is None else resolved(sharding.mesh, self._meshes)
+        mesh = self.mesh(sharding)
         return 1 if mesh is None else sharded_size(self.cuts(value)[dim], mesh)
 
     # Changing values
@@ -233,6 +234,9 @@ class Padder:
         emit = self.emitter(op)
         whole = {value: self._whole(emit, value) for value in dict.fromkeys(op.operands)}
         copy = op.clone(value_mapper=dict(whole))
+        for old, new in zip(op.results, tuple(copy.results), strict=True):
+            if self.is_padded(old):
+                Rewriter.replace_value_with_new_type(new, with_shape(new, self.true_sizes(old)))
         copy.location = op.location
         assert op.parent is not None
         op.parent.insert_op_before(copy, op)
@@ -254,7 +258,7 @@ class Padder:
         """A sum that every device has whole, on one of those alone whose parts are added up behind."""
         readers = [use.operation for use in old.uses if isinstance(use.operation, CollectiveOp)]
         sharding = sharding_of(whole) or (fully_closed_like(readers[0].out_sharding.data) if readers else None)
-        mesh = None if sharding is None else resolved(sharding.mesh, self._meshes)
+        mesh = self.mesh(sharding)
         axes = () if mesh is None else added_up_behind(old.op, old, mesh)
         if sharding is None or not axes:
             return whole
@@ -306,17 +310,11 @@ class Padder:
         assert giver is not None
         return Emitter(next_op, self._style, giver.location)
 
-    def give_up(self, op: Operation, value: SSAValue) -> None:
-        """Compute `op` whole while that is possible. Raises: SdyError SDY-L014 where it is not."""
-        if not self.is_before_reshards:
-            raise self.refuse(op, value)
-        self.compute_whole(op)
-
     def refuse(self, op: Operation, value: SSAValue) -> SdyError:
-        """The error for an op whose result would depend on what the padding of `value` holds."""
+        """The error for an op that no padding of `value` fits on both sides."""
         sharding = sharding_of(value)
         cut = "" if sharding is None else f" that {write_sharding(sharding)} cuts"
-        message = f"{op.name} mixes elements along a dim of size {self.true_sizes(value)}{cut} unevenly"
+        message = f"{op.name}: no padding fits on both sides a tensor of size {self.true_sizes(value)}{cut} unevenly"
         hint = "keep the dim whole, or use a size that the axes divide"
         return SdyError(Diagnostic("SDY-L014", message, span_of(op), hint=hint))
 

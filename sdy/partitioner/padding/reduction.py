@@ -38,7 +38,7 @@ def reduce(op: reduction.ReduceOp) -> Rule:
         padded = [value for value in op.inputs if set(dims).intersection(padder.padded_dims(value))]
         neutral = _neutral_elements(op) if padded else ()
         if neutral is None:
-            padder.give_up(op, padded[0])
+            padder.compute_whole(op)
             return
         emit = padder.emitter(op)
         for index, element in enumerate(neutral):
@@ -77,7 +77,7 @@ def windows(op: window.ReduceWindowOp | window.SelectAndScatterOp) -> Rule:
             for dim in padded
             if (sizes is not None and ints_of(sizes)[dim] != 1) or (strides is not None and ints_of(strides)[dim] != 1)
         ]
-        if windowed or (padder.is_before_reshards and not _are_padded_alike(op, padder)):
+        if windowed or not _are_padded_alike(op, padder):
             padder.compute_whole(op)
         else:
             padder.make_even(op.results)
@@ -104,13 +104,12 @@ def scatter(op: gather_scatter.ScatterOp) -> Rule:
 
     def pad(padder: Padder) -> None:
         windowed = {*numbers.scatter_dims_to_operand_dims} - {*numbers.inserted_window_dims}
-        for value in op.inputs:
-            # A window that ends in the padding would be written in part, instead of not at all.
-            if windowed.intersection(padder.padded_dims(value)):
-                padder.give_up(op, value)
-                return
         indices = op.scatter_indices
-        if numbers.index_vector_dim in padder.padded_dims(indices) or _writes_padding(op, padder):
+        # A window that ends in the padding would be written in part, instead of not at all.
+        ends_in_padding = any(windowed.intersection(padder.padded_dims(value)) for value in op.inputs)
+        has_padded_vectors = numbers.index_vector_dim in padder.padded_dims(indices)
+        grows = any(shape_of(value) != padder.wanted(new) for value, new in zip(op.inputs, op.results, strict=True))
+        if ends_in_padding or has_padded_vectors or grows or _writes_padding(op, padder):
             padder.compute_whole(op)
             return
         dims = [dim for dim in range(len(shape_of(indices))) if dim != numbers.index_vector_dim]

@@ -10,7 +10,7 @@ from sdy.dialects.op_table import OpTable
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
 from sdy.dialects.stablehlo import calls, shape
 from sdy.dialects.stablehlo.clauses import ints_of
-from sdy.partitioner.local.emitter import shape_of, tensor_of
+from sdy.partitioner.local.emitter import ints, shape_of, tensor_of
 from sdy.partitioner.padding.padder import Padder, Rule, Sizes, constant_with, is_static
 
 RULES = OpTable[Rule]()
@@ -58,6 +58,22 @@ def _strides(padded: Sizes, true: Sizes) -> tuple[int, list[Sizes]]:
             found.append((inner * size, inner * own))
         inner *= size
     return inner, found
+
+
+@RULES.of(shape.BroadcastOp)
+def broadcast(op: shape.BroadcastOp) -> Rule:
+    """The op says how large new dims are."""
+    new = len(ints_of(op.broadcast_sizes))
+
+    def pad(padder: Padder) -> None:
+        even = padder.wanted(op.result)
+        if even[new:] == shape_of(op.operand):
+            op.broadcast_sizes = ints(even[:new])
+            padder.resize(op.result, even)
+        else:
+            padder.compute_whole(op)
+
+    return pad
 
 
 @RULES.of(shape.ReverseOp)

@@ -84,9 +84,10 @@ def pad_(op: slicing.PadOp) -> Rule:
 def _pads_in_shards(op: slicing.PadOp, dim: int, size: int, padder: Padder) -> bool:
     """Whether a dim, padded to `size`, leaves every element in its shard."""
     own, count = shape_of(op.operand)[dim], padder.shard_count(op.operand, dim)
-    is_padded = size != shape_of(op.result)[dim] or own != padder.true_sizes(op.operand)[dim]
-    if not is_padded or padder.cuts(op.operand)[dim] != padder.cuts(op.result)[dim]:
+    if size == shape_of(op.result)[dim] and own == padder.true_sizes(op.operand)[dim]:
         return True
+    if padder.cuts(op.operand)[dim] != padder.cuts(op.result)[dim]:
+        return False
     low, gap = ints_of(op.edge_padding_low)[dim], ints_of(op.interior_padding)[dim]
     return pad_shifts(low, gap, own // count, size // count, count) is not None
 
@@ -116,7 +117,7 @@ def dynamic_slice(op: slicing.DynamicSliceOp) -> Rule:
                 padder.compute_whole(op)
                 return
             taken[dim] = shape_of(op.operand)[dim]
-        if not padder.is_given(op.result, tuple(taken)):
+        if padder.wanted(op.result) != tuple(taken):
             padder.compute_whole(op)
             return
         op.slice_sizes = ints(taken)
@@ -153,10 +154,11 @@ def gather(op: gather_scatter.GatherOp) -> Rule:
             padder.compute_whole(op)
             return
         limits = [true_sizes[dim] - sizes[dim] for dim in numbers.start_index_map]
+        one_place = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
         for dim in padded:
-            if sizes[dim] == true_sizes[dim] and dim not in numbers.collapsed_slice_dims:
+            if sizes[dim] == true_sizes[dim] and dim not in one_place:
                 sizes[dim] = shape_of(op.operand)[dim]
-        if not padder.is_given(op.result, _gathered_sizes(op, sizes)):
+        if padder.wanted(op.result) != _gathered_sizes(op, sizes):
             padder.compute_whole(op)
             return
         if set(padded).intersection(numbers.start_index_map):

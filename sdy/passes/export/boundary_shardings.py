@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import takewhile
 from math import gcd
 
-from sdy.model.axis import AxisRef
+from sdy.model.axis import AxisRef, all_coexist
 from sdy.model.axis_list import sharded_size
 from sdy.model.axis_on_mesh import split_at
 from sdy.model.mesh import Mesh
@@ -15,13 +15,36 @@ from sdy.model.sharding import DimSharding, TensorSharding
 
 
 def divisible(sharding: TensorSharding, shape: Shape, mesh: Mesh) -> TensorSharding:
-    """The sharding with each dim cut only as far as it divides."""
+    """The sharding with each dim cut only as far as it divides, and by sub-axes of one split of their axis."""
     if not sharding.dims:
         return sharding
     dims = tuple(
         dim if size is None else _divisible_dim(dim, size, mesh) for dim, size in zip(sharding.dims, shape, strict=True)
     )
-    return replace(sharding, dims=dims)
+    return _of_one_split(replace(sharding, dims=dims))
+
+
+def _of_one_split(sharding: TensorSharding) -> TensorSharding:
+    """Without the sub-axes that go with none before them: of 6 devices, `(1)2` and `(3)2` are not parts of one split.
+
+    Upstream lets a program say so, but has no shards for it.
+    """
+    if all_coexist(sharding.axis_refs()):
+        return sharding
+    kept = list(sharding.unreduced)  # what a value is, not only where it lies
+
+    def goes_along(ref: AxisRef) -> bool:
+        if not all_coexist((*kept, ref)):
+            return False
+        kept.append(ref)
+        return True
+
+    axes = [tuple(takewhile(goes_along, dim.axes)) for dim in sharding.dims]
+    dims = tuple(
+        dim if own == dim.axes else DimSharding(own, dim.is_closed)
+        for dim, own in zip(sharding.dims, axes, strict=True)
+    )
+    return replace(sharding, dims=dims, replicated=tuple(filter(goes_along, sharding.replicated)))
 
 
 def _divisible_dim(dim: DimSharding, size: int, mesh: Mesh) -> DimSharding:

@@ -22,6 +22,7 @@ from sdy.dialects.walk import pre_order
 from sdy.partitioner.local.all import check, local_form
 from sdy.partitioner.local.emitter import Style
 from sdy.partitioner.local.lowering import Lowering
+from sdy.passes.export.barriers import erase_barriers
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class ConvertGlobalToLocalPass(ModulePass):
             regroups_shards=self.regroup_shards,
             keeps_zero_signs=self.keep_zero_signs,
         )
+        erase_barriers(op)
         lowering = Lowering(op, style)
         every_op = [inner for inner in pre_order(op) if not isinstance(inner, ModuleOp | MeshOp)]
         for inner in every_op:

@@ -5,6 +5,7 @@
             %2 = sdy.all_slice [{"x"}] %1 out_sharding=<@m, [{"x"}]> : tensor<8xf32>
 
 Before an op that mixes elements along a padded dim, the padding is replaced by what does not change its result.
+What still cannot be run on shards, since they need elements of one another, is computed whole on every device.
 Requires: collectives in place of reshards; boundaries of functions that divide. Ensures: every cut dim divides.
 Source: spec of local lowering, section 2.
 """
@@ -27,20 +28,23 @@ from sdy.dialects.symbols import functions_of
 from sdy.grammar.write import write_sharding
 from sdy.model.meshes import MeshTable, resolved
 from sdy.partitioner.padding.all import pad_module
+from sdy.partitioner.padding.whole import compute_whole_what_shards_cannot
+from sdy.passes.export.barriers import erase_barriers
 
 
 @dataclass(frozen=True)
 class PadForDivisibilityPass(ModulePass):
-    """Pad what does not divide."""
+    """Pad what does not divide, and compute whole what cannot be cut."""
 
     name = "sdy-pad-for-divisibility"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See that functions exchange values that divide; then pad what is inside of them."""
         meshes = meshes_of(op)
+        erase_barriers(op)
         for func in functions_of(op).values():
             _check_boundary(func, meshes)
-        pad_module(op)
+        compute_whole_what_shards_cannot(op, pad_module(op))
 
 
 def _check_boundary(func: FuncOp, meshes: MeshTable) -> None:

@@ -3,8 +3,8 @@
     before  %1 = stablehlo.reduce_window(%0, %c) ...  %0 [{"x"}], with windows that reach into the next shard
     after   the same, with the rule ([i], [])->([i]) {i=8} need_replication={i}
 
-The rule is what explicit reshards go by, so that the operand is gathered; a remark says so. Propagation barriers, and
-the branches of `stablehlo.if`, which have no data flow edges, get reshards here.
+The rule is what explicit reshards go by, so that the operand is gathered; a remark says so. Propagation barriers go,
+and the branches of `stablehlo.if`, which have no data flow edges, get reshards here.
 Requires: closed shardings; constraints have become reshards. Ensures: with explicit reshards in full, also of ops with
 custom rules, no op stands in the way of lowering to one shard.
 """
@@ -24,8 +24,6 @@ from sdy.dialects.context import remark
 from sdy.dialects.data_flow import Source
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
-from sdy.dialects.sdy.ops import PropagationBarrierOp
-from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.control import IfOp
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
@@ -33,16 +31,14 @@ from sdy.dialects.walk import pre_order
 from sdy.grammar.write import write_axis_list
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
-from sdy.model.equivalence import equivalent
 from sdy.model.meshes import MeshTable, resolved
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import TensorSharding
-from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.local.agreement import Layout, disagreement
 from sdy.partitioner.shard_exchanges import exchanges_results
 from sdy.partitioner.shard_rules import rule_on_shards, shard_rule, with_whole
+from sdy.passes.export.barriers import erase_barriers
 from sdy.passes.export.reshard_uses import adapt_use
-from sdy.passes.insertion import erase, replace_op, reshard
 from sdy.propagation.projection import project_tensor
 from sdy.rules.all import RULE_ATTRIBUTE, sharding_rule
 
@@ -56,12 +52,10 @@ class PrepareForShardsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit every op that touches a cut tensor."""
         meshes = meshes_of(op)
+        erase_barriers(op)
         for inner in pre_order(op):
             if isinstance(inner, IfOp):
                 _adapt_branches(inner, meshes)
-                continue
-            if isinstance(inner, PropagationBarrierOp):
-                _replace_barrier(inner)
                 continue
             shardings = [sharding_of(value) for value in (*inner.operands, *inner.results)]
             if all(sharding is None or sharding.is_fully_replicated for sharding in shardings):
@@ -126,18 +120,6 @@ def _count(sharding: TensorSharding, dim: int, meshes: MeshTable) -> int:
 def _layout(sharding: TensorSharding | None, meshes: MeshTable) -> Layout | None:
     mesh = None if sharding is None else resolved(sharding.mesh, meshes)
     return None if sharding is None or mesh is None or sharding.is_fully_replicated else Layout(sharding, mesh)
-
-
-def _replace_barrier(op: PropagationBarrierOp) -> None:
-    """Nothing propagates any more: what is left of a barrier is that its result may be cut otherwise."""
-    before, after = sharding_of(op.input), sharding_of(op.result)
-    if equivalent(before, after):
-        op.result.replace_all_uses_with(op.input)
-        erase(op)
-        return
-    reference = after or before
-    assert reference is not None  # they differ
-    replace_op(op, reshard(op.input, after or fully_closed(reference.mesh, rank_of_type(op.result.type))))
 
 
 def _adapt_branches(op: IfOp, meshes: MeshTable) -> None:

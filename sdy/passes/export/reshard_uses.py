@@ -9,7 +9,7 @@ from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.data_flow import Source
 from sdy.dialects.sdy.collectives import AllReduceOp, ReplicatedToUnreducedOp, ShardedToUnreducedOp
-from sdy.dialects.shardings import sharding_of
+from sdy.dialects.shardings import sharding_before_barriers, sharding_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import is_strict_list_prefix, set_difference, sort_and_merge
 from sdy.model.axis_on_mesh import suffix_without
@@ -28,9 +28,12 @@ def adapt_use(use: Source, target: TensorSharding | None, point: InsertPoint, me
     """
     reduce_use(use, target, point, meshes)
     make_unreduced(use, target, point, meshes)
-    sharding = sharding_of(use.value)
-    if full and not equivalent(sharding, target):
-        needed = target if target is not None else fully_closed_like(_present(sharding))
+    # What comes through a propagation barrier is cut as before it, though the barrier may say otherwise.
+    differing = [
+        each for each in (sharding_of(use.value), sharding_before_barriers(use.value)) if not equivalent(each, target)
+    ]
+    if full and differing:
+        needed = target if target is not None else fully_closed_like(_present(differing[0]))
         use.op.operands[use.index] = insert(reshard(use.value, needed), point, location_of(use.value)).result
 
 

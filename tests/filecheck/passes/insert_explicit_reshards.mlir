@@ -11,6 +11,12 @@ func.func @maximum(%x: tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@g, [{"p"}
   %0 = stablehlo.reduce(%x init: %c) applies stablehlo.maximum across dimensions = [1] : (tensor<8x32xf32>, tensor<f32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+// What a barrier gives is cut as what it takes, though it says otherwise.
+func.func @barrier(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@g, [{"p"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@g, [{"q"}]>}, tensor<8xf32>) {
+  %0 = sdy.propagation_barrier %x allowed_direction=BACKWARD {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"q"}]>]>} : tensor<8xf32>
+  %1 = sdy.propagation_barrier %x allowed_direction=BACKWARD : tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
 
 // CHECK: module {
 // CHECK-NEXT: sdy.mesh @g = <["p"=2, "q"=4, "r"=2]>
@@ -27,5 +33,12 @@ func.func @maximum(%x: tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@g, [{"p"}
 // CHECK-NEXT: %1 = sdy.all_reduce max {"q"} %0 out_sharding=<@g, [{"p"}]> : tensor<8xf32>
 // CHECK-NEXT: %2 = sdy.reshard %1 <@g, [{}]> : tensor<8xf32>
 // CHECK-NEXT: return %2 : tensor<8xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.func @barrier
+// CHECK-NEXT: %0 = sdy.propagation_barrier %arg0
+// CHECK-NEXT: %1 = sdy.propagation_barrier %arg0
+// CHECK-NEXT: %2 = sdy.reshard %0 <@g, [{"q"}]> : tensor<8xf32>
+// CHECK-NEXT: %3 = sdy.reshard %1 <@g, [{}]> : tensor<8xf32>
+// CHECK-NEXT: return %2, %3
 // CHECK-NEXT: }
 // CHECK-NEXT: }

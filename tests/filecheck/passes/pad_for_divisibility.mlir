@@ -34,3 +34,47 @@ func.func @padded_otherwise(%a: tensor<5xi32>) -> tensor<5xi32> {
   %2 = sdy.all_gather [{"s", "r"}] %1 out_sharding=<@g, [{}]> : tensor<5xi32>
   return %2 : tensor<5xi32>
 }
+
+// What no padding leaves as it is, is computed by every device. A barrier is what it lets through.
+// CHECK-LABEL: func.func @no_identity
+// CHECK:       %[[A:.*]] = sdy.all_slice [{"s"}] %{{.*}} out_sharding=<@g, [{"s"}]> : tensor<4xf32>
+// CHECK-NOT:   propagation_barrier
+// CHECK:       %[[W:.*]] = sdy.all_gather [{"s"}] %[[A]] out_sharding=<@g, [{}]> : tensor<4xf32>
+// CHECK:       %[[T:.*]] = stablehlo.slice %[[W]] [0:3]
+// CHECK:       stablehlo.reduce(%[[T]] init: %{{.*}}) across dimensions = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+func.func @no_identity(%a: tensor<3xf32>) -> tensor<f32> {
+  %0 = sdy.all_slice [{"s"}] %a out_sharding=<@g, [{"s"}]> : tensor<3xf32>
+  %1 = sdy.propagation_barrier %0 allowed_direction=NONE : tensor<3xf32>
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %2 = stablehlo.reduce(%1 init: %c) across dimensions = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+    reducer(%p: tensor<f32>, %q: tensor<f32>) {
+      %s = stablehlo.subtract %p, %q : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }
+  return %2 : tensor<f32>
+}
+
+// One element that is repeated is on the first device alone.
+// CHECK-LABEL: func.func @repeated
+// CHECK:       %[[W:.*]] = sdy.all_gather [{"s"}] %{{.*}} out_sharding=<@g, [{}]> : tensor<2xf32>
+// CHECK:       %[[T:.*]] = stablehlo.slice %[[W]] [0:1]
+// CHECK:       %[[B:.*]] = stablehlo.broadcast_in_dim %[[T]], dims = [0] {{.*}} : (tensor<1xf32>) -> tensor<2xf32>
+// CHECK:       sdy.all_slice [{"s"}] %[[B]] out_sharding=<@g, [{"s"}]> : tensor<2xf32>
+func.func @repeated(%a: tensor<1xf32>) -> (tensor<2xf32> {sdy.sharding = #sdy.sharding<@g, [{"s"}]>}) {
+  %0 = sdy.all_slice [{"s"}] %a out_sharding=<@g, [{"s"}]> : tensor<1xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"s"}]>]>} : (tensor<1xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
+// The kernel is cut along its windows, and partial results are added up behind: one device in two adds the whole one.
+// CHECK-LABEL: func.func @part_of_a_window
+// CHECK:       %[[K:.*]] = sdy.all_gather [{"s"}, {}, {}] %{{.*}} out_sharding=<@g, [{}, {}, {}]> : tensor<4x1x1xf32>
+// CHECK:       %[[C:.*]] = stablehlo.convolution(%{{.*}}, %[[K]])
+// CHECK:       %[[U:.*]] = sdy.replicated_to_unreduced {"s"} %[[C]] out_sharding=<@g, [{}, {}, {}], unreduced={"s"}>
+// CHECK:       sdy.all_reduce {"s"} %[[U]]
+func.func @part_of_a_window(%x: tensor<1x8x1xf32>, %k: tensor<4x1x1xf32>) -> tensor<1x2x1xf32> {
+  %0 = sdy.all_slice [{"s"}, {}, {}] %k out_sharding=<@g, [{"s"}, {}, {}]> : tensor<4x1x1xf32>
+  %1 = stablehlo.convolution(%x, %0) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [4], pad = [[0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x1xf32>, tensor<4x1x1xf32>) -> tensor<1x2x1xf32>
+  %2 = sdy.all_reduce {"s"} %1 out_sharding=<@g, [{}, {}, {}]> : tensor<1x2x1xf32>
+  return %2 : tensor<1x2x1xf32>
+}

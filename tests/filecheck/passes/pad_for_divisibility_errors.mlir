@@ -10,15 +10,13 @@ func.func @boundary(%a: tensor<3xf32>) -> (tensor<3xf32> {sdy.sharding = #sdy.sh
 
 // -----
 
-sdy.mesh @g = <["r"=2]>
-func.func @no_identity(%a: tensor<3xf32>) -> tensor<f32> {
-  %0 = sdy.all_slice [{"r"}] %a out_sharding=<@g, [{"r"}]> : tensor<3xf32>
-  %c = stablehlo.constant dense<0.0> : tensor<f32>
-  // expected-error @+1 {{stablehlo.reduce mixes elements along a dim}}
-  %1 = stablehlo.reduce(%0 init: %c) across dimensions = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
-    reducer(%p: tensor<f32>, %q: tensor<f32>) {
-      %s = stablehlo.subtract %p, %q : tensor<f32>
-      stablehlo.return %s : tensor<f32>
-    }
-  return %1 : tensor<f32>
+sdy.mesh @g = <["r"=2, "t"=2]>
+func.func @two_views_of_one_dim(%a: tensor<6xi32>) -> tensor<6xi32> {
+  %0 = sdy.all_slice [{"r", "t"}] %a out_sharding=<@g, [{"r", "t"}]> : tensor<6xi32>
+  // expected-error @+1 {{sdy.manual_computation: no padding fits on both sides}}
+  %1 = sdy.manual_computation(%0) in_shardings=[<@g, [{"r", "t"}]>] out_shardings=[<@g, [{"r", "t"}]>] manual_axes={"r"} (%b: tensor<3xi32>) {
+    sdy.return %b : tensor<3xi32>
+  } : (tensor<6xi32>) -> tensor<6xi32>
+  %2 = sdy.all_gather [{"r", "t"}] %1 out_sharding=<@g, [{}]> : tensor<6xi32>
+  return %2 : tensor<6xi32>
 }

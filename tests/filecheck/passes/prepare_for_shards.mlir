@@ -36,8 +36,8 @@ func.func @branches(%p: tensor<i1>, %a: tensor<8xf32> {sdy.sharding = #sdy.shard
   }, {
     stablehlo.return %a : tensor<8xf32>
   }) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"y"}]>]>} : (tensor<i1>) -> tensor<8xf32>
-  // CHECK: %1 = sdy.reshard %0 <@m, [{}]> : tensor<8xf32>
-  // CHECK-NEXT: return %1
+  // CHECK-NOT: propagation_barrier
+  // CHECK: return %0
   %1 = sdy.propagation_barrier %0 allowed_direction=NONE {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}]>]>} : tensor<8xf32>
   return %1 : tensor<8xf32>
 }

@@ -34,3 +34,14 @@ def test_another_order_of_devices_may_put_the_same_shards_in_place() -> None:
     turned = parse_mesh('<["a"=2, "m"=2, "b"=2], device_ids=[0, 4, 2, 6, 1, 5, 3, 7]>')
     pairs = source_target_pairs(sharding('[{"a"}]'), MESH, sharding('[{"b"}]'), turned)
     assert all(sender == receiver for sender, receiver in pairs)
+
+
+def test_sub_axes_of_different_splits_trade_places() -> None:
+    mesh = parse_mesh('<["a"=2, "u"=6]>')
+    source, target = sharding('[{"u":(1)3}]'), sharding('[{"u":(2)3}]')
+    held, wanted = (shard_coordinates(each.dims[0].axes, mesh) for each in (source, target))
+    pairs = source_target_pairs(source, mesh, target, mesh)
+    assert [receiver for _, receiver in sorted(pairs, key=lambda pair: pair[1])] == list(range(12))
+    assert sorted(sender for sender, _ in pairs) == list(range(12))
+    assert all(held[sender] == wanted[receiver] for sender, receiver in pairs)
+    assert all(sender // 6 == receiver // 6 for sender, receiver in pairs)

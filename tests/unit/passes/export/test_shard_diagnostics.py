@@ -14,7 +14,10 @@ from sdy.passes.export.resolve_permutation_factors import ResolvePermutationFact
 from sdy.passes.export.resolve_single_device_sharding import ResolveSingleDeviceShardingPass
 
 LINE = 8  # of the op that a case is about
-MESHES = 'sdy.mesh @g = <["r"=2]>\nsdy.mesh @h = <["s"=2]>\nsdy.mesh @one = <[], device_ids=[1]>\n'
+MESHES = (
+    'sdy.mesh @g = <["r"=2]>\nsdy.mesh @h = <["s"=2]>\n'
+    'sdy.mesh @k = <["r"=2, "t"=2]> sdy.mesh @one = <[], device_ids=[1]>\n'
+)
 
 
 def _on(*shardings: str) -> str:
@@ -30,10 +33,11 @@ CASES: dict[str, tuple[ModulePass, str, list[str]]] = {
     ),
     "SDY-L014": (
         PadForDivisibilityPass(),
-        "stablehlo.reduce(%x init: %c) across dimensions = [0] : (tensor<3xi32>, tensor<i32>) -> tensor<i32>\n"
-        "  reducer(%p: tensor<i32>, %q: tensor<i32>) {\n"
-        "    %s = stablehlo.subtract %p, %q : tensor<i32>\n    stablehlo.return %s : tensor<i32>\n  }",
-        ["(3,)", CUT],
+        'sdy.manual_computation(%d) in_shardings=[<@k, [{"r", "t"}]>] out_shardings=[<@k, [{}]>] manual_axes={"r"} '
+        "(%p: tensor<3xi32>) {\n"
+        "    %s = stablehlo.constant dense<0> : tensor<6xi32>\n    sdy.return %s : tensor<6xi32>\n"
+        "  } : (tensor<6xi32>) -> tensor<6xi32>",
+        ["(6,)"],
     ),
     "SDY-L015": (
         PadForDivisibilityPass(),
@@ -59,7 +63,7 @@ def _program(op: str) -> str:
         return f"{MESHES}\n\n\n\nfunc.func @main(%a: tensor<3xi32>{argument}) {{\n  return\n}}\n"
     count = ":2" if "custom_call" in op else ""
     return (
-        f"{MESHES}func.func @main(%a: tensor<3xi32>, %b: tensor<4xi32>{argument}) {{\n"
+        f"{MESHES}func.func @main(%a: tensor<3xi32>, %b: tensor<4xi32>{argument}, %d: tensor<6xi32>) {{\n"
         "  %c = stablehlo.constant dense<0> : tensor<i32>\n"
         '  %x = sdy.all_slice [{"r"}] %a out_sharding=<@g, [{"r"}]> : tensor<3xi32>\n'
         f"\n  %0{count} = {op}\n  return\n}}\n"
