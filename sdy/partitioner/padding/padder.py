@@ -34,7 +34,7 @@ from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed_like, with_dim
 from sdy.partitioner.annotated import among_first, annotated, padded_to, trimmed_to, zero_scalar
 from sdy.partitioner.local.emitter import Emitter, Style, shape_of, tensor_of, with_element, with_shape
-from sdy.partitioner.padding.partial import added_up_behind
+from sdy.partitioner.padding.partial import sum_behind, summed_axes
 
 Sizes = tuple[int, ...]
 Rule = Callable[["Padder"], None]  # adapts one op of a program to operands that are padded already
@@ -256,12 +256,13 @@ class Padder:
 
     def _part_of(self, emit: Emitter, old: OpResult, whole: SSAValue) -> SSAValue:
         """A sum that every device has whole, on one of those alone whose parts are added up behind."""
-        readers = [use.operation for use in old.uses if isinstance(use.operation, CollectiveOp)]
-        sharding = sharding_of(whole) or (fully_closed_like(readers[0].out_sharding.data) if readers else None)
-        mesh = self.mesh(sharding)
-        axes = () if mesh is None else added_up_behind(old.op, old, mesh)
-        if sharding is None or not axes:
+        behind = sum_behind(old.op, old)
+        if behind is None:
             return whole
+        sharding = sharding_of(whole) or fully_closed_like(behind.out_sharding.data)
+        mesh = self.mesh(sharding)
+        assert mesh is not None  # verified
+        axes = summed_axes(behind, mesh)
         set_sharding(whole, sharding)
         return self._emitted(emit, ReplicatedToUnreducedOp(whole, axes, replace(sharding, unreduced=axes)), whole)
 

@@ -6,6 +6,7 @@ from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.sdy.collectives import AllReduceOp, CollectiveOp, ReduceScatterOp
 from sdy.dialects.shardings import sharding_of
+from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sort_and_merge
 from sdy.model.mesh import Mesh
@@ -13,28 +14,30 @@ from sdy.model.sharding import ReductionKind
 from sdy.rules.all import sharding_rule
 
 
-def added_up_behind(op: Operation, result: SSAValue, mesh: Mesh) -> AxisList:
-    """The axes along which parts of a result are added up.
+def sum_behind(op: Operation, result: SSAValue) -> AllReduceOp | ReduceScatterOp | None:
+    """The collective that adds up the parts of a result.
 
     Maxima and minima are no matter: who has the whole one may take part in it as often as it likes.
     """
-    return _added_up(result, mesh) if _has_parts(op) else ()
+    return _first_sum(result) if _has_parts(op) else None
 
 
-def _added_up(value: SSAValue, mesh: Mesh) -> AxisList:
-    """By the first sum that a value gets to through collectives alone."""
+def summed_axes(op: AllReduceOp | ReduceScatterOp, mesh: Mesh) -> AxisList:
+    """The axes along which a collective adds up."""
+    if isinstance(op, AllReduceOp):
+        return op.reduction_axes.data
+    return sort_and_merge((axis for own in op.reduce_scatter_axes.data for axis in own), mesh)
+
+
+def _first_sum(value: SSAValue) -> AllReduceOp | ReduceScatterOp | None:
+    """The first sum that a value gets to through collectives alone, and through what pads and trims it for them."""
     for use in value.uses:
         behind = use.operation
-        axes: AxisList = ()
-        if isinstance(behind, AllReduceOp) and behind.kind is ReductionKind.SUM:
-            axes = behind.reduction_axes.data
-        elif isinstance(behind, ReduceScatterOp) and behind.kind is ReductionKind.SUM:
-            axes = sort_and_merge((axis for own in behind.reduce_scatter_axes.data for axis in own), mesh)
-        elif isinstance(behind, CollectiveOp):
-            axes = _added_up(behind.results[0], mesh)
-        if axes:
-            return axes
-    return ()
+        if isinstance(behind, AllReduceOp | ReduceScatterOp) and behind.kind is ReductionKind.SUM:
+            return behind
+        if isinstance(behind, CollectiveOp | PadOp | SliceOp) and (found := _first_sum(behind.results[0])) is not None:
+            return found
+    return None
 
 
 def _has_parts(op: Operation) -> bool:
