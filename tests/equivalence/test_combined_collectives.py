@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -85,14 +83,6 @@ def test_a_random_program_computes_the_same(share: int) -> None:
     for seed in range(7000 + share, 7060, 4):
         program = Program.from_text(random_program(seed, options))
         _check(program, random_arrays(program.input_types, seed))
-
-
-@pytest.fixture(scope="module")
-def t32(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two layers of the transformer that PartIR counts collectives of, partitioned in seven ways."""
-    folder = tmp_path_factory.mktemp("t32")
-    subprocess.run([sys.executable, str(MODELS / "gen_t32.py"), str(folder), "2"], check=True, capture_output=True)
-    return folder
 
 
 @needs_models

@@ -1,0 +1,107 @@
+"""The transformer that PartIR counts collectives of, in seven layouts: as many as upstream, no more when optimized."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.shared_models import MISSING, MODELS
+
+from sdy.cost.statistics import Statistics, statistics_of
+from sdy.dialects.module_text import make_context, parse_module, print_module
+from sdy.interpreter.element_types import Array
+from sdy.passes.canonicalize import CanonicalizePass
+from sdy.passes.export.insert_explicit_reshards import InsertExplicitReshardsPass
+from sdy.passes.export.reshard_to_collectives import ReshardToCollectivesPass
+from sdy.passes.pipelines import PropagationPipeline
+from sdy.passes.run import run_passes
+from sdy.program.program import Program, load
+
+pytestmark = pytest.mark.skipif(not MODELS.is_dir(), reason=MISSING)
+KINDS = ("all_gather", "all_reduce", "reduce_scatter", "all_to_all")
+LAYOUTS = ("bp", "mp", "bpmp", "z2", "z3", "z2_priorities", "z3_priorities")
+KINDS_KEPT = ("mp", "z2_priorities", "z3_priorities")  # in the others, reductions are shared, and gathered behind
+VERIFIED = ("bp", "z2", "z3_priorities")
+WEIGHTS = 19  # of two layers; then come as many first and second moments, the tokens and the labels
+
+
+def expected(layout: str, layers: int) -> tuple[int, int, int, int]:
+    """All-gathers, all-reduces, reduce-scatters and all-to-alls by upstream's passes."""
+    if layout.endswith("priorities"):
+        return 4 * layers + 2, 9 * layers + 1, 4 * layers + 1, 1
+    return 0, {"bp": 9 * layers + 3, "mp": 4 * layers, "bpmp": 13 * layers + 3}[layout], 0, 0
+
+
+def counted(path: Path) -> tuple[int, ...]:
+    """The collectives of a program behind propagation, explicit reshards and their collectives."""
+    module = parse_module(path.read_text(), str(path))
+    passes = [
+        PropagationPipeline(),
+        InsertExplicitReshardsPass(enable_full_version=True),
+        CanonicalizePass(),
+        ReshardToCollectivesPass(),
+        CanonicalizePass(),
+    ]
+    run_passes(make_context(), module, passes, verify_each=False)
+    found = Counter(re.findall(r"sdy\.(\w+)", print_module(module)))
+    return tuple(found[kind] for kind in KINDS)
+
+
+def launches(program: Program, *, optimize: bool) -> dict[str, int]:
+    """How many collectives of each kind a device runs."""
+    found: Statistics = statistics_of(replace(program, optimize_communication=optimize).partition().local)
+    return {kind.value: each.places for kind, each in found.collectives.items()}
+
+
+def inputs_of(program: Program) -> list[Array]:
+    """Small weights, second moments far from zero: the step divides by their roots."""
+    random = np.random.default_rng(0)
+
+    def drawn(place: int, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
+        if dtype.kind == "i":
+            return random.integers(0, 512, shape).astype(dtype)
+        values = 0.1 * random.standard_normal(shape)
+        return (1 + values**2 if 2 * WEIGHTS <= place < 3 * WEIGHTS else values).astype(dtype)
+
+    return [drawn(place, *each) for place, each in enumerate(program.input_types)]
+
+
+@pytest.mark.parametrize("layout", [each for each in LAYOUTS if each not in ("z2", "z3")])
+def test_as_many_collectives_as_upstream(t32: Path, layout: str) -> None:
+    assert counted(t32 / f"t2_{layout}.mlir") == expected(layout, 2)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_no_more_collectives_by_the_optimizer(t32: Path, layout: str) -> None:
+    program = load(t32 / f"t2_{layout}.mlir")
+    before, after = launches(program, optimize=False), launches(program, optimize=True)
+    assert sum(after.values()) <= sum(before.values())
+    if layout in KINDS_KEPT:
+        assert all(count <= before[kind] for kind, count in after.items())
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+@pytest.mark.parametrize(
+    "layout", [each if each in VERIFIED else pytest.param(each, marks=pytest.mark.slow) for each in LAYOUTS]
+)
+def test_a_step_of_two_layers_computes_the_same(t32: Path, layout: str, optimize: bool) -> None:
+    program = replace(load(t32 / f"t2_{layout}.mlir"), optimize_communication=optimize)
+    assert [each.problem for each in program.verify(inputs_of(program)) if not each.agrees] == []
+
+
+@pytest.mark.slow
+def test_layouts_of_32_layers(tmp_path: Path) -> None:
+    """Without priorities, at most twice as many collectives as with them."""
+    subprocess.run([sys.executable, str(MODELS / "gen_t32.py"), str(tmp_path), "32"], check=True, capture_output=True)
+    for layout in LAYOUTS:
+        if layout in ("z2", "z3"):
+            sent = launches(load(tmp_path / f"t32_{layout}.mlir"), optimize=True)
+            assert sum(sent.values()) <= 2 * sum(expected(f"{layout}_priorities", 32)), sent
+        else:
+            assert counted(tmp_path / f"t32_{layout}.mlir") == expected(layout, 32), layout
