@@ -14,18 +14,23 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[V]):
-    """What runs at once. `inside` are the most bytes that its regions have alive, with what they are given."""
+    """What runs at once. `inside` are the most bytes that its regions have alive, with what they are given.
+
+    `gives` is what they are given of what the step reads; `in_place`: what the step makes comes in the place of that.
+    """
 
     reads: Sequence[V]
     makes: Sequence[V]
     inside: int = 0
+    gives: Sequence[V] = ()
+    in_place: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Bytes while one step runs: of what outlives it, of that with all that it reads and makes, and the most."""
+    """Bytes while one step runs: of what is beside its inside, of all that is there around the step, and the most."""
 
-    kept: int
+    beside: int
     around: int
     most: int
 
@@ -33,7 +38,7 @@ class Moment:
 def moments(arguments: Iterable[V], steps: Sequence[Step[V]], bytes_of: Callable[[V], int]) -> list[Moment]:
     """One for each step; `arguments` live from the start, and to the end where no step reads them.
 
-    What only a step with an inside still reads is what its inside starts with: it is not there twice.
+    What a step gives its inside, and no later step reads, is what the inside starts with: it is not there twice.
     """
     last = {value: number for number, step in enumerate(steps) for value in step.reads}
     dying = [0] * len(steps)
@@ -41,14 +46,15 @@ def moments(arguments: Iterable[V], steps: Sequence[Step[V]], bytes_of: Callable
         dying[number] += bytes_of(value)
     alive = sum(map(bytes_of, arguments))
     found: list[Moment] = []
-    for step, dead in zip(steps, dying, strict=True):
+    for number, (step, dead) in enumerate(zip(steps, dying, strict=True)):
         made = unread = 0
         for value in step.makes:
             size = bytes_of(value)
             made += size
             if value not in last:
                 unread += size
-        kept, around = alive - dead, alive + made
-        found.append(Moment(kept, around, max(around, kept + step.inside)))
-        alive = around - dead - unread
+        given = sum(bytes_of(value) for value in {*step.gives} if last.get(value) == number)
+        around = alive + made - (given if step.in_place else 0)
+        found.append(Moment(alive - given, around, max(around, alive - given + step.inside)))
+        alive += made - dead - unread
     return found

@@ -1,12 +1,13 @@
 """How many bytes of tensors are alive at once when a program runs on one device, op by op in program order.
 
 A value lives from the op that makes it to the last op that reads it; arguments of the program live from the start,
-its results to the end. The values that a loop, a branch or a call is given are those that its region starts with.
+its results to the end. The values that a loop, a branch or a call is given are those that its region starts with;
+what a loop gives comes in the place of what it is given, as compilers do it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -15,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.cost.lifetimes import Step, moments
 from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.symbols import functions_of, main_function
 from sdy.dialects.unchecked import operands_of
 from sdy.dialects.walk import block_of, with_inner
@@ -89,7 +91,7 @@ class Peaks:
         return size
 
     def _step(self, op: Operation, block: Block, inside: Peak) -> Step[SSAValue]:
-        return Step(_reads(op, block), op.results, inside.bytes)
+        return Step(_reads(op, block), op.results, inside.bytes, given_to_region(op), isinstance(op, WhileOp))
 
     def _inside(self, op: Operation) -> Peak:
         if isinstance(op, CallOp):
@@ -110,6 +112,11 @@ def last_reads(block: Block) -> dict[Operation, set[SSAValue]]:
     for value, op in last.items():
         dying[op].add(value)
     return dying
+
+
+def given_to_region(op: Operation) -> Sequence[SSAValue]:
+    """What a region, or a function, has as its arguments; what else it reads stays where it is."""
+    return operands_of(op) if isinstance(op, WhileOp | CallOp) else ()
 
 
 def _reads(op: Operation, block: Block) -> list[SSAValue]:

@@ -12,8 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sdy.cost.memory import last_reads
+from sdy.cost.memory import given_to_region, last_reads
 from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.symbols import functions_of, main_function
 
 AliveBytes = dict[SSAValue, int]
@@ -65,12 +66,14 @@ class _Lives:
             inner = self._inner_blocks(op)
             if inner:
                 yield self._total
-                # What only this op still reads is what its region starts with: it is not there twice.
+                # What is given to the region, and read by no later op, is what it starts with: it is not there twice.
                 around = self._now()
-                self._remove(dying[op])
+                self._remove(dying[op].intersection(given_to_region(op)))
                 for each in inner:
                     yield from self._of_block(each)
                 self.alive, self._total = around
+            if isinstance(op, WhileOp):
+                self._remove(dying[op].intersection(op.operands))  # what it gives comes in the place of that
             self._add(op.results)
             yield self._total
             self._remove(dying[op])

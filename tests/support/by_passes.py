@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.dialects.module_text import make_context
+from sdy.dialects.verify import verify_module
 from sdy.interpreter.element_types import Array
 from sdy.interpreter.grid import grid_of_mesh
 from sdy.interpreter.shards import shard, unshard
@@ -27,7 +28,7 @@ from sdy.program.placement import boundary_of
 def propagated(module: ModuleOp) -> ModuleOp:
     """A copy of a module, propagated, with closed shardings; rules stay."""
     copy = module.clone()
-    run_passes(make_context(), copy, [*propagation(), *CLOSE])
+    run_passes(make_context(), copy, [*propagation(), *CLOSE], verify_each=False)
     return copy
 
 
@@ -48,7 +49,10 @@ def run_on_all_devices(module: ModuleOp, inputs: Sequence[Array], *, exchanges: 
         ConvertGlobalToLocalPass(),
         DropShardingAndMeshPass(),
     ]
-    run_passes(make_context(), module, passes)
+    context = make_context()
+    run_passes(context, module, passes[:-1], verify_each=False)
+    verify_module(module)  # with the local types, on which all that the passes did shows
+    run_passes(context, module, passes[-1:])
     shards = [shard(array, place.sharding, place.mesh) for array, place in zip(inputs, boundary.arguments, strict=True)]
     results = run_spmd(module, shards, grid_of_mesh(boundary.mesh))
     places = zip(results, boundary.results, strict=True)

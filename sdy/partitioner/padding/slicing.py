@@ -48,9 +48,10 @@ def slice_(op: slicing.SliceOp) -> Rule:
 def _slices_in_shards(op: slicing.SliceOp, dim: int, size: int, padder: Padder) -> bool:
     """Whether a dim of a slice, widened to `size`, takes no element out of its shard."""
     own, count = shape_of(op.operand)[dim], padder.shard_count(op.operand, dim)
-    is_padded = size != shape_of(op.result)[dim] or own != padder.true_sizes(op.operand)[dim]
-    if not is_padded or padder.cuts(op.operand)[dim] != padder.cuts(op.result)[dim]:
+    if size == shape_of(op.result)[dim] and own == padder.true_sizes(op.operand)[dim]:
         return True  # not a matter of padding
+    if padder.cuts(op.operand)[dim] != padder.cuts(op.result)[dim]:
+        return sharding_of(op.result) is None  # of which explicit reshards have not said how it is cut
     start, stride = ints_of(op.start_indices)[dim], ints_of(op.strides)[dim]
     if count == 1:
         return start + (size - 1) * stride < own

@@ -103,7 +103,7 @@ class _Combiner:
         ]
         order = combined_order(program, candidates, self._most_bytes, most_alive)
         around = [
-            (ops[group[0]], most_alive - moment.kept)
+            (ops[group[0]], most_alive - moment.beside)
             for group, moment in zip(order.groups, order.alive, strict=True)
             if _is_worth_a_look(ops[group[0]])
         ]

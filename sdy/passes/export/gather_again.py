@@ -18,10 +18,12 @@ from xdsl.rewriter import InsertPoint
 from sdy.cost.memory import peak
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.walk import ancestor_in, with_inner
+from sdy.model.axis_list import sharded_size
 from sdy.model.meshes import resolved
 from sdy.model.sharding import TensorSharding
 from sdy.passes.insertion import erase, insert
@@ -42,7 +44,21 @@ class _Shards:
         self._known: dict[tuple[Attribute, TensorSharding | None], int] = {}
 
     def bytes_of(self, value: SSAValue) -> int:
-        """Of the shard of a value that one device holds."""
+        """Of the shard of a value that one device holds; nothing of a sum that is scattered at once."""
+        return 0 if self._is_scattered(value) else self._shard_bytes(value)
+
+    def _is_scattered(self, value: SSAValue) -> bool:
+        """Whether an all-reduce and the reshard behind it become a reduce-scatter."""
+        use = value.get_user_of_unique_use()
+        if not isinstance(value.owner, AllReduceOp) or not isinstance(use, ReshardOp):
+            return False
+        reduction = value.owner
+        mesh = resolved(reduction.out_sharding.data.mesh, self._meshes)
+        assert mesh is not None  # verified
+        parts = sharded_size(reduction.reduction_axes.data, mesh)
+        return self._shard_bytes(use.result) * parts == self._shard_bytes(value)
+
+    def _shard_bytes(self, value: SSAValue) -> int:
         key = value.type, sharding_of(value)
         found = self._known.get(key)
         if found is None:

@@ -33,6 +33,7 @@ from sdy.partitioner.communication.state import Sent, State
 from sdy.passes.export.communication_edges import Edge
 from sdy.passes.export.communication_graph import GraphReader, IllegibleShardingError, ModuleGraph
 from sdy.passes.export.deliver_values import Writer
+from sdy.passes.export.equal_reshards import share_equal_reshards
 from sdy.passes.export.gather_again import gather_again, local_peak
 
 MOST_MEMORY = 1.05  # of the peak before, if that can be had
@@ -56,19 +57,22 @@ class OptimizeCommunicationPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Search from how the ops are run now, and rewrite the module.
 
-        Where what is found takes more memory than it may, ops stay cut as they are; if that does not help, all stays.
+        Where what is found takes more memory than it may, ops stay cut as they are; if that does not help, all stays,
+        and only equal reshards are shared, as without the search.
         """
         meshes = {name: mesh for name, mesh in meshes_of(op).items() if mesh.device_count > 1}
         if len(meshes) != 1:
+            share_equal_reshards(op)
             return
         ((name, mesh),) = meshes.items()
-        peak = local_peak(op)
-        original = op.clone()
+        original, plain = op.clone(), op.clone()
+        share_equal_reshards(plain)
+        peak = local_peak(plain)
         patterns = Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse)
         for wanted in (patterns, replace(patterns, recut=False)):
             read = _read(op, mesh)
             if read is None:
-                return
+                break
             state = self._state(read, wanted, MOST_MEMORY * peak)
             savings = search(state)
             remarks = [_remark(read, saving) for saving in savings]  # before the ops that they speak of are changed
@@ -78,6 +82,7 @@ class OptimizeCommunicationPass(ModulePass):
                     emit(ctx, remark)
                 return
             _restore(op, original)
+        _restore(op, plain)
 
     def _state(self, read: ModuleGraph, patterns: Patterns, most_held: float) -> State:
         """Where the search starts. What a step costs goes by the bytes that the program sends now."""

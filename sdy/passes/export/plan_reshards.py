@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -37,6 +37,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.planner.plan import plan
 from sdy.partitioner.planner.steps import PlanStep, Reshape
+from sdy.passes.export.equal_reshards import share_equal_reshards
 from sdy.passes.export.manual_scopes import ManualScopes
 from sdy.passes.export.reshard_to_collectives import collective_op, ends_of, is_expressible
 from sdy.passes.insertion import erase, insert
@@ -52,7 +53,9 @@ class PlanReshardsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite every reshard of the module."""
-        planner = _Planner(op, self.share_equal)
+        if self.share_equal:
+            share_equal_reshards(op)
+        planner = _Planner(op)
         for reshard in ops_of(op, ReshardOp):
             planner.rewrite(reshard)
         planner.erase_reductions()
@@ -61,35 +64,19 @@ class PlanReshardsPass(ModulePass):
 class _Planner:
     """Rewrites reshards in program order."""
 
-    def __init__(self, module: ModuleOp, share_equal: bool) -> None:
-        self._share_equal = share_equal
+    def __init__(self, module: ModuleOp) -> None:
         self._meshes: MeshTable = meshes_of(module)
         self._scopes = ManualScopes(module)
-        self._done: dict[tuple[SSAValue, TensorSharding], list[tuple[Block, SSAValue]]] = {}
         self._reductions: dict[AllReduceOp, SSAValue] = {}  # what those done anew give, in another shape
 
     def rewrite(self, reshard: ReshardOp) -> None:
-        """Let collectives, new ones or those of an earlier reshard, give what `reshard` gives; or keep it."""
+        """Let collectives give what `reshard` gives; or keep it."""
         source, target = sharding_before_barriers(reshard.input), reshard.sharding.data
         if not is_expressible(source, target, self._meshes):
             return
-        key = reshard.input, target
-        value = self._earlier(key, reshard)
-        if value is None:
-            value = self._resharded(reshard, source)
-            block = reshard.parent
-            assert block is not None
-            self._done.setdefault(key, []).append((block, value))
-        reshard.result.replace_all_uses_with(value)
+        reshard.result.replace_all_uses_with(self._resharded(reshard, source))
         reshard.detach()
         reshard.erase()
-
-    def _earlier(self, key: tuple[SSAValue, TensorSharding], reshard: ReshardOp) -> SSAValue | None:
-        """The result of an earlier reshard that is the same, and that can be used here."""
-        for block, value in self._done.get(key, ()) if self._share_equal else ():
-            if block.is_ancestor(reshard):
-                return value
-        return None
 
     def _resharded(self, reshard: ReshardOp, source: TensorSharding | None) -> SSAValue:
         value, ends = ends_of(reshard, source, self._meshes)

@@ -13,9 +13,9 @@ def _of(arguments: str, *steps: Step[str]) -> list[Moment]:
 
 def test_a_value_dies_at_its_last_read() -> None:
     assert _of("a", Step("a", "b"), Step("ab", "c"), Step("c", "")) == [
-        Moment(kept=1, around=11, most=11),
-        Moment(kept=0, around=111, most=111),
-        Moment(kept=0, around=100, most=100),
+        Moment(beside=1, around=11, most=11),
+        Moment(beside=11, around=111, most=111),
+        Moment(beside=100, around=100, most=100),
     ]
 
 
@@ -24,12 +24,27 @@ def test_what_nobody_reads_lives_while_it_is_made() -> None:
 
 
 def test_an_argument_that_nobody_reads_is_always_alive() -> None:
-    assert [moment.kept for moment in _of("ab", Step("a", ""), Step("", ""))] == [10, 10]
+    assert [moment.beside for moment in _of("ab", Step("a", ""), Step("", ""))] == [11, 10]
 
 
-def test_what_only_a_step_still_reads_is_part_of_its_inside() -> None:
-    (loop, _) = _of("bc", Step("b", "a", inside=500), Step("c", ""))
-    assert loop == Moment(kept=100, around=111, most=600)
+def test_what_a_step_gives_its_inside_is_part_of_that() -> None:
+    (call, _) = _of("bc", Step("b", "a", inside=500, gives="b"), Step("c", ""))
+    assert call == Moment(beside=100, around=111, most=600)
+
+
+def test_what_is_read_inside_stays_beside_it() -> None:
+    (branch, _) = _of("bc", Step("b", "a", inside=500), Step("c", ""))
+    assert branch == Moment(beside=110, around=111, most=610)
+
+
+def test_what_is_read_later_is_there_twice() -> None:
+    (call, _) = _of("bc", Step("b", "a", inside=500, gives="b"), Step("bc", ""))
+    assert call.most == 610
+
+
+def test_a_loop_gives_its_results_in_place_of_what_it_is_given() -> None:
+    (loop, _) = _of("bc", Step("b", "a", inside=20, gives="b", in_place=True), Step("c", ""))
+    assert loop == Moment(beside=100, around=101, most=120)
 
 
 def test_a_value_read_twice_at_once_dies_once() -> None:

@@ -156,3 +156,38 @@ func.func @element_of_maximum(%arg0: tensor<4x12xi32> {sdy.sharding = #sdy.shard
   %2 = stablehlo.slice %1 [1:2] : (tensor<12xi32>) -> tensor<1xi32>
   return %2 : tensor<1xi32>
 }
+
+// -----
+
+// What a loop carries along unchanged is gathered before it.
+
+sdy.mesh @mesh = <["x"=4]>
+
+// CHECK-LABEL: func @invariant
+// CHECK:         %[[W:.*]] = sdy.reshard %arg1 <@mesh, [{}, {}]>
+// CHECK:         stablehlo.while({{.*}}, %{{.*}} = %[[W]])
+// CHECK-NOT:     sdy.reshard
+// CHECK:         return
+// OFF-LABEL: func @invariant
+// OFF:         stablehlo.while({{.*}}, %{{.*}} = %arg1)
+// OFF:         sdy.reshard
+func.func @invariant(
+    %arg0: tensor<256x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+    %arg1: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<256x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %end = stablehlo.constant dense<100> : tensor<i32>
+  %0:3 = stablehlo.while(%i = %zero, %x = %arg0, %w = %arg1) : tensor<i32>, tensor<256x64xf32>, tensor<64x64xf32>
+      attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>]>}
+  cond {
+    %1 = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = sdy.reshard %w <@mesh, [{}, {}]> : tensor<64x64xf32>
+    %2 = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<256x64xf32>, tensor<64x64xf32>) -> tensor<256x64xf32>
+    %3 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %3, %2, %w : tensor<i32>, tensor<256x64xf32>, tensor<64x64xf32>
+  }
+  return %0#1 : tensor<256x64xf32>
+}
