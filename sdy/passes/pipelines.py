@@ -135,7 +135,8 @@ def partitioning(*, optimize_communication: bool = True) -> Passes:
     )
     return (
         FoldLayersPass(),  # all that follows sees each layer once
-        PadWhereCheaperPass((*to_collectives, TO_SHARDS)),  # while uneven dims are still cut
+        # While uneven dims are still cut.
+        *((PadWhereCheaperPass((*to_collectives, TO_SHARDS)),) if optimize_communication else ()),
         *to_collectives,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,6 @@ def test_little_is_sent_and_the_result_is_right(name: str, folder: Path) -> None
     kinds, most = MOST[name]
     assert {kind.value: each.places for kind, each in found.collectives.items()} == kinds
     assert found.bytes_sent <= most
+    plain = statistics_of(replace(program, optimize_communication=False).partition().local)
+    assert found.flops <= 1.05 * plain.flops
+    assert found.peak_bytes <= 1.1 * plain.peak_bytes
