@@ -49,10 +49,12 @@ class _Shards:
 
     def _is_scattered(self, value: SSAValue) -> bool:
         """Whether an all-reduce and the reshard behind it become a reduce-scatter."""
-        use = value.get_user_of_unique_use()
-        if not isinstance(value.owner, AllReduceOp) or not isinstance(use, ReshardOp):
-            return False
         reduction = value.owner
+        if not isinstance(reduction, AllReduceOp):
+            return False
+        use = value.get_user_of_unique_use()
+        if not isinstance(use, ReshardOp):
+            return False
         mesh = resolved(reduction.out_sharding.data.mesh, self._meshes)
         assert mesh is not None  # verified
         parts = sharded_size(reduction.reduction_axes.data, mesh)

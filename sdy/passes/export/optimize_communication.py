@@ -65,14 +65,15 @@ class OptimizeCommunicationPass(ModulePass):
             share_equal_reshards(op)
             return
         ((name, mesh),) = meshes.items()
-        original, plain = op.clone(), op.clone()
+        plain = op.clone()
         share_equal_reshards(plain)
         peak = local_peak(plain)
         patterns = Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse)
         for wanted in (patterns, replace(patterns, recut=False)):
             read = _read(op, mesh)
             if read is None:
-                break
+                share_equal_reshards(op)
+                return
             state = self._state(read, wanted, MOST_MEMORY * peak)
             savings = search(state)
             remarks = [_remark(read, saving) for saving in savings]  # before the ops that they speak of are changed
@@ -81,8 +82,7 @@ class OptimizeCommunicationPass(ModulePass):
                 for remark in remarks:
                     emit(ctx, remark)
                 return
-            _restore(op, original)
-        _restore(op, plain)
+            _restore(op, plain)
 
     def _state(self, read: ModuleGraph, patterns: Patterns, most_held: float) -> State:
         """Where the search starts. What a step costs goes by the bytes that the program sends now."""
