@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from pathlib import Path
 
 import pytest
 from support.random_programs.annotations import Annotations, Habits, RandomMesh
+from xdsl.dialects.builtin import ModuleOp
 
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_argument_sharding
 from sdy.dialects.symbols import main_function
 from sdy.grammar.parse import parse_sharding
-from sdy.program.arrays import load_arrays
+from sdy.program.arrays import StoredArrays, load_arrays
 from sdy.program.program import Program, load
 
 MODELS = sorted((Path(__file__).parents[3] / "shared" / "models").glob("*.mlir"))
@@ -25,9 +27,15 @@ pytestmark = [
 ]
 
 
+@cache
+def _model(path: Path) -> tuple[ModuleOp, StoredArrays]:
+    """A model as JAX lowered it, and what it is called with and returns."""
+    return load(path).module, load_arrays(str(path.with_suffix(".npz")))
+
+
 def _resharded(path: Path, seed: int) -> tuple[Program, list[str]]:
     """The model with other shardings on all its inputs; the shardings."""
-    module = load(path).module.clone()
+    module = _model(path)[0].clone()
     name, mesh = next((name, mesh) for name, mesh in meshes_of(module).items() if mesh.axes)
     source = random.Random(f"{path.stem} {seed}")
     annotations = Annotations(source, HABITS, max_devices=mesh.device_count, one_mesh=True)
@@ -42,7 +50,7 @@ def _resharded(path: Path, seed: int) -> tuple[Program, list[str]]:
 
 def _problems(path: Path, seed: int) -> list[object]:
     program, drawn = _resharded(path, seed)
-    stored = load_arrays(str(path.with_suffix(".npz")))
+    stored = _model(path)[1]
     found = [outcome.problem for outcome in program.verify(stored.inputs, stored.outputs) if not outcome.agrees]
     return [seed, drawn, found] if found else []
 
