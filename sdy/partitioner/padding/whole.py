@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects.stablehlo.slicing import PadOp
+from sdy.dialects.shardings import sharding_of
+from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.dialects.walk import pre_order
 from sdy.partitioner.local.all import check
 from sdy.partitioner.local.emitter import Style
@@ -27,14 +28,26 @@ def compute_whole_what_shards_cannot(module: ModuleOp, padder: Padder) -> None:
     Requires: every cut dim divides.
     """
     lowering = Lowering(module, Style())
-    stuck = [op for op in pre_order(module) if _needs_more_than_its_rule(op) and not _runs_on_shards(op, lowering)]
+    stuck = [
+        op
+        for op in pre_order(module)
+        if (_is_cut_anew(op, padder) if isinstance(op, PadOp | SliceOp) else _needs_more_than_its_rule(op))
+        and not _runs_on_shards(op, lowering)
+    ]
     for op in stuck:
         padder.compute_whole(op)
 
 
+def _is_cut_anew(op: PadOp | SliceOp, padder: Padder) -> bool:
+    """Whether an op that moves elements gives a tensor cut otherwise than it takes it, both without padding."""
+    if sharding_of(op.result) is None or padder.is_padded(op.operand) or padder.is_padded(op.result):
+        return False
+    return padder.cuts(op.operand) != padder.cuts(op.result)
+
+
 def _needs_more_than_its_rule(op: Operation) -> bool:
     rule, own = shard_rule(op), sharding_rule(op)
-    if rule is None or isinstance(op, PadOp):  # whose padding has changed with its operand's
+    if rule is None:
         return False
     more = {*rule.need_replication} - {*(() if own is None else (*own.need_replication, *own.permutation))}
     return own is None or type(op) in WHOLE_FACTORS or bool(more)

@@ -78,3 +78,13 @@ func.func @part_of_a_window(%x: tensor<1x8x1xf32>, %k: tensor<4x1x1xf32>) -> ten
   %2 = sdy.all_reduce {"s"} %1 out_sharding=<@g, [{}, {}, {}]> : tensor<1x2x1xf32>
   return %2 : tensor<1x2x1xf32>
 }
+
+// A slice that gives a tensor cut otherwise than it takes it is computed whole, though all divides.
+// CHECK-LABEL: func.func @cut_anew
+// CHECK:       %[[W:.*]] = sdy.all_gather [{"s"}] %arg0 out_sharding=<@g, [{}]> : tensor<8xf32>
+// CHECK:       %[[S:.*]] = stablehlo.slice %[[W]] [0:4]
+// CHECK:       sdy.all_slice [{"r"}] %[[S]] out_sharding=<@g, [{"r"}]> : tensor<4xf32>
+func.func @cut_anew(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@g, [{"s"}]>}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@g, [{"r"}]>}) {
+  %0 = stablehlo.slice %a [0:4] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"r"}]>]>} : (tensor<8xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
