@@ -64,16 +64,17 @@ class _Lives:
         dying = self._dying(block)
         for op in block.ops:
             inner = self._inner_blocks(op)
+            given = dying[op].intersection(given_to_region(op))
             if inner:
                 yield self._total
                 # What is given to the region, and read by no later op, is what it starts with: it is not there twice.
                 around = self._now()
-                self._remove(dying[op].intersection(given_to_region(op)))
+                self._remove(given)
                 for each in inner:
                     yield from self._of_block(each)
                 self.alive, self._total = around
             if isinstance(op, WhileOp):
-                self._remove(dying[op].intersection(op.operands))  # what it gives comes in the place of that
+                self._remove(given)  # what it gives comes in the place of that
             self._add(op.results)
             yield self._total
             self._remove(dying[op])

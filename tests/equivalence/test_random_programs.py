@@ -13,7 +13,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from support.by_passes import propagated, run_on_all_devices
+from support.by_passes import partitioned, propagated
 from support.random_programs.draft import Options
 from support.random_programs.program import random_program
 
@@ -45,7 +45,7 @@ def _partitioned(program: Program, inputs: Sequence[Array], *, optimize: bool) -
 
 
 def _by_passes(program: Program, inputs: Sequence[Array], *, exchanges: bool) -> Sequence[Array]:
-    return run_on_all_devices(propagated(program.module), inputs, exchanges=exchanges)
+    return partitioned(program, propagated(program.module), exchanges=exchanges).run_flat(inputs)
 
 
 PARTITIONERS: dict[str, Callable[[Program, Sequence[Array]], Sequence[Array]]] = {

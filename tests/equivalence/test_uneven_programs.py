@@ -6,27 +6,23 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from support.by_passes import run_on_all_devices
+from support.by_passes import partitioned
 from support.uneven_cases import CASES
 from support.uneven_programs import MESHES, UnevenProgram
 
-from sdy.dialects.module_text import parse_module
-from sdy.dialects.verify import verify_module
 from sdy.interpreter.element_types import Array
-from sdy.interpreter.single import interpret
 from sdy.program.comparison import compare
 from sdy.program.program import Program
 
 
-def check(program: str, inputs: Sequence[Array], *, exchanges: bool) -> str:
+def check(text: str, inputs: Sequence[Array], *, exchanges: bool) -> str:
     """Run a program both ways; the program of one device."""
-    module = parse_module(program, "<text>")
-    verify_module(module)
-    wanted = interpret(parse_module(program, "<text>"), inputs)
-    results = run_on_all_devices(module, inputs, exchanges=exchanges)
-    outcomes = [compare(index, *pair) for index, pair in enumerate(zip(results, wanted, strict=True))]
-    assert [outcome.problem for outcome in outcomes if not outcome.agrees] == [], program
-    return str(module)
+    program = Program.from_text(text)
+    by_passes = partitioned(program, program.module.clone(), exchanges=exchanges)
+    pairs = zip(by_passes.run_flat(inputs), program.run_flat(inputs), strict=True)
+    outcomes = [compare(index, *pair) for index, pair in enumerate(pairs)]
+    assert [outcome.problem for outcome in outcomes if not outcome.agrees] == [], text
+    return str(by_passes.local)
 
 
 @pytest.mark.parametrize("exchanges", [True, False])

@@ -60,19 +60,17 @@ class OptimizeCommunicationPass(ModulePass):
         Where what is found takes more memory than it may, ops stay cut as they are; if that does not help, all stays,
         and only equal reshards are shared, as without the search.
         """
+        share_equal_reshards(op)
         meshes = {name: mesh for name, mesh in meshes_of(op).items() if mesh.device_count > 1}
         if len(meshes) != 1:
-            share_equal_reshards(op)
             return
         ((name, mesh),) = meshes.items()
         plain = op.clone()
-        share_equal_reshards(plain)
-        peak = local_peak(plain)
+        peak = local_peak(op)
         patterns = Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse)
         for wanted in (patterns, replace(patterns, recut=False)):
             read = _read(op, mesh)
             if read is None:
-                share_equal_reshards(op)
                 return
             state = self._state(read, wanted, MOST_MEMORY * peak)
             savings = search(state)
