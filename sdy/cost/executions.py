@@ -5,11 +5,13 @@ A loop whose trips its text does not tell counts as one trip; of branches, all c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation
 
 from sdy.cost.trips import trip_count
@@ -58,3 +60,31 @@ def runs_of_regions(op: Operation) -> int:
 def executions(module: ModuleOp) -> Iterator[Execution]:
     """The ops that a run of the main function reaches, through calls too, each with how often it runs."""
     return ((visit.op, visit.times) for visit in visits(module) if not visit.is_left)
+
+
+def execution_counts(module: ModuleOp) -> Counter[Operation]:
+    """How often each op runs in a run of the main function. Quick: each function is looked at once."""
+    functions = functions_of(module)
+    inside = {func: list(_executions_inside(func)) for func in functions.values()}
+    callers: dict[FuncOp, list[FuncOp]] = {func: [] for func in inside}
+    for func, found in inside.items():
+        for op, _ in found:
+            if isinstance(op, CallOp):
+                callers[functions[op.callee.string_value()]].append(func)
+    runs, counts = Counter({main_function(module): 1}), Counter[Operation]()
+    for func in TopologicalSorter(callers).static_order():
+        for op, times in inside[func]:
+            counts[op] = times * runs[func]
+            if isinstance(op, CallOp):
+                runs[functions[op.callee.string_value()]] += counts[op]
+    return counts
+
+
+def _executions_inside(op: Operation) -> Iterator[Execution]:
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.ops:
+                yield inner, 1
+                if inner.regions:
+                    times = runs_of_regions(inner)
+                    yield from ((each, times * runs) for each, runs in _executions_inside(inner))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
@@ -87,6 +88,7 @@ def _moved_by(op: SliceOp | PadOp, dim: int) -> int | None:
     return -ints_of(op.start_indices)[dim] if isinstance(op, SliceOp) else ints_of(op.edge_padding_low)[dim]
 
 
+@lru_cache(maxsize=1024)
 def span(moved: int, shard: int, result_shard: int, count: int) -> Span:
     """The span of shards of a dim whose elements all move by `moved`, into shards of another size.
 

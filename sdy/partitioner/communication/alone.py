@@ -5,11 +5,15 @@ Many runs of a node differ in one tensor only, and what a value costs goes by ho
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import insort
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 from sdy.partitioner.communication.layout import Layout
 from sdy.partitioner.communication.node import Run
-from sdy.partitioner.communication.state import Move, State
+from sdy.partitioner.communication.state import Needs, State
+
+Cost = Callable[[int, Layout, Needs], float]  # of a value, by the layout that it is given in and those that are wanted
 
 
 class Alone:
@@ -18,29 +22,56 @@ class Alone:
     def __init__(self, state: State, number: int) -> None:
         self._state = state
         self._number = number
-        values = state.graph.nodes[number].values
-        self._places = {value: [place for place, each in enumerate(values) if each == value] for value in values}
-        self._costs: dict[tuple[int, tuple[Layout, ...]], float] = {}
-        self._least: dict[tuple[int, tuple[Layout, ...]], float] = {}
+        self._values = [_Value(state, number, value) for value in dict.fromkeys(state.graph.nodes[number].values)]
 
     def change(self, run: Run) -> float:
         """As `State.change`."""
-        return self._sum(run, self._costs, self._state.cost) + self._state.held_change({self._number: run})
+        sent = sum([value.added(run, value.costs, self._state.cost_between) for value in self._values])
+        return sent + self._held_change(run)
+
+    def _held_change(self, run: Run) -> float:
+        return self._state.held_change({self._number: run})
+
+    def best(self, runs: Sequence[Run], count: int) -> list[tuple[float, Run]]:
+        """The runs that change the costs best, with what they change: the best first, and in order where they tie.
+
+        What a run changes is found out only where by its bound it may be one of them.
+        """
+        bounds = sorted((self.least_change(run) + self._held_change(run), place) for place, run in enumerate(runs))
+        found: list[tuple[float, int]] = []
+        for bound, place in bounds:
+            if len(found) == count and bound > found[-1][0]:
+                break
+            insort(found, (self.change(runs[place]), place))
+            del found[count:]
+        return [(change, runs[place]) for change, place in found]
 
     def least_change(self, run: Run) -> float:
         """Bytes that the run adds at least. Quick: no transfer is worked out."""
-        return self._sum(run, self._least, self._state.least_cost)
+        return sum([value.added(run, value.least, self._state.least_cost_between) for value in self._values])
 
-    def _sum(
-        self,
-        run: Run,
-        known: dict[tuple[int, tuple[Layout, ...]], float],
-        cost: Callable[[int, Move], float],
-    ) -> float:
-        added, move = 0.0, {self._number: run}
-        for value, places in self._places.items():
-            key = value, tuple([run.layouts[place] for place in places])
-            if key not in known:
-                known[key] = cost(value, move) - self._state.costs[value]
-            added += known[key]
+
+class _Value:
+    """A value that the node reads, makes, or both: what it costs by the layouts that the node has it in."""
+
+    def __init__(self, state: State, node: int, value: int) -> None:
+        found = state.graph.values[value]
+        self._number = value
+        self._cost = state.costs[value]
+        self._at = itemgetter(*{end.place for end in found.ends if end.node == node})
+        self._made_at = None if found.maker is None or found.maker.node != node else found.maker.place
+        self._read_at = [end.place for end in found.readers if end.node == node]
+        self._layout = state.layout(value)
+        self._needs = state.needs_elsewhere(value, node)
+        self.costs: dict[object, float] = {}
+        self.least: dict[object, float] = {}
+
+    def added(self, run: Run, known: dict[object, float], cost: Cost) -> float:
+        """What it costs more than now if the node is run like this; `known` is what `cost` gave before."""
+        key = self._at(run.layouts)
+        added = known.get(key)
+        if added is None:
+            layout = self._layout if self._made_at is None else run.layouts[self._made_at]
+            needs = self._needs.union([run.layouts[place] for place in self._read_at])
+            added = known[key] = cost(self._number, layout, needs) - self._cost
         return added

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sdy.partitioner.communication.alone import Alone
 from sdy.partitioner.communication.layout import Cut, Layout, used
-from sdy.partitioner.communication.node import Assignment, Kind, Mode, Run, merged, ways_to_deal
+from sdy.partitioner.communication.node import Assignment, Kind, Mode, Run, merged
 from sdy.partitioner.communication.state import State
 
 MOST_WAYS = 512  # of cutting the factors of a contraction: beyond, the atoms of one mesh axis stay together
@@ -56,12 +56,9 @@ def _recut(state: State, number: int, alone: Alone) -> Iterator[Assignment]:
     if kind.rule.reduction or node.flops:
         shares = state.patterns.share and not _is_scattered_at_once(state, number)
         atoms = range(len(state.atoms.sizes)) if shares else sorted(_atoms_around(state, number))
-        yield from (way for way in every_way(kind, state, atoms) if _may_pay(kind, way, alone))
-
-
-def _may_pay(kind: Kind, assignment: Assignment, alone: Alone) -> bool:
-    run = kind.run(assignment)
-    return run is not None and alone.least_change(run) < 0
+        for run in every_way(kind, state, atoms):
+            if not state.computes_more(number, run) and alone.least_change(run) < 0:
+                yield run.assignment
 
 
 def _is_scattered_at_once(state: State, number: int) -> bool:
@@ -78,13 +75,13 @@ def _atoms_around(state: State, number: int) -> set[int]:
     return {atom for layout in layouts for atom in (*layout.unreduced, *used(layout.dims))}
 
 
-def every_way(kind: Kind, state: State, atoms: Sequence[int]) -> Iterator[Assignment]:
-    """All assignments of an op by some atoms, or where these are too many, all that leave mesh axes as they are."""
-    factors = kind.free_factors()
+def every_way(kind: Kind, state: State, atoms: Sequence[int]) -> Sequence[Run]:
+    """All runs of an op by some atoms, or where these are too many, all that leave mesh axes as they are."""
+    count = len(kind.free_factors()) + 1
     for groups in (tuple((atom,) for atom in atoms), state.atoms.by_axis(atoms)):
-        if (len(factors) + 1) ** len(groups) <= MOST_WAYS:
-            yield from map(kind.assignment, ways_to_deal(groups, factors))
-            return
+        if count ** len(groups) <= MOST_WAYS:
+            return kind.ways(groups)
+    return ()
 
 
 def _neighbours(state: State, number: int) -> Iterator[tuple[int, Layout]]:

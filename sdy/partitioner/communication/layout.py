@@ -50,6 +50,7 @@ class Atoms:
     refs: tuple[AxisRef, ...]
     sizes: Sizes
     _counts: dict[Cut, int] = field(default_factory=dict[Cut, int], compare=False, repr=False)
+    _shards: dict[Dims, int] = field(default_factory=dict[Dims, int], compare=False, repr=False)
     _elements: dict[tuple[Sizes, Dims], int] = field(
         default_factory=dict[tuple[Sizes, Dims], int], compare=False, repr=False
     )
@@ -108,7 +109,10 @@ class Atoms:
 
     def shards(self, dims: Dims) -> int:
         """Into how many pieces a tensor is cut."""
-        return prod(map(self.count, dims))
+        found = self._shards.get(dims)
+        if found is None:
+            found = self._shards[dims] = prod(map(self.count, dims))
+        return found
 
     def by_axis(self, atoms: Iterable[int]) -> tuple[Cut, ...]:
         """Some atoms, those of one mesh axis together."""

@@ -41,6 +41,7 @@ class Kind:
         self._counts = dict(counts)
         self._atoms = atoms
         self._known: dict[Assignment, Run | None] = {}
+        self._ways: dict[tuple[Cut, ...], tuple[Run, ...]] = {}
         self.whole = frozenset({*rule.need_replication, *rule.permutation})
 
     def run(self, assignment: Assignment) -> Run | None:
@@ -118,6 +119,13 @@ class Kind:
         """The assignment with these cuts, and no others."""
         return Assignment(tuple(cuts.get(factor, ()) for factor in range(len(self.rule.factor_sizes))))
 
+    def ways(self, groups: tuple[Cut, ...]) -> tuple[Run, ...]:
+        """The runs by every way to deal groups of atoms among the factors, each to one of them or to none."""
+        if groups not in self._ways:
+            tried = (self.run(self.assignment(cuts)) for cuts in _ways_to_deal(groups, self.free_factors()))
+            self._ways[groups] = tuple(run for run in tried if run is not None)
+        return self._ways[groups]
+
     def free_factors(self) -> tuple[int, ...]:
         """The factors that may be cut."""
         sizes = self.rule.factor_sizes
@@ -135,12 +143,12 @@ def merged(first: Cuts, second: Cuts) -> dict[int, Cut]:
     return {**first, **more}
 
 
-def ways_to_deal(groups: tuple[Cut, ...], factors: tuple[int, ...]) -> Iterator[dict[int, Cut]]:
+def _ways_to_deal(groups: tuple[Cut, ...], factors: tuple[int, ...]) -> Iterator[dict[int, Cut]]:
     """Every way to give each group of atoms to one of some factors, or to none."""
     if not groups:
         yield {}
         return
-    for dealt in ways_to_deal(groups[1:], factors):
+    for dealt in _ways_to_deal(groups[1:], factors):
         yield dealt
         for factor in factors:
             yield {**dealt, factor: groups[0] + dealt.get(factor, ())}

@@ -76,18 +76,14 @@ class _Search:
 
     def _best_start(self, number: int) -> Start | None:
         state, alone = self._state, Alone(self._state, number)
-        found = [
-            (alone.change(run), Start(run, as_it_is))
-            for run in candidates(state, number, alone)
-            if not state.is_too_much(number, run)
-        ]
-        found.sort(key=lambda start: start[0])
-        starts = found[:1]
-        for _, start in found[:MOST_STARTS]:
+        runs = [run for run in candidates(state, number, alone) if not state.is_too_much(number, run)]
+        found = alone.best(runs, MOST_STARTS)
+        starts = [(change, Start(run, as_it_is)) for change, run in found[:1]]
+        for _, run in found:
             for grow in self._grown:
-                move = grow(state, number, start.run)
+                move = grow(state, number, run)
                 if len(move) > 1:
-                    starts.append((state.change(move), Start(start.run, grow)))
+                    starts.append((state.change(move), Start(run, grow)))
         change, best = min(starts, key=lambda found: found[0], default=(0.0, None))
         return best if change < -EPSILON else None
 

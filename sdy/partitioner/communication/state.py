@@ -81,10 +81,18 @@ class State:
         layouts = [(move[node] if node in move else nodes[node].run).layouts[place] for node, place in wanted.readers]
         return frozenset((*wanted.fixed_needs, *layouts) if wanted.fixed_needs else layouts)
 
-    def delivery(self, value: int, move: Move = NO_MOVE) -> Delivery:
-        """How a value is delivered."""
-        delivered = self.graph.values[value]
-        key = self.layout(value, move), self.needs(value, move), delivered.tensor
+    def needs_elsewhere(self, value: int, node: int) -> Needs:
+        """In which a value is wanted by all but one node."""
+        wanted, nodes = self.graph.values[value], self.graph.nodes
+        layouts = [nodes[reader].run.layouts[place] for reader, place in wanted.readers if reader != node]
+        return frozenset((*wanted.fixed_needs, *layouts))
+
+    def home(self, value: int) -> Layout:
+        """By way of which layout a value is delivered."""
+        return self._delivery(self.layout(value), self.needs(value), self.graph.values[value].tensor).home
+
+    def _delivery(self, layout: Layout, needs: Needs, tensor: Tensor) -> Delivery:
+        key = layout, needs, tensor
         found = self._deliveries.get(key)
         if found is None:
             found = self._deliveries[key] = self._cheapest(*key)
@@ -116,7 +124,7 @@ class State:
 
     def _steps(self, number: int) -> int:
         """The collectives by which a value is delivered once."""
-        tensor, source, home = self.graph.values[number].tensor, self.layout(number), self.delivery(number).home
+        tensor, source, home = self.graph.values[number].tensor, self.layout(number), self.home(number)
         ways = ((source, home), *((home, need) for need in self.needs(number)))
         return sum(self.transfers.way(*way, tensor).steps for way in ways if way[0] != way[1])
 
@@ -130,8 +138,12 @@ class State:
         return cost
 
     def _cost(self, value: int, move: Move = NO_MOVE) -> float:
+        return self.cost_between(value, self.layout(value, move), self.needs(value, move))
+
+    def cost_between(self, value: int, layout: Layout, needs: Needs) -> float:
+        """Bytes that are sent because of a value, if it is given and wanted in these layouts."""
         priced = self.graph.values[value]
-        return 0.0 if priced.is_free else self.delivery(value, move).price * priced.times
+        return 0.0 if priced.is_free else self._delivery(layout, needs, priced.tensor).price * priced.times
 
     def change(self, move: Move) -> float:
         """Bytes that a move adds; of two that add the same, the one after which devices hold less is the better."""
@@ -142,15 +154,12 @@ class State:
         """What it counts that devices hold more."""
         return TIE_BREAK * sum(self._held(number, run) - self._held(number) for number, run in move.items())
 
-    def least_cost(self, value: int, move: Move) -> float:
-        """Bytes that are sent at least because of a value. Quick: no transfer is worked out."""
+    def least_cost_between(self, value: int, layout: Layout, needs: Needs) -> float:
+        """The least that `cost_between` may give. Quick: no transfer is worked out."""
         priced = self.graph.values[value]
-        if priced.is_free:
+        if priced.is_free or not needs:
             return 0.0
-        layout, tensor = self.layout(value, move), priced.tensor
-        return priced.times * max(
-            (self.transfers.bound(layout, need, tensor) for need in self.needs(value, move)), default=0.0
-        )
+        return priced.times * max([self.transfers.bound(layout, need, priced.tensor) for need in needs])
 
     def make(self, move: Move) -> None:
         """Make a move."""
@@ -161,10 +170,14 @@ class State:
 
     def is_too_much(self, number: int, run: Run) -> bool:
         """Whether a device would compute more than before the search, or hold more at once than it may."""
-        node = self.graph.nodes[number]
-        if self._local_flops(node, run) > self._flops[number]:
+        if self.computes_more(number, run):
             return True
-        return not node.is_edge and self._held(number, run, times=1) > self._most_held
+        return not self.graph.nodes[number].is_edge and self._held(number, run, times=1) > self._most_held
+
+    def computes_more(self, number: int, run: Run) -> bool:
+        """Whether a device would compute more of a contraction than before the search."""
+        node = self.graph.nodes[number]
+        return bool(node.flops) and self._local_flops(node, run) > self._flops[number]
 
     def _local_flops(self, node: Node, run: Run) -> float:
         return node.flops / self.atoms.shards(run.assignment.factors) if node.flops else 0.0

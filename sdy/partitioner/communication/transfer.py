@@ -11,6 +11,7 @@ from math import gcd, prod
 from sdy.partitioner.communication.layout import Atoms, Cut, Dims, Layout, Sizes, Tensor
 from sdy.partitioner.communication.patterns import Patterns
 from sdy.partitioner.communication.reduction import Reduction, Terms, Way, cheapest_way
+from sdy.partitioner.communication.reshard_price import reshard_price
 
 
 class Transfers:
@@ -30,8 +31,14 @@ class Transfers:
         key = source, target, tensor
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._by_plain_names(*key)
+            is_reshard = source.unreduced == target.unreduced
+            found = self._known[key] = self._reshard(*key) if is_reshard else self._by_plain_names(*key)
         return found
+
+    def _reshard(self, source: Layout, target: Layout, tensor: Tensor) -> Way:
+        shards, steps = reshard_price(source.dims, target.dims, self._atoms.sizes)
+        shard = self._atoms.elements(tensor.shape, source.dims) * tensor.width
+        return Way(shards * shard + steps * self._patterns.step_bytes, None, steps)
 
     def bound(self, source: Layout, target: Layout, tensor: Tensor) -> float:
         """What a transfer costs at least: a device holds no more than its shard, and of a sum only its own share."""

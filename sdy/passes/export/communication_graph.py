@@ -5,7 +5,6 @@ Reshards, and the all-reduces that complete an op, are no nodes: they are how va
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,7 +13,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
-from sdy.cost.executions import executions
+from sdy.cost.executions import execution_counts
 from sdy.cost.tensor_bytes import element_bytes
 from sdy.cost.work import contraction_flops
 from sdy.dialects.data_flow import Source
@@ -29,17 +28,17 @@ from sdy.dialects.stablehlo.types import element_type_of
 from sdy.dialects.walk import pre_order
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import ReductionKind, TensorSharding
-from sdy.partitioner.communication.graph import End, Graph, Node, Value
-from sdy.partitioner.communication.layout import Atoms, Cut, Layout, Sizes, Tensor, replicated
+from sdy.partitioner.communication.graph import End, Graph, Node, Value, without_twins
+from sdy.partitioner.communication.layout import Atoms, Cut, Layout, Tensor, replicated
 from sdy.partitioner.communication.linearity import partial_modes
 from sdy.partitioner.communication.node import Assignment, Counts, Kind, Mode, Run
 from sdy.partitioner.reduction_kinds import reduction_kinds
 from sdy.partitioner.shard_rules import counts_on_shards, shard_rule
 from sdy.passes.export.communication_edges import Edge, edges_of, functions_on_whole_tensors
 
-FREE = (ConstantOp, IotaOp)  # any device can make any part of it
-CONTROL = (WhileOp, CaseOp, IfOp)
-OPAQUE = (*CONTROL, CallOp, OptimizationBarrierOp, ManualComputationOp, *FREE)
+FREE = frozenset((ConstantOp, IotaOp))  # any device can make any part of it
+CONTROL = frozenset((WhileOp, CaseOp, IfOp))
+OPAQUE = CONTROL | FREE | {CallOp, OptimizationBarrierOp, ManualComputationOp}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +52,10 @@ class Use:
 
 @dataclass(slots=True)
 class Binding:
-    """What a value of the graph is in the module. `kind`: how partial results of it combine."""
+    """What a value of the graph is in the module, and how it lies now. `kind`: how partial results of it combine."""
 
     value: SSAValue
+    layout: Layout
     kind: ReductionKind
     uses: list[Use] = field(default_factory=list[Use])
 
@@ -64,14 +64,15 @@ class Binding:
 class ModuleGraph:
     """The graph of a module, and what its parts are there.
 
-    `ops` has one entry a node: the op, or the edge of a value that is in several places. `transfers` are the ops by
-    which values change their layout now.
+    `ops` has one entry a node: the op, or the edge of a value that is in several places. `bindings` are of all values,
+    `numbers` what these are called in the graph. `transfers` are the ops by which values change their layout now.
     """
 
     atoms: Atoms
     graph: Graph
     ops: list[Operation | Edge]
     bindings: list[Binding]
+    numbers: list[int]
     transfers: list[Operation]
     positions: dict[Operation, int]
 
@@ -88,25 +89,23 @@ class GraphReader:
         self._atoms = atoms
         self._counts = atoms.counts()
         self._functions = functions_on_whole_tensors(module)
-        self._layouts: dict[TensorSharding, Layout] = {}
+        self._layouts: dict[SSAValue, Layout | None] = {}
+        self._spelled: dict[TensorSharding, Layout] = {}
         self._kinds: dict[tuple[OpShardingRule, tuple[Mode, ...], Counts], Kind] = {}
         self._values: list[Value] = []
         self._bindings: list[Binding] = []
         self._transfers: list[Operation] = []
         self._number: dict[SSAValue, int] = {}
         self._positions = {op: number for number, op in enumerate(pre_order(module))}
-        self._times: Counter[Operation] = Counter()
-        for op, times in executions(module):
-            self._times[op] += times
+        self._times = execution_counts(module)
         edges = list(edges_of(module, self._functions))
         self._ops: list[Operation | Edge] = [*edges]
         self._nodes = [self._edge_node(edge) for edge in edges]
         self._read_at: dict[Source, End] = {}
         self._made_at: dict[SSAValue, End] = {}
         for number, edge in enumerate(edges):
-            self._read_at |= {source: End(number, place) for place, source in enumerate(edge.sources)}
-            first = len(edge.sources)
-            self._made_at |= {target: End(number, first + place) for place, target in enumerate(edge.targets)}
+            self._read_at |= dict.fromkeys(edge.sources, End(number, 0))
+            self._made_at |= dict.fromkeys(edge.targets, End(number, 0))
 
     def read(self) -> ModuleGraph:
         """The graph of the module, whose reshards and all-reduces are explicit.
@@ -115,21 +114,26 @@ class GraphReader:
         """
         for func in self._functions.values():
             self._read_region(func.body)
-        for edge, node in zip(self._ops, self._nodes, strict=True):
-            if isinstance(edge, Edge):
-                places = (*(source.value for source in edge.sources), *edge.targets)
-                node.values = tuple(self._number[value] for value in places)
-        graph = Graph(self._nodes, self._values)
-        return ModuleGraph(self._atoms, graph, self._ops, self._bindings, self._transfers, self._positions)
+        values, numbers = without_twins(self._values)
+        for number, (op, node) in enumerate(zip(self._ops, self._nodes, strict=True)):
+            if isinstance(op, Edge):
+                places = (*(source.value for source in op.sources), *op.targets)
+                own = tuple(dict.fromkeys(numbers[self._number[value]] for value in places))
+                self._nodes[number] = self._edge_node(op, own)
+            else:
+                node.values = tuple(numbers[value] for value in node.values)
+        graph = Graph(self._nodes, values)
+        return ModuleGraph(self._atoms, graph, self._ops, self._bindings, numbers, self._transfers, self._positions)
 
-    def _edge_node(self, edge: Edge) -> Node:
-        shape = static_shape(edge.targets[0].type)
+    def _edge_node(self, edge: Edge, values: tuple[int, ...] = ()) -> Node:
+        """The node of an edge, with one place as long as it is not known which values it has."""
+        shape, layout = static_shape(edge.targets[0].type), self._layout(edge.targets[0])
         assert shape is not None  # edges of other values are left out
-        layout = self._layout(sharding_of(edge.targets[0]), shape)
+        assert layout is not None
+        count = max(1, len(values))
         identity = tuple((FactorIndex(dim),) for dim in range(len(shape)))
-        rule = OpShardingRule(shape, (identity,) * len(edge.sources), (identity,) * len(edge.targets))
-        layouts = (layout,) * (len(edge.sources) + len(edge.targets))
-        return Node(self._kind(rule), Run(Assignment(layout.dims), layouts), is_edge=True)
+        kind = self._kind(OpShardingRule(shape, (identity,) * count, ()))
+        return Node(kind, Run(Assignment(layout.dims), (layout,) * count), values, is_edge=True)
 
     def _kind(self, rule: OpShardingRule, modes: tuple[Mode, ...] = (), counts: Counts = ()) -> Kind:
         key = rule, modes, counts
@@ -137,15 +141,22 @@ class GraphReader:
             self._kinds[key] = Kind(rule, modes, self._atoms, counts)
         return self._kinds[key]
 
-    def _layout(self, sharding: TensorSharding | None, shape: Sizes) -> Layout:
-        if sharding is None:
-            return replicated(len(shape))
-        known = self._layouts.get(sharding)
-        if known is None:
-            known = self._layouts[sharding] = self._spelled(sharding)
-        return known
+    def _layout(self, value: SSAValue) -> Layout | None:
+        """How a value lies now; None where it is no tensor of known shape."""
+        try:
+            return self._layouts[value]
+        except KeyError:
+            shape, sharding = static_shape(value.type), sharding_of(value)
+            if shape is None:
+                found = None
+            elif sharding is None:
+                found = replicated(len(shape))
+            else:
+                found = self._spelled.get(sharding) or self._spelled.setdefault(sharding, self._spell(sharding))
+            self._layouts[value] = found
+            return found
 
-    def _spelled(self, sharding: TensorSharding) -> Layout:
+    def _spell(self, sharding: TensorSharding) -> Layout:
         dims: list[Cut] = []
         for dim in sharding.dims:
             cut = self._atoms.split(dim.axes)
@@ -164,20 +175,19 @@ class GraphReader:
                     self._number[op.results[0]] = self._number[op.operands[0]]
                     self._transfers.append(op)
                     continue
-                for inner in op.regions if isinstance(op, CONTROL) else ():
+                for inner in op.regions if type(op) in CONTROL else ():
                     self._read_region(inner)
                 self._read_op(op)
 
     def _define(self, value: SSAValue, times: int, kind: ReductionKind = ReductionKind.SUM) -> None:
-        shape = static_shape(value.type)
-        if shape is None:
+        shape, layout = static_shape(value.type), self._layout(value)
+        if shape is None or layout is None:
             return
         width = element_bytes(element_type_of(value))
-        layout = self._layout(sharding_of(value), shape)
-        is_free = isinstance(value.owner, FREE)
+        is_free = type(value.owner) in FREE
         self._number[value] = len(self._values)
         self._values.append(Value(Tensor(shape, width), times, layout, is_free, self._made_at.get(value)))
-        self._bindings.append(Binding(value, kind))
+        self._bindings.append(Binding(value, layout, kind))
 
     def _read_op(self, op: Operation) -> None:
         node = self._node(op)
@@ -199,11 +209,12 @@ class GraphReader:
         number = self._number[source.value]
         value = self._values[number]
         end = self._read_at.get(source, end)
-        layout = self._layout(sharding_of(source.value), value.tensor.shape)
+        layout = self._layout(source.value)
+        assert layout is not None  # what has a number is a tensor
         self._bindings[number].uses.append(Use(source, end, layout))
         if end is None:
             value.fixed_needs.add(layout)
-        else:
+        elif end not in value.readers:
             value.readers.append(end)
 
     def _is_transfer(self, op: Operation) -> bool:
@@ -222,21 +233,16 @@ class GraphReader:
 
     def _node(self, op: Operation) -> Node | None:
         """The node of an op that can be run in other ways, as it is run now."""
-        rule = None if isinstance(op, OPAQUE) or op.has_trait(IsTerminator) else shard_rule(op)
-        values = (*op.operands, *op.results)
-        shapes = [static_shape(value.type) for value in values]
+        rule = None if type(op) in OPAQUE or op.has_trait(IsTerminator) else shard_rule(op)
         if rule is None or not op.results or not all(operand in self._number for operand in op.operands):
             return None
         modes = tuple(mode for mode in partial_modes(op) if self._takes_sums(op, mode))
         if reduction_kinds(op) is None:
             rule, modes = _without_reduction(rule), ()
         kind = self._kind(rule, modes, tuple(counts_on_shards(op, self._counts).items()))
-        layouts = [
-            self._layout(sharding_of(value), shape)
-            for value, shape in zip(values, shapes, strict=True)
-            if shape is not None
-        ]
-        assignment = _assignment(kind, layouts) if len(layouts) == len(values) else None
+        found = [self._layout(value) for value in (*op.operands, *op.results)]
+        layouts = [layout for layout in found if layout is not None]
+        assignment = _assignment(kind, layouts) if len(layouts) == len(found) else None
         run = None if assignment is None else kind.run(assignment)
         if run is None or [each.dims for each in run.layouts] != [each.dims for each in layouts]:
             return None

@@ -8,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from sdy.cost.tensor_bytes import element_bytes
+from sdy.dialects.data_flow import Source
 from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_of
@@ -37,7 +38,7 @@ class Writer:
         for op, node in zip(self._read.ops, self._read.graph.nodes, strict=True):
             if isinstance(op, Edge) and self._dims(op.targets[0]) != node.run.layouts[-1].dims:
                 op.cut(self._sharding(node.run.layouts[-1].dims))
-        for number, binding in enumerate(self._read.bindings):
+        for number, binding in zip(self._read.numbers, self._read.bindings, strict=True):
             if self._read.graph.values[number].is_free:
                 self._make_for_each(binding)
             else:
@@ -59,14 +60,15 @@ class Writer:
                 made[need] = (
                     insert(op.clone(), InsertPoint.after(op), op.location).results[0] if made else op.results[0]
                 )
-                self._cut(made[need], need)
-            use.source.op.operands[use.source.index] = made[need]
+                if self._dims(made[need]) != need.dims:
+                    set_sharding(made[need], self._sharding(need.dims))
+            _read_instead(use.source, made[need])
 
     def _deliver(self, number: int, binding: Binding) -> None:
         """Bring a value to its home, and from there to all who read it."""
-        layout, home = self._state.layout(number), self._state.delivery(number).home
-        if isinstance(binding.value.owner, Operation):
-            self._cut(binding.value, layout)
+        layout, home = self._state.layout(number), self._state.home(number)
+        if layout.dims != binding.layout.dims and isinstance(binding.value.owner, Operation):
+            set_sharding(binding.value, self._sharding(layout.dims))
         there = {layout: binding.value}
         if home != layout:
             readers = [use for use in binding.uses if self._need(use) != layout]
@@ -76,11 +78,7 @@ class Writer:
             if need not in there:
                 there[need] = self._transfer(binding, there[home], (home, need), readers)
             for use in readers:
-                use.source.op.operands[use.source.index] = there[need]
-
-    def _cut(self, value: SSAValue, layout: Layout) -> None:
-        if self._dims(value) != layout.dims:
-            set_sharding(value, self._sharding(layout.dims))
+                _read_instead(use.source, there[need])
 
     def _transfer(
         self, binding: Binding, value: SSAValue, ends: tuple[Layout, Layout], readers: Sequence[Use]
@@ -134,6 +132,11 @@ class Writer:
         if sharding is None:
             return ((),) * len(static_shape(value.type) or ())
         return tuple(self._state.atoms.split(dim.axes) or () for dim in sharding.dims)
+
+
+def _read_instead(source: Source, value: SSAValue) -> None:
+    if source.value is not value:
+        source.op.operands[source.index] = value
 
 
 def _put(op: Operation, value: SSAValue) -> SSAValue:
