@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -36,7 +37,6 @@ from sdy.dialects.stablehlo import (
 from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
-from sdy.model.rule_query import has_factor
 from sdy.partitioner.reduction_kinds import reduction_kinds
 from sdy.partitioner.shard_exchanges import exchanges_results
 from sdy.partitioner.shard_moves import moves_of
@@ -137,7 +137,7 @@ def _with_movements_whole(op: Operation, rule: OpShardingRule) -> OpShardingRule
     must_be_whole = {
         *(rule.need_replication if free is None else set(rule.need_replication) - {*free(op, rule)}),
         *rule.permutation,
-        *_factors_of_one_side(op, rule),
+        *_factors_of_one_side(rule, type(op) in REPEATING),
         *(() if further is None else further(op, rule)),
     }
     return with_whole(rule, must_be_whole)
@@ -206,6 +206,8 @@ def counts_on_shards(op: Operation, counts: Iterable[int]) -> dict[FactorIndex, 
 def with_whole(rule: OpShardingRule, factors: Factors) -> OpShardingRule:
     """The rule with the given factors along which tensors must be whole, and no others."""
     whole = tuple(sorted(factors))
+    if whole == rule.need_replication and not {*whole}.intersection((*rule.permutation, *rule.reduction)):
+        return rule  # as it mostly is
     return replace(
         rule,
         need_replication=whole,
@@ -226,14 +228,22 @@ def _whole_rule(op: Operation) -> OpShardingRule:
     return builder.build()
 
 
-def _factors_of_one_side(op: Operation, rule: OpShardingRule) -> Factors:
-    """What passes through, but from no operand, or into no result: each device would see a part of the work only."""
-    for number, size in enumerate(rule.factor_sizes):
-        factor = FactorIndex(number)
-        sides = [any(has_factor(mapping, factor) for mapping in side) for side in (rule.operands, rule.results)]
-        is_made = sides == [False, True] and type(op) in REPEATING
-        if size > 1 and rule.kind(factor) is FactorKind.PASS_THROUGH and not all(sides) and not is_made:
-            yield factor
+@lru_cache(maxsize=4096)
+def _factors_of_one_side(rule: OpShardingRule, repeats: bool) -> tuple[FactorIndex, ...]:
+    """What passes through, but from no operand, or into no result: each device would see a part of the work only.
+
+    Of an op that repeats its operand it is no harm that a factor is only in the result.
+    """
+    operands, results = (
+        {factor for mapping in side for factors in mapping for factor in factors}
+        for side in (rule.operands, rule.results)
+    )
+    allowed = results if repeats else operands & results
+    return tuple(
+        factor
+        for factor in map(FactorIndex, range(len(rule.factor_sizes)))
+        if rule.factor_sizes[factor] > 1 and rule.kind(factor) is FactorKind.PASS_THROUGH and factor not in allowed
+    )
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
