@@ -19,12 +19,14 @@ from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
 from sdy.dialects.context import emit
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.places import span_of
+from sdy.dialects.unchecked import copy_with_regions
 from sdy.model.mesh import Mesh
 from sdy.partitioner.communication.layout import MOST_ATOMS, Atoms
 from sdy.partitioner.communication.patterns import Patterns
@@ -65,7 +67,7 @@ class OptimizeCommunicationPass(ModulePass):
         if len(meshes) != 1:
             return
         ((name, mesh),) = meshes.items()
-        plain = op.clone()
+        plain = copy_with_regions(op)
         peak = local_peak(op)
         patterns = Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse)
         for wanted in (patterns, replace(patterns, recut=False)):
@@ -89,10 +91,10 @@ class OptimizeCommunicationPass(ModulePass):
         return State(read.graph, read.atoms, replace(patterns, step_bytes=step), most_held)
 
 
-def _restore(module: ModuleOp, original: ModuleOp) -> None:
+def _restore(module: ModuleOp, original: Operation) -> None:
     """Let a module have the ops of another one again."""
     module.detach_region(module.body)
-    module.add_region(original.clone().detach_region(0))
+    module.add_region(copy_with_regions(original).detach_region(0))
 
 
 def _read(module: ModuleOp, mesh: Mesh) -> ModuleGraph | None:
