@@ -5,8 +5,7 @@ Many runs of a node differ in one tensor only, and what a value costs goes by ho
 
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from operator import itemgetter
 
 from sdy.partitioner.communication.layout import Layout
@@ -27,24 +26,7 @@ class Alone:
     def change(self, run: Run) -> float:
         """As `State.change`."""
         sent = sum([value.added(run, value.costs, self._state.cost_between) for value in self._values])
-        return sent + self._held_change(run)
-
-    def _held_change(self, run: Run) -> float:
-        return self._state.held_change({self._number: run})
-
-    def best(self, runs: Sequence[Run], count: int) -> list[tuple[float, Run]]:
-        """The runs that change the costs best, with what they change: the best first, and in order where they tie.
-
-        What a run changes is found out only where by its bound it may be one of them.
-        """
-        bounds = sorted((self.least_change(run) + self._held_change(run), place) for place, run in enumerate(runs))
-        found: list[tuple[float, int]] = []
-        for bound, place in bounds:
-            if len(found) == count and bound > found[-1][0]:
-                break
-            insort(found, (self.change(runs[place]), place))
-            del found[count:]
-        return [(change, runs[place]) for change, place in found]
+        return sent + self._state.held_change({self._number: run})
 
     def least_change(self, run: Run) -> float:
         """Bytes that the run adds at least. Quick: no transfer is worked out."""

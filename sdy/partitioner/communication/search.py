@@ -77,7 +77,7 @@ class _Search:
     def _best_start(self, number: int) -> Start | None:
         state, alone = self._state, Alone(self._state, number)
         runs = [run for run in candidates(state, number, alone) if not state.is_too_much(number, run)]
-        found = alone.best(runs, MOST_STARTS)
+        found = sorted(((alone.change(run), run) for run in runs), key=lambda found: found[0])[:MOST_STARTS]
         starts = [(change, Start(run, as_it_is)) for change, run in found[:1]]
         for _, run in found:
             for grow in self._grown:
