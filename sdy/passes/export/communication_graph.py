@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
@@ -41,8 +42,7 @@ CONTROL = frozenset((WhileOp, CaseOp, IfOp))
 OPAQUE = CONTROL | FREE | {CallOp, OptimizationBarrierOp, ManualComputationOp}
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """An operand by which a value is read: by a node, or where there is none, in a fixed layout."""
 
     source: Source
