@@ -106,6 +106,21 @@ def _link_before(new: Operation, op: Operation) -> None:
         before._next_op = new  # pyright: ignore[reportPrivateUsage] -- see above
 
 
+def detach_run(first: Operation, last: Operation) -> None:
+    """Take all ops from `first` to `last` out of their block at once; they remain linked with each other."""
+    block, before, after = first.parent, first._prev_op, last._next_op  # pyright: ignore[reportPrivateUsage] -- see above
+    assert block is not None
+    if before is None:
+        block._first_op = after  # pyright: ignore[reportPrivateUsage] -- see above
+    else:
+        before._next_op = after  # pyright: ignore[reportPrivateUsage] -- see above
+    if after is None:
+        block._last_op = before  # pyright: ignore[reportPrivateUsage] -- see above
+    else:
+        after._prev_op = before  # pyright: ignore[reportPrivateUsage] -- see above
+    first._prev_op = last._next_op = None  # pyright: ignore[reportPrivateUsage] -- see above
+
+
 def replace_uses(value: SSAValue, replacement: SSAValue) -> None:
     """What `value.replace_all_uses_with(replacement)` does; the order of the uses comes out the same."""
     if value is not replacement:
