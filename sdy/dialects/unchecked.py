@@ -145,6 +145,11 @@ def set_operand(op: Operation, index: int, value: SSAValue) -> None:
     op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage] -- see above
 
 
+def set_type(value: SSAValue, value_type: Attribute) -> None:
+    """Give `value` another type, of which xDSL wants a new value, and each use of the old one replaced."""
+    value._type = value_type  # pyright: ignore[reportPrivateUsage] -- see above
+
+
 def make_location(file: StringAttr, line: int, column: IntAttr) -> FileLineColLoc:
     """`FileLineColLoc(file, IntAttr(line), column)`."""
     location = object.__new__(FileLineColLoc)
