@@ -130,9 +130,9 @@ class RuleCache:
 
     def __call__(self, op: Operation) -> OpShardingRule | None:
         """The rule of `op`."""
-        if RULE_ATTRIBUTE in op.attributes or type(op) not in BY_TYPE:
+        signature = signature_of(op)
+        if signature is None:
             return sharding_rule(op, conservative=self._conservative)
-        signature = _signature(op)
         known = self._by_type.get(signature)
         if known is None:
             known = self._by_type[signature] = op, sharding_rule(op, conservative=self._conservative)
@@ -162,7 +162,12 @@ class RuleSource:
         emit_once(self._ctx, diagnostic, "custom calls" if is_call else "ops")
 
 
-def _signature(op: Operation) -> Signature:
+def signature_of(op: Operation) -> Signature | None:
+    """What the rule of an op depends on, as long as the op lives; None where that is not its class, types and
+    properties alone.
+    """
+    if RULE_ATTRIBUTE in op.attributes or type(op) not in BY_TYPE:
+        return None
     types = [id(value.type) for value in (*operands_of(op), *op.results)]
     return type(op), *types, *op.properties, *map(id, op.properties.values())
 
