@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
@@ -64,7 +64,7 @@ CONSERVATIVE = OpTable[OpShardingRule | None](slicing.CONSERVATIVE, window.CONSE
 BY_TYPE = frozenset(
     (*elementwise.RULES, *contraction.RULES, *reduction.RULES, *shape.RULES, slices.SliceOp, slices.PadOp)
 )
-Signature = tuple[type[Operation] | int | str, ...]
+Signature = tuple[type[Operation] | Attribute | int | str | None, ...]
 
 # Ops that are known to have no rule.
 WITHOUT_RULE = frozenset[type[Operation]](
@@ -130,7 +130,7 @@ class RuleCache:
 
     def __call__(self, op: Operation) -> OpShardingRule | None:
         """The rule of `op`."""
-        signature = signature_of(op)
+        signature = None if RULE_ATTRIBUTE in op.attributes else signature_of(op)
         if signature is None:
             return sharding_rule(op, conservative=self._conservative)
         known = self._by_type.get(signature)
@@ -163,13 +163,13 @@ class RuleSource:
 
 
 def signature_of(op: Operation) -> Signature | None:
-    """What the rule of an op depends on, as long as the op lives; None where that is not its class, types and
-    properties alone.
+    """What the rule of an op depends on, as long as the op lives; None where that is more than its class, its types,
+    its properties and the rule that it carries.
     """
-    if RULE_ATTRIBUTE in op.attributes or type(op) not in BY_TYPE:
+    if type(op) not in BY_TYPE:
         return None
     types = [id(value.type) for value in (*operands_of(op), *op.results)]
-    return type(op), *types, *op.properties, *map(id, op.properties.values())
+    return type(op), op.attributes.get(RULE_ATTRIBUTE), *types, *op.properties, *map(id, op.properties.values())
 
 
 def drop_rules(ops: Iterable[Operation]) -> None:

@@ -28,7 +28,7 @@ from sdy.partitioner.local import (
 )
 from sdy.partitioner.local.independent import independent
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
-from sdy.rules.all import signature_of
+from sdy.partitioner.shard_rules import kind_of
 
 FORMS = OpTable[LocalForm](
     shape.FORMS,
@@ -70,13 +70,11 @@ def local_form(op: Operation) -> LocalForm:
 def check_all(ops: Sequence[Operation], lowering: Lowering) -> None:
     """Raises: SdyError where one of `ops`, none of which is changed yet, has no form on shards.
 
-    What has no regions and is like another op, cut in the same way, is as good as that one.
+    Of ops that run on shards alike one is looked at.
     """
     checked: set[Hashable] = set()
     for op in ops:
-        signature = None if op.regions else signature_of(op)
-        shardings = map(lowering.sharding, (*operands_of(op), *op.results))
-        kind = op if signature is None else (signature, *shardings)
+        kind = kind_of(op, map(lowering.sharding, (*operands_of(op), *op.results)))
         if kind not in checked:
             check(op, lowering)
             checked.add(kind)
