@@ -106,6 +106,21 @@ def _link_before(new: Operation, op: Operation) -> None:
         before._next_op = new  # pyright: ignore[reportPrivateUsage] -- see above
 
 
+def detach_run(first: Operation, last: Operation) -> None:
+    """Take all ops from `first` to `last` out of their block at once; they remain linked with each other."""
+    block, before, after = first.parent, first._prev_op, last._next_op  # pyright: ignore[reportPrivateUsage] -- see above
+    assert block is not None
+    if before is None:
+        block._first_op = after  # pyright: ignore[reportPrivateUsage] -- see above
+    else:
+        before._next_op = after  # pyright: ignore[reportPrivateUsage] -- see above
+    if after is None:
+        block._last_op = before  # pyright: ignore[reportPrivateUsage] -- see above
+    else:
+        after._prev_op = before  # pyright: ignore[reportPrivateUsage] -- see above
+    first._prev_op = last._next_op = None  # pyright: ignore[reportPrivateUsage] -- see above
+
+
 def replace_uses(value: SSAValue, replacement: SSAValue) -> None:
     """What `value.replace_all_uses_with(replacement)` does; the order of the uses comes out the same."""
     if value is not replacement:
@@ -128,6 +143,11 @@ def set_operand(op: Operation, index: int, value: SSAValue) -> None:
     value.add_use(use)
     operands[index] = value
     op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage] -- see above
+
+
+def set_type(value: SSAValue, value_type: Attribute) -> None:
+    """Give `value` another type, of which xDSL wants a new value, and each use of the old one replaced."""
+    value._type = value_type  # pyright: ignore[reportPrivateUsage] -- see above
 
 
 def make_location(file: StringAttr, line: int, column: IntAttr) -> FileLineColLoc:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-WINDOW = 8  # entries that must be equal for a period to be tried
+WINDOW = 8  # entries that must be equal for a period to be tried; a power of 2
 MOST_PERIODS = 8  # that are tried
 LEAST_COUNT = 3
 
@@ -36,8 +35,8 @@ class Periodic:
 
 def longest_periodic(entries: Sequence[int], least_period: int) -> Periodic | None:
     """The periodic part that says most again, of at least three periods; None where there is none."""
-    items, periods = np.array(entries, dtype=np.int64), _likely_periods(entries, least_period)
-    found = (part for period in periods for part in periodic_parts(items, period))
+    items = np.array(entries, dtype=np.int64)
+    found = (part for period in _likely_periods(items, least_period) for part in periodic_parts(items, period))
     long_enough = (part for part in found if part.end - part.start >= LEAST_COUNT * part.period)
     return max(long_enough, key=lambda part: part.saved, default=None)
 
@@ -50,14 +49,24 @@ def periodic_parts(items: NDArray[np.int64], period: int) -> Iterator[Periodic]:
         yield Periodic(start, end + period, period)
 
 
-def _likely_periods(entries: Sequence[int], least: int) -> list[int]:
-    """The distances at which most windows come again."""
-    windows = zip(*(islice(entries, start, None) for start in range(WINDOW)), strict=False)
-    last: dict[tuple[int, ...], int] = {}
-    distances: Counter[int] = Counter()
-    for place, window in enumerate(windows):
-        before = last.get(window)
-        if before is not None and place - before >= least:
-            distances[place - before] += 1
-        last[window] = place
-    return [period for period, _ in distances.most_common(MOST_PERIODS)]
+def _likely_periods(items: NDArray[np.int64], least: int) -> list[int]:
+    """The distances at which most windows come again; of equally many the one that is found first."""
+    if len(items) < WINDOW:
+        return []
+    windows = _windows(items)
+    places = np.argsort(windows, kind="stable")  # equal windows one after the other, each in order
+    is_again = windows[places[1:]] == windows[places[:-1]]
+    distances = np.zeros(len(windows), dtype=np.int64)
+    distances[places[1:][is_again]] = np.diff(places)[is_again]
+    found = Counter[int](distances[distances >= least].tolist())
+    return [period for period, _ in found.most_common(MOST_PERIODS)]
+
+
+def _windows(items: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each place a number that stands for the entries from there on, WINDOW of them, which is a power of 2."""
+    numbers, length = items, 1
+    while length < WINDOW:
+        span = numbers.max() - numbers.min() + 1
+        numbers = np.unique(numbers[:-length] * span + numbers[length:], return_inverse=True)[1]
+        length *= 2
+    return numbers

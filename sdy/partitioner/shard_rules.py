@@ -7,7 +7,7 @@ Source: spec of local lowering, section 8.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -37,11 +37,12 @@ from sdy.dialects.stablehlo import (
 from sdy.dialects.stablehlo.clauses import ints_of
 from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
+from sdy.model.sharding import TensorSharding
 from sdy.partitioner.reduction_kinds import reduction_kinds
 from sdy.partitioner.shard_exchanges import exchanges_results
 from sdy.partitioner.shard_moves import moves_of
 from sdy.partitioner.shard_windows import halos_of, tiles_shards, window_dim_of_update
-from sdy.rules.all import RULE_ATTRIBUTE, RULES, sharding_rule
+from sdy.rules.all import RULE_ATTRIBUTE, RULES, sharding_rule, signature_of
 from sdy.rules.elementwise import pointwise
 
 WHOLE = FactorKind.NEED_REPLICATION
@@ -121,6 +122,12 @@ def top_k(op: TopKOp) -> OpShardingRule:
     builder.factor(size, operands=(last,), results=(None, None), kind=WHOLE)
     builder.factor(op.k.value.data, operands=(None,), results=(last, last), kind=WHOLE)
     return builder.build()
+
+
+def kind_of(op: Operation, shardings: Iterable[TensorSharding | None]) -> Hashable:
+    """The same for ops that run on shards alike, as long as they live as they are; `shardings` are all of the op's."""
+    signature = None if op.regions else signature_of(op)
+    return op if signature is None else (signature, *shardings)
 
 
 def known_rule(op: Operation) -> OpShardingRule | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from xdsl.dialects.builtin import LocationAttr
@@ -11,7 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ReshardOp
-from sdy.dialects.unchecked import replace_uses
+from sdy.dialects.unchecked import detach_run, replace_uses
 from sdy.model.sharding import TensorSharding
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -69,3 +70,10 @@ def erase(op: Operation) -> None:
     assert all(result.first_use is None for result in op.results)
     op.detach()
     op.drop_all_references()
+
+
+def erase_run(ops: Sequence[Operation]) -> None:
+    """Remove ops that stand one after the other in a block; who uses their results no longer may is for the caller."""
+    detach_run(ops[0], ops[-1])
+    for op in ops:
+        op.drop_all_references()

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
@@ -64,7 +64,7 @@ CONSERVATIVE = OpTable[OpShardingRule | None](slicing.CONSERVATIVE, window.CONSE
 BY_TYPE = frozenset(
     (*elementwise.RULES, *contraction.RULES, *reduction.RULES, *shape.RULES, slices.SliceOp, slices.PadOp)
 )
-Signature = tuple[type[Operation] | int | str, ...]
+Signature = tuple[type[Operation] | Attribute | int | str | None, ...]
 
 # Ops that are known to have no rule.
 WITHOUT_RULE = frozenset[type[Operation]](
@@ -130,9 +130,9 @@ class RuleCache:
 
     def __call__(self, op: Operation) -> OpShardingRule | None:
         """The rule of `op`."""
-        if RULE_ATTRIBUTE in op.attributes or type(op) not in BY_TYPE:
+        signature = None if RULE_ATTRIBUTE in op.attributes else signature_of(op)
+        if signature is None:
             return sharding_rule(op, conservative=self._conservative)
-        signature = _signature(op)
         known = self._by_type.get(signature)
         if known is None:
             known = self._by_type[signature] = op, sharding_rule(op, conservative=self._conservative)
@@ -162,9 +162,14 @@ class RuleSource:
         emit_once(self._ctx, diagnostic, "custom calls" if is_call else "ops")
 
 
-def _signature(op: Operation) -> Signature:
+def signature_of(op: Operation) -> Signature | None:
+    """What the rule of an op depends on, as long as the op lives; None where that is more than its class, its types,
+    its properties and the rule that it carries.
+    """
+    if type(op) not in BY_TYPE:
+        return None
     types = [id(value.type) for value in (*operands_of(op), *op.results)]
-    return type(op), *types, *op.properties, *map(id, op.properties.values())
+    return type(op), op.attributes.get(RULE_ATTRIBUTE), *types, *op.properties, *map(id, op.properties.values())
 
 
 def drop_rules(ops: Iterable[Operation]) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+
 from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Operation
 
 from sdy.dialects.op_table import OpTable
+from sdy.dialects.unchecked import operands_of
 from sdy.partitioner.local import (
     annotations,
     calls,
@@ -25,6 +28,7 @@ from sdy.partitioner.local import (
 )
 from sdy.partitioner.local.independent import independent
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
+from sdy.partitioner.shard_rules import kind_of
 
 FORMS = OpTable[LocalForm](
     shape.FORMS,
@@ -61,6 +65,19 @@ CHECKS = OpTable[Check](
 def local_form(op: Operation) -> LocalForm:
     """What turns `op`, which still has whole tensors, into its form on one shard."""
     return FORMS.get(op) or independent(op)
+
+
+def check_all(ops: Sequence[Operation], lowering: Lowering) -> None:
+    """Raises: SdyError where one of `ops`, none of which is changed yet, has no form on shards.
+
+    Of ops that run on shards alike one is looked at.
+    """
+    checked: set[Hashable] = set()
+    for op in ops:
+        kind = kind_of(op, map(lowering.sharding, (*operands_of(op), *op.results)))
+        if kind not in checked:
+            check(op, lowering)
+            checked.add(kind)
 
 
 def check(op: Operation, lowering: Lowering) -> None:

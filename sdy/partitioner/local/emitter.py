@@ -27,6 +27,7 @@ from sdy.dialects.elements import Scalar
 from sdy.dialects.stablehlo import collectives, elementwise, shape, slicing
 from sdy.dialects.stablehlo.attrs import ChannelHandle, ChannelHandleAttr
 from sdy.dialects.stablehlo.enums import ComparisonDirection, ComparisonDirectionAttr
+from sdy.dialects.unchecked import make_op
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.collective import AxesPerDim
@@ -110,10 +111,7 @@ class Emitter:
         regions: Sequence[Region] = (),
     ) -> OpT:
         """Emit an op."""
-        new = op_class.create(
-            operands=operands, result_types=result_types, properties=properties or {}, regions=regions
-        )
-        new.location = self._location
+        new = cast(OpT, make_op(op_class, operands, result_types, properties or {}, {}, self._location, regions))
         block = self._before.parent
         assert block is not None
         block.insert_op_before(new, self._before)

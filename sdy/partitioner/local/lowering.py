@@ -21,6 +21,7 @@ from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
 from sdy.dialects.stablehlo.attrs import ChannelHandleAttr
 from sdy.dialects.symbols import functions_of
+from sdy.dialects.unchecked import set_type
 from sdy.dialects.walk import pre_order
 from sdy.grammar.write import write_sharding
 from sdy.model.axis import AxisList
@@ -44,7 +45,8 @@ class Lowering:
         self._meshes = meshes_of(module)
         self.style = style
         self._shardings: dict[SSAValue, TensorSharding] = {}
-        self._local_types: dict[tuple[Attribute, TensorSharding], Attribute] = {}
+        # By the identity of the whole type, which is kept, so that its identity stays its own.
+        self._local_types: dict[tuple[int, TensorSharding], tuple[Attribute, Attribute]] = {}
         self._to_inline: list[ManualComputationOp] = []
         for op in pre_order(module):
             for value in (*op.results, *(argument for region in op.regions for argument in _arguments(region))):
@@ -144,7 +146,7 @@ class Lowering:
         self, op: Operation, one: tuple[str, TensorSharding | None], other: tuple[str, TensorSharding | None]
     ) -> None:
         """Raises: SdyError where two tensors that are one and the same, each with its name, are cut differently."""
-        if not same_layout(self.layout(one[1]), self.layout(other[1])):
+        if one[1] != other[1] and not same_layout(self.layout(one[1]), self.layout(other[1])):
             texts = [f"{name} {_sharding_text(sharding)}" for name, sharding in (one, other)]
             message = f"{op.name}: {texts[0]} and {texts[1]} are one value, and cut differently"
             raise SdyError(Diagnostic("SDY-L013", message, span_of(op), hint="insert an explicit reshard between them"))
@@ -155,22 +157,19 @@ class Lowering:
         """The type of one shard. Raises: SdyError SDY-L003 where a dim does not divide; `op` is who is told."""
         if sharding is None or sharding.is_fully_replicated:
             return value_type
-        known = self._local_types.get((value_type, sharding))
+        known = self._local_types.get((id(value_type), sharding))
         if known is None:
             local = local_type(value_type, sharding, self.mesh(sharding), allow_uneven=False)
             if local is None:
                 message = f"{op.name}: a dim of {value_type} does not divide by its axes in {write_sharding(sharding)}"
                 hint = "run sdy-pad-for-divisibility first, or use axes whose size divides the dim"
                 raise SdyError(Diagnostic("SDY-L003", message, span_of(op), hint=hint))
-            known = self._local_types[value_type, sharding] = local
-        return known
+            known = self._local_types[id(value_type), sharding] = value_type, local
+        return known[1]
 
     def make_local(self, value: SSAValue, op: Operation) -> None:
         """Give `value`, which belongs to `op`, the type of one shard."""
-        local = self.local_type(value.type, self.sharding(value), op)
-        if local != value.type:
-            sharding = self._shardings.pop(value)
-            self._shardings[Rewriter.replace_value_with_new_type(value, local)] = sharding
+        set_type(value, self.local_type(value.type, self.sharding(value), op))
 
     def make_arguments_local(self, op: Operation) -> None:
         """Give the block arguments of `op` the types of one shard."""

@@ -19,7 +19,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.places import span_of
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.walk import pre_order
-from sdy.partitioner.local.all import check, local_form
+from sdy.partitioner.local.all import check_all, local_form
 from sdy.partitioner.local.emitter import Style
 from sdy.partitioner.local.lowering import Lowering
 from sdy.passes.export.barriers import erase_barriers
@@ -55,8 +55,7 @@ class ConvertGlobalToLocalPass(ModulePass):
         erase_barriers(op)
         lowering = Lowering(op, style)
         every_op = [inner for inner in pre_order(op) if not isinstance(inner, ModuleOp | MeshOp)]
-        for inner in every_op:
-            check(inner, lowering)
+        check_all(every_op, lowering)
         for form in [local_form(inner) for inner in every_op]:
             form(lowering)
         lowering.finish()

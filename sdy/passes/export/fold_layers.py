@@ -10,28 +10,38 @@ layer begins is chosen so that few values go from one to the next.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, LocationAttr, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue, Use
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue, Use
 from xdsl.passes import ModulePass
 
-from sdy.dialects.shardings import set_argument_sharding, set_function_result_sharding, set_sharding, sharding_of
+from sdy.dialects.shardings import (
+    result_shardings,
+    set_argument_sharding,
+    set_function_result_sharding,
+    set_result_shardings,
+    set_sharding,
+    sharding_of,
+)
 from sdy.dialects.symbols import functions_of
-from sdy.dialects.walk import with_inner
+from sdy.dialects.unchecked import replace_uses
+from sdy.dialects.walk import ops_in, with_inner
 from sdy.partitioner.repetition import LEAST_COUNT, Periodic, longest_periodic
 from sdy.passes.export.op_looks import OpLooks, used_from_outside, uses_inside
-from sdy.passes.insertion import erase, insert_before
+from sdy.passes.insertion import erase_run, insert_before
 from sdy.passes.op_order import forget_order
 from sdy.passes.unique_names import UniqueNames
 
 LAYER = "sdy.layer"  # on functions that were made here
 LOCATIONS = "sdy.locations"  # of all ops of a layer: on its function those of the first one, on each call its own
 
-Slot = tuple[int, int] | None  # the op and result of the same layer that is used; None for what comes from outside
+Place = tuple[int, int]  # a result of a layer: the number of the op, and which of its results
+Slot = Place | None  # the result of the same layer that is used; None for what comes from outside
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,7 @@ class FoldLayersPass(ModulePass):
                 forget_order(op)
 
     def _fold_all(self, block: Block, module: ModuleOp, names: UniqueNames, looks: OpLooks) -> bool:
-        ops = list(block.ops)
+        ops = ops_in(block)
         entries = [looks.of(each) for each in ops]
         is_folded = False
         while (part := longest_periodic(entries, self.least_ops)) and part.saved >= self.least_saved:
@@ -100,7 +110,9 @@ def _best_start(ops: Sequence[Operation], part: Periodic) -> int:
 
 def _checked(stretches: Sequence[Sequence[Operation]]) -> _Layers | None:
     """What the stretches have in common; None where they use their own results differently."""
-    slots, values = zip(*map(_inputs, stretches), strict=True)
+    first = stretches[0]
+    own = [(number, index) for number, op in enumerate(first) for index in range(len(op.results))]
+    slots, values = zip(*(_inputs(stretch, own) for stretch in stretches), strict=True)
     if any(each != slots[0] for each in slots):
         return None
     parameters = dict.fromkeys(zip(*values, strict=True))
@@ -109,31 +121,29 @@ def _checked(stretches: Sequence[Sequence[Operation]]) -> _Layers | None:
     number_of = {parameter: number for number, parameter in enumerate(parameters)}
     from_outside = iter(zip(*values, strict=True))
     places = [[-1 if slot else number_of[next(from_outside)] for slot in of_op] for of_op in slots[0]]
-    returned = sorted({place for stretch in stretches for place in _leaving(stretch)})
+    uses_within = Counter(slot for of_op in slots[0] for slot in of_op)
+    counts = [uses_within[place] for place in own]
+    leaving = {number for stretch in stretches for number in _leaving(stretch, counts)}
+    returned = [own[number] for number in sorted(leaving)]
     return _Layers(stretches, tuple(parameters), places, returned) if returned else None
 
 
-def _inputs(stretch: Sequence[Operation]) -> tuple[list[list[Slot]], list[SSAValue]]:
-    """Which of its own results the ops of a stretch use, and which values from outside."""
-    made: dict[SSAValue, tuple[int, int]] = {
-        result: (number, result.index) for number, op in enumerate(stretch) for result in op.results
-    }
+def _inputs(stretch: Sequence[Operation], places: Sequence[Place]) -> tuple[list[list[Slot]], list[SSAValue]]:
+    """Which of its own results, which are at `places`, the ops of a stretch use, and which values from outside."""
+    made = dict(zip(map(id, _results(stretch)), places, strict=True))
     used = [used_from_outside(op) for op in stretch]
-    slots: list[list[Slot]] = [[made.get(value) for value in of_op] for of_op in used]
-    return slots, [value for of_op in used for value in of_op if value not in made]
+    slots: list[list[Slot]] = [list(map(made.get, map(id, of_op))) for of_op in used]
+    return slots, [value for of_op in used for value in of_op if id(value) not in made]
 
 
-def _leaving(stretch: Sequence[Operation]) -> Iterator[tuple[int, int]]:
-    """The results that are used outside of a stretch."""
-    own = _all_of(stretch)
-    for number, op in enumerate(stretch):
-        for result in op.results:
-            if any(use.operation not in own for use in result.uses):
-                yield number, result.index
+def _leaving(stretch: Sequence[Operation], counts: Sequence[int]) -> list[int]:
+    """The numbers of the results that are used outside of a stretch: more often than inside, where `counts` says."""
+    pairs = enumerate(zip(_results(stretch), counts, strict=True))
+    return [number for number, (result, count) in pairs if result.uses.get_length() > count]
 
 
-def _all_of(stretch: Sequence[Operation]) -> set[Operation]:
-    return {each for op in stretch for each in with_inner(op)}
+def _results(stretch: Sequence[Operation]) -> list[OpResult]:
+    return [result for op in stretch for result in op.results]
 
 
 # Writing
@@ -142,28 +152,31 @@ def _all_of(stretch: Sequence[Operation]) -> set[Operation]:
 def _fold(layers: _Layers, name: str) -> FuncOp:
     """Replace the stretches by calls; the function that they call."""
     calls = [_call(layers, number, name) for number in range(len(layers.stretches))]
-    for stretch, call in zip(layers.stretches, calls, strict=True):
-        own = _all_of(stretch)
-        for (number, index), result in zip(layers.returned, call.results, strict=True):
-            stretch[number].results[index].replace_uses_with_if(result, lambda use, own=own: use.operation not in own)
-    func = _function(layers, name)
-    for stretch in layers.stretches[1:]:
-        for op in reversed(stretch):
-            erase(op)
-    return func
+    first, *others = layers.stretches
+    _set_shardings(calls, _returned(layers, first))
+    own = {each for op in first for each in with_inner(op)}
+    for value, result in zip(_returned(layers, first), calls[0].results, strict=True):
+        value.replace_uses_with_if(result, lambda use: use.operation not in own)
+    for stretch, call in zip(others, calls[1:], strict=True):
+        erase_run(stretch)  # what uses its results now is outside
+        for value, result in zip(_returned(layers, stretch), call.results, strict=True):
+            replace_uses(value, result)
+    return _function(layers, name)
+
+
+def _returned(layers: _Layers, stretch: Sequence[Operation]) -> list[OpResult]:
+    return [stretch[number].results[index] for number, index in layers.returned]
 
 
 def _call(layers: _Layers, number: int, name: str) -> CallOp:
     """The call in the place of one stretch, right before it."""
     stretch = layers.stretches[number]
-    results = [stretch[place].results[index] for place, index in layers.returned]
     call = CallOp.create(
         operands=[parameter[number] for parameter in layers.parameters],
-        result_types=[result.type for result in results],
+        result_types=[result.type for result in _returned(layers, stretch)],
         properties={"callee": SymbolRefAttr(name)},
         attributes={LOCATIONS: _locations(stretch)},
     )
-    _set_shardings(call, results)
     insert_before(stretch[0], call)
     return call
 
@@ -172,7 +185,7 @@ def _function(layers: _Layers, name: str) -> FuncOp:
     """A function with the ops of the first stretch."""
     first = layers.stretches[0]
     values = [parameter[0] for parameter in layers.parameters]
-    results = [first[place].results[index] for place, index in layers.returned]
+    results = _returned(layers, first)
     block = Block(arg_types=[value.type for value in values])
     uses = [(use, place) for op, of_op in zip(first, layers.places, strict=True) for use, place in _uses(op, of_op)]
     for op in first:
@@ -209,11 +222,14 @@ def _uses(op: Operation, places: Sequence[int]) -> Iterator[tuple[Use, int]]:
     return ((use, place) for use, place in zip(uses, places, strict=True) if place >= 0)
 
 
-def _set_shardings(call: CallOp, results: Sequence[SSAValue]) -> None:
-    for mine, result in zip(call.results, results, strict=True):
+def _set_shardings(calls: Sequence[CallOp], results: Sequence[SSAValue]) -> None:
+    """Give the results of all calls the shardings that those of one stretch have: all stretches are equal."""
+    for mine, result in zip(calls[0].results, results, strict=True):
         sharding = sharding_of(result)
         if sharding is not None:
             set_sharding(mine, sharding)
+    for call in calls[1:]:
+        set_result_shardings(call, result_shardings(calls[0]) or ())
 
 
 def _locations(stretch: Sequence[Operation]) -> ArrayAttr[LocationAttr]:

@@ -16,21 +16,28 @@ class OpLooks:
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
         self._of_attribute: dict[int, int] = {}  # by identity: equal ones are mostly one and the same object
+        self._of_op: dict[Hashable, int] = {}  # by the identities of the attributes
 
     def of(self, op: Operation) -> int:
         """The number of the look of an op: name, attributes, types, and all that is inside."""
-        named = {**op.properties, **op.attributes} if op.attributes else op.properties
+        inside = tuple(self._inside(op)) if op.regions else ()
+        identity = _identity(op), inside
+        found = self._of_op.get(identity)
+        if found is None:
+            found = self._of_op[identity] = self._number((self._look(op), inside))
+        return found
+
+    def _look(self, op: Operation) -> Hashable:
+        named = {**op.properties, **op.attributes}
         names = sorted(named)
-        look: Hashable = (
+        return (
             type(op),
             len(op.results),
             *names,
             *map(self._attribute, map(named.__getitem__, names)),
             *map(self._attribute, map(type_of, operands_of(op))),
             *map(self._attribute, map(type_of, op.results)),
-            *(self._inside(op) if op.regions else ()),
         )
-        return self._number(look)
 
     def _attribute(self, attribute: Attribute) -> int:
         found = self._of_attribute.get(id(attribute))
@@ -58,6 +65,21 @@ class OpLooks:
                     yield places.get(operand, -1)
                 for result in inner.results:
                     places[result] = len(places)
+
+
+def _identity(op: Operation) -> Hashable:
+    """The same for two ops only if they look the same but for what is inside, and quick to find."""
+    properties, attributes = op.properties, op.attributes
+    return (
+        type(op),
+        len(op.results),
+        *properties,
+        *attributes,
+        *map(id, properties.values()),
+        *map(id, attributes.values()),
+        *map(id, map(type_of, operands_of(op))),
+        *map(id, map(type_of, op.results)),
+    )
 
 
 def used_from_outside(op: Operation) -> Sequence[SSAValue]:

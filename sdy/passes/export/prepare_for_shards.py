@@ -11,7 +11,7 @@ custom rules, no op stands in the way of lowering to one shard.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -27,6 +27,7 @@ from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.control import IfOp
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
+from sdy.dialects.unchecked import operands_of
 from sdy.dialects.walk import pre_order
 from sdy.grammar.write import write_axis_list
 from sdy.model.axis import AxisList
@@ -36,7 +37,7 @@ from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.local.agreement import Layout, disagreement
 from sdy.partitioner.shard_exchanges import exchanges_results
-from sdy.partitioner.shard_rules import rule_on_shards, shard_rule, with_whole
+from sdy.partitioner.shard_rules import kind_of, rule_on_shards, shard_rule, with_whole
 from sdy.passes.export.barriers import erase_barriers
 from sdy.passes.export.reshard_uses import adapt_use
 from sdy.propagation.projection import project_tensor
@@ -52,15 +53,19 @@ class PrepareForShardsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit every op that touches a cut tensor."""
         meshes = meshes_of(op)
+        required: dict[Hashable, OpShardingRule | None] = {}
         erase_barriers(op)
         for inner in pre_order(op):
             if isinstance(inner, IfOp):
                 _adapt_branches(inner, meshes)
                 continue
-            shardings = [sharding_of(value) for value in (*inner.operands, *inner.results)]
+            shardings = [sharding_of(value) for value in (*operands_of(inner), *inner.results)]
             if all(sharding is None or sharding.is_fully_replicated for sharding in shardings):
                 continue
-            rule = _required_rule(inner, shardings, meshes)
+            kind = kind_of(inner, shardings)
+            if kind not in required:
+                required[kind] = _required_rule(inner, shardings, meshes)
+            rule = required[kind]
             if rule is None:
                 continue
             _remark(ctx, inner, rule, meshes)

@@ -26,6 +26,9 @@ def adapt_use(use: Source, target: TensorSharding | None, point: InsertPoint, me
 
     New ops go to `point`. A target of None means replicated.
     """
+    value = use.value
+    if sharding_of(value) == target == sharding_before_barriers(value):  # of a call's many operands, nearly all
+        return
     reduce_use(use, target, point, meshes)
     make_unreduced(use, target, point, meshes)
     # What comes through a propagation barrier is cut as before it, though the barrier may say otherwise.

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import Operation
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.dialects.unchecked import copy_with_regions
+from sdy.dialects.unchecked import copy_with_regions, detach_run, set_type
 from sdy.dialects.walk import blocks_of, pre_order
 
 NESTED = """func.func @f(%a: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {
@@ -56,3 +56,24 @@ def test_blocks_that_branch_are_copied() -> None:
     first, second = blocks_of(pre_order(copy)[0])
     assert first.last_op is not None
     assert list(first.last_op.successors) == [second]
+
+
+def test_a_run_of_ops_leaves_its_block_at_once() -> None:
+    function = blocks_of(parse_module(NESTED))[0].first_op
+    assert function is not None
+    block = blocks_of(function)[0]
+    twice, chosen, returned = block.ops
+    detach_run(chosen, returned)
+    assert list(block.ops) == [twice]
+    assert (block.last_op, twice.next_op, chosen.prev_op, chosen.next_op) == (twice, None, None, returned)
+    detach_run(twice, twice)
+    assert (block.first_op, block.last_op) == (None, None)
+
+
+def test_a_value_with_another_type_keeps_its_uses() -> None:
+    module = parse_module(NESTED)
+    twice = next(op for op in pre_order(module) if op.name == "stablehlo.add").results[0]
+    before = uses(module)
+    set_type(twice, TensorType(f32, [8]))
+    assert twice.type == TensorType(f32, [8])
+    assert uses(module) == before

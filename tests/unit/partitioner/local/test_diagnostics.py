@@ -81,3 +81,11 @@ def test_one_axis_may_not_cut_what_does_not_belong_together() -> None:
     )
     indices = 'tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}'
     assert refusal_of(f"{MESH}func.func @main(%a: {X}, %i: {indices}) {{\n{body}\nreturn\n}}").code == "SDY-L002"
+
+
+def test_ops_that_are_alike_but_cut_otherwise_are_told_apart() -> None:
+    lines = f"%0 = stablehlo.tanh %a {BY_X} : tensor<8x4xf32>\n%1 = stablehlo.tanh %a {BY_Y} : tensor<8x4xf32>"
+    diagnostic = refusal_of(f"{MESH}func.func @main(%a: {X}) {{\n{lines}\nreturn\n}}")
+    assert diagnostic.code == "SDY-L002"
+    assert diagnostic.span is not None
+    assert diagnostic.span.line == 4
