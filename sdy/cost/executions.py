@@ -6,9 +6,9 @@ A loop whose trips its text does not tell counts as one trip; of branches, all c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation
 
 from sdy.cost.trips import trip_count
 from sdy.dialects.stablehlo.control import WhileOp
-from sdy.dialects.symbols import functions_of, main_function
+from sdy.dialects.symbols import functions_of, main_function, recursion_error
 
 Execution = tuple[Operation, int]
 
@@ -63,7 +63,10 @@ def executions(module: ModuleOp) -> Iterator[Execution]:
 
 
 def execution_counts(module: ModuleOp) -> Counter[Operation]:
-    """How often each op runs in a run of the main function. Quick: each function is looked at once."""
+    """How often each op runs in a run of the main function. Quick: each function is looked at once.
+
+    Raises: SdyError SDY-T115 at recursion.
+    """
     functions = functions_of(module)
     inside = {func: list(_executions_inside(func)) for func in functions.values()}
     callers: dict[FuncOp, list[FuncOp]] = {func: [] for func in inside}
@@ -72,12 +75,20 @@ def execution_counts(module: ModuleOp) -> Counter[Operation]:
             if isinstance(op, CallOp):
                 callers[functions[op.callee.string_value()]].append(func)
     runs, counts = Counter({main_function(module): 1}), Counter[Operation]()
-    for func in TopologicalSorter(callers).static_order():
+    for func in _callers_first(callers):
         for op, times in inside[func]:
             counts[op] = times * runs[func]
             if isinstance(op, CallOp):
                 runs[functions[op.callee.string_value()]] += counts[op]
     return counts
+
+
+def _callers_first(callers: Mapping[FuncOp, Sequence[FuncOp]]) -> list[FuncOp]:
+    try:
+        return list(TopologicalSorter(callers).static_order())
+    except CycleError as error:
+        cycle: list[FuncOp] = error.args[1]
+        raise recursion_error(cycle[0], [func.sym_name.data for func in cycle]) from None
 
 
 def _executions_inside(op: Operation) -> Iterator[Execution]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -49,3 +49,10 @@ def calls_of(module: ModuleOp, func: FuncOp) -> Iterator[CallOp]:
                         yield inner
                     if inner.regions:
                         pending.append(inner)
+
+
+def recursion_error(func: FuncOp, chain: Sequence[str]) -> SdyError:
+    """What to raise at `func`, where the calls of `chain`, from caller to callee, do not end."""
+    message = f"the calls of @{func.sym_name.data} lead back to it, and recursion is not supported"
+    calls = " -> ".join(f"@{name}" for name in chain)
+    return SdyError(Diagnostic("SDY-T115", message, span_of(func), hint=f"calls: {calls}"))

@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.places import span_of
-from sdy.dialects.symbols import functions_of
+from sdy.dialects.symbols import functions_of, recursion_error
 from sdy.dialects.unchecked import copy_with_regions
 from sdy.dialects.walk import ops_of
 from sdy.passes.op_order import op_order
@@ -106,10 +106,3 @@ def add_copy(
     functions[copy.sym_name.data] = copy
     module.body.block.add_op(copy)
     return copy
-
-
-def recursion_error(func: FuncOp, chain: tuple[str, ...]) -> SdyError:
-    """What to raise at `func`, where the calls of `chain`, from caller to callee, do not end."""
-    message = f"the calls of @{func.sym_name.data} lead back to it, so its callees cannot have bodies of their own"
-    calls = " -> ".join(f"@{name}" for name in chain)
-    return SdyError(Diagnostic("SDY-T115", message, span_of(func), hint=f"calls: {calls}"))

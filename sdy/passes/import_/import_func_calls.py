@@ -24,10 +24,10 @@ from sdy.dialects.places import span_of
 from sdy.dialects.sdy.ops import ReturnOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.shardings import SHARDING, argument_shardings, result_shardings
-from sdy.dialects.symbols import functions_of
+from sdy.dialects.symbols import functions_of, recursion_error
 from sdy.dialects.walk import post_order
 from sdy.model.meshes import MeshTable
-from sdy.passes.call_graph import call_sites, callee_name, callee_of, callees_first, original_name, recursion_error
+from sdy.passes.call_graph import call_sites, callee_name, callee_of, callees_first, original_name
 from sdy.passes.import_.add_data_flow_edges import add_edges
 from sdy.passes.insertion import erase, replace_op
 from sdy.passes.op_order import keep_order, op_order

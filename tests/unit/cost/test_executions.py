@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from sdy.cost.executions import execution_counts, executions
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.elementwise import AddOp, SubtractOp, TanhOp
 
@@ -64,3 +66,11 @@ def test_the_quick_count_is_that_of_all_executions() -> None:
         slow[op] += times
     assert slow.total() > 0
     assert +execution_counts(module) == slow
+
+
+def test_recursion_is_told_with_its_cycle() -> None:
+    call = "call @twice(%x) : (tensor<4xf32>) -> tensor<4xf32>"
+    recursive = PROGRAM.replace("stablehlo.tanh %x : tensor<4xf32>", call)
+    with pytest.raises(SdyError, match="lead back to it") as raised:
+        execution_counts(parse_module(recursive))
+    assert raised.value.diagnostics[0].hint == "calls: @once -> @twice -> @once"
