@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import cast
+from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
+
+OpT = TypeVar("OpT", bound=Operation)
 
 # The operands of an op as a tuple, not as the view that `operands` gives anew each time.
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
@@ -25,14 +27,14 @@ def nth_result(op: Operation, index: int = 0) -> SSAValue:
 
 
 def make_op(
-    op_class: type[Operation],
+    op_class: type[OpT],
     operands: Sequence[SSAValue],
     result_types: Iterable[Attribute],
     properties: Mapping[str, Attribute],
     attributes: Mapping[str, Attribute],
     location: LocationAttr,
     regions: Iterable[Region] = (),
-) -> Operation:
+) -> OpT:
     """What `op_class.create` gives; for an op like one that the constructor has made, defaults filled in."""
     op = object.__new__(op_class)
     op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage] -- see above
@@ -51,7 +53,7 @@ def make_op(
     return op
 
 
-def copy_before(op: Operation, operands: Sequence[SSAValue], place: Operation | None = None) -> Operation:
+def copy_before(op: OpT, operands: Sequence[SSAValue], place: Operation | None = None) -> OpT:
     """A copy of `op` with other operands, right before `place`, or where that is None, before `op`."""
     if op.regions or op._successors:  # pyright: ignore[reportPrivateUsage] -- see above
         copy = op.clone()
@@ -64,7 +66,7 @@ def copy_before(op: Operation, operands: Sequence[SSAValue], place: Operation | 
     return copy
 
 
-def copy_with_regions(op: Operation, values: dict[SSAValue, SSAValue] | None = None) -> Operation:
+def copy_with_regions(op: OpT, values: dict[SSAValue, SSAValue] | None = None) -> OpT:
     """What `op.clone(values)` gives: `values` stand for those outside, and get the results and what is inside."""
     values = {} if values is None else values
     branches = bool(op._successors)  # pyright: ignore[reportPrivateUsage] -- see above

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
@@ -97,7 +96,7 @@ def add_copy(
     name = func.sym_name.data
     if name in callers:
         raise recursion_error(func, (*callers[callers.index(name) :], name))
-    copy = cast(FuncOp, copy_with_regions(func))
+    copy = copy_with_regions(func)
     copy.attributes[ORIGINAL_NAME] = StringAttr(original_name(func))
     for call in calls_in(copy):
         callee = add_copy(callee_of(call, functions), module, functions, names, (*callers, name))

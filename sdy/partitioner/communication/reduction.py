@@ -59,13 +59,10 @@ class Terms:
 
 @lru_cache(maxsize=65536)
 def cheapest_way(source: Layout, target: Layout, shape: Sizes, terms: Terms) -> Way:
-    """The cheapest way; at an infinite price where a value that is whole would become partial."""
+    """The cheapest way, where the value is reduced; at an infinite price where a whole one would become partial."""
     if not set(target.unreduced) <= set(source.unreduced):
         return Way(inf, None)
     pending = tuple(atom for atom in source.unreduced if atom not in target.unreduced)
-    if not pending:
-        price, steps = _price_of_reshard(source.dims, target.dims, shape, terms)
-        return Way(price, None, steps)
     best = Way(inf, None)
     for way in _reductions(source, target, pending, shape, terms):
         price, steps = _price(way, shape, terms)

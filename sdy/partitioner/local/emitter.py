@@ -111,7 +111,7 @@ class Emitter:
         regions: Sequence[Region] = (),
     ) -> OpT:
         """Emit an op."""
-        new = cast(OpT, make_op(op_class, operands, result_types, properties or {}, {}, self._location, regions))
+        new = make_op(op_class, operands, result_types, properties or {}, {}, self._location, regions)
         block = self._before.parent
         assert block is not None
         block.insert_op_before(new, self._before)

@@ -15,7 +15,8 @@ class OpLooks:
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
-        self._of_attribute: dict[int, int] = {}  # by identity: equal ones are mostly one and the same object
+        # By identity: equal ones are mostly one and the same object. It is kept, so that its identity stays its own.
+        self._of_attribute: dict[int, tuple[Attribute, int]] = {}
         self._of_op: dict[Hashable, int] = {}  # by the identities of the attributes
 
     def of(self, op: Operation) -> int:
@@ -42,8 +43,8 @@ class OpLooks:
     def _attribute(self, attribute: Attribute) -> int:
         found = self._of_attribute.get(id(attribute))
         if found is None:
-            found = self._of_attribute[id(attribute)] = self._number(attribute)
-        return found
+            found = self._of_attribute[id(attribute)] = attribute, self._number(attribute)
+        return found[1]
 
     def _number(self, look: Hashable) -> int:
         return self._numbers.setdefault(look, len(self._numbers))

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
@@ -91,7 +90,7 @@ class OptimizeCommunicationPass(ModulePass):
         return State(read.graph, read.atoms, replace(patterns, step_bytes=step), most_held)
 
 
-def _restore(module: ModuleOp, original: Operation) -> None:
+def _restore(module: ModuleOp, original: ModuleOp) -> None:
     """Let a module have the ops of another one again."""
     module.detach_region(module.body)
     module.add_region(copy_with_regions(original).detach_region(0))

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from typing import cast
-
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Operation
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
@@ -32,7 +30,7 @@ def uses(op: Operation) -> list[list[tuple[str, int]]]:
 
 def test_a_copy_with_regions_is_what_the_constructors_make() -> None:
     module = parse_module(NESTED)
-    copy, clone = cast(ModuleOp, copy_with_regions(module)), module.clone()
+    copy, clone = copy_with_regions(module), module.clone()
     copy.verify()
     assert print_module(copy) == print_module(clone) == print_module(module)
     assert uses(copy) == uses(clone)
