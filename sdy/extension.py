@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Dialect
     from xdsl.passes import ModulePass
 
-    from sdy.dialects.op_table import OpTable
+    from sdy.dialects.ir.op_table import OpTable
     from sdy.interpreter.kernel import KernelTable
     from sdy.model.rule import OpShardingRule
 
@@ -39,6 +39,6 @@ def register_pass(kind: type[ModulePass]) -> None:
 
     Raises: ValueError where there is a pass of that name.
     """
-    from sdy.passes.all import add_pass
+    from sdy.passes.manager.all import add_pass
 
     add_pass(kind)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import settings
 from support.run_lines import RunLineError, run, run_lines
 
-from sdy.dialects.walk import pre_order
-from sdy.passes.op_order import Memory, OpOrder
+from sdy.dialects.ir.walk import pre_order
+from sdy.passes.rewriting.op_order import Memory, OpOrder
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("sdy", deadline=None)

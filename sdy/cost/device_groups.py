@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.places import span_of
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.ir.op_location import span_of
 from sdy.model.mesh import Mesh
 
 Group = tuple[int, ...]  # device ids

@@ -15,8 +15,8 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation
 
 from sdy.cost.trips import trip_count
+from sdy.dialects.ir.symbols import functions_of, main_function, recursion_error
 from sdy.dialects.stablehlo.control import WhileOp
-from sdy.dialects.symbols import functions_of, main_function, recursion_error
 
 Execution = tuple[Operation, int]
 

@@ -16,10 +16,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.cost.lifetimes import Step, moments
 from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.unchecked import operands_of
+from sdy.dialects.ir.walk import block_of, with_inner
 from sdy.dialects.stablehlo.control import WhileOp
-from sdy.dialects.symbols import functions_of, main_function
-from sdy.dialects.unchecked import operands_of
-from sdy.dialects.walk import block_of, with_inner
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.cost.memory import given_to_region, last_reads
 from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.stablehlo.control import WhileOp
-from sdy.dialects.symbols import functions_of, main_function
 
 AliveBytes = dict[SSAValue, int]
 

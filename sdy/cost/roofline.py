@@ -13,15 +13,15 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import IsTerminator
 
+from sdy.cost.flops import contraction_flops
 from sdy.cost.hardware import Hardware, MatrixRates
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.cost.traffic import KINDS
-from sdy.cost.work import contraction_flops
-from sdy.dialects.elements import IntCodec, codec_of
+from sdy.dialects.constants.elements import IntCodec, codec_of
 from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
 from sdy.dialects.stablehlo.shape import ConstantOp, ReshapeOp
-from sdy.dialects.stablehlo.types import as_tensor
 
 # They hand values on, or stand for the ops inside of them.
 MOVES_NOTHING = (ConstantOp, ReshapeOp, OptimizationBarrierOp, CallOp, WhileOp, IfOp, CaseOp)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.cost.collectives import CollectiveKind
+from sdy.cost.flops import flops_of
 from sdy.cost.memory import peak_bytes
 from sdy.cost.traffic import traffic_of
-from sdy.cost.work import flops_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from math import prod
 
 from xdsl.ir import Attribute
 
-from sdy.dialects.elements import codec_of
+from sdy.dialects.constants.elements import codec_of
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.types import as_tensor
+from sdy.dialects.stablehlo.attributes.types import as_tensor
 
 
 def tensor_bytes(value_type: Attribute) -> int:

@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.cost.executions import executions
 from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo import collectives as ops
 
 KINDS: dict[type[Operation], CollectiveKind] = {

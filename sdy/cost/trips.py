@@ -9,13 +9,13 @@ from math import ceil
 
 from xdsl.ir import BlockArgument, SSAValue
 
-from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.elementwise import AddOp, CompareOp
-from sdy.dialects.stablehlo.enums import ComparisonDirection
 from sdy.dialects.stablehlo.shape import ConstantOp
-from sdy.dialects.stablehlo.types import shape_of
 
 
 def trip_count(loop: WhileOp) -> int | None:

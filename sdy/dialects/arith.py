@@ -11,9 +11,9 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.ssa_names import NamesResults
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.base import StablehloOp
+from sdy.dialects.text.ssa_names import NamesResults
 
 
 @irdl_op_definition

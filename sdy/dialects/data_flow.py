@@ -2,7 +2,7 @@
 
 An edge has sources (operands of the op, operands of the terminators of its regions) and targets (its results, its
 block arguments), all to be sharded alike. One target is the owner, which names the edge; an `sdy.data_flow_edge` on
-the owner stands for the edge. Source: spec of the dialect, sections 6.3 and 6.4.
+the owner stands for the edge. Source: docs/spec/01, 6.3 and 6.4.
 """
 
 from __future__ import annotations

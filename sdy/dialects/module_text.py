@@ -10,15 +10,15 @@ from xdsl.dialects.func import Func
 from xdsl.ir import Dialect
 
 from sdy.dialects.arith import ARITH
-from sdy.dialects.check import CHECK
+from sdy.dialects.check_dialect import CHECK
 from sdy.dialects.chlo.dialect import CHLO
-from sdy.dialects.context import SdyContext
-from sdy.dialects.interpreter import INTERPRETER
-from sdy.dialects.parse_text import parse_text
-from sdy.dialects.printer import print_operation
+from sdy.dialects.interpreter_dialect import INTERPRETER
+from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.quant import QUANT
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO
+from sdy.dialects.text.parse_text import parse_text
+from sdy.dialects.text.printer import print_operation
 
 DIALECTS = (Builtin, Func, ARITH, SDY, STABLEHLO, CHLO, QUANT, CHECK, INTERPRETER)
 _added: list[Dialect] = []

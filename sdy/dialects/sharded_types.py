@@ -1,4 +1,4 @@
-"""The types of tensors, whole and on one device. Source: spec of the dialect, section 3.5."""
+"""The types of tensors, whole and on one device. Source: docs/spec/01, 3.5."""
 
 from __future__ import annotations
 

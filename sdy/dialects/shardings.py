@@ -1,6 +1,6 @@
 """The shardings of values: where each is stored, how it is read and written. The one place that knows.
 
-Source: spec of the dialect, sections 6.1 and 8.1.
+Source: docs/spec/01, 6.1 and 8.1.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from sdy.dialects.data_flow import DATA_FLOW_OPS, edge_of_owner, has_data_flow_edges, index_of, op_of, owner_of_target
-from sdy.dialects.func_attrs import with_attribute
+from sdy.dialects.ir.func_attrs import with_attribute
 from sdy.dialects.sdy.attrs import TensorShardingAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.sdy.dialect import SDY

@@ -11,8 +11,8 @@ from sdy.grammar._lark import Node
 from sdy.grammar.errors import NotationError
 from sdy.grammar.text import symbol_name, unquoted
 from sdy.model.axis import AxisList, AxisRef, SubAxis
-from sdy.model.check_edges import check_propagation_edges
-from sdy.model.check_mesh import check_mesh, check_mesh_axis
+from sdy.model.checks.check_edges import check_propagation_edges
+from sdy.model.checks.check_mesh import check_mesh, check_mesh_axis
 from sdy.model.collective import AllToAllParam, AxesPerDim
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.propagation_edges import AxisFlow, EdgeNode, NodeKind, PropagationEdges, PropagationStep

@@ -8,7 +8,7 @@ from math import prod
 from typing import assert_never
 
 from sdy.grammar.errors import NotationError
-from sdy.model.hlo_sharding import HloSharding, Maximal, Subgroup, Tiled, Whole, digits_of, tiled
+from sdy.model.devices.hlo_sharding import HloSharding, Maximal, Subgroup, Tiled, Whole, digits_of, tiled
 
 MOST_DEVICES = 1 << 20  # the largest machines have fewer by far; a larger number is a slip
 _NUMBERS = r"\d+(?:\s*,\s*\d+)*"

@@ -1,4 +1,4 @@
-"""Names as the notation spells them, and back. Source: spec of the dialect, section 0.2."""
+"""Names as the notation spells them, and back. Source: docs/spec/01, 0.2."""
 
 from __future__ import annotations
 

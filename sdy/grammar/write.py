@@ -1,6 +1,6 @@
 """Values of the model to the canonical text of the notation, byte for byte as Shardy prints it. Inverse of `build`.
 
-Source: spec of the dialect, section 1.4.
+Source: docs/spec/01, 1.4.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.module_text import parse_module
-from sdy.interpreter.element_types import Array
-from sdy.interpreter.elements import array_of
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.arrays.elements import array_of
 from sdy.interpreter.failure import failure
 
 _HINT = "write [dense<1> : tensor<2xi32>, ...], one constant per argument"

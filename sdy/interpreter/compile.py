@@ -11,10 +11,10 @@ from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
+from sdy.interpreter.compiled_block import CompiledBlock, Slots, Step
 from sdy.interpreter.failure import failure, located
 from sdy.interpreter.kernel import Kernel, KernelTable, leaf_count
 from sdy.interpreter.one_by_one import one_by_one
-from sdy.interpreter.program import CompiledBlock, Slots, Step
 from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
 
 

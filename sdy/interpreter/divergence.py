@@ -11,8 +11,8 @@ from math import prod
 
 import numpy as np
 
-from sdy.interpreter.element_types import Array
-from sdy.interpreter.grid import Grid, IntArray
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.grid import Grid, IntArray
 from sdy.interpreter.kernel import Arrays, KernelContext, Shape
 
 

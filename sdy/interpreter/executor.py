@@ -12,15 +12,15 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects.symbols import functions_of
+from sdy.dialects.ir.symbols import functions_of
+from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.compile import captured_by, compile_block
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.compiled_block import CompiledBlock, Step
+from sdy.interpreter.devices.replica_groups import ReplicaGroups
 from sdy.interpreter.failure import failure, located
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.ops.collective_groups import groups_in
-from sdy.interpreter.program import CompiledBlock, Step
-from sdy.interpreter.replica_groups import ReplicaGroups
 from sdy.interpreter.reuse import UFUNCS, reused
 
 DEEPEST_CALL = 100

@@ -7,7 +7,7 @@ from dataclasses import replace
 from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.places import span_of
+from sdy.dialects.ir.op_location import span_of
 
 
 def failure(code: str, message: str, hint: str | None = None) -> SdyError:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sdy.interpreter.element_types import Array, compute_dtype
+from sdy.interpreter.arrays.element_types import Array, compute_dtype
 
 Channel = tuple[int, int]  # channel number, target device
 

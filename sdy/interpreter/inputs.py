@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
 
-from sdy.dialects.stablehlo.types import AnyTensor, as_tensor
-from sdy.interpreter.element_types import DType, dtype_of
+from sdy.dialects.stablehlo.attributes.types import AnyTensor, as_tensor
+from sdy.interpreter.arrays.element_types import DType, dtype_of
 from sdy.interpreter.failure import failure, located
 from sdy.interpreter.kernel import Shape
 

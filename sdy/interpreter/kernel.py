@@ -18,13 +18,13 @@ from xdsl.dialects.builtin import TupleType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation
 
-from sdy.dialects.op_table import OpTable
-from sdy.dialects.stablehlo.types import FutureType
-from sdy.interpreter.element_types import Array
+from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.stablehlo.attributes.types import FutureType
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.grid import Grid
+from sdy.interpreter.devices.replica_groups import ReplicaGroups
 from sdy.interpreter.failure import failure
-from sdy.interpreter.grid import Grid
 from sdy.interpreter.host import Host
-from sdy.interpreter.replica_groups import ReplicaGroups
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 Arrays = tuple[Array, ...]

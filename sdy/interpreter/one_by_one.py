@@ -16,7 +16,7 @@ from dataclasses import replace
 from operator import itemgetter
 
 from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp
-from sdy.interpreter.program import Step
+from sdy.interpreter.compiled_block import Step
 
 OPERAND_BY_OPERAND = (AllGatherOp, AllReduceOp)
 

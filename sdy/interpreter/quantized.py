@@ -27,8 +27,8 @@ from sdy.dialects.stablehlo import (
     slicing,
     window,
 )
-from sdy.dialects.stablehlo.types import as_tensor
-from sdy.interpreter.element_types import Array, dtype_of
+from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.interpreter.arrays.element_types import Array, dtype_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 

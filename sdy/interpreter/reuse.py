@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo.elementwise import AddOp, MultiplyOp, SubtractOp
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 
 # Of floats of these widths their kernels are a mere call of NumPy's function.
 UFUNCS: dict[type[Operation], np.ufunc] = {AddOp: np.add, MultiplyOp: np.multiply, SubtractOp: np.subtract}

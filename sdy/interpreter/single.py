@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.grid import ONE_DEVICE
 from sdy.interpreter.executor import Executor, Observer
-from sdy.interpreter.grid import ONE_DEVICE
 from sdy.interpreter.host import Host
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.kernel import KernelContext

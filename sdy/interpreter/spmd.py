@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.interpreter.devices.grid import Grid
+from sdy.interpreter.devices.replica_groups import grid_for
+from sdy.interpreter.devices.values import DeviceArray, regridded
 from sdy.interpreter.executor import Executor, Observer
-from sdy.interpreter.grid import Grid
 from sdy.interpreter.host import Host
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.kernel import KernelContext
-from sdy.interpreter.replica_groups import grid_for
-from sdy.interpreter.values import DeviceArray, regridded
 
 
 def run_spmd(

@@ -3,7 +3,7 @@
 A mesh axis `x` of size N read as a mixed-radix number has digits; a sub-axis `"x":(m)k` is the digit that
 reshaping N to `[m, k, N / (m * k)]` puts in the middle. An axis ref is thus the half-open multiplicative
 interval `[pre_size, end)`. What needs the mesh, to learn the end of a full axis, is in `axis_on_mesh`.
-Source: spec of the dialect, sections 2.1 to 2.4.
+Source: docs/spec/01, 2.1 to 2.4.
 """
 
 from __future__ import annotations

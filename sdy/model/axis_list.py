@@ -1,6 +1,6 @@
 """Lists of axis refs, major first: what they share, how they differ, how they join.
 
-Source: spec of the dialect, section 2.5.
+Source: docs/spec/01, 2.5.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a mesh adds to axis refs: where a full axis ends, how refs merge to one, in which order they stand.
 
-Source: spec of the dialect, sections 2.2 to 2.4 and 2.6.
+Source: docs/spec/01, 2.2 to 2.4 and 2.6.
 """
 
 from __future__ import annotations

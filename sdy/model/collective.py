@@ -1,4 +1,4 @@
-"""What a collective is given besides the tensor. Source: spec of the dialect, section 1.4.11."""
+"""What a collective is given besides the tensor. Source: docs/spec/01, 1.4.11."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Whether two shardings place the same data the same way.
 
-Source: spec of the dialect, sections 3.4 and 3.6.
+Source: docs/spec/01, 3.4 and 3.6.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def equivalent(a: TensorSharding | None, b: TensorSharding | None, *, ignore_unr
 
     Open flags, priorities, replicated axes and the reduction kind do not count; a missing sharding equals one without
     axes, on any mesh and of any rank. A mesh and a name of it are different. Where `a` is missing, unreduced axes of
-    `b` do not count either: spec of reshards, section 0.3.
+    `b` do not count either: docs/spec/05, 0.3.
     """
     if a is None:
         return _is_trivial(b, ignore_unreduced=True)

@@ -1,4 +1,4 @@
-"""What factors are called. Source: spec of the dialect, section 1.4.8."""
+"""What factors are called. Source: docs/spec/01, 1.4.8."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Shardings across the border of a manual computation: inside they are local, outside they carry manual axes.
 
-Every dim's axes are a prefix of manual axes followed by free ones. Source: spec of the dialect, section 6.4.
+Every dim's axes are a prefix of manual axes followed by free ones. Source: docs/spec/01, 6.4.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Meshes: named grids of devices. Source: spec of the dialect, sections 1.4.2 and 3.1."""
+"""Meshes: named grids of devices. Source: docs/spec/01, 1.4.2 and 3.1."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which mesh a sharding means, and which one several shardings share.
 
-Source: spec of the dialect, section 3.1.
+Source: docs/spec/01, 3.1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which operand or result brought an axis to an op, step by step: a record for people who debug a propagation.
 
-Source: spec of the dialect, sections 1.4.12 and 8.3.
+Source: docs/spec/01, 1.4.12 and 8.3.
 """
 
 from __future__ import annotations

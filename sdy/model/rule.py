@@ -1,7 +1,7 @@
 """Sharding rules: which dims of an op's operands and results correspond, in terms of factors.
 
 A rule such as `([i, k], [k, j])->([i, j]) {i=8, j=32, k=16} reduction={k}` names *factors*; each dim of each
-tensor maps to a non-empty list of them, major first. Source: spec of the dialect, sections 1.4.8 and 3.7.
+tensor maps to a non-empty list of them, major first. Source: docs/spec/01, 1.4.8 and 3.7.
 """
 
 from __future__ import annotations

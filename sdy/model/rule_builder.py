@@ -1,4 +1,4 @@
-"""How a sharding rule is put together, factor by factor. Source: spec of the sharding rules, section 2."""
+"""How a sharding rule is put together, factor by factor. Source: docs/spec/03, 2."""
 
 from __future__ import annotations
 

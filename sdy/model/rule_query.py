@@ -1,4 +1,4 @@
-"""What a sharding rule says of a factor. Source: spec of the dialect, section 3.7."""
+"""What a sharding rule says of a factor. Source: docs/spec/01, 3.7."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Shapes of values, whole and on one device.
 
-Source: spec of the dialect, section 3.5.
+Source: docs/spec/01, 3.5.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tensor shardings: how each dim of a tensor is cut over the axes of a mesh.
 
-Source: spec of the dialect, sections 1.4.5, 1.4.6 and 3.2 to 3.4.
+Source: docs/spec/01, 1.4.5, 1.4.6 and 3.2 to 3.4.
 """
 
 from __future__ import annotations

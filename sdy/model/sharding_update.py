@@ -1,6 +1,6 @@
 """How a sharding is made from a rank, or from another sharding.
 
-Source: spec of the dialect, sections 3.2 and 3.3.
+Source: docs/spec/01, 3.2 and 3.3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whether an op may change the unreduced axes of its tensors as its shardings say.
 
-Source: spec of the dialect, section 3.8.
+Source: docs/spec/01, 3.8.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.dialects.collection import collection_paused
-from sdy.dialects.verify import verify_module
-from sdy.passes.op_order import one_pass, remembering
+from sdy.dialects.ir.gc_pause import collection_paused
+from sdy.dialects.verification.verify_module import verify_module
+from sdy.passes.rewriting.op_order import one_pass, remembering
 
 Observer = Callable[[ModulePass, ModuleOp], None]
 

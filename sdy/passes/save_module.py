@@ -1,4 +1,4 @@
-"""Writing a module to a file between passes. Source: spec of import and export, section 3.2."""
+"""Writing a module to a file between passes. Source: docs/spec/04, 3.2."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
-from sdy.dialects.context import emit
+from sdy.dialects.ir.context import emit
 from sdy.dialects.module_text import print_module
 
 

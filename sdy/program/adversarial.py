@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import ml_dtypes
 import numpy as np
 
-from sdy.interpreter.element_types import Array, DType, compute_dtype, is_bool, is_complex, is_float
+from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, is_bool, is_complex, is_float
 from sdy.program.argument_uses import ArgumentUse, argument_uses
 from sdy.program.arrays import random_arrays
 from sdy.program.comparison import OutputComparison, compare

@@ -10,11 +10,11 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, Region, SSAValue, Use
 from xdsl.traits import IsTerminator
 
+from sdy.dialects.ir.symbols import calls_of, functions_of, main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.gather_scatter import DynamicGatherOp, GatherOp, ScatterOp
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp
-from sdy.dialects.symbols import calls_of, functions_of, main_function
 
 
 @dataclass(slots=True)

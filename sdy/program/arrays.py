@@ -11,7 +11,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.interpreter.element_types import Array, DType, is_bool, is_complex, is_float
+from sdy.interpreter.arrays.element_types import Array, DType, is_bool, is_complex, is_float
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sdy.interpreter.element_types import Array, DType, is_complex, is_float
+from sdy.interpreter.arrays.element_types import Array, DType, is_complex, is_float
 
 Floats = NDArray[np.float64]
 

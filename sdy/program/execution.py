@@ -10,12 +10,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.symbols import main_function
-from sdy.interpreter.element_types import Array
+from sdy.dialects.ir.symbols import main_function
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.single import interpret as interpret_function
-from sdy.interpreter.values import DeviceArray
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.report.value_names import ValueNames

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.dialects.places import span_of
-from sdy.dialects.walk import pre_order
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.walk import pre_order
 from sdy.program.on_jax import without_jax
 from sdy.program.origin import Origin
 from sdy.program.program import Program, read_module

@@ -5,17 +5,17 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.context import SdyContext
+from sdy.dialects.ir.context import SdyContext
+from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import make_context
 from sdy.dialects.sdy.attrs import MeshAttr
 from sdy.dialects.sdy.ops import MeshOp
-from sdy.dialects.verify import verify_module
-from sdy.dialects.walk import pre_order
+from sdy.dialects.verification.verify_module import verify_module
 from sdy.grammar.write import write_mesh
 from sdy.model.mesh import Mesh
-from sdy.passes.export.unfold_layers import UnfoldLayersPass
-from sdy.passes.pipelines import LocalPipeline
+from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
+from sdy.passes.manager.pipelines import LocalPipeline
 from sdy.passes.run import run_passes
 from sdy.rules.all import RULE_ATTRIBUTE
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.model.placement import Boundary, Placement
+from sdy.model.devices.placement import Boundary, Placement
 
 
 def named_shardings(

@@ -11,7 +11,7 @@ from typing import Generic
 from typing_extensions import TypeVar
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 from sdy.program.signature import Signature
 
 R = TypeVar("R", default=list[Array])

@@ -14,17 +14,17 @@ from sdy.cost.memory_curve import memory_curve
 from sdy.cost.program_cost import ProgramCost, cost_of
 from sdy.cost.schedule import schedule_of
 from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, print_module
-from sdy.dialects.symbols import main_function
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.grid import grid_of_mesh
+from sdy.interpreter.devices.shards import shard, unshard
+from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.executor import Observer
-from sdy.interpreter.grid import grid_of_mesh
 from sdy.interpreter.inputs import check_inputs
-from sdy.interpreter.shards import shard, unshard
 from sdy.interpreter.spmd import run_spmd
-from sdy.interpreter.values import DeviceArray
-from sdy.model.placement import Boundary
-from sdy.passes.export.unfold_layers import UnfoldLayersPass
+from sdy.model.devices.placement import Boundary
+from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
 from sdy.passes.run import run_passes
 from sdy.program.lowered import is_in_order, local_program_by_place
 from sdy.program.on_jax import jax_function

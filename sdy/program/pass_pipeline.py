@@ -6,10 +6,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.dialects.module_text import make_context
-from sdy.dialects.verify import verify_module
+from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes import run
-from sdy.passes.pass_options import build_pass
-from sdy.passes.pipeline_text import parse_pipeline
+from sdy.passes.manager.pass_options import build_pass
+from sdy.passes.manager.pipeline_text import parse_pipeline
 
 
 def run_passes(module: ModuleOp, pipeline: str) -> tuple[Diagnostic, ...]:

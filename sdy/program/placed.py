@@ -7,8 +7,8 @@ from typing import Generic
 
 from typing_extensions import TypeVar
 
-from sdy.interpreter.element_types import Array
-from sdy.model.placement import Boundary
+from sdy.interpreter.arrays.element_types import Array
+from sdy.model.devices.placement import Boundary
 from sdy.program.on_jax import named_shardings
 from sdy.program.origin import Origin
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
-from sdy.dialects.symbols import main_function
+from sdy.model.devices.placement import Boundary, Placement
 from sdy.model.mesh import Mesh
 from sdy.model.meshes import resolved
-from sdy.model.placement import Boundary, Placement
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 

@@ -14,15 +14,15 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.cost.hardware import DEFAULT_MACHINE, Hardware, hardware_of
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.dialects.places import span_of
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.symbols import main_function
-from sdy.dialects.verify import verify_module
-from sdy.interpreter.element_types import Array, DType, dtype_of_type
+from sdy.dialects.verification.verify_module import verify_module
+from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.single import interpret
-from sdy.passes.pipelines import PartitionPipeline, PropagationPipeline
+from sdy.passes.manager.pipelines import PartitionPipeline, PropagationPipeline
 from sdy.passes.run import run_passes
 from sdy.program.arrays import random_arrays
 from sdy.program.comparison import OutputComparison, compare

@@ -8,8 +8,8 @@ from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.dialects.module_text import print_module
-from sdy.interpreter.element_types import Array
-from sdy.model.placement import Boundary
+from sdy.interpreter.arrays.element_types import Array
+from sdy.model.devices.placement import Boundary
 from sdy.program.origin import Origin
 from sdy.program.placed import Placed
 

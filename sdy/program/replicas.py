@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.interpreter.grid import axes_of_ref, grid_of_mesh
-from sdy.interpreter.values import DeviceArray, regridded
-from sdy.model.placement import Placement
+from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
+from sdy.interpreter.devices.values import DeviceArray, regridded
+from sdy.model.devices.placement import Placement
 from sdy.program.comparison import compare
 
 _HINT = "a manual computation promised equal copies and broke its word; without one, please report it: sdy is wrong"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 
 R_co = TypeVar("R_co", covariant=True)
 

@@ -1,6 +1,6 @@
 """Op priorities: in which direction each factor of an op propagates, level by level.
 
-Source: spec of propagation, section 5. At level n the direction of a factor is the union of what classes 0 to n
+Source: docs/spec/02, 5. At level n the direction of a factor is the union of what classes 0 to n
 contribute; level 4 lets everything propagate both ways.
 """
 

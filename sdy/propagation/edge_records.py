@@ -1,6 +1,6 @@
 """The steps at one op as propagation edges: who handed which axis to whom, and when.
 
-Source: spec of propagation, sections 9.4 and 9.6.
+Source: docs/spec/02, 9.4 and 9.6.
 """
 
 from __future__ import annotations

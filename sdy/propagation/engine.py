@@ -1,7 +1,7 @@
 """The engine: sweeps over a graph until nothing is pending, level by level, priority by priority.
 
 User priorities run the whole op-priority schedule once each; a level of that schedule runs every strategy; a
-strategy is one sweep. Source: spec of propagation, sections 1.3 to 1.11 and 5 to 6.
+strategy is one sweep. Source: docs/spec/02, 1.3 to 1.11 and 5 to 6.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A module flattened once: values, the ops that read and define them, and the places that hold shardings.
 
 The engine sees nothing else of a program. Whoever flattens (a pass, or a test) creates the nodes in pre-order,
-each op before the ops in its regions, and fills in what the classes below say. Source: spec of propagation, 1.5 to
+each op before the ops in its regions, and fills in what the classes below say. Source: docs/spec/02, 1.5 to
 1.9, 2.4 and 8.
 """
 
@@ -36,7 +36,7 @@ PROPAGATING = frozenset({NodeKind.RULE, NodeKind.BARRIER, NodeKind.EDGE})
 
 
 class PassThrough(IntEnum):
-    """In which op-priority class an op starts (spec of propagation, 5.2)."""
+    """In which op-priority class an op starts (docs/spec/02, 5.2)."""
 
     BOTH = auto()  # element-wise ops, reshape, transpose, edges, moves between memories
     FORWARD = auto()  # dynamic_slice, dynamic_update_slice

@@ -1,6 +1,6 @@
 """Sharding groups before propagation: the members start from one sharding, where they do not contradict each other.
 
-Source: spec of propagation, section 7.2.
+Source: docs/spec/02, 7.2.
 """
 
 from __future__ import annotations

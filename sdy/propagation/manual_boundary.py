@@ -1,4 +1,4 @@
-"""What the edge of a manual computation holds, and what its sources see. Source: spec of propagation, section 8.4."""
+"""What the edge of a manual computation holds, and what its sources see. Source: docs/spec/02, 8.4."""
 
 from __future__ import annotations
 

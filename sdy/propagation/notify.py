@@ -1,6 +1,6 @@
 """Who is visited again when a sharding changes, in which order.
 
-Source: spec of propagation, section 1.8. The order is that of the use lists, latest use first.
+Source: docs/spec/02, 1.8. The order is that of the use lists, latest use first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which nodes of a graph always propagate in the same directions, and which directions these are.
 
 A program has thousands of nodes and a few hundred classes: what depends on the level is decided per class.
-Source: spec of propagation, section 5.
+Source: docs/spec/02, 5.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One visit of an op, as a pure and memoised function of numbers.
 
 Equal layers of a network meet equal rules with equal shardings, so that most visits are one lookup.
-Source: spec of propagation, sections 1.7, 2.5 and 2.8.
+Source: docs/spec/02, 1.7, 2.5 and 2.8.
 """
 
 from __future__ import annotations

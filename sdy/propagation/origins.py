@@ -1,7 +1,7 @@
 """Which of the user's annotations each axis of each value goes back to.
 
 Annotations are entered first; then every step hands the origins of the axes that it moves on. What is entered first
-stays. Source: spec of propagation, sections 9.3 and 9.5.
+stays. Source: docs/spec/02, 9.3 and 9.5.
 """
 
 from __future__ import annotations

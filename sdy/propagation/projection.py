@@ -10,7 +10,7 @@ are then out of reach.
     i      "x":(1)4     (not minor-most: takes gcd(4, 8))
     j      "x":(4)2     (minor-most: takes the rest)
 
-Source: spec of propagation, sections 2.6 to 2.9.
+Source: docs/spec/02, 2.6 to 2.9.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A strategy only says what a projection looks like afterwards. Comparing it with the projection before tells which axes
 each tensor gained along which factor, and the first tensor that had them is the source. Nothing is recorded unless
-somebody asks. Source: spec of propagation, section 9.4.
+somebody asks. Source: docs/spec/02, 9.4.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """User priorities: what is annotated with a smaller number is propagated through the whole program first.
 
 Dims of a later priority are hidden, as closed dims with explicitly replicated axes, so that earlier ones can
-neither fill them nor use their axes; then they are revealed, one priority after the other. Source: spec of
-propagation, section 6.
+neither fill them nor use their axes; then they are revealed, one priority after the other. Source: docs/spec/02, 6.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """In which order ops are visited. The order decides conflicts, so it is part of the result.
 
 Every op is visited once in pre-order; an op to revisit goes on a stack that is served first, unless it is still
-to come. Source: spec of propagation, section 1.5.
+to come. Source: docs/spec/02, 1.5.
 """
 
 from __future__ import annotations

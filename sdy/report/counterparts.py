@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
+from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.ops import ConstantOp, DataFlowEdgeOp
 from sdy.dialects.sdy.regions import NamedComputationOp
-from sdy.dialects.symbols import functions_of
-from sdy.dialects.walk import pre_order
 
 _Place = tuple[str, int, int]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from sdy.interpreter.element_types import Array
-from sdy.interpreter.shards import shard
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.shards import shard
+from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
-from sdy.model.tiling import shard_coordinates
 from sdy.report.run_trace import digest
 from sdy.report.tables import simple_table
 

@@ -19,10 +19,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from sdy.dialects.context import SdyContext
 from sdy.dialects.data_flow import op_of
+from sdy.dialects.ir.context import SdyContext
 from sdy.model.axis import AxisRef
-from sdy.passes.propagation.traced import TracedPropagation, trace_propagation
+from sdy.passes.manager.traced_propagation import TracedPropagation, trace_propagation
 from sdy.propagation.conflicts import conflicts_of
 from sdy.propagation.graph import Value
 from sdy.propagation.history import Arrival, Chain

@@ -14,8 +14,8 @@ from sdy.grammar.parse import MESH, TENSOR_SHARDING
 from sdy.grammar.partition_spec import read_partition_spec, write_partition_spec
 from sdy.grammar.subscripts import read_subscripts, write_subscripts
 from sdy.grammar.write import write_mesh, write_sharding
-from sdy.model.check import check_sharding
-from sdy.model.hlo_sharding import Maximal, Tiled, hlo_of_sharding, mesh_of_hlo, sharding_of_hlo
+from sdy.model.checks.check_sharding import check_sharding
+from sdy.model.devices.hlo_sharding import Maximal, Tiled, hlo_of_sharding, mesh_of_hlo, sharding_of_hlo
 from sdy.model.mesh import Mesh
 from sdy.model.shape import local_shape
 from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding

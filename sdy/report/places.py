@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from sdy.dialects.data_flow import index_of, op_of
+from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.shardings import sharding_of
-from sdy.dialects.symbols import main_function
 from sdy.grammar.write import write_sharding
 from sdy.model.rule import FactorIndex
 from sdy.model.sharding import TensorSharding
-from sdy.passes.propagation.traced import TracedPropagation
+from sdy.passes.manager.traced_propagation import TracedPropagation
 from sdy.propagation.graph import Node, Value
 from sdy.propagation.trace import Site, holders_of
 from sdy.report.counterparts import Counterparts

@@ -8,10 +8,10 @@ from hashlib import blake2b
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation
 
-from sdy.dialects.places import span_of
-from sdy.dialects.ssa_names import number
-from sdy.dialects.stablehlo.types import as_tensor
-from sdy.interpreter.element_types import Array
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.text.ssa_names import number
+from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.kernel import Arrays, KernelContext
 
 

@@ -15,8 +15,8 @@ from sdy.cost.executions import runs_of_regions
 from sdy.cost.hardware import Hardware
 from sdy.cost.roofline import OpTime
 from sdy.cost.schedule import Sending, Slot
+from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.control import WhileOp
-from sdy.dialects.stablehlo.types import as_tensor
 from sdy.grammar.write import write_axis_list
 from sdy.model.mesh import Mesh
 from sdy.report.value_names import line_of

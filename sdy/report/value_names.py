@@ -16,9 +16,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.ssa_names import number
-from sdy.dialects.symbols import functions_of, main_function
-from sdy.dialects.walk import pre_order, with_inner
+from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.walk import pre_order, with_inner
+from sdy.dialects.text.ssa_names import number
 
 _NAME = r"%[\w$.-]+"
 _RESULTS = re.compile(rf"((?:{_NAME}(?::\d+)?\s*,\s*)*{_NAME}(?::\d+)?)\s*=\s*$")

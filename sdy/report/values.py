@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
-from sdy.dialects.ssa_names import SsaNames, number
-from sdy.dialects.symbols import main_function
+from sdy.dialects.text.ssa_names import SsaNames, number
 from sdy.grammar.write import write_sharding
 from sdy.model.meshes import MeshTable, resolved
 from sdy.model.sharding import TensorSharding

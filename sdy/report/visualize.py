@@ -15,9 +15,9 @@ from rich.table import Table
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.axis_list import sharded_size
+from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
-from sdy.model.tiling import shard_coordinates
 from sdy.report.notation import checked, read_any, read_mesh
 
 LINES = 10  # of a whole picture, before it is scaled

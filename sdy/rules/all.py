@@ -1,6 +1,6 @@
 """The sharding rule of an op: the one it carries, or the one its class has.
 
-Source: spec of the sharding rules, sections 1.6, 3 and 7.
+Source: docs/spec/03, 1.6, 3 and 7.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from xdsl.ir import Attribute, Operation
 from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
-from sdy.dialects.context import emit_once
 from sdy.dialects.data_flow import has_data_flow_edges
-from sdy.dialects.op_table import OpTable
-from sdy.dialects.places import span_of
+from sdy.dialects.ir.context import emit_once
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.ir.traits import is_elementwise_by_trait
+from sdy.dialects.ir.unchecked import operands_of
 from sdy.dialects.sdy import ops as sdy_ops
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.stablehlo import collectives as communication
@@ -25,8 +27,6 @@ from sdy.dialects.stablehlo import shape as shapes
 from sdy.dialects.stablehlo import slicing as slices
 from sdy.dialects.stablehlo import tokens
 from sdy.dialects.stablehlo.calls import CustomCallOp
-from sdy.dialects.traits import is_elementwise_by_trait
-from sdy.dialects.unchecked import operands_of
 from sdy.model.rule import OpShardingRule
 from sdy.rules import (
     collectives,

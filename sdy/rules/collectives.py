@@ -1,11 +1,11 @@
 """Rules of StableHLO's own collectives: the dims that they rearrange must be whole.
 
-Source: spec of the sharding rules, sections 4 and 5.1 to 5.3.
+Source: docs/spec/03, 4 and 5.1 to 5.3.
 """
 
 from __future__ import annotations
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import collectives as ops
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder

@@ -1,11 +1,11 @@
 """Rules of products: batching and free dims pass through, contracting ones are reduced.
 
-Source: spec of the sharding rules, sections 5.11 and 5.12.
+Source: docs/spec/03, 5.11 and 5.12.
 """
 
 from __future__ import annotations
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import contraction as ops
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder

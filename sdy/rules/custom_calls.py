@@ -1,10 +1,10 @@
-"""Rules of custom calls, by the name of their target. Source: spec of the sharding rules, section 6."""
+"""Rules of custom calls, by the name of their target. Source: docs/spec/03, 6."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.random import RngBitGeneratorOp
 from sdy.model.rule import FactorKind, OpShardingRule

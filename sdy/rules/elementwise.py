@@ -1,10 +1,10 @@
-"""Rules of elementwise ops: all tensors share a factor per dim. Source: spec of the sharding rules, 4 and 5.8."""
+"""Rules of elementwise ops: all tensors share a factor per dim. Source: docs/spec/03, 4 and 5.8."""
 
 from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.model.rule import OpShardingRule

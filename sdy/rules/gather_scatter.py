@@ -1,6 +1,6 @@
 """Rules of gather and scatter: window dims pair up, index dims pair up, what is looked up is reduced.
 
-Source: spec of the sharding rules, sections 5.16 and 5.17.
+Source: docs/spec/03, 5.16 and 5.17.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo import gather_scatter as ops
-from sdy.dialects.stablehlo.types import as_tensor
+from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import Places, RuleBuilder
 from sdy.rules.tensors import all_ranks, shape_of

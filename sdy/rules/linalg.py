@@ -1,13 +1,13 @@
 """Rules of ops that work on whole rows or matrices: everything before these is a batch.
 
-Source: spec of the sharding rules, sections 5.4, 5.7, 5.15, 5.25 and 5.27.
+Source: docs/spec/03, 5.4, 5.7, 5.15, 5.25 and 5.27.
 """
 
 from __future__ import annotations
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import linalg as ops
-from sdy.dialects.stablehlo.enums import Transpose
+from sdy.dialects.stablehlo.attributes.enums import Transpose
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
 from sdy.rules.tensors import all_ranks, shape_of

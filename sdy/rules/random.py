@@ -1,8 +1,8 @@
-"""Rule of the random bit generator. Source: spec of the sharding rules, section 5.24."""
+"""Rule of the random bit generator. Source: docs/spec/03, 5.24."""
 
 from __future__ import annotations
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import random as ops
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder

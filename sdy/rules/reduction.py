@@ -1,8 +1,8 @@
-"""Rule of `reduce`: the reduced dims of the inputs disappear. Source: spec of the sharding rules, section 5.19."""
+"""Rule of `reduce`: the reduced dims of the inputs disappear. Source: docs/spec/03, 5.19."""
 
 from __future__ import annotations
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import reduction as ops
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder

@@ -1,6 +1,6 @@
 """How the dims of a reshape correspond: both shapes are cut into factors, shared where both agree.
 
-Source: spec of the sharding rules, section 5.22.
+Source: docs/spec/03, 5.22.
 
     24 -> 4x6      ([ij])->([i, j])          {i=4, j=6}
     6x10 -> 15x4   ([ij, ln])->([ik, mn])    {i=3, j=2, k=5, l=5, m=2, n=2}

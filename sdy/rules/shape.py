@@ -1,11 +1,11 @@
 """Rules of ops that move or repeat elements without computing.
 
-Source: spec of the sharding rules, sections 5.5, 5.6, 5.22, 5.23 and 5.26.
+Source: docs/spec/03, 5.5, 5.6, 5.22, 5.23 and 5.26.
 """
 
 from __future__ import annotations
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import shape as ops
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder

@@ -1,13 +1,13 @@
 """Rules of ops that take or place parts of tensors.
 
-Source: spec of the sharding rules, sections 5.9, 5.13, 5.14 and 5.18; conservative mode: section 8.
+Source: docs/spec/03, 5.9, 5.13, 5.14 and 5.18; conservative mode: docs/spec/03, 8.
 """
 
 from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
 from sdy.dialects.stablehlo import slicing as ops
 from sdy.dialects.stablehlo.shape import ConstantOp

@@ -1,11 +1,11 @@
 """Rules of ops that slide a window: what the window covers comes from neighbours.
 
-Source: spec of the sharding rules, sections 5.10, 5.20 and 5.21; conservative mode: section 8.
+Source: docs/spec/03, 5.10, 5.20 and 5.21; conservative mode: docs/spec/03, 8.
 """
 
 from __future__ import annotations
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import window as ops
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder

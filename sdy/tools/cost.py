@@ -13,8 +13,8 @@ from sdy.cost.hardware import HARDWARE, hardware_called
 from sdy.cost.program_cost import ProgramCost
 from sdy.program.program import Program
 from sdy.report.cost_tables import cost_tables
-from sdy.tools.files import write_text
-from sdy.tools.loading import add_optimizer_arguments, partition, with_program_and_text
+from sdy.tools.command_line.files import write_text
+from sdy.tools.command_line.loading import add_optimizer_arguments, partition, with_program_and_text
 
 DESCRIPTION = f"""\
 Partitions a program and tells what it costs each device of a machine: the time of the collectives by mesh axes, of

@@ -11,7 +11,7 @@ from sdy.diagnostics.render import render
 from sdy.dialects.module_text import make_context
 from sdy.program.program import Program
 from sdy.report.explain import Explainer
-from sdy.tools.loading import with_program_and_text
+from sdy.tools.command_line.loading import with_program_and_text
 
 DESCRIPTION = """\
 Propagates the shardings of a program and tells, for a value, which of your annotations each of its axes goes back to,

@@ -11,8 +11,8 @@ from typing import Protocol, cast
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.render import render
-from sdy.tools.broken_pipe import ends_with_its_reader
-from sdy.tools.extensions import without_extensions
+from sdy.tools.command_line.broken_pipe import ends_with_its_reader
+from sdy.tools.command_line.extensions import without_extensions
 
 COMMANDS = {
     "verify": "partition a program, run it on simulated devices, compare with one device",

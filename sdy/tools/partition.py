@@ -13,8 +13,8 @@ from sdy.dialects.module_text import print_module
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.report.tables import statistics_tables
-from sdy.tools.files import write_text
-from sdy.tools.loading import add_optimizer_arguments, partition, with_program_and_text
+from sdy.tools.command_line.files import write_text
+from sdy.tools.command_line.loading import add_optimizer_arguments, partition, with_program_and_text
 
 DESCRIPTION = """\
 Propagates the shardings of a StableHLO program, partitions it with explicit collectives, and writes the program that

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE, hardware_called
 from sdy.program.program import Program
-from sdy.tools.files import write_text
-from sdy.tools.loading import NO_OPTIMIZER_HELP, with_program
+from sdy.tools.command_line.files import write_text
+from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_program
 
 DESCRIPTION = f"""\
 Partitions a program and prints its mesh, the shardings of its arguments and results, its collectives with bytes and

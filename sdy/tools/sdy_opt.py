@@ -11,18 +11,18 @@ from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.render import render
-from sdy.dialects.context import SdyContext
+from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.module_text import dialects, make_context, parse_module, print_module
-from sdy.dialects.verify import verify_module
-from sdy.passes.pass_options import build_pass
+from sdy.dialects.verification.verify_module import verify_module
+from sdy.passes.manager.pass_options import build_pass
 from sdy.passes.run import flattened, run_passes
-from sdy.tools.broken_pipe import ends_with_its_reader
-from sdy.tools.expectations import parse_expectations, unmet
-from sdy.tools.extensions import without_extensions
-from sdy.tools.files import read_text, write_text
-from sdy.tools.opt_arguments import OptArguments, help_text, parse_arguments
-from sdy.tools.pass_list import pass_list
-from sdy.tools.split_file import MARKER, Chunk, split_file
+from sdy.tools.command_line.broken_pipe import ends_with_its_reader
+from sdy.tools.command_line.expectations import parse_expectations, unmet
+from sdy.tools.command_line.extensions import without_extensions
+from sdy.tools.command_line.files import read_text, write_text
+from sdy.tools.command_line.opt_arguments import OptArguments, help_text, parse_arguments
+from sdy.tools.command_line.pass_list import pass_list
+from sdy.tools.command_line.split_file import MARKER, Chunk, split_file
 
 
 @ends_with_its_reader

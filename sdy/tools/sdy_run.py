@@ -15,25 +15,25 @@ from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.render import render
+from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.module_text import parse_module
-from sdy.dialects.symbols import functions_of, main_function
-from sdy.dialects.verify import verify_module
+from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.arguments import parse_inputs
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.arrays.printing import dense_text, tensor_text
 from sdy.interpreter.executor import Observer
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import Arrays, KernelContext
-from sdy.interpreter.printing import dense_text, tensor_text
 from sdy.interpreter.single import interpret
 from sdy.program.placement import boundary_of
 from sdy.report.devices import PlacedResult, devices_table
 from sdy.report.run_progress import RunProgress
 from sdy.report.run_trace import RunTrace
-from sdy.tools.broken_pipe import ends_with_its_reader
-from sdy.tools.extensions import without_extensions
-from sdy.tools.files import read_text, write_text
-from sdy.tools.run_arguments import RunArguments, help_text, parse_arguments
-from sdy.tools.split_file import Chunk, split_file
+from sdy.tools.command_line.broken_pipe import ends_with_its_reader
+from sdy.tools.command_line.extensions import without_extensions
+from sdy.tools.command_line.files import read_text, write_text
+from sdy.tools.command_line.run_arguments import RunArguments, help_text, parse_arguments
+from sdy.tools.command_line.split_file import Chunk, split_file
 
 INTERRUPTED = 130  # as shells report it
 

@@ -17,8 +17,8 @@ from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.report.tables import collectives_table, errors_table, mesh_table, rounds_table, values_table
 from sdy.report.values import boundary_rows, value_rows
-from sdy.tools.files import write_text
-from sdy.tools.loading import add_optimizer_arguments, partition, with_program_and_text
+from sdy.tools.command_line.files import write_text
+from sdy.tools.command_line.loading import add_optimizer_arguments, partition, with_program_and_text
 
 DESCRIPTION = """\
 Reads a StableHLO program with sdy annotations, propagates its shardings, partitions it to one program per device

@@ -14,7 +14,7 @@ from sdy.grammar.write import write_mesh, write_sharding
 from sdy.model.axis import AxisRef, SubAxis, can_merge
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.passes.export.reshard_to_collectives import ReshardToCollectivesPass
+from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
 from sdy.passes.run import run_passes
 
 SIZES = (2, 2, 2, 4, 4, 8)  # with powers of two the reference is right for every pair

@@ -19,10 +19,10 @@ from xdsl.traits import IsTerminator
 from sdy.dialects.chlo.dialect import CHLO
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.stablehlo.dialect import STABLEHLO
-from sdy.dialects.verify import verify_module
+from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.arguments import parse_inputs
-from sdy.interpreter.comparison import Bools, ulp_distance
-from sdy.interpreter.element_types import Array, DType, is_float
+from sdy.interpreter.arrays.comparison import Bools, ulp_distance
+from sdy.interpreter.arrays.element_types import Array, DType, is_float
 from sdy.interpreter.single import interpret
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
 from sdy.passes.run import run_passes

@@ -9,7 +9,7 @@ from support import oracle
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module, print_module
-from sdy.dialects.verify import verify_module
+from sdy.dialects.verification.verify_module import verify_module
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE_TESTS = ROOT / "tests" / "filecheck" / "dialects"

@@ -13,7 +13,7 @@ from support.oracle_process import OracleProcess
 from support.programs import EXAMPLE_NAMES, EXAMPLES
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.passes.pass_options import PassRequest, build_pass
+from sdy.passes.manager.pass_options import PassRequest, build_pass
 from sdy.passes.run import run_passes
 
 MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"

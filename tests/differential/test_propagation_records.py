@@ -10,8 +10,8 @@ from support.programs import EXAMPLE_NAMES, EXAMPLES
 from support.random_annotations import RandomProgram
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.passes.pass_options import build_pass
-from sdy.passes.pipeline_text import parse_pipeline
+from sdy.passes.manager.pass_options import build_pass
+from sdy.passes.manager.pipeline_text import parse_pipeline
 from sdy.passes.run import run_passes
 
 MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"

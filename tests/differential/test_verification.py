@@ -10,7 +10,7 @@ from support.oracle import ir, jax_mlir
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module
-from sdy.dialects.verify import verify_module
+from sdy.dialects.verification.verify_module import verify_module
 from sdy.grammar.parse import AXIS_LIST, parse_mesh, parse_sharding
 from sdy.grammar.write import write_all_to_all_params, write_axes_per_dim, write_axis_list, write_sharding
 from sdy.model.axis import AxisList, AxisRef

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.passes.export.plan_reshards import PlanReshardsPass
+from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
 from sdy.passes.run import run_passes
 
 ROOT = Path(__file__).resolve().parents[2]

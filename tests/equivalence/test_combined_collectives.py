@@ -14,7 +14,7 @@ from support.random_programs.program import random_program
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.module_text import make_context
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 from sdy.program.arrays import load_arrays, random_arrays
 from sdy.program.lowered import local_program
 from sdy.program.partitioned import PartitionedProgram

@@ -18,7 +18,7 @@ from support.jax_functions import sharding
 import sdy
 from sdy.cost.statistics import statistics_of
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 
 Function = Callable[..., object]
 RANDOM = np.random.default_rng(11)

@@ -10,7 +10,7 @@ import pytest
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.statistics import statistics_of
 from sdy.dialects.chlo.structured import TopKOp
-from sdy.dialects.stablehlo.types import shape_of
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.program.program import Program
 from tests.support.on_shards import assert_same_on_shards, count_of_collectives
 

@@ -18,7 +18,7 @@ from support.random_programs.draft import Options
 from support.random_programs.program import random_program
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.interpreter.element_types import Array, DType
+from sdy.interpreter.arrays.element_types import Array, DType
 from sdy.program.comparison import compare
 from sdy.program.program import Program
 

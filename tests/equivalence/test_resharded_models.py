@@ -10,10 +10,10 @@ import pytest
 from support.random_programs.annotations import Annotations, Habits, RandomMesh
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_argument_sharding
-from sdy.dialects.symbols import main_function
 from sdy.grammar.parse import parse_sharding
 from sdy.program.arrays import StoredArrays, load_arrays
 from sdy.program.program import Program, load

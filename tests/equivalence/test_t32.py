@@ -15,12 +15,12 @@ from support.shared_models import MISSING, MODELS
 
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.interpreter.element_types import Array
-from sdy.passes.canonicalize import CanonicalizePass
-from sdy.passes.export.insert_explicit_reshards import InsertExplicitReshardsPass
-from sdy.passes.export.reshard_to_collectives import ReshardToCollectivesPass
-from sdy.passes.pipelines import PropagationPipeline
+from sdy.interpreter.arrays.element_types import Array
+from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
+from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
+from sdy.passes.manager.pipelines import PropagationPipeline
 from sdy.passes.run import run_passes
+from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.program.program import Program, load
 
 pytestmark = pytest.mark.skipif(not MODELS.is_dir(), reason=MISSING)

@@ -17,8 +17,8 @@ from support.uneven_programs import UnevenProgram
 import sdy
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.statistics import Statistics, statistics_of
-from sdy.passes.export import pad_where_cheaper
-from sdy.passes.export.pad_where_cheaper import is_cheaper
+from sdy.passes.export.uneven import pad_where_cheaper
+from sdy.passes.export.uneven.pad_where_cheaper import is_cheaper
 from sdy.program.program import Program
 
 GATHER, REDUCE, PERMUTE = CollectiveKind.ALL_GATHER, CollectiveKind.ALL_REDUCE, CollectiveKind.COLLECTIVE_PERMUTE

@@ -10,7 +10,7 @@ from support.by_passes import partitioned
 from support.uneven_cases import CASES
 from support.uneven_programs import MESHES, UnevenProgram
 
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 from sdy.program.comparison import compare
 from sdy.program.program import Program
 

@@ -11,11 +11,11 @@ from support.collective_text import CHANNEL, SUM
 from support.running import diagnostic_of
 
 from sdy.dialects.module_text import parse_module
-from sdy.dialects.verify import verify_module
-from sdy.interpreter.element_types import Array
-from sdy.interpreter.grid import Grid
+from sdy.dialects.verification.verify_module import verify_module
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.grid import Grid
+from sdy.interpreter.devices.values import stacked
 from sdy.interpreter.spmd import run_spmd
-from sdy.interpreter.values import stacked
 
 
 @st.composite

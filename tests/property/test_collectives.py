@@ -9,10 +9,10 @@ import pytest
 from support.random_ops.draft import region, tensor
 
 from sdy.dialects.module_text import parse_module
-from sdy.interpreter.element_types import Array
-from sdy.interpreter.grid import Grid
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.grid import Grid
+from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.spmd import run_spmd
-from sdy.interpreter.values import DeviceArray
 
 Rows = list[list[int]]
 Values = list[Array]

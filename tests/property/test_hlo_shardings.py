@@ -12,7 +12,7 @@ from jaxlib import xla_client
 
 from sdy.grammar.hlo_text import read_hlo, write_hlo
 from sdy.model.axis import AxisRef
-from sdy.model.hlo_sharding import Subgroup, Tiled, hlo_of_sharding, mesh_of_hlo, sharding_of_hlo
+from sdy.model.devices.hlo_sharding import Subgroup, Tiled, hlo_of_sharding, mesh_of_hlo, sharding_of_hlo
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import closed_on

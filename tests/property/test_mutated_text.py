@@ -17,7 +17,7 @@ from support.mutations import mutated
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.dialects.verify import verify_module
+from sdy.dialects.verification.verify_module import verify_module
 
 TESTS = Path(__file__).resolve().parents[1]
 LONGEST = 5  # seconds for one program

@@ -13,11 +13,11 @@ from sdy.grammar.partition_spec import read_partition_spec, write_partition_spec
 from sdy.grammar.subscripts import read_subscripts, write_subscripts
 from sdy.model.axis import AxisList
 from sdy.model.axis_on_mesh import in_mesh_order
-from sdy.model.hlo_sharding import Tiled, hlo_of_sharding, mesh_of_hlo, sharding_of_hlo
+from sdy.model.devices.hlo_sharding import Tiled, hlo_of_sharding, mesh_of_hlo, sharding_of_hlo
+from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import closed_on
-from sdy.model.tiling import shard_coordinates
 
 ROTATED = Mesh(MESH.axes, tuple((7 * place + 5) % MESH.device_count for place in range(MESH.device_count)))
 

@@ -8,12 +8,12 @@ import pytest
 from support.random_ops.draft import ELEMENTS
 from support.random_reshards import MIXED, random_reshards, reshard_program
 
+from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import make_context, parse_module
 from sdy.dialects.sdy.ops import ReshardOp
-from sdy.dialects.verify import verify_module
-from sdy.dialects.walk import ops_of
-from sdy.passes.export.plan_reshards import PlanReshardsPass
-from sdy.passes.pipelines import LocalPipeline
+from sdy.dialects.verification.verify_module import verify_module
+from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
+from sdy.passes.manager.pipelines import LocalPipeline
 from sdy.passes.run import run_passes
 from sdy.program.arrays import random_arrays
 from sdy.program.partitioned import PartitionedProgram

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sharding_strategies import MESH, pieces
 
-from sdy.interpreter.grid import grid_of_mesh
-from sdy.interpreter.shards import shard, shard_of_each, unshard, whole_of_each
-from sdy.interpreter.values import DeviceArray, regridded, replicated
+from sdy.interpreter.devices.grid import grid_of_mesh
+from sdy.interpreter.devices.shards import shard, shard_of_each, unshard, whole_of_each
+from sdy.interpreter.devices.values import DeviceArray, regridded, replicated
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import sharded_size
 from sdy.model.axis_on_mesh import axis_end

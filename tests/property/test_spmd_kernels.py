@@ -7,12 +7,12 @@ import pytest
 from support.random_ops.families import FAMILIES, random_program
 
 from sdy.dialects.module_text import parse_module
-from sdy.interpreter.comparison import ulp_distance
-from sdy.interpreter.element_types import Array
-from sdy.interpreter.grid import Grid
+from sdy.interpreter.arrays.comparison import ulp_distance
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.grid import Grid
+from sdy.interpreter.devices.values import DeviceArray, replicated
 from sdy.interpreter.single import interpret
 from sdy.interpreter.spmd import run_spmd
-from sdy.interpreter.values import DeviceArray, replicated
 
 GRID = Grid((2, 3), replica_count=1, partition_count=6)
 PROGRAMS_PER_FAMILY = 12

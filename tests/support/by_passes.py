@@ -5,16 +5,16 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.dialects.module_text import make_context
-from sdy.passes.canonicalize import CanonicalizePass
-from sdy.passes.export.convert_global_to_local import ConvertGlobalToLocalPass
-from sdy.passes.export.drop_sharding_and_mesh import DropShardingAndMeshPass
-from sdy.passes.export.drop_sharding_rules import DropShardingRulesPass
-from sdy.passes.export.insert_explicit_reshards import InsertExplicitReshardsPass
-from sdy.passes.export.pad_for_divisibility import PadForDivisibilityPass
-from sdy.passes.export.reshard_to_collectives import ReshardToCollectivesPass
-from sdy.passes.export.resolve_permutation_factors import ResolvePermutationFactorsPass
-from sdy.passes.pipelines import CLOSE, propagation
+from sdy.passes.export.close.drop_sharding_rules import DropShardingRulesPass
+from sdy.passes.export.local.convert_global_to_local import ConvertGlobalToLocalPass
+from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPass
+from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
+from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
+from sdy.passes.export.uneven.pad_for_divisibility import PadForDivisibilityPass
+from sdy.passes.export.uneven.resolve_permutation_factors import ResolvePermutationFactorsPass
+from sdy.passes.manager.pipelines import CLOSE, propagation
 from sdy.passes.run import run_passes
+from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.placement import boundary_of
 from sdy.program.program import Program

@@ -10,9 +10,9 @@ from enum import Enum
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.dialects.verify import verify_module
-from sdy.passes.pass_options import build_pass
-from sdy.passes.pipeline_text import parse_pipeline
+from sdy.dialects.verification.verify_module import verify_module
+from sdy.passes.manager.pass_options import build_pass
+from sdy.passes.manager.pipeline_text import parse_pipeline
 from sdy.passes.run import run_passes
 from support.oracle_process import OracleAbortError, OracleProcess
 

@@ -8,9 +8,9 @@ from heapq import heappop, heappush
 from itertools import combinations, permutations
 from math import prod
 
-from sdy.partitioner.planner.chains import Ends
-from sdy.partitioner.planner.search import Move, MoveKind
-from sdy.partitioner.planner.slots import EMPTY, Filling
+from sdy.partitioner.reshard.chains import Ends
+from sdy.partitioner.reshard.search import Move, MoveKind
+from sdy.partitioner.reshard.slots import EMPTY, Filling
 
 Price = tuple[Fraction, int]  # elements received, as a fraction of the tensor; collectives
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.statistics import statistics_of
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 from sdy.program.program import Program
 
 R = TypeVar("R")

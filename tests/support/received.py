@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
+from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
-from sdy.model.tiling import shard_coordinates
 
 
 def elements_lacking(source: TensorSharding, target: TensorSharding, shape: tuple[int, ...], mesh: Mesh) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.module_text import parse_module
-from sdy.interpreter.element_types import Array, DType, dtype_of
+from sdy.interpreter.arrays.element_types import Array, DType, dtype_of
 from sdy.interpreter.host import Host
 from sdy.interpreter.single import interpret
 from support.random_ops.draft import ELEMENTS, tensor

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding
 
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 from sdy.program.arrays import load_arrays
 
 MODELS = Path(__file__).parents[3] / "shared" / "models"

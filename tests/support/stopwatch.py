@@ -25,7 +25,7 @@ def seconds(task: Callable[[], object]) -> float:
 def ours_parse(text: str) -> float:
     """Text to a verified module."""
     from sdy.dialects.module_text import make_context, parse_module
-    from sdy.dialects.verify import verify_module
+    from sdy.dialects.verification.verify_module import verify_module
 
     make_context()
     return seconds(lambda: verify_module(parse_module(text)))
@@ -42,8 +42,8 @@ def ours_print(text: str) -> float:
 def ours_propagate(text: str) -> float:
     """The whole pipeline, and verification of what it leaves."""
     from sdy.dialects.module_text import make_context, parse_module
-    from sdy.dialects.verify import verify_module
-    from sdy.passes.pipelines import PropagationPipeline
+    from sdy.dialects.verification.verify_module import verify_module
+    from sdy.passes.manager.pipelines import PropagationPipeline
     from sdy.passes.run import run_passes
 
     module, context = parse_module(text), make_context()
@@ -58,9 +58,9 @@ def ours_propagate(text: str) -> float:
 def ours_partition(text: str) -> float:
     """From propagated shardings to the program of one device, and verification of what it leaves."""
     from sdy.dialects.module_text import make_context, parse_module
-    from sdy.dialects.verify import verify_module
-    from sdy.passes.export.unfold_layers import UnfoldLayersPass
-    from sdy.passes.pipelines import CLOSE, LocalPipeline, partitioning, propagation
+    from sdy.dialects.verification.verify_module import verify_module
+    from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
+    from sdy.passes.manager.pipelines import CLOSE, LocalPipeline, partitioning, propagation
     from sdy.passes.run import run_passes
 
     module, context = parse_module(text), make_context()
@@ -78,8 +78,8 @@ def ours_memory(text: str) -> float:
     """Bytes that a module takes, per op."""
     import tracemalloc
 
+    from sdy.dialects.ir.walk import pre_order
     from sdy.dialects.module_text import parse_module
-    from sdy.dialects.walk import pre_order
 
     parse_module(text)  # so that what is made once for all modules does not count
     gc.collect()
@@ -91,8 +91,8 @@ def ours_memory(text: str) -> float:
 
 def op_count(text: str) -> float:
     """The ops of a module."""
+    from sdy.dialects.ir.walk import pre_order
     from sdy.dialects.module_text import parse_module
-    from sdy.dialects.walk import pre_order
 
     return len(pre_order(parse_module(text)))
 

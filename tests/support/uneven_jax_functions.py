@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 from support.jax_functions import JaxCase, array, sharding
 
 Unary = Callable[[jax.Array], object]

@@ -11,10 +11,10 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.axis import AxisList
+from sdy.model.devices.placement import Placement
+from sdy.model.devices.split_mesh import names_on_split_mesh, split_mesh
 from sdy.model.mesh import Mesh
-from sdy.model.placement import Placement
 from sdy.model.sharding import TensorSharding
-from sdy.model.split_mesh import names_on_split_mesh, split_mesh
 
 
 def named_sharding(place: Placement, devices: Sequence[object], axis_types: Mapping[str, object]) -> NamedSharding:

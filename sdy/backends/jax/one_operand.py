@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.dialects.ir.unchecked import replace_uses
+from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp
-from sdy.dialects.unchecked import replace_uses
-from sdy.dialects.walk import pre_order
-from sdy.partitioner.local.emitter import Channels
-from sdy.passes.device_counts import last_channel
-from sdy.passes.insertion import erase, insert_before
+from sdy.partitioner.emit.emitter import Channels
+from sdy.passes.rewriting.device_counts import last_channel
+from sdy.passes.rewriting.insertion import erase, insert_before
 
 Combined = AllGatherOp | AllReduceOp
 

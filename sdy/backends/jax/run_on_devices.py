@@ -16,16 +16,16 @@ from xdsl.ir import Attribute
 from sdy.backends.jax.named_shardings import jax_mesh, partition_spec
 from sdy.backends.jax.one_operand import take_apart
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.symbols import main_function
 from sdy.grammar.write import write_mesh
-from sdy.interpreter.element_types import dtype_of_type
+from sdy.interpreter.arrays.element_types import dtype_of_type
 from sdy.model.axis import AxisList
+from sdy.model.devices.placement import Boundary
+from sdy.model.devices.split_mesh import names_on_split_mesh, split_mesh
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.model.placement import Boundary
 from sdy.model.sharding import ReductionKind, TensorSharding
-from sdy.model.split_mesh import names_on_split_mesh, split_mesh
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
 from sdy.passes.run import run_passes
 

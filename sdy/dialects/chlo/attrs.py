@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from xdsl.irdl import irdl_attr_definition
 
-from sdy.dialects.stablehlo.attrs import Dims, Struct
-from sdy.dialects.stablehlo.enums import ComparisonDirection, ComparisonType, Precision, Word
+from sdy.dialects.stablehlo.attributes.attrs import Dims, Struct
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonType, Precision, Word
 
 
 @dataclass(frozen=True, slots=True)

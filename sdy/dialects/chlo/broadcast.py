@@ -11,7 +11,7 @@ from xdsl.traits import Pure
 from sdy.dialects.chlo.attrs import ComparisonDirectionAttr, ComparisonTypeAttr
 from sdy.dialects.chlo.checks import broadcasts, broadcasts_to_booleans, broadcasts_to_choose, broadcasts_to_complex
 from sdy.dialects.stablehlo.base import Check, FormattedOp
-from sdy.dialects.stablehlo.syntax import Form
+from sdy.dialects.stablehlo.syntax.op_syntax import Form
 
 
 class BroadcastBinaryOp(FormattedOp):

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.dialects.chlo.attrs import RaggedDotDimensionNumbersAttr
+from sdy.dialects.stablehlo.attributes.types import Shape
 from sdy.dialects.stablehlo.checks.control import demand_region
 from sdy.dialects.stablehlo.checks.demands import (
     demand_dims,
@@ -32,7 +33,6 @@ from sdy.dialects.stablehlo.checks.demands import (
     shape,
     tensor,
 )
-from sdy.dialects.stablehlo.types import Shape
 
 
 def broadcasts(op: Operation) -> None:

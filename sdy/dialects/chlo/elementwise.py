@@ -9,8 +9,8 @@ from xdsl.traits import Pure
 
 from sdy.dialects.stablehlo.base import Check, FormattedOp
 from sdy.dialects.stablehlo.checks.elementwise import all_alike, gives_booleans
-from sdy.dialects.stablehlo.signatures import ARROW
-from sdy.dialects.stablehlo.syntax import Form
+from sdy.dialects.stablehlo.syntax.op_syntax import Form
+from sdy.dialects.stablehlo.syntax.signatures import ARROW
 
 
 class ChloOp(FormattedOp):

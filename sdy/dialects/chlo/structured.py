@@ -24,13 +24,13 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.chlo.attrs import PrecisionAttr, RaggedDotDimensionNumbersAttr
 from sdy.dialects.chlo.checks import contracts_ragged, is_like, keeps_largest, scans
-from sdy.dialects.ssa_names import NamesArguments, NamesResults
-from sdy.dialects.stablehlo.attrs import parse_int
+from sdy.dialects.stablehlo.attributes.attrs import parse_int
 from sdy.dialects.stablehlo.base import Check, StablehloOp
-from sdy.dialects.stablehlo.clauses import Properties
 from sdy.dialects.stablehlo.shape import LiteralOp
-from sdy.dialects.stablehlo.signatures import ARROW
-from sdy.dialects.stablehlo.syntax import parse_attributes, print_attributes
+from sdy.dialects.stablehlo.syntax.clauses import Properties
+from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
+from sdy.dialects.stablehlo.syntax.signatures import ARROW
+from sdy.dialects.text.ssa_names import NamesArguments, NamesResults
 
 
 @irdl_op_definition

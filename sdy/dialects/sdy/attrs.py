@@ -1,7 +1,7 @@
 """The attributes of the `sdy` dialect: each holds one value of the model, and is written in the sharding notation.
 
 An attribute whose text begins with `<` prints as `#sdy.mesh<...>`, any other as `#sdy<manual_axes{...}>`; both forms
-are read. Inside ops the text stands alone. Source: spec of the dialect, section 1.3.
+are read. Inside ops the text stands alone. Source: docs/spec/01, 1.3.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.sdy.notation import is_at_attribute, read_attribute, read_bracketed, read_rest
 from sdy.grammar import parse, write
 from sdy.model.axis import AxisList, AxisRef, SubAxis
-from sdy.model.check_edges import check_propagation_edges
-from sdy.model.check_mesh import check_mesh, check_mesh_axis
+from sdy.model.checks.check_edges import check_propagation_edges
+from sdy.model.checks.check_mesh import check_mesh, check_mesh_axis
 from sdy.model.collective import AllToAllParam, AxesPerDim
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.propagation_edges import AxisFlow, PropagationEdges, PropagationStep

@@ -1,7 +1,7 @@
 """The collectives of the `sdy` dialect: each changes the sharding of `tensor` to `out_sharding` by one communication.
 
 `out_sharding` must be what the parameters make of the sharding of `tensor`; `verify` checks that it is.
-Source: spec of the dialect, sections 5.12 to 5.20.
+Source: docs/spec/01, 5.12 to 5.20.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def
 
 from sdy.dialects.sdy.attrs import AllToAllParamsAttr, AxesPerDimAttr, AxisListAttr, TensorShardingAttr
+from sdy.dialects.sdy.enum_directives import ReductionKindWord, enum_attr, enum_value
 from sdy.dialects.sdy.types import Shaped
-from sdy.dialects.sdy.words import ReductionKindWord, enum_attr, enum_value
 from sdy.model.axis import AxisList
 from sdy.model.collective import AllToAllParam, AxesPerDim
 from sdy.model.sharding import ReductionKind, TensorSharding

@@ -1,7 +1,7 @@
 """The ops of the `sdy` dialect on single values, and the mesh: how a sharding is named, asked for and recorded.
 
 The collectives are in `collectives`, the ops with a body in `regions`; what makes an op valid is in `verify`.
-Source: spec of the dialect, section 5.
+Source: docs/spec/01, 5.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, ReturnLike, SymbolOpInterface
 
 from sdy.dialects.sdy.attrs import MeshAttr, TensorShardingAttr
+from sdy.dialects.sdy.enum_directives import BarrierDirection, BarrierDirectionWord, enum_attr
 from sdy.dialects.sdy.types import Shaped
-from sdy.dialects.sdy.words import BarrierDirection, BarrierDirectionWord, enum_attr
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 

@@ -1,6 +1,6 @@
 """The ops of the `sdy` dialect with a body: manual and named computations.
 
-Source: spec of the dialect, sections 5.5 and 5.6.
+Source: docs/spec/01, 5.5 and 5.6.
 """
 
 from __future__ import annotations

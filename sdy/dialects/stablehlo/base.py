@@ -10,7 +10,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from sdy.dialects.stablehlo.syntax import Form
+from sdy.dialects.stablehlo.syntax.op_syntax import Form
 
 Check = Callable[[Operation], None]
 

@@ -19,13 +19,13 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.effects import EffectSaidByProperty
-from sdy.dialects.stablehlo.attrs import OutputOperandAliasAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.ir.effects import EffectSaidByProperty
+from sdy.dialects.stablehlo.attributes.attrs import OutputOperandAliasAttr
 from sdy.dialects.stablehlo.base import Check, StablehloOp
 from sdy.dialects.stablehlo.checks.calls import is_configured, lays_out
-from sdy.dialects.stablehlo.clauses import Properties
-from sdy.dialects.stablehlo.syntax import parse_attributes, print_attributes
+from sdy.dialects.stablehlo.syntax.clauses import Properties
+from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
 
 
 @irdl_op_definition

@@ -18,8 +18,9 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.stablehlo.attrs import ChannelHandleAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
+from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxesAttr
 from sdy.dialects.stablehlo.base import Check, FormattedOp, StablehloOp
 from sdy.dialects.stablehlo.checks.collectives import (
     broadcasts_in_group,
@@ -33,9 +34,8 @@ from sdy.dialects.stablehlo.checks.collectives import (
     scatters_reduced,
     sends,
 )
-from sdy.dialects.stablehlo.replica_groups import ReplicaGroupMeshAxesAttr
-from sdy.dialects.stablehlo.signatures import RESULT_ONLY
-from sdy.dialects.stablehlo.syntax import Form
+from sdy.dialects.stablehlo.syntax.op_syntax import Form
+from sdy.dialects.stablehlo.syntax.signatures import RESULT_ONLY
 
 REPLICA_GROUPS = DenseElementsAttr | ReplicaGroupMeshAxesAttr
 

@@ -8,13 +8,13 @@ from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from sdy.dialects.stablehlo.attrs import DotDimensionNumbersAttr
+from sdy.dialects.stablehlo.attributes.attrs import DotDimensionNumbersAttr
+from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
 from sdy.dialects.stablehlo.base import Check, FormattedOp
 from sdy.dialects.stablehlo.checks.contraction import contracts, multiplies_matrices
-from sdy.dialects.stablehlo.clauses import String
-from sdy.dialects.stablehlo.dot_clauses import DotAlgorithmAttr, DotAlgorithmClause, DotDims, PrecisionConfig
-from sdy.dialects.stablehlo.enums import PrecisionAttr
-from sdy.dialects.stablehlo.syntax import Form
+from sdy.dialects.stablehlo.syntax.clauses import String
+from sdy.dialects.stablehlo.syntax.dot_clauses import DotAlgorithmAttr, DotAlgorithmClause, DotDims, PrecisionConfig
+from sdy.dialects.stablehlo.syntax.op_syntax import Form
 
 
 @irdl_op_definition

@@ -21,9 +21,9 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 
-from sdy.dialects.ssa_names import NamesArguments
 from sdy.dialects.stablehlo.base import Check, StablehloOp
 from sdy.dialects.stablehlo.checks.control import chooses_branch, loops, maps, passes_operands
+from sdy.dialects.text.ssa_names import NamesArguments
 
 
 @irdl_op_definition

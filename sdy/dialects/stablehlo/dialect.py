@@ -5,26 +5,22 @@ from __future__ import annotations
 from xdsl.ir import Dialect
 
 from sdy.dialects.stablehlo import (
-    attrs,
     calls,
     collectives,
     contraction,
     control,
-    conv_numbers,
-    dot_clauses,
     elementwise,
-    enums,
     gather_scatter,
     linalg,
     random,
     reduction,
-    replica_groups,
     shape,
     slicing,
     tokens,
-    types,
     window,
 )
+from sdy.dialects.stablehlo.attributes import attrs, enums, replica_groups, types
+from sdy.dialects.stablehlo.syntax import conv_numbers, dot_clauses
 
 FAMILIES = (
     elementwise,

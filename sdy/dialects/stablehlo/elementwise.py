@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from sdy.dialects.stablehlo.attrs import DEFAULT_ACCURACY, ResultAccuracyAttr
+from sdy.dialects.stablehlo.attributes.attrs import DEFAULT_ACCURACY, ResultAccuracyAttr
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirectionAttr, ComparisonTypeAttr
 from sdy.dialects.stablehlo.base import Check, FormattedOp
 from sdy.dialects.stablehlo.checks.elementwise import (
     all_alike,
@@ -22,10 +23,9 @@ from sdy.dialects.stablehlo.checks.elementwise import (
     selects,
 )
 from sdy.dialects.stablehlo.checks.kinds import of_bits, of_fields, of_floats, of_integers, of_numbers, of_reals
-from sdy.dialects.stablehlo.clauses import BareChoice, ExponentMantissa
-from sdy.dialects.stablehlo.enums import ComparisonDirectionAttr, ComparisonTypeAttr
-from sdy.dialects.stablehlo.signatures import COMPLEX_TYPES, SAME, SELECT_TYPES
-from sdy.dialects.stablehlo.syntax import Form
+from sdy.dialects.stablehlo.syntax.clauses import BareChoice, ExponentMantissa
+from sdy.dialects.stablehlo.syntax.op_syntax import Form
+from sdy.dialects.stablehlo.syntax.signatures import COMPLEX_TYPES, SAME, SELECT_TYPES
 
 
 class UnaryOp(FormattedOp):

@@ -18,13 +18,13 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
-from sdy.dialects.ssa_names import NamesResults
+from sdy.dialects.stablehlo.attributes.enums import FftTypeAttr, TransposeAttr
 from sdy.dialects.stablehlo.base import Check, FormattedOp, StablehloOp
 from sdy.dialects.stablehlo.checks.linalg import factors, gives_gradients, infers, solves, sorts, trains, transforms
-from sdy.dialects.stablehlo.clauses import Bool, Choice, Ints
-from sdy.dialects.stablehlo.enums import FftTypeAttr, TransposeAttr
-from sdy.dialects.stablehlo.signatures import SAME
-from sdy.dialects.stablehlo.syntax import Form
+from sdy.dialects.stablehlo.syntax.clauses import Bool, Choice, Ints
+from sdy.dialects.stablehlo.syntax.op_syntax import Form
+from sdy.dialects.stablehlo.syntax.signatures import SAME
+from sdy.dialects.text.ssa_names import NamesResults
 
 
 @irdl_op_definition

@@ -7,12 +7,12 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from sdy.dialects.ssa_names import NamesResults
+from sdy.dialects.stablehlo.attributes.enums import RngAlgorithmAttr, RngDistributionAttr
 from sdy.dialects.stablehlo.base import Check, FormattedOp
 from sdy.dialects.stablehlo.checks.random import draws, keeps_state
-from sdy.dialects.stablehlo.clauses import Choice
-from sdy.dialects.stablehlo.enums import RngAlgorithmAttr, RngDistributionAttr
-from sdy.dialects.stablehlo.syntax import Form
+from sdy.dialects.stablehlo.syntax.clauses import Choice
+from sdy.dialects.stablehlo.syntax.op_syntax import Form
+from sdy.dialects.text.ssa_names import NamesResults
 
 
 @irdl_op_definition

@@ -20,15 +20,15 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import RecursiveMemoryEffect
 
-from sdy.dialects.line_templates import FreshRegions
-from sdy.dialects.stablehlo.attrs import parse_ints
+from sdy.dialects.stablehlo.attributes.attrs import parse_ints
+from sdy.dialects.stablehlo.attributes.types import as_tensor, scalar_of
 from sdy.dialects.stablehlo.base import Check, StablehloOp
 from sdy.dialects.stablehlo.checks.reduction import reduces
-from sdy.dialects.stablehlo.clauses import Properties, ints_text
 from sdy.dialects.stablehlo.control import ReturnOp
 from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, BinaryOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
-from sdy.dialects.stablehlo.syntax import parse_attributes, print_attributes
-from sdy.dialects.stablehlo.types import as_tensor, scalar_of
+from sdy.dialects.stablehlo.syntax.clauses import Properties, ints_text
+from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
+from sdy.dialects.text.line_templates import FreshRegions
 
 COMMUTATIVE: dict[str, type[BinaryOp]] = {
     op_class.name: op_class for op_class in (AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp)

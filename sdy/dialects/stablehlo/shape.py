@@ -10,8 +10,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.ssa_names import NamesResults
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.base import Check, FormattedOp, StablehloOp
 from sdy.dialects.stablehlo.checks.shape import (
     broadcasts_in_dim,
@@ -27,9 +26,10 @@ from sdy.dialects.stablehlo.checks.shape import (
     permutes,
     reverses,
 )
-from sdy.dialects.stablehlo.clauses import Int, Ints
-from sdy.dialects.stablehlo.signatures import RESULT_ONLY, SAME
-from sdy.dialects.stablehlo.syntax import Form
+from sdy.dialects.stablehlo.syntax.clauses import Int, Ints
+from sdy.dialects.stablehlo.syntax.op_syntax import Form
+from sdy.dialects.stablehlo.syntax.signatures import RESULT_ONLY, SAME
+from sdy.dialects.text.ssa_names import NamesResults
 
 
 class LiteralOp(StablehloOp):

@@ -10,12 +10,12 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.parser import Parser
 from xdsl.traits import Pure
 
-from sdy.dialects.stablehlo.attrs import parse_int
+from sdy.dialects.stablehlo.attributes.attrs import parse_int
 from sdy.dialects.stablehlo.base import Check, FormattedOp
 from sdy.dialects.stablehlo.checks.shape import keeps_element
 from sdy.dialects.stablehlo.checks.slicing import concatenates, pads, slices, slices_dynamically, updates_slice
-from sdy.dialects.stablehlo.clauses import Clause, Int, Ints, Properties, ints_of
-from sdy.dialects.stablehlo.syntax import Form
+from sdy.dialects.stablehlo.syntax.clauses import Clause, Int, Ints, Properties, ints_of
+from sdy.dialects.stablehlo.syntax.op_syntax import Form
 
 
 class SliceRanges(Clause):

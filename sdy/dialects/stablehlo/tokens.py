@@ -19,12 +19,12 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from sdy.dialects.stablehlo.attrs import parse_int
+from sdy.dialects.stablehlo.attributes.attrs import parse_int
 from sdy.dialects.stablehlo.base import Check, FormattedOp, StablehloOp
 from sdy.dialects.stablehlo.checks.tokens import makes_tuple, takes_element
-from sdy.dialects.stablehlo.clauses import Properties
-from sdy.dialects.stablehlo.signatures import RESULT_ONLY, SAME, TUPLE_TYPES
-from sdy.dialects.stablehlo.syntax import Form, parse_attributes, print_attributes
+from sdy.dialects.stablehlo.syntax.clauses import Properties
+from sdy.dialects.stablehlo.syntax.op_syntax import Form, parse_attributes, print_attributes
+from sdy.dialects.stablehlo.syntax.signatures import RESULT_ONLY, SAME, TUPLE_TYPES
 
 
 @irdl_op_definition

@@ -22,14 +22,14 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.stablehlo.attrs import parse_ints
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.stablehlo.attributes.attrs import parse_ints
+from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
 from sdy.dialects.stablehlo.base import Check, StablehloOp
 from sdy.dialects.stablehlo.checks.window import convolves, reduces_windows, selects_and_scatters
-from sdy.dialects.stablehlo.clauses import Properties, ints_of, ints_text
-from sdy.dialects.stablehlo.conv_numbers import ConvDimensionNumbersAttr, parse_conv_numbers
-from sdy.dialects.stablehlo.enums import PrecisionAttr
-from sdy.dialects.stablehlo.syntax import parse_attributes, print_attributes
+from sdy.dialects.stablehlo.syntax.clauses import Properties, ints_of, ints_text
+from sdy.dialects.stablehlo.syntax.conv_numbers import ConvDimensionNumbersAttr, parse_conv_numbers
+from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
 
 WINDOW_PROPERTIES = {
     "stride": "window_strides",

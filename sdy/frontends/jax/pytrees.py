@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 
 R = TypeVar("R")
 PyTreeDef = Any  # JAX leaves it untyped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.sdy import ops
 from sdy.dialects.sdy.collectives import (
     AllGatherOp,
@@ -13,7 +13,7 @@ from sdy.dialects.sdy.collectives import (
     CollectivePermuteOp,
 )
 from sdy.dialects.sdy.regions import NamedComputationOp
-from sdy.interpreter.elements import array_of
+from sdy.interpreter.arrays.elements import array_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Kernel, KernelTable
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sdy.interpreter.element_types import (
+from sdy.interpreter.arrays.element_types import (
     Array,
     DType,
     bit_width,

@@ -9,14 +9,14 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects import check as ops
+from sdy.dialects import check_dialect as ops
 from sdy.dialects.stablehlo.calls import CustomCallOp
-from sdy.interpreter.comparison import Bools, Mismatch, almost_equal, equal, mismatch, ulp_distance
-from sdy.interpreter.element_types import Array
-from sdy.interpreter.elements import array_of
+from sdy.interpreter.arrays.comparison import Bools, Mismatch, almost_equal, equal, mismatch, ulp_distance
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.arrays.elements import array_of
+from sdy.interpreter.arrays.printing import element_text
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
-from sdy.interpreter.printing import element_text
 
 KERNELS = KernelTable()
 

@@ -7,8 +7,8 @@ from xdsl.ir import Operation
 
 from sdy.dialects.chlo import elementwise as ops
 from sdy.dialects.chlo import structured
-from sdy.dialects.stablehlo.types import shape_of
-from sdy.interpreter.element_types import (
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.interpreter.arrays.element_types import (
     Array,
     compute_dtype,
     dtype_of_type,
@@ -16,7 +16,7 @@ from sdy.interpreter.element_types import (
     is_float,
     is_signed,
 )
-from sdy.interpreter.elements import array_of
+from sdy.interpreter.arrays.elements import array_of
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count, pointwise
 from sdy.interpreter.ops import special
 from sdy.interpreter.ops.arithmetic import Compute, in_compute_dtype, in_exact_dtype, multiply, total_order_key

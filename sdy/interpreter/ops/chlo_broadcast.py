@@ -6,8 +6,8 @@ import numpy as np
 from xdsl.ir import Operation
 
 from sdy.dialects.chlo import broadcast as ops
-from sdy.dialects.stablehlo.clauses import ints_of
-from sdy.interpreter.element_types import Array, dtype_of_type
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.interpreter.arrays.element_types import Array, dtype_of_type
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 from sdy.interpreter.ops import arithmetic, special
 from sdy.interpreter.ops.arithmetic import Compute

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
-from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.meshes import meshes_seen_by
 from sdy.dialects.stablehlo import collectives as ops
-from sdy.dialects.stablehlo.attrs import ChannelHandleAttr
-from sdy.dialects.stablehlo.replica_groups import HloMeshAttr, ReplicaGroupMeshAxes, ReplicaGroupMeshAxesAttr
-from sdy.interpreter.elements import array_of
+from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
+from sdy.dialects.stablehlo.attributes.replica_groups import HloMeshAttr, ReplicaGroupMeshAxes, ReplicaGroupMeshAxesAttr
+from sdy.interpreter.arrays.elements import array_of
+from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
+from sdy.interpreter.devices.replica_groups import ReplicaGroups, Rows, Strategy
 from sdy.interpreter.failure import failure
-from sdy.interpreter.grid import axes_of_ref, grid_of_mesh
-from sdy.interpreter.replica_groups import ReplicaGroups, Rows, Strategy
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.mesh import Mesh, MeshAxis
 

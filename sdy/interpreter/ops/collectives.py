@@ -8,19 +8,19 @@ import numpy as np
 
 from sdy.dialects.stablehlo import collectives as ops
 from sdy.dialects.stablehlo.elementwise import AddOp
-from sdy.interpreter.element_types import Array, dtype_of_type
-from sdy.interpreter.failure import failure
-from sdy.interpreter.grid import Grid
-from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count, uniform
-from sdy.interpreter.ops.collective_groups import groups_of, transfers_of
-from sdy.interpreter.ops.reducer import FOLDS, Reducer
-from sdy.interpreter.replica_groups import (
+from sdy.interpreter.arrays.element_types import Array, dtype_of_type
+from sdy.interpreter.devices.grid import Grid
+from sdy.interpreter.devices.replica_groups import (
     GroupLayout,
     IndexGroups,
     layout_of,
     layouts_of,
 )
-from sdy.interpreter.routes import route_from_root, route_of_pairs, sent
+from sdy.interpreter.devices.routes import route_from_root, route_of_pairs, sent
+from sdy.interpreter.failure import failure
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count, uniform
+from sdy.interpreter.ops.collective_groups import groups_of, transfers_of
+from sdy.interpreter.ops.reducer import FOLDS, Reducer
 
 KERNELS = KernelTable()
 

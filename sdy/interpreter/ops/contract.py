@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from sdy.interpreter.element_types import Array, DType, compute_dtype, is_complex
+from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, is_complex
 from sdy.interpreter.kernel import KernelContext, Shape
 
 

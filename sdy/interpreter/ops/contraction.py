@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdy.dialects.stablehlo import contraction as ops
-from sdy.dialects.stablehlo.types import rank_of
-from sdy.interpreter.element_types import compute_dtype, dtype_of_type
+from sdy.dialects.stablehlo.attributes.types import rank_of
+from sdy.interpreter.arrays.element_types import compute_dtype, dtype_of_type
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 from sdy.interpreter.ops.contract import ContractedDims, contracted
 

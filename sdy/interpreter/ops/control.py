@@ -9,8 +9,8 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Block
 
 from sdy.dialects.stablehlo import calls, control, tokens
+from sdy.interpreter.arrays.element_types import TOKEN_DTYPE, Array
 from sdy.interpreter.divergence import Split
-from sdy.interpreter.element_types import TOKEN_DTYPE, Array
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count
 
 KERNELS = KernelTable()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdy.interpreter.element_types import (
+from sdy.interpreter.arrays.element_types import (
     Array,
     DType,
     bit_width,

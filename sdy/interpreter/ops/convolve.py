@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdy.dialects.stablehlo.conv_numbers import ConvDimensionNumbers
-from sdy.interpreter.element_types import Array, DType
+from sdy.dialects.stablehlo.syntax.conv_numbers import ConvDimensionNumbers
+from sdy.interpreter.arrays.element_types import Array, DType
 from sdy.interpreter.kernel import KernelContext, Shape
 from sdy.interpreter.ops.contract import ContractedDims, contracted
 from sdy.interpreter.ops.moving_window import Window

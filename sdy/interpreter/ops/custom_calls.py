@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block
 
+from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import module_of
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
-from sdy.dialects.stablehlo.types import shape_of
-from sdy.dialects.symbols import functions_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count
 from sdy.interpreter.ops import check

@@ -6,8 +6,8 @@ import numpy as np
 from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo import elementwise as ops
-from sdy.dialects.stablehlo.enums import ComparisonDirection, ComparisonType
-from sdy.interpreter.element_types import Array, DType, compute_dtype, dtype_of_type
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonType
+from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, dtype_of_type
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, pointwise, with_unit_dims
 from sdy.interpreter.ops import arithmetic
 from sdy.interpreter.ops.arithmetic import Compute, in_compute_dtype, in_exact_dtype

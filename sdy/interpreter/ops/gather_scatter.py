@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdy.dialects.stablehlo import gather_scatter as ops
-from sdy.dialects.stablehlo.attrs import GatherDimensionNumbers
-from sdy.dialects.stablehlo.clauses import ints_of
-from sdy.dialects.stablehlo.types import rank_of
-from sdy.interpreter.element_types import Array
-from sdy.interpreter.grid import IntArray
+from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers
+from sdy.dialects.stablehlo.attributes.types import rank_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, ScalarT, Shape, operand_count, uniform
 from sdy.interpreter.ops.reducer import Reducer
 from sdy.interpreter.ops.scatter_blocks import scatter_into

@@ -11,17 +11,17 @@ import numpy as np
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from sdy.dialects import interpreter as ops
-from sdy.dialects.ssa_names import number
-from sdy.interpreter.element_types import Array
+from sdy.dialects import interpreter_dialect as ops
+from sdy.dialects.text.ssa_names import number
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.arrays.printing import tensor_text
+from sdy.interpreter.devices.grid import Grid, grid_of, subgrid
+from sdy.interpreter.devices.replica_groups import grid_for
 from sdy.interpreter.failure import failure
-from sdy.interpreter.grid import Grid, grid_of, subgrid
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
+from sdy.interpreter.lockstep import Turns
 from sdy.interpreter.ops.transfers import by_device
-from sdy.interpreter.printing import tensor_text
-from sdy.interpreter.replica_groups import grid_for
-from sdy.interpreter.turns import Turns
 
 KERNELS = KernelTable()
 

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import IntegerAttr
 
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
-from sdy.interpreter.element_types import Array, dtype_of_type, is_complex
+from sdy.interpreter.arrays.element_types import Array, dtype_of_type, is_complex
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext
 from sdy.interpreter.ops.linalg import adjoint, lower_factor, substituted, transposed

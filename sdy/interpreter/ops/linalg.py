@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sdy.dialects.stablehlo import linalg as ops
-from sdy.dialects.stablehlo.clauses import ints_of
-from sdy.dialects.stablehlo.enums import FftType, Transpose
-from sdy.dialects.stablehlo.types import rank_of
-from sdy.interpreter.element_types import Array, compute_dtype, dtype_of_type
+from sdy.dialects.stablehlo.attributes.enums import FftType, Transpose
+from sdy.dialects.stablehlo.attributes.types import rank_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.interpreter.arrays.element_types import Array, compute_dtype, dtype_of_type
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count
 from sdy.interpreter.ops.sorting import sorted_together
 

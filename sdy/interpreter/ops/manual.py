@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from sdy.dialects.meshes import meshes_seen_by
 from sdy.dialects.sdy.regions import ManualComputationOp
-from sdy.dialects.stablehlo.types import shape_of
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.interpreter.devices.grid import Grid, grid_of_mesh
+from sdy.interpreter.devices.replica_groups import grid_for
+from sdy.interpreter.devices.shards import shard, shard_of_each, unshard, whole_of_each
+from sdy.interpreter.devices.values import DeviceArray, regridded
 from sdy.interpreter.failure import failure
-from sdy.interpreter.grid import Grid, grid_of_mesh
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
-from sdy.interpreter.replica_groups import grid_for
-from sdy.interpreter.shards import shard, shard_of_each, unshard, whole_of_each
-from sdy.interpreter.values import DeviceArray, regridded
 from sdy.model.manual_axes import manual_prefix
 from sdy.model.mesh import Mesh
 from sdy.model.meshes import common_mesh

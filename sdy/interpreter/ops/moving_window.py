@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from numpy.lib.stride_tricks import as_strided
 from xdsl.ir import Attribute
 
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.stablehlo.clauses import ints_of
-from sdy.interpreter.element_types import Array
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.kernel import KernelContext, Shape
 from sdy.interpreter.ops.slicing import padded
 

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from sdy.dialects.chlo.attrs import RaggedDotDimensionNumbers
 from sdy.dialects.chlo.structured import RaggedDotOp
-from sdy.dialects.stablehlo.types import rank_of
-from sdy.interpreter.element_types import Array, DType, dtype_of_type
-from sdy.interpreter.grid import IntArray
+from sdy.dialects.stablehlo.attributes.types import rank_of
+from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type
+from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape
 from sdy.interpreter.ops.contract import ContractedDims, contracted
 

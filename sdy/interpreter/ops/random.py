@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sdy.dialects.stablehlo import random as ops
-from sdy.dialects.stablehlo.enums import RngAlgorithm, RngDistribution
-from sdy.dialects.stablehlo.types import shape_of
-from sdy.interpreter.element_types import bit_width, dtype_of_type, is_integer
+from sdy.dialects.stablehlo.attributes.enums import RngAlgorithm, RngDistribution
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.interpreter.arrays.element_types import bit_width, dtype_of_type, is_integer
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, uniform, with_unit_dims
 from sdy.interpreter.ops.bit_generators import philox_bits, threefry_bits
 from sdy.interpreter.ops.conversion import bitcast, converted

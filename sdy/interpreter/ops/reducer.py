@@ -12,7 +12,15 @@ import numpy as np
 from xdsl.ir import Block, Operation
 
 from sdy.dialects.stablehlo import elementwise as ops
-from sdy.interpreter.element_types import Array, DType, compute_dtype, dtype_of_type, exact_dtype, is_bool, is_integer
+from sdy.interpreter.arrays.element_types import (
+    Array,
+    DType,
+    compute_dtype,
+    dtype_of_type,
+    exact_dtype,
+    is_bool,
+    is_integer,
+)
 from sdy.interpreter.kernel import Arrays, KernelContext, Shape, with_unit_dims
 from sdy.interpreter.ops import arithmetic
 from sdy.interpreter.ops.arithmetic import Compute

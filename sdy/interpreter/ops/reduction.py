@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sdy.dialects.stablehlo import control, reduction
-from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, with_unit_dims
 from sdy.interpreter.ops.reducer import Reducer
 

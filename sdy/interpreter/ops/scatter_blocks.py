@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 from xdsl.ir import Block, BlockArgument
 
-from sdy.interpreter.element_types import Array, compute_dtype, exact_dtype
-from sdy.interpreter.grid import IntArray
+from sdy.interpreter.arrays.element_types import Array, compute_dtype, exact_dtype
+from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, KernelContext, uniform
 from sdy.interpreter.ops.conversion import converted
 from sdy.interpreter.ops.reducer import Reducer

@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
 from sdy.dialects.stablehlo import shape as ops
-from sdy.dialects.stablehlo.clauses import ints_of
-from sdy.dialects.stablehlo.types import shape_of
-from sdy.interpreter.element_types import Array, dtype_of_type
-from sdy.interpreter.elements import array_of
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.interpreter.arrays.element_types import Array, dtype_of_type
+from sdy.interpreter.arrays.elements import array_of
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape, pointwise, uniform
 from sdy.interpreter.ops.conversion import bitcast, converted
 

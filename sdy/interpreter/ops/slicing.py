@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sdy.dialects.stablehlo import slicing as ops
-from sdy.dialects.stablehlo.clauses import ints_of
-from sdy.interpreter.element_types import Array
-from sdy.interpreter.grid import IntArray
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape, uniform, with_unit_dims
 from sdy.interpreter.ops.window_dims import signed_indices
 

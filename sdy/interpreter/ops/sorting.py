@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import Block
 
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonType
 from sdy.dialects.stablehlo.elementwise import CompareOp
-from sdy.dialects.stablehlo.enums import ComparisonDirection, ComparisonType
-from sdy.interpreter.element_types import Array, compute_dtype, is_complex, is_float
-from sdy.interpreter.grid import IntArray
+from sdy.interpreter.arrays.element_types import Array, compute_dtype, is_complex, is_float
+from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, KernelContext, with_unit_dims
 from sdy.interpreter.ops.arithmetic import total_order_key
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo import collectives as ops
-from sdy.dialects.stablehlo.types import shape_of
-from sdy.interpreter.element_types import dtype_of_type
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.interpreter.arrays.element_types import dtype_of_type
+from sdy.interpreter.devices.grid import ONE_DEVICE, Grid
 from sdy.interpreter.failure import failure
-from sdy.interpreter.grid import ONE_DEVICE, Grid
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 from sdy.interpreter.ops.collectives import grid_of_devices
 from sdy.interpreter.ops.control import token_value

@@ -7,10 +7,10 @@ from math import prod
 import numpy as np
 
 from sdy.dialects.stablehlo import window as ops
-from sdy.dialects.stablehlo.clauses import ints_of
-from sdy.dialects.stablehlo.types import rank_of
-from sdy.interpreter.element_types import Array, dtype_of_type
-from sdy.interpreter.grid import IntArray
+from sdy.dialects.stablehlo.attributes.types import rank_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.interpreter.arrays.element_types import Array, dtype_of_type
+from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape, uniform
 from sdy.interpreter.ops.convolve import Convolution
 from sdy.interpreter.ops.moving_window import Window, window_of

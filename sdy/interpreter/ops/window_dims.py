@@ -7,8 +7,8 @@ from math import prod
 
 import numpy as np
 
-from sdy.interpreter.element_types import Array
-from sdy.interpreter.grid import IntArray
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import KernelContext, Shape
 
 LARGEST = np.iinfo(np.int64).max

@@ -1,6 +1,6 @@
 """The body of a manual computation that exchanges shards along dims.
 
-Source: spec of local lowering, sections 3.3, 3.5, 3.8 and 8.3 (G61).
+Source: docs/spec/06, 3.3, 3.5, 3.8 and 8.3 (G61).
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from sdy.dialects.stablehlo import elementwise
-from sdy.dialects.stablehlo.enums import ComparisonDirection
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.model.axis import AxisList
-from sdy.model.device_shifts import shift_pairs
+from sdy.model.devices.device_shifts import shift_pairs
+from sdy.model.devices.tiling import devices_between, shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
-from sdy.model.tiling import devices_between, shard_coordinates
-from sdy.partitioner.annotated import annotated, is_zero_constant, padded_with_interior
+from sdy.partitioner.emit.collective_ops import collective_permute
+from sdy.partitioner.emit.emitter import Emitter, shape_of, tensor_of
+from sdy.partitioner.emit.sharded_emitter import annotated, is_zero_constant, padded_with_interior
 from sdy.partitioner.halo.plan import DimExchange
-from sdy.partitioner.local.communication import collective_permute
-from sdy.partitioner.local.emitter import Emitter, shape_of, tensor_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Putting a manual computation around what shards exchange. Source: spec of local lowering, section 3.3."""
+"""Putting a manual computation around what shards exchange. Source: docs/spec/06, 3.3."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.local.emitter import Emitter, with_shape
+from sdy.partitioner.emit.emitter import Emitter, with_shape
 
 Body = Callable[[Emitter, Sequence[SSAValue]], SSAValue]  # emits ops on the block arguments; the value to return
 

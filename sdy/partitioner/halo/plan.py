@@ -1,6 +1,6 @@
 """How many neighbours' shards a device needs to compute its part of a padded or sliced dim, and where the part begins.
 
-Numbers alone. Source: spec of local lowering, sections 3.3 and 3.4.
+Numbers alone. Source: docs/spec/06, 3.3 and 3.4.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def dim_exchange(dim: int, axes: AxisList, count: int, elements: int, placement:
 def is_communication_free(count: int, elements: int, placement: Placement, *, is_slice: bool) -> bool:
     """Whether each of `count` shards finds the elements of its part in itself.
 
-    A slice must begin at the front for that: other ones leave shards of different sizes. Source: section 0.10.
+    A slice must begin at the front for that: other ones leave shards of different sizes. Source: docs/spec/06, 0.10.
     """
     if count <= 1:
         return True

@@ -1,6 +1,6 @@
 """`stablehlo.reshape` that moves elements between shards: a dim and those that it becomes do not divide alike.
 
-Source: spec of local lowering, section 3.5.
+Source: docs/spec/06, 3.5.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.shape import ReshapeOp
-from sdy.dialects.stablehlo.types import shape_of
 from sdy.model.axis import AxisRef
 from sdy.model.axis_list import sharded_size
 from sdy.model.equivalence import equivalent_across_reshape
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.partitioner.annotated import annotated, padded_to, trimmed_to, zero_scalar
+from sdy.partitioner.emit.emitter import Emitter
+from sdy.partitioner.emit.sharded_emitter import annotated, padded_to, trimmed_to, zero_scalar
 from sdy.partitioner.halo.emit_exchange import make_exchanger
 from sdy.partitioner.halo.manual_body import ManualAxes, emit_manual, rounded_up, scalar_sharding, shard_counts
 from sdy.partitioner.halo.plan import DimExchange
 from sdy.partitioner.halo.reshape_groups import ReshapeGroup, reshape_groups
-from sdy.partitioner.local.emitter import Emitter
 
 
 class ReshapeExchange:

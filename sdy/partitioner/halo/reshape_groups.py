@@ -1,6 +1,6 @@
 """Which dims of a reshape belong together: the smallest runs of both sides that hold the same number of elements.
 
-Source: spec of local lowering, section 3.5.
+Source: docs/spec/06, 3.5.
 """
 
 from __future__ import annotations

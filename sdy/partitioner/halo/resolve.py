@@ -1,7 +1,6 @@
 """One op that moves elements along cut dims, rewritten so that each device can do its part.
 
-By an exchange with neighbours where there is one, else by making whole what moves. Source: spec of local lowering,
-section 3.
+By an exchange with neighbours where there is one, else by making whole what moves. Source: docs/spec/06, 3.
 """
 
 from __future__ import annotations
@@ -11,30 +10,30 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
 
+from sdy.dialects.ir.unchecked import replace_uses
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import set_sharding, sharding_of
-from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.shape import ReshapeOp, ReverseOp
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
-from sdy.dialects.stablehlo.types import shape_of
-from sdy.dialects.unchecked import replace_uses
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
-from sdy.model.device_shifts import reversed_along
+from sdy.model.devices.device_shifts import reversed_along
 from sdy.model.mesh import Mesh
 from sdy.model.meshes import CommonMesh, MeshTable, common_mesh, resolved
 from sdy.model.rule import FactorIndex, OpShardingRule, TensorMapping
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed
-from sdy.partitioner.annotated import annotated, trimmed_to
+from sdy.partitioner.emit.emitter import Emitter, Style
+from sdy.partitioner.emit.sharded_emitter import annotated, trimmed_to
 from sdy.partitioner.halo.plan import is_communication_free
 from sdy.partitioner.halo.reshape import ReshapeExchange
 from sdy.partitioner.halo.reverse import reversed_axes, shifted_operand
 from sdy.partitioner.halo.window import exchanged_window, placement, window_plans
-from sdy.partitioner.local.emitter import Emitter, Style
-from sdy.partitioner.shard_moves import moves_of
+from sdy.partitioner.on_shards.shard_offsets import moves_of
 from sdy.rules.all import sharding_rule
 
 MeshReference = str | Mesh

@@ -1,7 +1,7 @@
 """`stablehlo.reverse` along cut dims: shards are reversed where they are, and then read by devices in reverse order.
 
 The padding of a dim that does not divide is at its end; before the op it is moved to the front, so that it ends up at
-the end again. Source: spec of local lowering, section 3.6.
+the end again. Source: docs/spec/06, 3.6.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.shape import ReverseOp
-from sdy.dialects.stablehlo.types import shape_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis import AxisList
-from sdy.model.device_shifts import shift_pairs
+from sdy.model.devices.device_shifts import shift_pairs
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.annotated import annotated, padded_to, sliced, zero_scalar
+from sdy.partitioner.emit.collective_ops import collective_permute
+from sdy.partitioner.emit.emitter import Emitter, tensor_of
+from sdy.partitioner.emit.sharded_emitter import annotated, padded_to, sliced, zero_scalar
 from sdy.partitioner.halo.manual_body import ManualAxes, emit_manual, rounded_up, shard_counts
-from sdy.partitioner.local.communication import collective_permute
-from sdy.partitioner.local.emitter import Emitter, tensor_of
 
 
 def reversed_axes(op: ReverseOp, sharding: TensorSharding) -> AxisList:

@@ -1,6 +1,6 @@
 """`stablehlo.pad` and `stablehlo.slice` whose shards need elements of their neighbours.
 
-Source: spec of local lowering, sections 3.3, 3.4 and 8.3 (G60 to G63).
+Source: docs/spec/06, 3.3, 3.4 and 8.3 (G60 to G63).
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from sdy.dialects.shardings import sharding_of
-from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.attributes.types import is_dynamic, shape_of
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
-from sdy.dialects.stablehlo.types import is_dynamic, shape_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.annotated import padded_to, padded_with_interior, sliced, trimmed_to, zero_scalar
+from sdy.partitioner.emit.emitter import Emitter
+from sdy.partitioner.emit.sharded_emitter import padded_to, padded_with_interior, sliced, trimmed_to, zero_scalar
 from sdy.partitioner.halo.emit_exchange import make_exchanger
 from sdy.partitioner.halo.manual_body import ManualAxes, emit_manual, rounded_up, scalar_sharding, shard_counts
 from sdy.partitioner.halo.plan import DimExchange, Placement, dim_exchange
-from sdy.partitioner.local.emitter import Emitter
 
 
 def exchanged_window(op: PadOp | SliceOp, mesh: Mesh, emit: Emitter) -> SSAValue | None:

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Operation
 
-from sdy.dialects.op_table import OpTable
-from sdy.dialects.unchecked import operands_of
+from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.ir.unchecked import operands_of
 from sdy.partitioner.local import (
     annotations,
     calls,
@@ -18,7 +18,6 @@ from sdy.partitioner.local import (
     gather,
     random,
     reduction,
-    running,
     scatter,
     shape,
     slicing,
@@ -26,9 +25,10 @@ from sdy.partitioner.local import (
     updates,
     window,
 )
+from sdy.partitioner.local import cumulative as running
 from sdy.partitioner.local.independent import independent
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
-from sdy.partitioner.shard_rules import kind_of
+from sdy.partitioner.on_shards.shard_rules import kind_of
 
 FORMS = OpTable[LocalForm](
     shape.FORMS,

@@ -1,14 +1,14 @@
 """Ops that say how values are sharded, or look at them, and do nothing: any shard will do.
 
-Source: spec of local lowering, section 8.1 (G11).
+Source: docs/spec/06, 8.1 (G11).
 """
 
 from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from sdy.dialects.interpreter import PrintOp, ProbeOp
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.interpreter_dialect import PrintOp, ProbeOp
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy import ops
 from sdy.partitioner.local.lowering import Check, LocalForm
 

@@ -1,10 +1,10 @@
-"""Functions and their calls on shards. Source: spec of local lowering, sections 1.5 and 8.1 (G1)."""
+"""Functions and their calls on shards. Source: docs/spec/06, 1.5 and 8.1 (G1)."""
 
 from __future__ import annotations
 
 from xdsl.dialects.func import CallOp, FuncOp
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 

@@ -1,4 +1,4 @@
-"""The collectives of `sdy` as those of StableHLO. Source: spec of local lowering, sections 1.6 to 1.11 and 8.1 G11."""
+"""The collectives of `sdy` as those of StableHLO. Source: docs/spec/06, 1.6 to 1.11 and 8.1 G11."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy import collectives as ops
 from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.collective import AllToAllParam, AxesPerDim
+from sdy.model.devices.tiling import source_target_pairs
 from sdy.model.meshes import CommonMesh
 from sdy.model.sharding import ReductionKind, TensorSharding
-from sdy.model.tiling import source_target_pairs
-from sdy.partitioner.local import communication as talk
-from sdy.partitioner.local.combining import COMBINER_OF_KIND, neutral
-from sdy.partitioner.local.emitter import Emitter, Tensor, shape_of, tensor_of, with_shape
+from sdy.partitioner.emit import collective_ops as talk
+from sdy.partitioner.emit.emitter import Emitter, Tensor, identity_constant, shape_of, tensor_of, with_shape
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
+from sdy.partitioner.on_shards.combiners import COMBINER_OF_KIND
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[Check]()
@@ -233,4 +233,4 @@ def sharded_to_unreduced(op: ops.ShardedToUnreducedOp) -> LocalForm:
 
 
 def _nothing(emit: Emitter, tensor: Tensor, sharding: TensorSharding) -> SSAValue:
-    return neutral(emit, COMBINER_OF_KIND[sharding.unreduced_kind], tensor)
+    return identity_constant(emit, COMBINER_OF_KIND[sharding.unreduced_kind], tensor)

@@ -1,6 +1,6 @@
 """Ops with regions on one shard, and their terminators: what is handed over must be cut as its receiver has it.
 
-Source: spec of local lowering, sections 1.5 and 8.1 (G2).
+Source: docs/spec/06, 1.5 and 8.1 (G2).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import InternalError
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import ReturnOp as BodyReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.shardings import function_result_sharding

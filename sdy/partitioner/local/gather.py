@@ -1,6 +1,6 @@
 """`gather` from a shard: a device finds what it holds, gives zeros for the rest, and an all-reduce follows.
 
-Source: spec of local lowering, section 1.20 and 8.1 (G7, G8).
+Source: docs/spec/06, 1.20 and 8.1 (G7, G8).
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i1, i64
 from xdsl.ir import SSAValue
 
-from sdy.dialects.op_table import OpTable
-from sdy.dialects.stablehlo.attrs import GatherDimensionNumbers
-from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.elementwise import AndOp, SubtractOp
-from sdy.dialects.stablehlo.enums import ComparisonDirection
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import ReductionKind, TensorSharding
-from sdy.partitioner.local.combining import COMBINER_OF_KIND, combining_body, neutral
-from sdy.partitioner.local.emitter import Emitter, ints, shape_of, tensor_of, with_shape
+from sdy.partitioner.emit.emitter import Emitter, identity_constant, ints, shape_of, tensor_of, with_shape
 from sdy.partitioner.local.index_shift import IndexedDim, for_each_index, index_ranges, wide_enough
 from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.partitioner.on_shards.combiners import COMBINER_OF_KIND, combining_body
 
 FORMS = OpTable[LocalForm]()
 
@@ -151,7 +151,7 @@ def _masked(
         mask = _all_along(emit, mask, numbers.index_vector_dim)
     batch_dims = [dim for dim in range(len(tensor.get_shape())) if dim not in numbers.offset_dims]
     spread = emit.broadcast(mask, tensor, batch_dims if shape_of(mask) else [])
-    return emit.select(spread, result, neutral(emit, COMBINER_OF_KIND[kind], tensor))
+    return emit.select(spread, result, identity_constant(emit, COMBINER_OF_KIND[kind], tensor))
 
 
 def _all_along(emit: Emitter, mask: SSAValue, dim: int) -> SSAValue:

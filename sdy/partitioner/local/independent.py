@@ -1,6 +1,6 @@
 """Ops that each shard computes by itself, once explicit reshards have made the tensors agree.
 
-Source: spec of local lowering, sections 1.4, 1.14 and 1.15.
+Source: docs/spec/06, 1.4, 1.14 and 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """From indices into a whole tensor to indices into one shard of it, for gather and scatter.
 
-Source: spec of local lowering, sections 1.20 and 1.21, and 8.1 (G7).
+Source: docs/spec/06, 1.20 and 1.21, and 8.1 (G7).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, SSAValue
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.model.axis import AxisList
 from sdy.model.mesh import Mesh
-from sdy.partitioner.local.combining import extreme
-from sdy.partitioner.local.emitter import Emitter, shape_of, tensor_of
+from sdy.partitioner.emit.emitter import Emitter, shape_of, tensor_of
+from sdy.partitioner.on_shards.combiners import extreme
 
 
 @dataclass(frozen=True, slots=True)

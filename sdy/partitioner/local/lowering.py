@@ -1,7 +1,7 @@
 """What the local forms share: the shardings of the whole program, its meshes, and where new ops go.
 
 Shardings are read once, from the program before anything was changed; a value that replaces another one inherits
-its sharding. Source: spec of local lowering, sections 1.1 to 1.5.
+its sharding. Source: docs/spec/06, 1.1 to 1.5.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.unchecked import set_type
+from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.places import span_of
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
-from sdy.dialects.stablehlo.attrs import ChannelHandleAttr
-from sdy.dialects.symbols import functions_of
-from sdy.dialects.unchecked import set_type
-from sdy.dialects.walk import pre_order
+from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.grammar.write import write_sharding
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
@@ -30,9 +30,9 @@ from sdy.model.mesh import Mesh
 from sdy.model.meshes import CommonMesh, resolved
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.local.agreement import Layout, Layouts, disagreement, same_layout
-from sdy.partitioner.local.emitter import Emitter, Style, shape_of
-from sdy.partitioner.shard_rules import known_rule, rule_on_shards
+from sdy.partitioner.emit.emitter import Emitter, Style, shape_of
+from sdy.partitioner.on_shards.agreement import Layout, Layouts, disagreement, same_layout
+from sdy.partitioner.on_shards.shard_rules import known_rule, rule_on_shards
 
 LocalForm = Callable[["Lowering"], None]  # turns one op of a program into what it is on one shard
 Check = Callable[["Lowering"], None]  # raises where an op of a program has no form on its shards

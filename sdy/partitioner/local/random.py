@@ -1,11 +1,11 @@
 """Random bits on one shard: every device draws all of them, and keeps its part.
 
-So the bits are those of the whole program, whatever the algorithm. Source: spec of local lowering, section 8.1 (G5).
+So the bits are those of the whole program, whatever the algorithm. Source: docs/spec/06, 8.1 (G5).
 """
 
 from __future__ import annotations
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.random import RngBitGeneratorOp
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 

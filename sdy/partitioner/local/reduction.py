@@ -1,7 +1,7 @@
 """`reduce` on one shard: the initial value counts on one device only of those that the result is combined from.
 
-Where no all-reduce combines by the body, what all devices found is gathered and reduced once more. Source: spec of
-local lowering, section 8.1 (G15).
+Where no all-reduce combines by the body, what all devices found is gathered and reduced once more.
+Source: docs/spec/06, 8.1 (G15).
 """
 
 from __future__ import annotations
@@ -10,17 +10,15 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from sdy.dialects.op_table import OpTable
-from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.reduction import ReduceOp
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis import AxisList
-from sdy.partitioner.combining_bodies import combiners_of
-from sdy.partitioner.known_scalars import may_count_again
-from sdy.partitioner.local.combining import Combiner, neutral
-from sdy.partitioner.local.communication import gather_stacked
-from sdy.partitioner.local.emitter import Emitter, ints, tensor_of
+from sdy.partitioner.emit.collective_ops import gather_stacked
+from sdy.partitioner.emit.emitter import Emitter, identity_constant, ints, tensor_of
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
-from sdy.partitioner.reduction_kinds import reduction_kinds
+from sdy.partitioner.on_shards.combiners import Combiner, combiners_of, may_count_again
+from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[Check]()
@@ -84,4 +82,4 @@ def _counting_once(lowering: Lowering, op: ReduceOp, init: SSAValue, combiner: C
 
 def _neutral(emit: Emitter, init: SSAValue, combiner: Combiner) -> SSAValue:
     """What changes nothing, or not if `init` counts as well: `init` itself if possible."""
-    return init if may_count_again(init, combiner) else neutral(emit, combiner, tensor_of(init))
+    return init if may_count_again(init, combiner) else identity_constant(emit, combiner, tensor_of(init))

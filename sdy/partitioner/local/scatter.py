@@ -1,7 +1,7 @@
 """`scatter` into a shard: indices count within it, and partial results are combined by an all-reduce that follows.
 
 An update that lies in several shards is written by each of them as far as it falls there, without communication.
-Source: spec of local lowering, section 1.21 and 8.1 (G7, G16).
+Source: docs/spec/06, 1.21 and 8.1 (G7, G16).
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.elementwise import SubtractOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, ScatterOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import lists_overlap
-from sdy.partitioner.combining_bodies import combiners_of
-from sdy.partitioner.local.combining import neutral
-from sdy.partitioner.local.emitter import Emitter, shape_of, tensor_of, with_shape
+from sdy.partitioner.emit.emitter import Emitter, identity_constant, shape_of, tensor_of, with_shape
 from sdy.partitioner.local.index_shift import IndexedDim, for_each_index, lowest_indices, wide_enough
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
-from sdy.partitioner.shard_rules import known_rule, single_places, with_whole
-from sdy.partitioner.shard_windows import window_dim_of_update
+from sdy.partitioner.on_shards.combiners import combiners_of
+from sdy.partitioner.on_shards.shard_rules import known_rule, single_places, with_whole
+from sdy.partitioner.on_shards.shard_windows import window_dim_of_update
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[Check]()
@@ -131,7 +130,7 @@ def _inputs_on_first(emit: Emitter, op: ScatterOp, axes: AxisList, lowering: Low
     chosen: list[SSAValue] = []
     for value, combiner in zip(op.inputs, combiners, strict=True):
         tensor = tensor_of(value)
-        nothing = neutral(emit, combiner, TensorType(tensor.element_type, []))
+        nothing = identity_constant(emit, combiner, TensorType(tensor.element_type, []))
         mine = emit.is_first(axes, mesh, tensor)
         chosen.append(emit.select(mine, value, emit.broadcast(nothing, tensor)))
     return chosen

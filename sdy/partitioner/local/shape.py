@@ -1,6 +1,6 @@
 """Constants, counters and layout changes on one shard.
 
-Source: spec of local lowering, sections 1.12, 1.13, 3.5 and 8.1 (G6, G9).
+Source: docs/spec/06, 1.12, 1.13, 3.5 and 8.1 (G6, G9).
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from typing import cast
 
 from xdsl.ir import Operation, SSAValue
 
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
 from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo import shape as ops
-from sdy.dialects.stablehlo.clauses import ints_of
-from sdy.model.device_shifts import reversed_along
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.model.devices.device_shifts import reversed_along
 from sdy.model.equivalence import equivalent_across_reshape
-from sdy.partitioner.local.agreement import Layout, same_layout
-from sdy.partitioner.local.emitter import Emitter, Tensor, ints, shape_of, tensor_of
+from sdy.partitioner.emit.emitter import Emitter, Tensor, ints, shape_of, tensor_of
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
+from sdy.partitioner.on_shards.agreement import Layout, same_layout
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[Check]()

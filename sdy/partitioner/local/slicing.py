@@ -1,6 +1,6 @@
 """Parts of tensors on one shard: slices and pads, whose shards may send each other edges; dynamic slices of whole dims.
 
-Source: spec of local lowering, sections 1.17, 1.18 and 8.1 (G3, G18, G19).
+Source: docs/spec/06, 1.17, 1.18 and 8.1 (G3, G18, G19).
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.op_table import OpTable
-from sdy.dialects.places import span_of
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import slicing as ops
-from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis_list import sharded_size
-from sdy.model.tiling import shard_coordinates
-from sdy.partitioner.annotated import is_zero_constant
-from sdy.partitioner.local.emitter import Emitter, Tensor, ints, shape_of, with_shape
+from sdy.model.devices.tiling import shard_coordinates
+from sdy.partitioner.emit.emitter import Emitter, Tensor, ints, shape_of, with_shape
+from sdy.partitioner.emit.sharded_emitter import is_zero_constant
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 from sdy.partitioner.local.spans import CutDim, exchanged
-from sdy.partitioner.shard_exchanges import exchanges_results
-from sdy.partitioner.shard_moves import moves_of
-from sdy.partitioner.shard_spans import spans_of
+from sdy.partitioner.on_shards.shard_exchanges import exchanges_results
+from sdy.partitioner.on_shards.shard_offsets import moves_of
+from sdy.partitioner.on_shards.shard_spans import spans_of
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[Check]()

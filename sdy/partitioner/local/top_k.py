@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute, SSAValue
 
 from sdy.dialects.chlo.structured import TopKOp
-from sdy.dialects.op_table import OpTable
-from sdy.dialects.stablehlo.attrs import GatherDimensionNumbers, GatherDimensionNumbersAttr
+from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers, GatherDimensionNumbersAttr
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp
 from sdy.model.axis import AxisList
-from sdy.partitioner.local.communication import gather_together
-from sdy.partitioner.local.emitter import Emitter, ints, shape_of, tensor_of, with_shape
+from sdy.partitioner.emit.collective_ops import gather_together
+from sdy.partitioner.emit.emitter import Emitter, ints, shape_of, tensor_of, with_shape
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 
 FORMS = OpTable[LocalForm]()

@@ -1,6 +1,6 @@
 """`dynamic_update_slice` on one shard: a whole update, of which each device writes what falls into its shard.
 
-Source: spec of local lowering, section 8.1 (G4).
+Source: docs/spec/06, 8.1 (G4).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import SSAValue
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import elementwise, slicing
-from sdy.partitioner.local.combining import extreme
-from sdy.partitioner.local.emitter import Emitter, ints, shape_of, tensor_of, with_shape
+from sdy.partitioner.emit.emitter import Emitter, ints, shape_of, tensor_of, with_shape
 from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.partitioner.on_shards.combiners import extreme
 
 FORMS = OpTable[LocalForm]()
 

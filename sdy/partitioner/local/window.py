@@ -1,6 +1,6 @@
 """Sliding windows on one shard: pooling whose windows tile each shard; convolutions, with the edges of neighbours.
 
-Source: spec of local lowering, sections 1.16, 1.19 and 8.1 (G22).
+Source: docs/spec/06, 1.16, 1.19 and 8.1 (G22).
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.op_table import OpTable
-from sdy.dialects.places import span_of
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import window as ops
-from sdy.model.device_shifts import shift_pairs
-from sdy.partitioner.local.communication import collective_permute
-from sdy.partitioner.local.emitter import shape_of
+from sdy.model.devices.device_shifts import shift_pairs
+from sdy.partitioner.emit.collective_ops import collective_permute
+from sdy.partitioner.emit.emitter import shape_of
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
-from sdy.partitioner.shard_exchanges import exchanges_results
-from sdy.partitioner.shard_windows import Halo, HaloAlong, PoolingOp, halos_of, tiles_shards
+from sdy.partitioner.on_shards.shard_exchanges import exchanges_results
+from sdy.partitioner.on_shards.shard_windows import Halo, HaloAlong, PoolingOp, halos_of, tiles_shards
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[Check]()

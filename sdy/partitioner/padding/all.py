@@ -7,14 +7,14 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsTerminator
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.stablehlo.base import StablehloOp
-from sdy.dialects.symbols import functions_of
 from sdy.model.rule import FactorKind
-from sdy.partitioner.local.emitter import shape_of
+from sdy.partitioner.emit.emitter import shape_of
+from sdy.partitioner.on_shards.shard_rules import known_rule
 from sdy.partitioner.padding import collectives, contraction, reduction, regions, shape, slicing
 from sdy.partitioner.padding.padder import Padder, Rule
-from sdy.partitioner.shard_rules import known_rule
 
 RULES = OpTable[Rule](
     collectives.RULES, contraction.RULES, reduction.RULES, shape.RULES, slicing.RULES, slicing.STATIC_RULES

@@ -15,12 +15,13 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp
 from sdy.dialects.stablehlo import elementwise, shape
 from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
-from sdy.partitioner.local.emitter import shape_of
-from sdy.partitioner.padding import contraction, moving, reduction, regions, slicing
+from sdy.partitioner.emit.emitter import shape_of
+from sdy.partitioner.padding import contraction, reduction, regions, slicing
+from sdy.partitioner.padding import data_movement as moving
 from sdy.partitioner.padding import shape as shape_rules
 from sdy.partitioner.padding.padder import Padder, Rule, Sizes, is_static
 from sdy.rules.all import RULE_ATTRIBUTE

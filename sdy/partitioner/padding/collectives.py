@@ -1,6 +1,6 @@
 """Padding of collectives: dims are padded where they become cut, and trimmed where they become whole.
 
-Source: spec of local lowering, sections 2.6 and 8.2 (G44, G45).
+Source: docs/spec/06, 2.6 and 8.2 (G44, G45).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy import collectives as ops
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.shardings import sharding_of
@@ -17,7 +17,7 @@ from sdy.model.axis import AxisList
 from sdy.model.axis_list import set_difference
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed_like
-from sdy.partitioner.local.emitter import Emitter, shape_of
+from sdy.partitioner.emit.emitter import Emitter, shape_of
 from sdy.partitioner.padding.padder import Padder, Rule, is_static
 
 RULES = OpTable[Rule]()

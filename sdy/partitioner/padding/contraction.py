@@ -1,16 +1,16 @@
 """Padding of products that sum over padded dims: zeros add nothing.
 
-Source: spec of local lowering, sections 2.6 and 8.2 (G41 to G43).
+Source: docs/spec/06, 2.6 and 8.2 (G41 to G43).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import contraction, window
-from sdy.dialects.stablehlo.clauses import ints_of
-from sdy.partitioner.local.emitter import shape_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.partitioner.emit.emitter import shape_of
 from sdy.partitioner.padding.padder import Padder, Rule
 
 RULES = OpTable[Rule]()

@@ -1,6 +1,6 @@
 """What the rules of padding share: how large values were, what their padding holds, and how to change both.
 
-A value is padded at the end of the dims that are cut, and of no others. Source: spec of local lowering, sections 0.8
+A value is padded at the end of the dims that are cut, and of no others. Source: docs/spec/06, 0.8
 and 2.3 to 2.5.
 """
 
@@ -14,16 +14,16 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.constants.elements import Scalar
 from sdy.dialects.data_flow import op_of
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.elements import Scalar
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.places import span_of
 from sdy.dialects.sdy.collectives import AllGatherOp, AllSliceOp, CollectiveOp, ReplicatedToUnreducedOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.dialects.stablehlo import elementwise
-from sdy.dialects.stablehlo.enums import ComparisonDirection
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.shape import IotaOp
 from sdy.grammar.write import write_sharding
 from sdy.model.axis import AxisList
@@ -32,8 +32,8 @@ from sdy.model.mesh import Mesh
 from sdy.model.meshes import resolved
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed_like, with_dim
-from sdy.partitioner.annotated import among_first, annotated, padded_to, trimmed_to, zero_scalar
-from sdy.partitioner.local.emitter import Emitter, Style, shape_of, tensor_of, with_element, with_shape
+from sdy.partitioner.emit.emitter import Emitter, Style, shape_of, tensor_of, with_element, with_shape
+from sdy.partitioner.emit.sharded_emitter import among_first, annotated, padded_to, trimmed_to, zero_scalar
 from sdy.partitioner.padding.partial import sum_behind, summed_axes
 
 Sizes = tuple[int, ...]

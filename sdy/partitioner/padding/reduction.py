@@ -1,6 +1,6 @@
 """Padding of ops that combine elements along padded dims: with the element that changes nothing.
 
-Source: spec of local lowering, section 8.2 (G41).
+Source: docs/spec/06, 8.2 (G41).
 """
 
 from __future__ import annotations
@@ -9,20 +9,18 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
-from sdy.dialects.elements import Scalar
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.constants.elements import Scalar
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import gather_scatter, reduction, window
-from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
-from sdy.dialects.stablehlo.types import element_type_of
-from sdy.partitioner.annotated import is_zero_constant
-from sdy.partitioner.combining_bodies import combiners_of
-from sdy.partitioner.known_scalars import known_scalar
-from sdy.partitioner.local.combining import extreme, identity
-from sdy.partitioner.local.emitter import shape_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.partitioner.emit.emitter import shape_of
+from sdy.partitioner.emit.sharded_emitter import is_zero_constant
+from sdy.partitioner.on_shards.combiners import combiners_of, extreme, identity, known_scalar
+from sdy.partitioner.on_shards.selecting_bodies import ignores_inits_behind
+from sdy.partitioner.on_shards.shard_windows import window_dim_of_update
 from sdy.partitioner.padding.padder import Padder, Rule
-from sdy.partitioner.selecting_bodies import ignores_inits_behind
-from sdy.partitioner.shard_windows import window_dim_of_update
 
 RULES = OpTable[Rule]()
 

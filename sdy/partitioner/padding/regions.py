@@ -1,13 +1,13 @@
 """Padding of ops with bodies: the arguments of the bodies are padded before the ops in them.
 
-Source: spec of local lowering, section 8.2 (G40, G48).
+Source: docs/spec/06, 8.2 (G40, G48).
 """
 
 from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.partitioner.padding.padder import Padder, Rule

@@ -1,16 +1,16 @@
 """Padding of constants, and of ops that look at the sizes of dims.
 
-Source: spec of local lowering, section 8.2 (G40).
+Source: docs/spec/06, 8.2 (G40).
 """
 
 from __future__ import annotations
 
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
 from sdy.dialects.stablehlo import calls, shape
-from sdy.dialects.stablehlo.clauses import ints_of
-from sdy.partitioner.local.emitter import ints, shape_of, tensor_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.partitioner.emit.emitter import ints, shape_of, tensor_of
 from sdy.partitioner.padding.padder import Padder, Rule, Sizes, constant_with, is_static
 
 RULES = OpTable[Rule]()

@@ -1,6 +1,6 @@
 """Padding of ops that take parts of tensors, or put them together.
 
-Source: spec of local lowering, sections 2.6 and 8.2 (G46, G47, G50).
+Source: docs/spec/06, 2.6 and 8.2 (G46, G47, G50).
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo import gather_scatter, slicing
-from sdy.dialects.stablehlo.clauses import ints_of
-from sdy.dialects.stablehlo.types import element_type_of
-from sdy.partitioner.annotated import annotated
-from sdy.partitioner.local.emitter import Emitter, ints, shape_of, tensor_of
+from sdy.dialects.stablehlo.attributes.types import element_type_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.partitioner.emit.emitter import Emitter, ints, shape_of, tensor_of
+from sdy.partitioner.emit.sharded_emitter import annotated
+from sdy.partitioner.on_shards.shard_offsets import pad_shifts, slice_shifts
 from sdy.partitioner.padding.padder import Padder, Rule
-from sdy.partitioner.shard_moves import pad_shifts, slice_shifts
 
 RULES = OpTable[Rule]()  # of ops that take indices, wherever reshards are
 STATIC_RULES = OpTable[Rule]()  # of those that know where all goes, once reshards are collectives

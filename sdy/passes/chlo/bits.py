@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import ComplexType, IntegerType, Signedness, TensorTy
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.dialects.chlo import broadcast, elementwise
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import elementwise as plain
+from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.shape import BitcastConvertOp
-from sdy.dialects.stablehlo.types import element_type_of, shape_of
 from sdy.passes.chlo.expansion import Expansion
 from sdy.passes.chlo.traced import Recorder, Traced
 

@@ -8,13 +8,13 @@ from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.dialects.chlo import broadcast as ops
-from sdy.dialects.op_table import OpTable
+from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.ir.unchecked import operands_of
 from sdy.dialects.stablehlo import elementwise as plain
-from sdy.dialects.stablehlo.clauses import ints_of
-from sdy.dialects.stablehlo.enums import ComparisonDirectionAttr, ComparisonTypeAttr
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirectionAttr, ComparisonTypeAttr
+from sdy.dialects.stablehlo.attributes.types import element_type_of, rank_of, shape_of
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp
-from sdy.dialects.stablehlo.types import element_type_of, rank_of, shape_of
-from sdy.dialects.unchecked import operands_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.passes.chlo.expansion import Expansion
 from sdy.passes.chlo.traced import Recorder
 

@@ -19,17 +19,17 @@ from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.chlo.dialect import CHLO
-from sdy.dialects.op_table import OpTable
-from sdy.dialects.places import span_of
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.ir.unchecked import replace_uses
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.types import element_type_of
-from sdy.dialects.unchecked import replace_uses
+from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.passes.chlo import bits, broadcasting, structured
 from sdy.passes.chlo.expansion import Expansion
 from sdy.passes.chlo.formulas import COMPLEX, EXACT, REAL, Formula
 from sdy.passes.chlo.traced import Recorder, Traced
-from sdy.passes.insertion import erase
-from sdy.passes.op_order import op_order
+from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.op_order import op_order
 
 EXPANSIONS = OpTable[Expansion](bits.EXPANSIONS, broadcasting.EXPANSIONS, structured.EXPANSIONS)
 WIDE_COMPLEX = ComplexType(f64)

@@ -8,19 +8,19 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, Tens
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from sdy.dialects.chlo import structured as ops
-from sdy.dialects.op_table import OpTable
-from sdy.dialects.stablehlo.control import ReturnOp
-from sdy.dialects.stablehlo.elementwise import CompareOp
-from sdy.dialects.stablehlo.enums import (
+from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.stablehlo.attributes.enums import (
     ComparisonDirection,
     ComparisonDirectionAttr,
     ComparisonType,
     ComparisonTypeAttr,
 )
+from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
+from sdy.dialects.stablehlo.control import ReturnOp
+from sdy.dialects.stablehlo.elementwise import CompareOp
 from sdy.dialects.stablehlo.linalg import SortOp
 from sdy.dialects.stablehlo.shape import ConstantOp, IotaOp
 from sdy.dialects.stablehlo.slicing import SliceOp
-from sdy.dialects.stablehlo.types import element_type_of, shape_of
 from sdy.passes.chlo.expansion import Expansion
 from sdy.passes.chlo.traced import Recorder
 

@@ -14,18 +14,18 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from xdsl.dialects.builtin import ComplexType, FixedBitwidthType, IntegerType, TensorType, i1
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.elements import Scalar
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.constants.elements import Scalar
+from sdy.dialects.ir.unchecked import make_op
 from sdy.dialects.stablehlo import elementwise as ops
-from sdy.dialects.stablehlo.enums import (
+from sdy.dialects.stablehlo.attributes.enums import (
     ComparisonDirection,
     ComparisonDirectionAttr,
     ComparisonType,
     ComparisonTypeAttr,
 )
+from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.shape import BitcastConvertOp, ConstantOp
-from sdy.dialects.stablehlo.types import element_type_of, shape_of
-from sdy.dialects.unchecked import make_op
 
 Tensor = TensorType[Attribute]
 Properties = dict[str, Attribute]

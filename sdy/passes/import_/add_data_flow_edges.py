@@ -3,7 +3,7 @@
     before  %0 = stablehlo.while(...) ...            %1 = stablehlo.negate %0
     after   %0 = stablehlo.while(...) ...            %1 = sdy.data_flow_edge %0    %2 = stablehlo.negate %1
 
-Requires: no edges yet. Source: spec of import and export, section 2.7.
+Requires: no edges yet. Source: docs/spec/04, 2.7.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from sdy.dialects.data_flow import DATA_FLOW_OPS, DataFlowOp, argument_owners, has_data_flow_edges, result_owners
+from sdy.dialects.ir.unchecked import make_op, redirect_uses
+from sdy.dialects.ir.walk import post_order
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import DataFlowEdgeOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
-from sdy.dialects.unchecked import make_op, redirect_uses
-from sdy.dialects.walk import post_order
-from sdy.passes.insertion import after_definition, location_of
-from sdy.passes.op_order import keep_order, op_order
+from sdy.passes.rewriting.insertion import after_definition, location_of
+from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
     before  %0 = call @f(%x)                                 func @f(%p) { tanh %p }
     after   %0 = call @f(%x)  %1 = sdy.func_data_flow_edge %0   func @f(%p) { %2 = sdy.func_data_flow_edge %p  tanh %2 }
 
-Source: spec of import and export, section 2.12.
+Source: docs/spec/04, 2.12.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.sdy.ops import FuncDataFlowEdgeOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_result_shardings, sharding_of
-from sdy.dialects.symbols import functions_of, main_function
-from sdy.passes.insertion import after_definition, insert, location_of, redirect_other_uses
-from sdy.passes.op_order import op_order
+from sdy.passes.rewriting.insertion import after_definition, insert, location_of, redirect_other_uses
+from sdy.passes.rewriting.op_order import op_order
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
     before  %0 = stablehlo.abs %a                                     %1 = sdy.sharding_constraint %0 <@m, [{"x"}]>
     after   %0 = stablehlo.abs %a {sdy.sharding = [<@m, [{"x"}]>]}    %1 = sdy.sharding_constraint %0 <@m, [{"x"}]>
 
-The in shardings of manual computations act as constraints on their operands. Source: spec of import and export, 2.8.
+The in shardings of manual computations act as constraints on their operands. Source: docs/spec/04, 2.8.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.dialects.data_flow import edge_of_target
+from sdy.dialects.ir.walk import inside_out
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr, TensorShardingAttr
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import holder, set_sharding, sharding_of
-from sdy.dialects.walk import inside_out
 from sdy.model.meshes import resolved
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open
-from sdy.passes.insertion import after_definition, insert
-from sdy.passes.op_order import keep_order, op_order
 from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
+from sdy.passes.rewriting.insertion import after_definition, insert
+from sdy.passes.rewriting.op_order import keep_order, op_order
 from sdy.propagation.graph import Direction
 from sdy.propagation.op_step import Change
 from sdy.propagation.projection import project

@@ -1,19 +1,19 @@
-"""Which ops of a module compute constants, and which only repeat a scalar. Source: spec of import and export, 2.4."""
+"""Which ops of a module compute constants, and which only repeat a scalar. Source: docs/spec/04, 2.4."""
 
 from __future__ import annotations
 
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation
 
+from sdy.dialects.ir.traits import is_terminator
+from sdy.dialects.ir.unchecked import operands_of, type_of
 from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, IotaOp, ReshapeOp
 from sdy.dialects.stablehlo.slicing import SliceOp
-from sdy.dialects.traits import is_terminator
-from sdy.dialects.unchecked import operands_of, type_of
-from sdy.passes.call_graph import callee_name, original_name
-from sdy.passes.propagation.op_traits import is_elementwise, is_erasable
+from sdy.passes.rewriting.call_graph import callee_name, original_name
+from sdy.passes.rewriting.op_traits import is_elementwise, is_erasable
 
 SOURCES = frozenset[type[Operation]]((ConstantOp, IotaOp))
 MOVERS = frozenset[type[Operation]]((BroadcastInDimOp, ReshapeOp, SliceOp))

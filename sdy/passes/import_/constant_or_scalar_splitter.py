@@ -5,7 +5,7 @@
             %a = add %x, %c0    %b = multiply %y, %c1
 
 So propagation through one use has no say in another. Ensures: constants are `sdy.constant`, which nothing merges.
-Source: spec of import and export, section 2.4.
+Source: docs/spec/04, 2.4.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
+from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.unchecked import copy_before, make_op, nth_result, operands_of, set_operand, type_of
+from sdy.dialects.ir.walk import of_class, post_order, pre_order
 from sdy.dialects.sdy.ops import ConstantOp, ShardingGroupOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
-from sdy.dialects.symbols import functions_of
-from sdy.dialects.unchecked import copy_before, make_op, nth_result, operands_of, set_operand, type_of
-from sdy.dialects.walk import of_class, post_order, pre_order
-from sdy.passes.call_graph import add_copy, callee_of, callees_first
 from sdy.passes.import_.constant_expressions import ConstantClassifier, is_scalar_broadcast
-from sdy.passes.insertion import erase, replace_op
-from sdy.passes.op_order import op_order
-from sdy.passes.unique_names import UniqueNames
+from sdy.passes.rewriting.call_graph import add_copy, callee_of, callees_first
+from sdy.passes.rewriting.insertion import erase, replace_op
+from sdy.passes.rewriting.op_order import op_order
+from sdy.passes.rewriting.unique_names import UniqueNames
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@
     after   gather(%a, %k)  operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1]
 
 The indices then speak of positions within a batch only, and the batch dim can be sharded. Equal constants are merged
-and dead ops go, as in Shardy. Source: spec of import and export, section 2.5.
+and dead ops go, as in Shardy. Source: docs/spec/04, 2.5.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.attrs import GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr
+from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp, ScatterOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, SliceOp
-from sdy.dialects.walk import pre_order
-from sdy.passes.dead_code import erase_dead_ops
 from sdy.passes.import_.position_index import position_dim
-from sdy.passes.insertion import insert_before
-from sdy.passes.unique_constants import unique_constants
+from sdy.passes.rewriting.dead_code import erase_dead_ops
+from sdy.passes.rewriting.insertion import insert_before
+from sdy.passes.rewriting.unique_constants import unique_constants
 
 Dims = tuple[int, ...]
 BATCH = (0,)

@@ -3,7 +3,7 @@
     before  call @f, call @f            func @f
     after   call @f, call @f_0          func @f, func @f_0 {sdy.original_func_name = "f"}
 
-Source: spec of import and export, section 2.10.
+Source: docs/spec/04, 2.10.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.passes import ModulePass
 
-from sdy.dialects.symbols import functions_of
-from sdy.passes.call_graph import add_copy, call_sites, callee_name, callee_of, callees_first
-from sdy.passes.op_order import keep_order
-from sdy.passes.unique_names import UniqueNames
+from sdy.dialects.ir.symbols import functions_of
+from sdy.passes.rewriting.call_graph import add_copy, call_sites, callee_name, callee_of, callees_first
+from sdy.passes.rewriting.op_order import keep_order
+from sdy.passes.rewriting.unique_names import UniqueNames
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
     before  %0 = call @f(%x)        func @f(%p) { return tanh(%p) }
     after   %0 = sdy.named_computation<"f">(%x) (%p) { sdy.return tanh(%p) }
 
-Source: spec of import and export, section 2.11.
+Source: docs/spec/04, 2.11.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from xdsl.ir import Region
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity
-from sdy.dialects.context import emit_once
+from sdy.dialects.ir.context import emit_once
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import functions_of, recursion_error
+from sdy.dialects.ir.walk import post_order
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.places import span_of
 from sdy.dialects.sdy.ops import ReturnOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.shardings import SHARDING, argument_shardings, result_shardings
-from sdy.dialects.symbols import functions_of, recursion_error
-from sdy.dialects.walk import post_order
 from sdy.model.meshes import MeshTable
-from sdy.passes.call_graph import call_sites, callee_name, callee_of, callees_first, original_name
 from sdy.passes.import_.add_data_flow_edges import add_edges
-from sdy.passes.insertion import erase, replace_op
-from sdy.passes.op_order import keep_order, op_order
+from sdy.passes.rewriting.call_graph import call_sites, callee_name, callee_of, callees_first, original_name
+from sdy.passes.rewriting.insertion import erase, replace_op
+from sdy.passes.rewriting.op_order import keep_order, op_order
 
 EXECUTION_THREAD = "execution_thread"
 

@@ -4,7 +4,7 @@
     after   sdy.mesh @a = <["x"=2]>  sdy.mesh @mesh = <["y"=3]>   <@a, [{"x"}]>, <@mesh, [{"y"}]>
 
 Ensures: every `sdy.mesh` op carries the dictionary `stablehlo.mesh`, for those who read StableHLO alone.
-Source: spec of import and export, section 2.1.
+Source: docs/spec/04, 2.1.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
-from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.sdy.attrs import MeshAttr
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.stablehlo import collectives
-from sdy.dialects.stablehlo.replica_groups import HloMesh, HloMeshAttr, ReplicaGroupMeshAxesAttr
+from sdy.dialects.stablehlo.attributes.replica_groups import HloMesh, HloMeshAttr, ReplicaGroupMeshAxesAttr
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import TensorSharding
-from sdy.passes.op_order import forget_order, keep_order, op_order
-from sdy.passes.sharding_walk import map_shardings
-from sdy.passes.unique_names import UniqueNames
+from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
+from sdy.passes.rewriting.sharding_walk import map_shardings
+from sdy.passes.rewriting.unique_names import UniqueNames
 
 STABLEHLO_MESH = "stablehlo.mesh"
 REPLICA_GROUPS = "replica_groups"

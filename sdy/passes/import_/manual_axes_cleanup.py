@@ -3,7 +3,7 @@
     before  in_shardings=[<@m, [{"b"}]>] manual_axes={"c", "b"}
     after   in_shardings=[<@m, [{"b"}], replicated={"c"}>] manual_axes={"b", "c"}
 
-So propagation does not use a manual axis for what crosses the border. Source: spec of import and export, section 2.6.
+So propagation does not use a manual axis for what crosses the border. Source: docs/spec/04, 2.6.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.walk import inside_out
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.places import span_of
 from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.ops import ReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import Shardings
-from sdy.dialects.walk import inside_out
 from sdy.model.axis import AxisRef
 from sdy.model.axis_list import set_difference, sort_and_merge
 from sdy.model.axis_on_mesh import in_mesh_order
 from sdy.model.meshes import CommonMesh, MeshTable, common_mesh
 from sdy.model.sharding import TensorSharding
-from sdy.passes.op_order import keep_order, op_order
+from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Whether a tensor of indices holds, at each place, the position of that place along one of its dims.
 
 `stablehlo.iota` does, and so does what reshapes and broadcasts make of it, what clamps it to a range that it is within,
-and the select that would add the size to negative indices, of which there are none. Source: spec of import and export,
-section 2.5; stricter than Shardy, which takes any reshape, clamp and select for the identity.
+and the select that would add the size to negative indices, of which there are none.
+Source: docs/spec/04, 2.5; stricter than Shardy, which takes any reshape, clamp and select for the identity.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import cast
 from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.clauses import ints_of
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.elementwise import ClampOp, CompareOp, SelectOp
-from sdy.dialects.stablehlo.enums import ComparisonDirection
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, IotaOp, ReshapeOp
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
 
 
 def position_dim(value: SSAValue) -> int | None:

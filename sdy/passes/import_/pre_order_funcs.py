@@ -1,4 +1,4 @@
-"""Put callers before the functions that they call. Source: spec of import and export, section 2.13."""
+"""Put callers before the functions that they call. Source: docs/spec/04, 2.13."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.passes.call_graph import callees_first
-from sdy.passes.op_order import keep_order
+from sdy.passes.rewriting.call_graph import callees_first
+from sdy.passes.rewriting.op_order import keep_order
 
 
 @dataclass(frozen=True)

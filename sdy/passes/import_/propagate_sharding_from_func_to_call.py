@@ -3,7 +3,7 @@
     before  %0 = call @f(%x)        func @f(...) -> (tensor<4xf32> {sdy.sharding = <@m, [{"x"}]>})
     after   %0 = call @f(%x) {sdy.sharding = [<@m, [{"x"}]>]}
 
-Source: spec of import and export, section 2.3.
+Source: docs/spec/04, 2.3.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.passes import ModulePass
 
+from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.shardings import SHARDING, function_result_shardings, set_result_shardings
-from sdy.dialects.symbols import functions_of
-from sdy.passes.call_graph import callee_of
-from sdy.passes.op_order import keep_order, op_order
+from sdy.passes.rewriting.call_graph import callee_of
+from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
 @dataclass(frozen=True)

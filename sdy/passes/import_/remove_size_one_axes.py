@@ -3,7 +3,7 @@
     before  <@m, [{"one", "x"}, {"one"}p1]>     <["one"=1, "x"=4]>
     after   <@m, [{"x"}, {}]>
 
-The meshes keep the axes. Source: spec of import and export, section 2.2.
+The meshes keep the axes. Source: docs/spec/04, 2.2.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sdy.model.axis_list import extended
 from sdy.model.mesh import Mesh
 from sdy.model.meshes import resolved
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.passes.op_order import keep_order
-from sdy.passes.sharding_walk import map_shardings
+from sdy.passes.rewriting.op_order import keep_order
+from sdy.passes.rewriting.sharding_walk import map_shardings
 
 
 @dataclass(frozen=True)

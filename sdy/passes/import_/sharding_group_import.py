@@ -3,7 +3,7 @@
     before  group 50 {a, c}, group 7 {b}, group 3 {c, a}
     after   group 0 {a, c}, group 1 {b}
 
-Ensures: a value is in one group at most, once. Source: spec of import and export, section 2.9.
+Ensures: a value is in one group at most, once. Source: docs/spec/04, 2.9.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
-from sdy.dialects.places import span_of
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.ops import ShardingGroupOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
-from sdy.passes.insertion import erase
-from sdy.passes.op_order import keep_order, op_order
+from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
     before  %0 = sdy.sharding_constraint %arg0 <@m, [{"x"}]>
     after   %0 = sdy.sharding_constraint %arg0 <@m, [{"x"}]> {sdy.sharding_origin_name = "constraint_0"}
 
-Source: spec of propagation, section 9.3.
+Source: docs/spec/02, 9.3.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from sdy.dialects.data_flow import argument_owners, result_owners, sources_of
-from sdy.dialects.debug_names import ORIGIN_NAME
+from sdy.dialects.ir.debug_names import ORIGIN_NAME
+from sdy.dialects.ir.walk import post_order
 from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, holder, sharding_of
-from sdy.dialects.walk import post_order
 from sdy.model.sharding import TensorSharding
 from sdy.propagation.origins import Origins
 

@@ -4,7 +4,7 @@
     after   %0 = stablehlo.add %arg0, %arg0 {sdy.sharding_origins = [{x = "input: 0"}],
                 sdy.propagation_edges = #sdy.propagation_edges<[{step-0 = [{"x" = operand-0 -> [result-0]}]}]>}
 
-Source: spec of propagation, sections 9.3 to 9.6.
+Source: docs/spec/02, 9.3 to 9.6.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.data_flow import op_of
-from sdy.dialects.debug_names import EDGES
-from sdy.dialects.func_attrs import with_attribute
+from sdy.dialects.ir.debug_names import EDGES
+from sdy.dialects.ir.func_attrs import with_attribute
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import PropagationEdgesAttr
-from sdy.dialects.symbols import main_function
-from sdy.dialects.walk import pre_order
 from sdy.passes.propagation.annotations import annotation_origins
 from sdy.passes.propagation.origin_attributes import write_origins
 from sdy.propagation.edge_records import NumberedMoves, propagation_edges

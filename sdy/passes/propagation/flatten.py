@@ -1,7 +1,7 @@
 """From a module to the graph that the engine propagates over, and the result back.
 
 Each place that can hold a sharding becomes a holder, numbered once; the module is not looked at again until the
-shardings that changed are written. Source: spec of propagation, sections 1.5 to 1.10, 2.4 and 8.
+shardings that changed are written. Source: docs/spec/02, 1.5 to 1.10, 2.4 and 8.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.dialects.data_flow import Source, edge_of_source, has_data_flow_edges, index_of, op_of, sources_of
 from sdy.dialects.data_flow import other_targets_of as linked_targets_of
+from sdy.dialects.ir.symbols import calls_of, main_function
+from sdy.dialects.ir.unchecked import operands_of
+from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp, PropagationBarrierOp
@@ -31,12 +34,9 @@ from sdy.dialects.shardings import (
     set_sharding,
     sharding_of,
 )
-from sdy.dialects.symbols import calls_of, main_function
-from sdy.dialects.unchecked import operands_of
-from sdy.dialects.walk import blocks_of, ops_in
 from sdy.model.rule_builder import identity_rule
-from sdy.passes.insertion import erase
 from sdy.passes.propagation.op_facts import FactSource, OpFacts, RuleOf
+from sdy.passes.rewriting.insertion import erase
 from sdy.propagation.graph import (
     MISSING,
     Boundary,

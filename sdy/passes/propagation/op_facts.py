@@ -1,6 +1,6 @@
 """What propagation asks of an op, found out once for all ops of one class with the same types and properties.
 
-Source: spec of propagation, sections 1.1, 1.6, 5.2 and 5.3.
+Source: docs/spec/02, 1.1, 1.6, 5.2 and 5.3.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.data_flow import DATA_FLOW_OPS
-from sdy.dialects.places import span_of
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.unchecked import operands_of, type_of
 from sdy.dialects.sdy.ops import ConstantOp, DataFlowEdgeOp, FuncDataFlowEdgeOp, PropagationBarrierOp, ReturnOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import STORED_ELSEWHERE
 from sdy.dialects.stablehlo.control import ReturnOp as StablehloReturnOp
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.dialects.stablehlo.shape import IotaOp
-from sdy.dialects.unchecked import operands_of, type_of
 from sdy.model.rule import OpShardingRule
 from sdy.model.rule_builder import identity_rule
-from sdy.passes.propagation.op_traits import is_elementwise, is_erasable, pass_through
+from sdy.passes.rewriting.op_traits import is_elementwise, is_erasable, pass_through
 from sdy.propagation.graph import NO_RULE, NodeKind, PassThrough
 from sdy.propagation.numbering import Numbering
 from sdy.rules.all import BY_TYPE, RULE_ATTRIBUTE

@@ -1,6 +1,6 @@
 """Writing sharding origins: one dictionary per value, from an axis to the annotation that it goes back to.
 
-What an annotation gave to its own value is called `self`. Source: spec of propagation, sections 9.2 and 9.6.
+What an annotation gave to its own value is called `self`. Source: docs/spec/02, 9.2 and 9.6.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from sdy.dialects.data_flow import index_of, op_of
-from sdy.dialects.debug_names import ORIGIN_NAME, ORIGINS
-from sdy.dialects.func_attrs import with_attribute
+from sdy.dialects.ir.debug_names import ORIGIN_NAME, ORIGINS
+from sdy.dialects.ir.func_attrs import with_attribute
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.model.axis import AxisRef

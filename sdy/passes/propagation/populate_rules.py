@@ -1,4 +1,4 @@
-"""Write the sharding rule of every op on it. Source: spec of propagation, section 1.2."""
+"""Write the sharding rule of every op on it. Source: docs/spec/02, 1.2."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from sdy.dialects.ir.walk import post_order
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
-from sdy.dialects.walk import post_order
 from sdy.rules.all import RULE_ATTRIBUTE, RuleSource
 
 

@@ -4,7 +4,7 @@
     after   %0 = ... {sdy.sharding = [{"x", ?}, {?}]}
 
 Requires: shardings name their meshes; tensors of static shape. Ensures: no op but those that were dead is gone.
-Source: spec of propagation, sections 1.1 to 1.4.
+Source: docs/spec/02, 1.1 to 1.4.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.context import emit
+from sdy.dialects.ir.context import emit
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.sdy.ops import ShardingGroupOp
-from sdy.passes.op_order import keep_order_without, op_order
 from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
 from sdy.passes.propagation.flatten import FlatModule
 from sdy.passes.propagation.sharding_groups import groups_of, synchronise
+from sdy.passes.rewriting.op_order import keep_order_without, op_order
 from sdy.passes.save_module import save_module
 from sdy.propagation.directions import NO_PRIORITIES, OP_PRIORITIES
 from sdy.propagation.engine import Engine, Schedule

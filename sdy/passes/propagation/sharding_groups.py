@@ -1,4 +1,4 @@
-"""Sharding groups of a module: who is in which, and how they start. Source: spec of propagation, section 7."""
+"""Sharding groups of a module: who is in which, and how they start. Source: docs/spec/02, 7."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity
 from sdy.dialects.data_flow import op_of
-from sdy.dialects.places import span_of
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ShardingConstraintOp, ShardingGroupOp
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.grammar.write import write_sharding
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open_like
-from sdy.passes.op_order import op_order
+from sdy.passes.rewriting.op_order import op_order
 from sdy.propagation.groups import common_sharding, conflicting
 
 Members = list[SSAValue]

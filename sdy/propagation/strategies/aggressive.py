@@ -1,6 +1,6 @@
 """The aggressive strategy: each tensor takes what it can, conflicts go to the factor with the larger source.
 
-Source: spec of propagation, section 4.
+Source: docs/spec/02, 4.
 """
 
 from __future__ import annotations

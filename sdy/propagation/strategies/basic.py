@@ -1,7 +1,7 @@
 """The basic strategy: shard a factor only as far as every tensor can follow.
 
 Resolves no conflict: where two factors want one axis in some tensor, or tensors disagree, nobody gets it.
-Source: spec of propagation, section 3.
+Source: docs/spec/02, 3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What tensors agree on along a factor, and how much of it fits: shared by all strategies.
 
-Source: spec of propagation, sections 3.1 to 3.4.
+Source: docs/spec/02, 3.1 to 3.4.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from sdy.cost.program_cost import cost_of
 from sdy.cost.schedule import schedule_of
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.diagnostics.render import render
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.places import span_of
-from sdy.dialects.symbols import main_function
 from sdy.model.mesh import Mesh
 from sdy.report.explain import Explainer
 from sdy.report.html.program_rows import ProgramRows

@@ -11,10 +11,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.cost.communication import placed_collectives
 from sdy.cost.roofline import RUNS_ITS_OPS
+from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.shardings import argument_sharding
-from sdy.dialects.symbols import functions_of, main_function
 from sdy.report.counterparts import Counterparts
 from sdy.report.explain import Explainer
 from sdy.report.html.repeats import repeats_in

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sdy.partitioner.repetition import periodic_parts
+from sdy.partitioner.layers.repetition import periodic_parts
 
 FEWEST_SAVED = 24  # rows that folding must save to be worth its own row
 

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.sharded_types import local_type, static_shape
 from sdy.dialects.shardings import sharding_of
-from sdy.dialects.stablehlo.types import as_tensor
+from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.grammar.write import write_axis_ref, write_sharding
 from sdy.model.axis import AxisRef
 from sdy.model.meshes import MeshTable, resolved

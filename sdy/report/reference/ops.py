@@ -10,9 +10,9 @@ from xdsl.traits import IsTerminator
 
 from sdy.dialects.chlo.dialect import CHLO
 from sdy.dialects.data_flow import DATA_FLOW_OPS
+from sdy.dialects.ir.traits import Elementwise
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO
-from sdy.dialects.traits import Elementwise
 from sdy.interpreter.ops.all import KERNELS
 from sdy.partitioner.local.all import FORMS
 from sdy.report.reference.markdown import page, summary_of, table, text_of

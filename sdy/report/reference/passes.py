@@ -10,8 +10,8 @@ from typing import get_type_hints
 
 from xdsl.passes import ModulePass
 
-from sdy.passes.all import PASSES, pass_class
-from sdy.passes.pass_options import option_name
+from sdy.passes.manager.all import PASSES, pass_class
+from sdy.passes.manager.pass_options import option_name
 from sdy.report.reference.markdown import page, summary_of, table, text_of
 
 _TITLE = """\

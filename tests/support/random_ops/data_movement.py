@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from sdy.interpreter.element_types import dtype_of
+from sdy.interpreter.arrays.element_types import dtype_of
 from support.random_ops.draft import (
     ALL,
     ELEMENTS,

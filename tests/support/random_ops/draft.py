@@ -34,7 +34,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from sdy.interpreter.element_types import (
+from sdy.interpreter.arrays.element_types import (
     Array,
     bit_width,
     compute_dtype,

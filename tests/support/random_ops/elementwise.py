@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sdy.interpreter.element_types import bit_width, dtype_of
+from sdy.interpreter.arrays.element_types import bit_width, dtype_of
 from support.random_ops.draft import (
     ALL,
     COMPLEX,

@@ -11,12 +11,12 @@ from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import HARDWARE, MatrixRates
 from sdy.cost.program_cost import CollectiveCost, cost_of
 from sdy.cost.roofline import OpTime, op_time, rate_of
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.stablehlo.shape import ReshapeOp
-from sdy.dialects.symbols import main_function
-from sdy.dialects.walk import ops_of
 from sdy.grammar.parse import parse_mesh
 from sdy.report.cost_tables import seconds_text
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from sdy.cost.collectives import CollectiveKind
+from sdy.cost.flops import flops_of
 from sdy.cost.memory import peak_bytes
 from sdy.cost.statistics import CollectiveStatistics, statistics_of
 from sdy.cost.trips import trip_count
-from sdy.cost.work import flops_of
+from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.control import WhileOp
-from sdy.dialects.walk import ops_of
 
 GROUPS = "dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>"
 

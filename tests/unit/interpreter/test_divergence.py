@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 
 from sdy.dialects.module_text import parse_module
+from sdy.interpreter.devices.grid import Grid
 from sdy.interpreter.divergence import Split
 from sdy.interpreter.executor import Executor
-from sdy.interpreter.grid import Grid
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import KernelContext
 

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import parse_module
-from sdy.dialects.symbols import main_function
 from sdy.interpreter.compile import compile_block
+from sdy.interpreter.devices.grid import grid_of
+from sdy.interpreter.devices.values import stacked
 from sdy.interpreter.executor import Observer
-from sdy.interpreter.grid import grid_of
 from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.spmd import run_spmd
-from sdy.interpreter.values import stacked
 
 GROUPS = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]>"
 PROGRAM = f"""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sdy.dialects.module_text import parse_module
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 from sdy.program.adversarial import adversarial_inputs, adversarial_rounds
 from sdy.program.argument_uses import argument_uses
 from sdy.program.program import PartitionedProgram, Program

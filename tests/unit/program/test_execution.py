@@ -11,7 +11,7 @@ from support.running import diagnostic_of, f32, i32
 
 import sdy
 from sdy.dialects.module_text import parse_module
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 
 TEXT = """
 sdy.mesh @m = <["x"=2, "y"=2]>

@@ -9,7 +9,7 @@ import pytest
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.grammar.hlo_text import read_hlo
 from sdy.grammar.parse import TENSOR_SHARDING
-from sdy.model.hlo_sharding import Subgroup, Tiled, Whole, sharding_of_hlo
+from sdy.model.devices.hlo_sharding import Subgroup, Tiled, Whole, sharding_of_hlo
 from sdy.report.notation import notations, read_any, read_mesh, read_tensor
 from sdy.tools.main import main
 

@@ -17,8 +17,8 @@ import pytest
 from rich.console import Console
 from support.running import f32
 
+from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import parse_module
-from sdy.dialects.symbols import main_function
 from sdy.interpreter.single import interpret
 from sdy.report.run_progress import PATIENCE, RunProgress
 from sdy.tools.sdy_run import INTERRUPTED, main

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 from sdy.tools.main import main
 
 MESH = 'sdy.mesh @m = <["x"=4, "y"=2]>\n'

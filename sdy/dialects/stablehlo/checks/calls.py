@@ -8,10 +8,10 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TupleType
 from xdsl.ir import Attribute, Operation
 
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.stablehlo.attrs import Dims, OutputOperandAliasAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.stablehlo.attributes.attrs import Dims, OutputOperandAliasAttr
+from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.checks.demands import agree, fail, integer
-from sdy.dialects.stablehlo.types import as_tensor
 
 NEWEST_API = 4  # the version whose backend_config is a dictionary
 

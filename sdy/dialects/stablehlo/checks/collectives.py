@@ -7,8 +7,8 @@ from typing import cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, IntegerType, Signedness
 from xdsl.ir import Operation
 
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.stablehlo.attrs import ChannelHandleAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.checks.control import demand_result_per_operand, gives_operand_types
 from sdy.dialects.stablehlo.checks.demands import (
     demand_dims,

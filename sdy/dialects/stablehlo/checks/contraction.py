@@ -7,9 +7,9 @@ from typing import cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr
 from xdsl.ir import Attribute, Operation
 
-from sdy.dialects.stablehlo.attrs import Dims, DotDimensionNumbersAttr
+from sdy.dialects.stablehlo.attributes.attrs import Dims, DotDimensionNumbersAttr
+from sdy.dialects.stablehlo.attributes.types import Shape
 from sdy.dialects.stablehlo.checks.demands import demand_dims, demand_shape, fail, shape
-from sdy.dialects.stablehlo.types import Shape
 
 
 def contracts(op: Operation) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, Region
 
+from sdy.dialects.stablehlo.attributes.types import scalar_of
 from sdy.dialects.stablehlo.checks.demands import (
     agree,
     demand_element,
@@ -18,7 +19,6 @@ from sdy.dialects.stablehlo.checks.demands import (
     shape,
     tensor,
 )
-from sdy.dialects.stablehlo.types import scalar_of
 
 
 def loops(op: Operation) -> None:

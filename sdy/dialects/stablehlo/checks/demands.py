@@ -10,9 +10,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.places import span_of
-from sdy.dialects.stablehlo.types import AnyTensor, Shape, as_tensor
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.stablehlo.attributes.types import AnyTensor, Shape, as_tensor
 
 
 def fail(op: Operation, code: str, message: str, hint: str | None = None) -> NoReturn:

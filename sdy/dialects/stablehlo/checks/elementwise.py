@@ -7,7 +7,8 @@ from typing import cast
 from xdsl.dialects.builtin import ComplexType, i1
 from xdsl.ir import Attribute, Operation
 
-from sdy.dialects.stablehlo.attrs import ResultAccuracyAttr
+from sdy.dialects.stablehlo.attributes.attrs import ResultAccuracyAttr
+from sdy.dialects.stablehlo.attributes.enums import ResultAccuracyMode
 from sdy.dialects.stablehlo.checks.demands import (
     demand_element,
     demand_same_element,
@@ -18,7 +19,6 @@ from sdy.dialects.stablehlo.checks.demands import (
     shape,
     tensor,
 )
-from sdy.dialects.stablehlo.enums import ResultAccuracyMode
 
 
 def all_alike(op: Operation) -> None:

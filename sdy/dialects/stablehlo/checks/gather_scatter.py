@@ -7,12 +7,13 @@ from typing import cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from sdy.dialects.stablehlo.attrs import (
+from sdy.dialects.stablehlo.attributes.attrs import (
     Dims,
     GatherDimensionNumbers,
     GatherDimensionNumbersAttr,
     ScatterDimensionNumbersAttr,
 )
+from sdy.dialects.stablehlo.attributes.types import Shape
 from sdy.dialects.stablehlo.checks.demands import (
     demand_dims,
     demand_length,
@@ -24,7 +25,6 @@ from sdy.dialects.stablehlo.checks.demands import (
     shape,
 )
 from sdy.dialects.stablehlo.checks.reduction import demand_fold_region
-from sdy.dialects.stablehlo.types import Shape
 
 
 def gathers(op: Operation) -> None:

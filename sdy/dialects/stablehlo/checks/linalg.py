@@ -8,6 +8,8 @@ from typing import cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ComplexType, TensorType, i1
 from xdsl.ir import Operation, SSAValue
 
+from sdy.dialects.stablehlo.attributes.enums import FftType, FftTypeAttr
+from sdy.dialects.stablehlo.attributes.types import scalar_of
 from sdy.dialects.stablehlo.checks.control import demand_region, gives_operand_types
 from sdy.dialects.stablehlo.checks.demands import (
     demand_dims,
@@ -22,8 +24,6 @@ from sdy.dialects.stablehlo.checks.demands import (
     shape,
     tensor,
 )
-from sdy.dialects.stablehlo.enums import FftType, FftTypeAttr
-from sdy.dialects.stablehlo.types import scalar_of
 
 LARGEST_FFT_RANK = 3
 

@@ -7,8 +7,8 @@ import math
 from xdsl.dialects.builtin import DYNAMIC_INDEX, i1, i32
 from xdsl.ir import Operation
 
-from sdy.dialects.dense import DenseElementsAttr
-from sdy.dialects.elements import codec_of
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.constants.elements import codec_of
 from sdy.dialects.stablehlo.checks.demands import (
     demand_dims,
     demand_element,

@@ -9,7 +9,7 @@ from typing import cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
-from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.checks.demands import (
     demand_int64,
     demand_same_element,
@@ -21,7 +21,7 @@ from sdy.dialects.stablehlo.checks.demands import (
     shape,
 )
 from sdy.dialects.stablehlo.checks.reduction import demand_folded, demand_reductions
-from sdy.dialects.stablehlo.conv_numbers import ConvDimensionNumbersAttr
+from sdy.dialects.stablehlo.syntax.conv_numbers import ConvDimensionNumbersAttr
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import pytest
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module
-from sdy.dialects.verify import verify_module
+from sdy.dialects.verification.verify_module import verify_module
 
 ARGUMENTS = (
     "%v: tensor<4xf32>, %w: tensor<5xf32>, %m: tensor<4x8xf32>, %n: tensor<4xi32>, %z: tensor<4xcomplex<f32>>, "

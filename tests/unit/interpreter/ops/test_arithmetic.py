@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.ops import arithmetic
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.running import error_of, f32, i32, run
 
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 
 
 def program(check: str, kind: str = "tensor<2xf32>") -> str:

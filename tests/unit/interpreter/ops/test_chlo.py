@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from support.running import f32, i32, run_op, run_ops
 
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.ops.chlo import cosh, high_product, next_after, sinh
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.running import error_of, f32, i32, run, run_op
 
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 
 CASE = """"stablehlo.case"(%i) ({
     stablehlo.return %x : tensor<i32>

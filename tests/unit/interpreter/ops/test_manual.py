@@ -7,11 +7,11 @@ from support.notation import mesh, sharding
 from support.running import diagnostic_of, error_of, i32, run
 
 from sdy.dialects.module_text import parse_module
-from sdy.interpreter.element_types import Array
-from sdy.interpreter.grid import grid_of, grid_of_mesh
-from sdy.interpreter.shards import shard, unshard
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.grid import grid_of, grid_of_mesh
+from sdy.interpreter.devices.shards import shard, unshard
+from sdy.interpreter.devices.values import replicated
 from sdy.interpreter.spmd import run_spmd
-from sdy.interpreter.values import replicated
 
 MESH = '<["x"=2, "y"=3]>'
 WHOLE: Array = np.arange(24, dtype=np.int32).reshape(4, 6)

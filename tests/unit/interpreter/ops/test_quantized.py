@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.running import error_of, f32, run
 
-from sdy.interpreter.element_types import Array
+from sdy.interpreter.arrays.element_types import Array
 
 PLAIN = "!quant.uniform<i8:f32, 5.000000e-01:3>"
 NARROW = "!quant.uniform<u8<1:200>:f32, 2.500000e-01:100>"

@@ -9,10 +9,10 @@ import pytest
 
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.partitioner.communication.layout import Atoms, Dims, Layout, Tensor
-from sdy.partitioner.communication.patterns import Patterns
-from sdy.partitioner.communication.reshard_price import reshard_price
-from sdy.partitioner.communication.transfer import Transfers
+from sdy.partitioner.layout_search.layout import Atoms, Dims, Layout, Tensor
+from sdy.partitioner.layout_search.patterns import Patterns
+from sdy.partitioner.layout_search.reshard_price import reshard_price
+from sdy.partitioner.layout_search.transfer import Transfers
 
 MESH = Mesh((MeshAxis("x", 4), MeshAxis("y", 2)))
 X, Y = AxisRef("x"), AxisRef("y")

@@ -6,7 +6,7 @@ import pytest
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.passes.export.convert_global_to_local import ConvertGlobalToLocalPass
+from sdy.passes.export.local.convert_global_to_local import ConvertGlobalToLocalPass
 
 MESH = 'sdy.mesh @m = <["x"=2, "y"=2]>\n'
 X = 'tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import TensorType, i32
 
-from sdy.dialects.dense import DenseElementsAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.partitioner.padding.padder import constant_with
 
 

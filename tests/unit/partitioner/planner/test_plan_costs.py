@@ -12,9 +12,9 @@ from support.received import elements_lacking
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.shape import local_shape
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.collective_schedule import schedule
-from sdy.partitioner.planner.plan import plan
-from sdy.partitioner.planner.steps import Plan, PlanStep, collective_count, elements_received
+from sdy.partitioner.reshard.collective_schedule import schedule
+from sdy.partitioner.reshard.plan import plan
+from sdy.partitioner.reshard.steps import Plan, PlanStep, collective_count, elements_received
 
 
 def _ratios(sizes: tuple[int, ...], rank: int) -> list[float]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.dialects.verify import verify_module
+from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.single import interpret
 from sdy.passes.import_.explicit_gather_scatter_batching import ExplicitGatherScatterBatchingPass
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from xdsl.dialects.func import FuncOp, ReturnOp
 
+from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import parse_module
-from sdy.dialects.walk import ops_of
 from sdy.passes.import_.position_index import position_dim
 
 SMALL = "%a = stablehlo.iota dim = 0 : tensor<4xi32>\n"

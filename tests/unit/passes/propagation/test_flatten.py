@@ -1,10 +1,10 @@
 from __future__ import annotations
 
+from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import make_context, parse_module
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.elementwise import AbsOp, NegateOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp
-from sdy.dialects.walk import ops_of
 from sdy.grammar.write import write_sharding
 from sdy.passes.propagation.propagate import BasicPropagatePass
 from sdy.passes.run import run_passes

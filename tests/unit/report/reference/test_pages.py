@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 from sdy.dialects.chlo.dialect import CHLO
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO
-from sdy.passes.all import PASSES
+from sdy.passes.manager.all import PASSES
 from sdy.report.reference.markdown import summary_of, table, text_of
 from sdy.tools import make_reference
 

@@ -1,0 +1,42 @@
+"""How many floating point operations the contractions of an op are: a multiplication and an addition each count one."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from sdy.cost.executions import executions
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
+from sdy.dialects.stablehlo.window import ConvolutionOp
+
+
+def contraction_flops(op: Operation) -> int:
+    """Of a `dot_general`, `dot` or `convolution`; 0 of any other op.
+
+    A convolution counts windows as whole where they reach into padding.
+    """
+    match op:
+        case DotGeneralOp():
+            contracted = op.dot_dimension_numbers.data.lhs_contracting_dimensions
+            return 2 * prod(shape_of(op.result)) * prod(shape_of(op.lhs)[dim] for dim in contracted)
+        case DotOp():
+            return 2 * prod(shape_of(op.result)) * shape_of(op.lhs)[-1]
+        case ConvolutionOp():
+            kernel = shape_of(op.rhs)
+            features = kernel[op.dimension_numbers.data.kernel_output_feature_dimension]
+            return 2 * prod(shape_of(op.result)) * prod(kernel) // max(features, 1)
+        case _:
+            return 0
+
+
+def flops_of(local: ModuleOp) -> int:
+    """Of all contractions that a run of a local program reaches, on one device."""
+    return sum(times * contraction_flops(op) for op, times in executions(local) if _is_static(op))
+
+
+def _is_static(op: Operation) -> bool:
+    return all(static_shape(value.type) is not None for value in (*op.operands, *op.results))

@@ -1,0 +1,150 @@
+"""The `check` dialect: ops that compare what a program computes with what it should."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, Signedness, StringAttr, f64
+from xdsl.ir import Dialect
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
+from sdy.dialects.stablehlo.syntax.clauses import Int, String
+from sdy.dialects.stablehlo.syntax.op_syntax import Form
+from sdy.dialects.stablehlo.syntax.signatures import EACH_OPERAND, OPERANDS_ONLY
+
+TOLERANCE = FloatAttr(1e-4, f64)
+ui64 = IntegerType(64, Signedness.UNSIGNED)
+
+
+@irdl_op_definition
+class ExpectEqOp(FormattedOp):
+    """Fails unless both operands are equal, bit by bit.
+
+    `check.expect_eq %0, %1 : tensor<2xi32>`
+    """
+
+    name = "check.expect_eq"
+    lhs = operand_def()
+    rhs = operand_def()
+    FORM: ClassVar[Form] = Form(signature=OPERANDS_ONLY)
+
+
+@irdl_op_definition
+class ExpectAlmostEqOp(FormattedOp):
+    """Fails unless both operands differ by no more than `tolerance` at every place.
+
+    `check.expect_almost_eq %0, %1 : tensor<2xf32>`
+    """
+
+    name = "check.expect_almost_eq"
+    lhs = operand_def()
+    rhs = operand_def()
+    tolerance = opt_prop_def(FloatAttr.constr(f64), default_value=TOLERANCE)
+    FORM: ClassVar[Form] = Form(signature=OPERANDS_ONLY)
+
+
+@irdl_op_definition
+class ExpectCloseOp(FormattedOp):
+    """Fails unless the operands differ by a number of representable values within two bounds, at every place.
+
+    `check.expect_close %0, %1, max_ulp_difference = 2 : tensor<2xf32>, tensor<2xf32>`
+    """
+
+    name = "check.expect_close"
+    actual = operand_def()
+    expected = operand_def()
+    max_ulp_difference = opt_prop_def(IntegerAttr.constr(ui64), default_value=IntegerAttr(3, ui64))
+    min_ulp_difference = opt_prop_def(IntegerAttr.constr(ui64), default_value=IntegerAttr(0, ui64))
+    FORM: ClassVar[Form] = Form(
+        clauses=(
+            Int("min_ulp_difference", "min_ulp_difference", is_optional=True, integer=ui64),
+            Int("max_ulp_difference", "max_ulp_difference", is_optional=True, integer=ui64),
+        ),
+        signature=EACH_OPERAND,
+    )
+
+
+class ExpectConstOp(StablehloOp):
+    """A comparison with a constant, which also says the type of the operand."""
+
+    lhs = operand_def()
+    value = prop_def(DenseElementsAttr)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operand = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        place = parser.pos
+        value = parser.parse_attribute()
+        if not isinstance(value, DenseElementsAttr):
+            parser.raise_error(f"the expected value is dense<...> : type, not {value}", place, parser.pos)
+        attributes = parser.parse_optional_attr_dict()
+        properties = {name: attributes.pop(name) for name in ("tolerance",) if name in attributes}
+        return cls.create(
+            operands=[parser.resolve_operand(operand, value.type)],
+            properties={"value": value, **properties},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.lhs)
+        printer.print_string(", ")
+        printer.print_attribute(self.value)
+        printer.print_op_attributes({**self.properties, **self.attributes}, reserved_attr_names=("value",))
+
+
+@irdl_op_definition
+class ExpectEqConstOp(ExpectConstOp):
+    """Fails unless the operand equals a constant, bit by bit.
+
+    `check.expect_eq_const %0, dense<[1, 2]> : tensor<2xi32>`
+    """
+
+    name = "check.expect_eq_const"
+
+
+@irdl_op_definition
+class ExpectAlmostEqConstOp(ExpectConstOp):
+    """Fails unless the operand differs from a constant by no more than `tolerance` at every place.
+
+    `check.expect_almost_eq_const %0, dense<1.000000e+00> : tensor<2xf32>`
+    """
+
+    name = "check.expect_almost_eq_const"
+    tolerance = opt_prop_def(FloatAttr.constr(f64), default_value=TOLERANCE)
+
+
+@irdl_op_definition
+class ExpectSerializedEqOp(FormattedOp):
+    """Fails unless the operand equals what a probe wrote to a file.
+
+    `check.expect_serialized_eq %0, probe_id = "probe", iter = 1 : tensor<2xi32>`
+    """
+
+    name = "check.expect_serialized_eq"
+    expected = operand_def()
+    probe_id = prop_def(StringAttr)
+    iteration = opt_prop_def(IntegerAttr)
+    FORM: ClassVar[Form] = Form(
+        clauses=(String("probe_id", "probe_id"), Int("iter", "iteration", is_optional=True)),
+        signature=OPERANDS_ONLY,
+    )
+
+
+CHECK = Dialect(
+    "check",
+    [
+        ExpectEqOp,
+        ExpectEqConstOp,
+        ExpectAlmostEqOp,
+        ExpectAlmostEqConstOp,
+        ExpectCloseOp,
+        ExpectSerializedEqOp,
+    ],
+    [],
+)

@@ -1,0 +1,210 @@
+"""How one element of a tensor is stored and spelled: ints, floats and complex numbers of every MLIR type."""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import cast
+
+from xdsl.dialects.builtin import AnyFloat, ComplexType, IndexType, IntegerType, Signedness
+from xdsl.ir import Attribute
+
+from sdy.dialects.constants.float_formats import FLOAT_FORMATS, FloatFormat, bits_of, float_of, float_text
+
+Scalar = int | float | complex
+
+
+class ElementCodec(ABC):
+    """Converts elements of one type between Python values, bytes in memory (little endian), and MLIR text."""
+
+    @property
+    @abstractmethod
+    def byte_width(self) -> int:
+        """Bytes of an element."""
+
+    @property
+    @abstractmethod
+    def bit_width(self) -> int:
+        """Bits of an element that mean something."""
+
+    @abstractmethod
+    def encode(self, value: Scalar) -> bytes:
+        """The bytes of `value`. Raises: ValueError where the type cannot hold it."""
+
+    @abstractmethod
+    def decode(self, raw: bytes) -> Scalar:
+        """The value of `byte_width` bytes."""
+
+    def encode_all(self, values: Sequence[Scalar]) -> bytes:
+        """The bytes of several values. Raises: ValueError where the type cannot hold one."""
+        return b"".join(map(self.encode, values))
+
+    def decode_all(self, raw: bytes) -> tuple[Scalar, ...]:
+        """The values of several elements."""
+        width = self.byte_width
+        return tuple(self.decode(raw[start : start + width]) for start in range(0, len(raw), width))
+
+    @abstractmethod
+    def text(self, raw: bytes) -> str:
+        """The element as MLIR prints it."""
+
+    @abstractmethod
+    def encode_text(self, text: str) -> bytes:
+        """The bytes of a literal. Raises: ValueError, in words for the user, where it does not fit the type."""
+
+
+WHOLE_BYTES = {8: "b", 16: "h", 32: "i", 64: "q"}  # the letters of `struct`
+
+
+@dataclass(frozen=True)
+class IntCodec(ElementCodec):
+    """Integers of `width` bits in whole bytes. A signless one reads as signed, and is written either way."""
+
+    width: int
+    signedness: Signedness
+
+    @property
+    def byte_width(self) -> int:
+        return (self.width + 7) // 8
+
+    @property
+    def bit_width(self) -> int:
+        return self.width
+
+    @property
+    def _range(self) -> tuple[int, int]:
+        low = 0 if self.signedness is Signedness.UNSIGNED else -(1 << (self.width - 1))
+        high = (1 << (self.width - (self.signedness is Signedness.SIGNED))) - 1
+        return low, high
+
+    def encode(self, value: Scalar) -> bytes:
+        low, high = self._range
+        if not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"{value} is no integer from {low} to {high}")
+        return (value & ((1 << self.width) - 1)).to_bytes(self.byte_width, "little")
+
+    def decode(self, raw: bytes) -> int:
+        value = int.from_bytes(raw, "little") & ((1 << self.width) - 1)
+        is_signed = self.signedness is not Signedness.UNSIGNED and self.width > 1
+        return value - (1 << self.width) if is_signed and value >> (self.width - 1) else value
+
+    def encode_all(self, values: Sequence[Scalar]) -> bytes:
+        if self.width in WHOLE_BYTES:
+            with suppress(struct.error):  # one does not fit: `encode` says which, or writes it the other way
+                return struct.pack(self._format(len(values)), *values)
+        return super().encode_all(values)
+
+    def decode_all(self, raw: bytes) -> tuple[Scalar, ...]:
+        if self.width in WHOLE_BYTES:
+            return struct.unpack(self._format(len(raw) // self.byte_width), raw)
+        return super().decode_all(raw)
+
+    def _format(self, count: int) -> str:
+        letter = WHOLE_BYTES[self.width]
+        return f"<{count}{letter.upper() if self.signedness is Signedness.UNSIGNED else letter}"
+
+    def text(self, raw: bytes) -> str:
+        value = self.decode(raw)
+        return ("false", "true")[value] if self.width == 1 else str(value)
+
+    def encode_text(self, text: str) -> bytes:
+        if text in ("true", "false"):
+            if self.width != 1:
+                raise ValueError(f"{text} needs a 1-bit integer type")
+            return self.encode(int(text == "true"))
+        try:
+            value = int(text, 16 if "x" in text else 10)
+        except ValueError:
+            raise ValueError(f"{text} is no integer") from None
+        return self.encode(value)
+
+
+@dataclass(frozen=True)
+class FloatCodec(ElementCodec):
+    """Floats of a binary format."""
+
+    layout: FloatFormat
+
+    @property
+    def byte_width(self) -> int:
+        return self.layout.byte_width
+
+    @property
+    def bit_width(self) -> int:
+        return self.layout.width
+
+    def encode(self, value: Scalar) -> bytes:
+        if isinstance(value, complex):
+            raise ValueError(f"{value} is no real number")
+        return bits_of(float(value), self.layout).to_bytes(self.byte_width, "little")
+
+    def decode(self, raw: bytes) -> float:
+        return float_of(int.from_bytes(raw, "little"), self.layout)
+
+    def text(self, raw: bytes) -> str:
+        return float_text(int.from_bytes(raw, "little"), self.layout)
+
+    def encode_text(self, text: str) -> bytes:
+        if text.startswith("0x"):
+            bits = int(text, 16)
+            if bits >> self.layout.width:
+                raise ValueError(f"{text} has more than {self.layout.width} bits")
+            return bits.to_bytes(self.byte_width, "little")
+        if "." not in text:
+            raise ValueError(f"{text} is no float literal; write a decimal point")
+        return self.encode(float(text))
+
+
+@dataclass(frozen=True)
+class ComplexCodec(ElementCodec):
+    """Pairs of a real and an imaginary part."""
+
+    part: ElementCodec
+
+    @property
+    def byte_width(self) -> int:
+        return 2 * self.part.byte_width
+
+    @property
+    def bit_width(self) -> int:
+        return 2 * self.part.bit_width
+
+    def encode(self, value: Scalar) -> bytes:
+        number = complex(value)
+        return self.part.encode(number.real) + self.part.encode(number.imag)
+
+    def decode(self, raw: bytes) -> complex:
+        half = self.part.byte_width
+        real, imaginary = self.part.decode(raw[:half]), self.part.decode(raw[half:])
+        return complex(real.real, imaginary.real)
+
+    def text(self, raw: bytes) -> str:
+        half = self.part.byte_width
+        return f"({self.part.text(raw[:half])},{self.part.text(raw[half:])})"
+
+    def encode_text(self, text: str) -> bytes:
+        if not text.startswith("("):
+            raise ValueError(f"{text} is no complex literal; write (real,imaginary)")
+        real, imaginary = text[1:-1].split(",")
+        return self.part.encode_text(real) + self.part.encode_text(imaginary)
+
+
+@cache
+def codec_of(element_type: Attribute) -> ElementCodec | None:
+    """How elements of this type are stored; None for a type that has no literals."""
+    if isinstance(element_type, IntegerType):
+        integer = cast("IntegerType[int, Signedness]", element_type)
+        return IntCodec(integer.width.data, integer.signedness.data)
+    if isinstance(element_type, IndexType):
+        return IntCodec(64, Signedness.SIGNLESS)
+    if isinstance(element_type, AnyFloat):
+        layout = FLOAT_FORMATS.get(element_type.name)
+        return FloatCodec(layout) if layout is not None else None
+    if isinstance(element_type, ComplexType):
+        part = codec_of(cast(Attribute, element_type.element_type))
+        return ComplexCodec(part) if part is not None else None
+    return None

@@ -1,0 +1,1 @@
+"""Attributes, enums and types of StableHLO."""

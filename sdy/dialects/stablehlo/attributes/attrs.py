@@ -1,0 +1,242 @@
+"""The structured attributes of StableHLO ops: frozen dataclasses, each wrapped once as an attribute.
+
+The text of most of them is a list of fields, `#stablehlo.dot<lhs_batching_dimensions = [0], ...>`, which the field
+names, defaults and types of the dataclass define.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import ClassVar, TypeVar, cast
+
+from xdsl.ir import Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from sdy.dialects.constants.float_formats import FLOAT_FORMATS, bits_of, float_text
+from sdy.dialects.stablehlo.attributes.enums import ResultAccuracyMode
+
+Dims = tuple[int, ...]
+StructT = TypeVar("StructT")
+
+
+class Struct(Data[StructT]):
+    """An attribute written as `<field = value, ...>`, in any order; fields left out hold their default.
+
+    Every field of `VALUE` is an int or a tuple of ints.
+    """
+
+    VALUE: ClassVar[type]
+    PRINTS_DEFAULTS: ClassVar[bool] = False
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> StructT:
+        names = [field.name for field in fields(cls.VALUE)]
+        given: dict[str, int | Dims] = {}
+
+        def parse_field() -> None:
+            place = parser.pos
+            name = parser.parse_keyword_in(names, f" in {cls.name}")
+            if name in given:
+                parser.raise_error(f"{cls.name} is given {name} twice", place, place + len(name))
+            parser.parse_punctuation("=")
+            given[name] = parse_int_or_ints(parser, is_list=isinstance(cls.default_of(name), tuple))
+
+        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_field)
+        return cast(StructT, cls.VALUE(**given))
+
+    @classmethod
+    def default_of(cls, name: str) -> int | Dims:
+        return cast("int | Dims", next(field.default for field in fields(cls.VALUE) if field.name == name))
+
+    def print_parameter(self, printer: Printer) -> None:
+        shown: list[str] = []
+        for field in fields(self.VALUE):
+            value: int | Dims = getattr(self.data, field.name)
+            if self.PRINTS_DEFAULTS or value != field.default:
+                text = f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
+                shown.append(f"{field.name} = {text}")
+        printer.print_string(f"<{', '.join(shown)}>")
+
+
+def parse_int_or_ints(parser: AttrParser, is_list: bool) -> int | Dims:
+    """An integer, or a list of integers in square brackets."""
+    return parse_ints(parser) if is_list else parse_int(parser)
+
+
+def parse_ints(parser: AttrParser) -> Dims:
+    """A list of integers in square brackets."""
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_int(parser)))
+
+
+def parse_int(parser: AttrParser) -> int:
+    """An integer of 64 bits."""
+    start = parser.pos
+    value = parser.parse_integer(allow_boolean=False)
+    if not -(2**63) <= value < 2**63:
+        parser.raise_error(f"{value} does not fit in 64 bits", start, parser.pos)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class DotDimensionNumbers:
+    """Which dims of both sides of `dot_general` are batch dims and which are summed over, pairwise in order."""
+
+    lhs_batching_dimensions: Dims = ()
+    rhs_batching_dimensions: Dims = ()
+    lhs_contracting_dimensions: Dims = ()
+    rhs_contracting_dimensions: Dims = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GatherDimensionNumbers:
+    """What each dim of operand, indices and result of a `gather` stands for."""
+
+    offset_dims: Dims = ()
+    collapsed_slice_dims: Dims = ()
+    operand_batching_dims: Dims = ()
+    start_indices_batching_dims: Dims = ()
+    start_index_map: Dims = ()
+    index_vector_dim: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterDimensionNumbers:
+    """What each dim of input, indices and updates of a `scatter` stands for."""
+
+    update_window_dims: Dims = ()
+    inserted_window_dims: Dims = ()
+    input_batching_dims: Dims = ()
+    scatter_indices_batching_dims: Dims = ()
+    scatter_dims_to_operand_dims: Dims = ()
+    index_vector_dim: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelHandle:
+    """The channel of a communication: a number, and a kind that tells device to device (1) from host transfers."""
+
+    handle: int = 0
+    type: int = 0
+
+
+@irdl_attr_definition
+class DotDimensionNumbersAttr(Struct[DotDimensionNumbers]):
+    """`#stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>`."""
+
+    name = "stablehlo.dot"
+    VALUE = DotDimensionNumbers
+
+
+@irdl_attr_definition
+class GatherDimensionNumbersAttr(Struct[GatherDimensionNumbers]):
+    """`#stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], ...>`."""
+
+    name = "stablehlo.gather"
+    VALUE = GatherDimensionNumbers
+
+
+@irdl_attr_definition
+class ScatterDimensionNumbersAttr(Struct[ScatterDimensionNumbers]):
+    """`#stablehlo.scatter<update_window_dims = [1], ...>`."""
+
+    name = "stablehlo.scatter"
+    VALUE = ScatterDimensionNumbers
+
+
+@irdl_attr_definition
+class ChannelHandleAttr(Struct[ChannelHandle]):
+    """`#stablehlo.channel_handle<handle = 1, type = 0>`."""
+
+    name = "stablehlo.channel_handle"
+    VALUE = ChannelHandle
+    PRINTS_DEFAULTS = True
+
+
+@dataclass(frozen=True, slots=True)
+class ResultAccuracy:
+    """How far a result may be from the exact one: absolute, relative, in units of the last place."""
+
+    atol: float = 0.0
+    rtol: float = 0.0
+    ulps: int = 0
+    mode: ResultAccuracyMode = ResultAccuracyMode.DEFAULT
+
+
+@irdl_attr_definition
+class ResultAccuracyModeAttr(Data[ResultAccuracyMode]):
+    """`#stablehlo.result_accuracy_mode<HIGHEST>`."""
+
+    name = "stablehlo.result_accuracy_mode"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> ResultAccuracyMode:
+        with parser.in_angle_brackets():
+            return ResultAccuracyMode(parser.parse_keyword_in([mode.value for mode in ResultAccuracyMode]))
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data.value}>")
+
+
+@irdl_attr_definition
+class ResultAccuracyAttr(Data[ResultAccuracy]):
+    """`#stablehlo.result_accuracy<ulps = 10, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>`."""
+
+    name = "stablehlo.result_accuracy"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> ResultAccuracy:
+        tolerances = {"atol": 0.0, "rtol": 0.0}
+        ulps = 0
+        with parser.in_angle_brackets():
+            for name in tolerances:
+                if parser.parse_optional_keyword(name) is not None:
+                    parser.parse_punctuation("=")
+                    tolerances[name] = float(parser.parse_number())
+                    parser.parse_punctuation(",")
+            if parser.parse_optional_keyword("ulps") is not None:
+                parser.parse_punctuation("=")
+                ulps = parser.parse_integer(allow_boolean=False)
+                parser.parse_punctuation(",")
+            parser.parse_keyword("mode")
+            parser.parse_punctuation("=")
+            place = parser.pos
+            mode = parser.parse_attribute()
+            if not isinstance(mode, ResultAccuracyModeAttr):
+                parser.raise_error("an accuracy mode belongs here", place, parser.pos)
+        return ResultAccuracy(tolerances["atol"], tolerances["rtol"], ulps, mode.data)
+
+    def print_parameter(self, printer: Printer) -> None:
+        accuracy = self.data
+        shown = [
+            f"{name} = {float_text(bits_of(value, FLOAT_FORMATS['f64']), FLOAT_FORMATS['f64'])}, "
+            for name, value in (("atol", accuracy.atol), ("rtol", accuracy.rtol))
+            if value
+        ]
+        if accuracy.ulps:
+            shown.append(f"ulps = {accuracy.ulps}, ")
+        printer.print_string(f"<{''.join(shown)}mode = ")
+        printer.print_attribute(ResultAccuracyModeAttr(accuracy.mode))
+        printer.print_string(">")
+
+
+DEFAULT_ACCURACY = ResultAccuracyAttr(ResultAccuracy())
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOperandAlias:
+    """That a result of a custom call, or an element of a tuple result, is stored where an operand is."""
+
+    output_tuple_indices: Dims = ()
+    operand_index: int = 0
+    operand_tuple_indices: Dims = ()
+
+
+@irdl_attr_definition
+class OutputOperandAliasAttr(Struct[OutputOperandAlias]):
+    """`#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>`."""
+
+    name = "stablehlo.output_operand_alias"
+    VALUE = OutputOperandAlias
+    PRINTS_DEFAULTS = True

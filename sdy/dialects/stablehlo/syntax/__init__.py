@@ -1,0 +1,1 @@
+"""The custom assembly syntax that families of StableHLO ops share."""

@@ -1,0 +1,181 @@
+"""The parts between operands and types of an op: `dims = [0, 1]`, `distribution = UNIFORM`, `EQ`."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import Generic, cast
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, StringAttr, i1, i32, i64
+from xdsl.ir import Attribute, Operation
+from xdsl.parser import Parser
+
+from sdy.dialects.stablehlo.attributes.attrs import parse_int, parse_ints
+from sdy.dialects.stablehlo.attributes.enums import EnumT, Word
+
+Properties = dict[str, Attribute]
+
+
+class Clause(ABC):
+    """One part of the syntax, which holds one property or more."""
+
+    properties: tuple[str, ...]
+    """The properties that the clause writes."""
+    start: str
+    """What the clause begins with, for error messages."""
+    is_optional: bool = False
+    """Whether the clause may be missing."""
+    starts_after_comma: bool = True
+    """Whether a comma divides the clause from what comes before."""
+
+    @abstractmethod
+    def parse(self, parser: Parser, into: Properties) -> bool:
+        """Reads the clause into `into`; False, and nothing read, where it does not start here."""
+
+    @abstractmethod
+    def text(self, op: Operation) -> str | None:
+        """The clause of `op`; None where it is missing."""
+
+
+class KeywordClause(Clause):
+    """`keyword = value` for the property `name`. Subclasses say how the value is written."""
+
+    def __init__(self, keyword: str, name: str, *, is_optional: bool = False) -> None:
+        self.keyword = keyword
+        self.name = name
+        self.is_optional = is_optional
+        self.properties = (name,)
+        self.start = f"{keyword} ="
+
+    def parse(self, parser: Parser, into: Properties) -> bool:
+        if parser.parse_optional_keyword(self.keyword) is None:
+            return False
+        parser.parse_punctuation("=")
+        into[self.name] = self.parse_value(parser)
+        return True
+
+    def text(self, op: Operation) -> str | None:
+        value = op.properties.get(self.name)
+        return None if value is None else f"{self.keyword} = {self.value_text(value)}"
+
+    @abstractmethod
+    def parse_value(self, parser: Parser) -> Attribute:
+        """The value after the equals sign."""
+
+    @abstractmethod
+    def value_text(self, value: Attribute) -> str:
+        """What `parse_value` reads."""
+
+
+class Ints(KeywordClause):
+    """`dims = [0, 1]`: an array of i64."""
+
+    def parse_value(self, parser: Parser) -> Attribute:
+        return DenseArrayBase.from_list(i64, parse_ints(parser))
+
+    def value_text(self, value: Attribute) -> str:
+        return ints_text(value)
+
+
+class Int(KeywordClause):
+    """`dim = 0`: an i64, or of the type named."""
+
+    def __init__(self, keyword: str, name: str, *, is_optional: bool = False, integer: IntegerType = i64) -> None:
+        super().__init__(keyword, name, is_optional=is_optional)
+        self.integer = integer
+
+    def parse_value(self, parser: Parser) -> Attribute:
+        return IntegerAttr(parse_int(parser), self.integer)
+
+    def value_text(self, value: Attribute) -> str:
+        return str(cast(IntegerAttr, value).value.data)
+
+
+class Bool(KeywordClause):
+    """`lower = true`: an i1."""
+
+    def parse_value(self, parser: Parser) -> Attribute:
+        return IntegerAttr(int(parser.parse_boolean()), i1)
+
+    def value_text(self, value: Attribute) -> str:
+        return "true" if cast(IntegerAttr, value).value.data else "false"
+
+
+class String(KeywordClause):
+    """`config = "ab,bc->ac"`."""
+
+    def parse_value(self, parser: Parser) -> Attribute:
+        return StringAttr(parser.parse_str_literal())
+
+    def value_text(self, value: Attribute) -> str:
+        return f'"{cast(StringAttr, value).data}"'
+
+
+class Choice(KeywordClause, Generic[EnumT]):
+    """`distribution = UNIFORM`: a word of an enum."""
+
+    def __init__(self, keyword: str, name: str, attribute: type[Word[EnumT]]) -> None:
+        super().__init__(keyword, name)
+        self.attribute = attribute
+
+    def parse_value(self, parser: Parser) -> Attribute:
+        return self.attribute(self.attribute.parse_parameter(parser))
+
+    def value_text(self, value: Attribute) -> str:
+        return str(cast(Word[Enum], value).data.value)
+
+
+class BareChoice(Clause, Generic[EnumT]):
+    """A word of an enum that stands alone: `EQ`."""
+
+    def __init__(self, name: str, attribute: type[Word[EnumT]], *, is_optional: bool = False) -> None:
+        self.name = name
+        self.attribute = attribute
+        self.is_optional = is_optional
+        self.properties = (name,)
+        self.start = " or ".join(member.value for member in attribute.WORDS)
+
+    def parse(self, parser: Parser, into: Properties) -> bool:
+        into[self.name] = self.attribute(self.attribute.parse_parameter(parser))
+        return True
+
+    def text(self, op: Operation) -> str | None:
+        value = op.properties.get(self.name)
+        return None if value is None else str(cast(Word[Enum], value).data.value)
+
+
+_FORMAT = re.compile(r"e(\d+)m(\d+)")
+
+
+class ExponentMantissa(Clause):
+    """`format = e5m10`: the bits of exponent and mantissa."""
+
+    properties = ("exponent_bits", "mantissa_bits")
+    start = "format ="
+
+    def parse(self, parser: Parser, into: Properties) -> bool:
+        parser.parse_keyword("format")
+        parser.parse_punctuation("=")
+        place = parser.pos
+        spelled = parser.parse_identifier()
+        match = _FORMAT.fullmatch(spelled)
+        if match is None:
+            parser.raise_error(f"a float format like e5m10 belongs here, not {spelled}", place, parser.pos)
+        for name, bits in zip(self.properties, match.groups(), strict=True):
+            into[name] = IntegerAttr(int(bits), i32)
+        return True
+
+    def text(self, op: Operation) -> str:
+        exponent, mantissa = (cast(IntegerAttr, op.properties[name]).value.data for name in self.properties)
+        return f"format = e{exponent}m{mantissa}"
+
+
+def ints_of(value: Attribute) -> tuple[int, ...]:
+    """The elements of an array of integers, `array<i64: 0, 1>`."""
+    return cast("DenseArrayBase[IntegerType]", value).get_values()
+
+
+def ints_text(value: Attribute) -> str:
+    """`[0, 1]` for an array of integers."""
+    return f"[{', '.join(map(str, ints_of(value)))}]"

@@ -1,0 +1,113 @@
+"""What each dim of both sides of a convolution stands for: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from xdsl.ir import Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from sdy.dialects.stablehlo.attributes.attrs import Dims, parse_int, parse_ints
+
+Tag = str | int  # a letter for a dim with a meaning, a number for a spatial dim
+
+
+@dataclass(frozen=True, slots=True)
+class ConvDimensionNumbers:
+    """Where batch, feature and spatial dims stand in input, kernel and output; spatial dims in corresponding order."""
+
+    input_batch_dimension: int
+    input_feature_dimension: int
+    input_spatial_dimensions: Dims
+    kernel_input_feature_dimension: int
+    kernel_output_feature_dimension: int
+    kernel_spatial_dimensions: Dims
+    output_batch_dimension: int
+    output_feature_dimension: int
+    output_spatial_dimensions: Dims
+
+    def __str__(self) -> str:
+        data = _tagged(self.input_spatial_dimensions, b=self.input_batch_dimension, f=self.input_feature_dimension)
+        kernel = _tagged(
+            self.kernel_spatial_dimensions,
+            i=self.kernel_input_feature_dimension,
+            o=self.kernel_output_feature_dimension,
+        )
+        output = _tagged(self.output_spatial_dimensions, b=self.output_batch_dimension, f=self.output_feature_dimension)
+        return f"{data}x{kernel}->{output}"
+
+
+@irdl_attr_definition
+class ConvDimensionNumbersAttr(Data[ConvDimensionNumbers]):
+    """`#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>`."""
+
+    name = "stablehlo.conv"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> ConvDimensionNumbers:
+        with parser.in_angle_brackets():
+            if parser.parse_optional_keyword("raw") is not None:
+                return _parse_raw(parser)
+            return parse_conv_numbers(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")
+
+
+def parse_conv_numbers(parser: AttrParser) -> ConvDimensionNumbers:
+    """`[b, 0, f]x[0, i, o]->[b, 0, f]`.
+
+    Raises: ParseError where a letter or a number is missing or doubled.
+    """
+    data, data_dims = _parse_tags(parser, "bf")
+    parser.parse_keyword("x")
+    kernel, kernel_dims = _parse_tags(parser, "io")
+    parser.parse_punctuation("->")
+    output, output_dims = _parse_tags(parser, "bf")
+    return ConvDimensionNumbers(
+        *(data["b"], data["f"], data_dims),
+        *(kernel["i"], kernel["o"], kernel_dims),
+        *(output["b"], output["f"], output_dims),
+    )
+
+
+def _parse_tags(parser: AttrParser, letters: str) -> tuple[dict[str, int], Dims]:
+    """The places of both letters, and of the spatial dims 0, 1, 2, ... in this order."""
+    start = parser.pos
+    tags = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_tag(parser, letters))
+    spatial = range(len(tags) - len(letters))
+    if {*tags} != {*letters, *spatial}:
+        wanted = ", ".join([*letters, *map(str, spatial)])
+        parser.raise_error(f"each of {wanted} belongs here once", start, parser.pos)
+    return {letter: tags.index(letter) for letter in letters}, tuple(tags.index(number) for number in spatial)
+
+
+def _parse_tag(parser: AttrParser, letters: str) -> Tag:
+    number = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
+    return parser.parse_keyword_in(tuple(letters)) if number is None else number
+
+
+def _parse_raw(parser: AttrParser) -> ConvDimensionNumbers:
+    """`input_batch_dimension = 0, ...`: every field by its name, in any order."""
+    lists = {field.name for field in fields(ConvDimensionNumbers) if field.name.endswith("dimensions")}
+    given: dict[str, int | Dims] = {}
+
+    def parse_field() -> None:
+        name = parser.parse_keyword_in([field.name for field in fields(ConvDimensionNumbers)])
+        parser.parse_punctuation("=")
+        given[name] = parse_ints(parser) if name in lists else parse_int(parser)
+
+    start = parser.pos
+    parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_field)
+    missing = [field.name for field in fields(ConvDimensionNumbers) if field.name not in given]
+    if missing:
+        parser.raise_error(f"missing: {', '.join(missing)}", start, parser.pos)
+    return ConvDimensionNumbers(**given)  # pyright: ignore[reportArgumentType] -- parse_field reads each field's type
+
+
+def _tagged(spatial: Dims, **letters: int) -> str:
+    tags: dict[int, Tag] = {place: letter for letter, place in letters.items()}
+    tags |= {place: number for number, place in enumerate(spatial)}
+    return f"[{', '.join(str(tags.get(place, '?')) for place in range(len(tags)))}]"

@@ -1,0 +1,154 @@
+"""The syntax that contractions and convolutions share: dim pairs, precision, algorithm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Attribute, Data, Operation
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+
+from sdy.dialects.stablehlo.attributes.attrs import (
+    Dims,
+    DotDimensionNumbers,
+    DotDimensionNumbersAttr,
+    parse_int,
+    parse_ints,
+)
+from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
+from sdy.dialects.stablehlo.syntax.clauses import Clause, Properties
+
+
+@dataclass(frozen=True, slots=True)
+class DotAlgorithm:
+    """The number formats of a dot product, and how many passes it makes over parts of the operands."""
+
+    lhs_precision_type: Attribute
+    rhs_precision_type: Attribute
+    accumulation_type: Attribute
+    lhs_component_count: int
+    rhs_component_count: int
+    num_primitive_operations: int
+    allow_imprecise_accumulation: bool
+
+
+@irdl_attr_definition
+class DotAlgorithmAttr(Data[DotAlgorithm]):
+    """`#stablehlo.dot_algorithm<lhs_precision_type = bf16, ...>`."""
+
+    name = "stablehlo.dot_algorithm"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> DotAlgorithm:
+        def parse_field(name: str, is_last: bool) -> Attribute | int:
+            parser.parse_keyword(name)
+            parser.parse_punctuation("=")
+            value: Attribute | int
+            if name.endswith("_type"):
+                value = parser.parse_type()
+            elif name.startswith("allow"):
+                value = parser.parse_boolean()
+            else:
+                value = parse_int(parser)
+            if not is_last:
+                parser.parse_punctuation(",")
+            return value
+
+        names = [field.name for field in fields(DotAlgorithm)]
+        with parser.in_angle_brackets():
+            values = [parse_field(name, name is names[-1]) for name in names]
+        return DotAlgorithm(*values)  # pyright: ignore[reportArgumentType] -- parse_field reads each field's own type
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(self.text())
+
+    def text(self) -> str:
+        """The attribute without its name."""
+        shown: list[str] = []
+        for field in fields(DotAlgorithm):
+            value: Attribute | int = getattr(self.data, field.name)
+            spelled = str(value).lower() if isinstance(value, bool) else str(value)
+            shown.append(f"{field.name} = {spelled}")
+        return f"<{', '.join(shown)}>"
+
+
+class DotDims(Clause):
+    """`batching_dims = [0] x [0], contracting_dims = [2] x [1]`; the first may be missing."""
+
+    properties = ("dot_dimension_numbers",)
+    start = "contracting_dims ="
+
+    def parse(self, parser: Parser, into: Properties) -> bool:
+        batching: tuple[Dims, Dims] = ((), ())
+        if parser.parse_optional_keyword("batching_dims") is not None:
+            batching = _parse_pair(parser)
+            parser.parse_punctuation(",")
+        parser.parse_keyword("contracting_dims")
+        contracting = _parse_pair(parser)
+        into["dot_dimension_numbers"] = DotDimensionNumbersAttr(DotDimensionNumbers(*batching, *contracting))
+        return True
+
+    def text(self, op: Operation) -> str:
+        numbers = cast(DotDimensionNumbersAttr, op.properties["dot_dimension_numbers"]).data
+        contracting = _pair_text(numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions)
+        text = f"contracting_dims = {contracting}"
+        if numbers.lhs_batching_dimensions or numbers.rhs_batching_dimensions:
+            batching = _pair_text(numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions)
+            text = f"batching_dims = {batching}, {text}"
+        return text
+
+
+class PrecisionConfig(Clause):
+    """`precision = [HIGH, DEFAULT]`: one word per operand."""
+
+    properties = ("precision_config",)
+    is_optional = True
+    start = "precision ="
+
+    def parse(self, parser: Parser, into: Properties) -> bool:
+        if parser.parse_optional_keyword("precision") is None:
+            return False
+        parser.parse_punctuation("=")
+        into["precision_config"] = ArrayAttr(
+            parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, lambda: PrecisionAttr(PrecisionAttr.parse_parameter(parser))
+            )
+        )
+        return True
+
+    def text(self, op: Operation) -> str | None:
+        config = cast("ArrayAttr[PrecisionAttr] | None", op.properties.get("precision_config"))
+        return f"precision = [{', '.join(item.data.value for item in config)}]" if config is not None else None
+
+
+class DotAlgorithmClause(Clause):
+    """`algorithm = <lhs_precision_type = bf16, ...>`."""
+
+    properties = ("algorithm",)
+    is_optional = True
+    start = "algorithm ="
+
+    def parse(self, parser: Parser, into: Properties) -> bool:
+        if parser.parse_optional_keyword("algorithm") is None:
+            return False
+        parser.parse_punctuation("=")
+        into["algorithm"] = DotAlgorithmAttr(DotAlgorithmAttr.parse_parameter(parser))
+        return True
+
+    def text(self, op: Operation) -> str | None:
+        algorithm = cast(DotAlgorithmAttr | None, op.properties.get("algorithm"))
+        return f"algorithm = {algorithm.text()}" if algorithm is not None else None
+
+
+def _parse_pair(parser: Parser) -> tuple[Dims, Dims]:
+    parser.parse_punctuation("=")
+    lhs = parse_ints(parser)
+    parser.parse_keyword("x")
+    return lhs, parse_ints(parser)
+
+
+def _pair_text(lhs: Dims, rhs: Dims) -> str:
+    return f"{list(lhs)} x {list(rhs)}"

@@ -1,0 +1,131 @@
+"""The parser of `dense<...>`: nested lists, a value for all elements, or hexadecimal digits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, VectorType
+from xdsl.parser import AttrParser
+
+from sdy.dialects.constants.dense import DenseElementsAttr, DenseType, Resource
+from sdy.dialects.constants.elements import ElementCodec, codec_of
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """One element as it is spelled, and where."""
+
+    text: str
+    start: int
+    end: int
+
+
+Shape = tuple[int, ...]
+
+
+def parse_dense(parser: AttrParser) -> DenseElementsAttr:
+    """What follows the word `dense`: `<literal> : type`.
+
+    Raises: ParseError where literal and type disagree.
+    """
+    start = parser.pos
+    parser.parse_punctuation("<")
+    if parser.parse_optional_punctuation(">") is not None:
+        literals, shape = "0x", None
+    else:
+        digits = parser.parse_optional_str_literal()
+        literals, shape = (digits, None) if digits is not None else _parse_nested(parser)
+        parser.parse_punctuation(">")
+    parser.parse_punctuation(":")
+    dense_type, codec = _parse_dense_type(parser)
+    try:
+        if isinstance(literals, str):
+            return DenseElementsAttr.from_bytes(dense_type, _bytes_of_hex(literals))
+        _check_shape(shape, dense_type)
+    except ValueError as error:
+        parser.raise_error(str(error), start, start + 1)
+    return DenseElementsAttr.from_bytes(dense_type, b"".join(_encode(parser, codec, item) for item in literals))
+
+
+def parse_dense_resource(parser: AttrParser, blobs: Mapping[str, tuple[Resource, bytes]]) -> DenseElementsAttr:
+    """What follows the word `dense_resource`: `<name> : type`.
+
+    Raises: ParseError where the text has no blob of that name, or one of another size.
+    """
+    with parser.in_angle_brackets():
+        start = parser.pos
+        name = parser.parse_optional_str_literal() or parser.parse_identifier()
+        end = parser.pos
+    parser.parse_punctuation(":")
+    dense_type, _ = _parse_dense_type(parser)
+    if name not in blobs:
+        parser.raise_error(f"the file has no data for the resource {name} in its section {{-# ... #-}}", start, end)
+    resource, raw = blobs[name]
+    try:
+        return DenseElementsAttr.from_bytes(dense_type, raw, resource)
+    except ValueError as error:
+        parser.raise_error(f"the resource {name} has {error}", start, end)
+
+
+def _parse_nested(parser: AttrParser) -> tuple[list[Literal], Shape | None]:
+    """The literals of nested lists in order, and the lengths of the lists; None for a value without brackets."""
+    start = parser.pos
+    nested = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_nested(parser))
+    if nested is None:
+        return [_parse_literal(parser)], None
+    inner_shapes = {shape or () for _, shape in nested}
+    if len(inner_shapes) > 1:
+        shown = " and ".join(sorted(str(list(shape)) for shape in inner_shapes))
+        parser.raise_error(f"the lists inside have different lengths: {shown}", start, start + 1)
+    inner_shape = inner_shapes.pop() if inner_shapes else ()
+    return [literal for literals, _ in nested for literal in literals], (len(nested), *inner_shape)
+
+
+def _parse_literal(parser: AttrParser) -> Literal:
+    start = parser.pos
+    parts = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_number(parser))
+    text = _parse_number(parser) if parts is None else f"({','.join(parts)})"
+    if parts is not None and len(parts) != 2:
+        parser.raise_error("a complex number is written (real,imaginary)", start, parser.pos)
+    return Literal(text, start, parser.pos)
+
+
+def _parse_number(parser: AttrParser) -> str:
+    """A number or a boolean as it is spelled: only the type says what a literal like `0x3F800000` means."""
+    start = parser.pos
+    if parser.parse_optional_number(allow_boolean=True) is None:
+        parser.raise_error("a number, true, false, a list or a complex number belongs here")
+    return parser.lexer.input.content[start : parser.pos].split(maxsplit=1)[0]
+
+
+def _parse_dense_type(parser: AttrParser) -> tuple[DenseType, ElementCodec]:
+    start = parser.pos
+    written = parser.parse_type()
+    dense_type = cast(DenseType, written)
+    if not isinstance(written, TensorType | VectorType) or DYNAMIC_INDEX in dense_type.get_shape():
+        parser.raise_error(f"a dense constant has a tensor type of known shape, not {written}", start, parser.pos)
+    codec = codec_of(dense_type.get_element_type())
+    if codec is None:
+        parser.raise_error(f"a dense constant cannot hold {dense_type.get_element_type()}", start, parser.pos)
+    return dense_type, codec
+
+
+def _bytes_of_hex(text: str) -> bytes:
+    if not text.startswith("0x"):
+        raise ValueError("the digits of a dense constant in hexadecimal start with 0x")
+    return bytes.fromhex(text[2:])
+
+
+def _check_shape(shape: Shape | None, dense_type: DenseType) -> None:
+    wanted = dense_type.get_shape()
+    if shape is not None and shape != wanted:
+        raise ValueError(f"the lists have lengths {list(shape)}, the type has dims {list(wanted)}")
+
+
+def _encode(parser: AttrParser, codec: ElementCodec, literal: Literal) -> bytes:
+    try:
+        return codec.encode_text(literal.text)
+    except ValueError as error:
+        parser.raise_error(str(error), literal.start, literal.end)

@@ -1,0 +1,63 @@
+"""Constants whose bytes stand at the end of the file: `dense_resource<name> : type`, and the section `{-# ... #-}`.
+
+The section comes after its uses, so it is looked for in the whole text when the first constant asks for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.ir import Attribute, Operation
+
+from sdy.dialects.constants.dense import DenseElements, DenseElementsAttr, Resource
+from sdy.dialects.ir.walk import with_inner
+
+MARKER = "dense_resource<"
+_SECTION = re.compile(r"\{-#(.*)#-\}", re.DOTALL)
+_BLOBS = re.compile(r"\bbuiltin\s*:\s*\{([^{}]*)\}")
+_BLOB = re.compile(r'(?P<name>"[^"\n]*"|[\w$.-]+)\s*:\s*"0x(?P<digits>[0-9A-Fa-f]*)"')
+ALIGNMENT_BYTES = 4
+
+
+def blobs_in(text: str) -> dict[str, tuple[Resource, bytes]]:
+    """The blobs of a text by name: the alignment that they ask for, and their bytes."""
+    section = _SECTION.search(text)
+    found = None if section is None else _BLOBS.search(section[1])
+    blobs: dict[str, tuple[Resource, bytes]] = {}
+    for entry in _BLOB.finditer(found[1] if found is not None else ""):
+        name = entry["name"].strip('"')
+        raw = bytes.fromhex(entry["digits"]) if len(entry["digits"]) % 2 == 0 else b""
+        if len(raw) >= ALIGNMENT_BYTES:
+            alignment = int.from_bytes(raw[:ALIGNMENT_BYTES], "little")
+            blobs[name] = Resource(name, alignment), raw[ALIGNMENT_BYTES:]
+    return blobs
+
+
+def section_of(root: Operation) -> str:
+    """The section with the blobs that constants inside `root` use, in the order of their first use."""
+    blobs: dict[str, tuple[str, str]] = {}
+    for op in with_inner(root):
+        for constant in _constants_in((*op.properties.values(), *op.attributes.values())):
+            resource = constant.data.resource
+            if resource is not None:
+                blobs[resource.name] = resource.key, _blob_text(constant.data, resource)
+    lines = ",\n".join(f"      {key}: {digits}" for key, digits in blobs.values())
+    return f"{{-#\n  dialect_resources: {{\n    builtin: {{\n{lines}\n    }}\n  }}\n#-}}"
+
+
+def _constants_in(attributes: Iterable[Attribute]) -> Iterator[DenseElementsAttr]:
+    for attribute in attributes:
+        if isinstance(attribute, DenseElementsAttr):
+            yield attribute
+        elif isinstance(attribute, ArrayAttr):
+            yield from _constants_in(cast("ArrayAttr[Attribute]", attribute))
+        elif isinstance(attribute, DictionaryAttr):
+            yield from _constants_in(attribute.data.values())
+
+
+def _blob_text(elements: DenseElements, resource: Resource) -> str:
+    raw = elements.raw * elements.count if elements.is_splat else elements.raw
+    return f'"0x{(resource.alignment.to_bytes(ALIGNMENT_BYTES, "little") + raw).hex().upper()}"'

@@ -1,0 +1,178 @@
+"""Tokens, types and attributes of MLIR text: xDSL's parser, with our lexer, MLIR's literals, and types read once."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from typing import NoReturn, cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseArrayBase,
+    Float32Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, TypeAttribute
+from xdsl.parser import Parser, ParserState, Position
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.constants.dense import DenseElementsAttr, Resource
+from sdy.dialects.constants.elements import Scalar, codec_of
+from sdy.dialects.text.dense_literal import parse_dense, parse_dense_resource
+from sdy.dialects.text.lexer import LazyState, RegexLexer
+from sdy.dialects.text.resources import blobs_in
+from sdy.dialects.text.source_lines import SourceLines
+
+MOST_BITS = 2**24 - 1  # of an integer, in MLIR
+ARRAY_ELEMENTS = (i1, i8, i16, i32, i64, f32, f64)
+_TOO_WIDE = re.compile(r"[su]?i[0-9]{8,}")
+
+# Types that come again and again; the whole text of one is recognized at once, and looked up.
+_COMMON_TYPE = re.compile(r"tensor<(?:(?:[0-9]+|\?)x)*(?:[a-z][A-Za-z0-9]*|complex<f[0-9]+>)>")
+
+
+class TextParser(Parser):
+    """Parses types and attributes in the text of `file`."""
+
+    def __init__(self, context: Context, text: str, file: str) -> None:
+        super().__init__(context, "", file)
+        self._state = LazyState(RegexLexer(Input(text, file)))
+        self._parser_state = self._state
+        self._types: dict[str, TypeAttribute] = {}
+        self._blobs: dict[str, tuple[Resource, bytes]] | None = None
+        self.lines = SourceLines(file, text)
+        self.consumed = 0
+        """Where the last token that was read ends."""
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        start = self.pos
+        common = _COMMON_TYPE.match(self.lexer.input.content, start)
+        if common is None:
+            return super().parse_optional_type()
+        known = self._types.get(common[0])
+        if known is not None:
+            self._resume_from(common.end())
+            return known
+        parsed = super().parse_optional_type()
+        if parsed is not None:
+            self._types[common[0]] = parsed
+        return parsed
+
+    def parse_optional_builtin_int_or_float_attr(self) -> IntegerAttr | FloatAttr | None:
+        boolean = self.try_parse_builtin_boolean_attr()
+        start = self.pos
+        if boolean is not None or (number := self.parse_optional_number()) is None:
+            return boolean
+        end = self.consumed
+        if self.parse_optional_punctuation(":") is None:
+            return FloatAttr(number, f64) if isinstance(number, float) else IntegerAttr(number, i64)
+        of_type = self.parse_type()
+        value = self._value_of(of_type, start, end)
+        if isinstance(of_type, IntegerType | IndexType):
+            return IntegerAttr(cast(int, value), cast("IntegerType | IndexType", of_type))
+        return FloatAttr(cast(float, value), cast(AnyFloat, of_type))
+
+    def _value_of(self, of_type: Attribute, start: int, end: int) -> Scalar:
+        """The value of the literal between two places, given its type."""
+        codec = codec_of(of_type)
+        if codec is None:
+            self.raise_error(f"a number cannot have the type {of_type}", start, end)
+        try:
+            return codec.decode(codec.encode_text(self.lexer.input.content[start:end].replace(" ", "")))
+        except ValueError as error:
+            self.raise_error(str(error), start, end)
+
+    def _parse_builtin_densearray_attr(self) -> DenseArrayBase:
+        self.parse_punctuation("<")
+        start = self.pos
+        element = self.parse_type()
+        if element not in ARRAY_ELEMENTS:
+            self.raise_error(f"an array holds integers or floats of common widths, not {element}", start, self.consumed)
+        values: list[Scalar] = []
+        if self.parse_optional_punctuation(">") is None:
+            self.parse_punctuation(":")
+            values = self.parse_comma_separated_list(self.Delimiter.NONE, lambda: self._parse_element(element))
+            self.parse_punctuation(">")
+        if isinstance(element, IntegerType):
+            return DenseArrayBase.from_list(cast("IntegerType", element), cast("list[int]", values))
+        return DenseArrayBase.from_list(cast("Float32Type", element), cast("list[float]", values))
+
+    def _parse_element(self, of_type: Attribute) -> Scalar:
+        start = self.pos
+        self.parse_number(allow_boolean=True)
+        return self._value_of(of_type, start, self.consumed)
+
+    def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
+        token = self._current_token
+        if token.kind is MLIRTokenKind.BARE_IDENT and _TOO_WIDE.fullmatch(token.text):
+            self.raise_error(f"{token.text} has more than {MOST_BITS} bits", token.span)
+        return super()._parse_optional_integer_or_float_type()
+
+    def _parse_builtin_dense_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- ours replaces xDSL's attribute
+        return parse_dense(self)
+
+    def _parse_file_metadata_dictionary(self) -> None:
+        """Passes over the section; constants look up their blobs in it themselves."""
+        begin = self._current_token.span
+        end = self.lexer.input.content.find("#-}", begin.end)
+        if end < 0:
+            self.fail("SDY-P001", "the section that begins here is not closed by #-}", begin)
+        self._resume_from(end + len("#-}"))
+
+    def _parse_builtin_dense_resource_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- ours replaces xDSL's attribute
+        if self._blobs is None:
+            self._blobs = blobs_in(self.lexer.input.content)
+        return parse_dense_resource(self, self._blobs)
+
+    def _parse_dialect_type_or_attribute_body(  # pyright: ignore[reportIncompatibleMethodOverride] -- a union in xDSL
+        self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: Position | None
+    ) -> Attribute:
+        find = self.ctx.get_optional_type if is_type else self.ctx.get_optional_attr
+        if "." in attr_name and find(attr_name) is None:
+            known = [one.name for one in (self.ctx.loaded_types if is_type else self.ctx.loaded_attrs)]
+            place = Span(self.consumed - len(attr_name), self.consumed, self.lexer.input)
+            kind = "type" if is_type else "attribute"
+            self.fail("SDY-P006", f"no {kind} is called {attr_name}", place, near_miss(attr_name, known))
+        return super()._parse_dialect_type_or_attribute_body(attr_name, is_type, is_opaque, starting_opaque_pos)
+
+    def position(self) -> int:
+        """Where the next token begins, or the blanks before it."""
+        token = self._state.token
+        return self.lexer.pos if token is None else token.span.start
+
+    def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> MLIRToken:
+        consumed = self._current_token
+        self._state.token = None
+        self.consumed = consumed.span.end
+        return consumed
+
+    def _resume_from(self, pos: Position | ParserState[MLIRTokenKind, str]) -> None:
+        if isinstance(pos, ParserState):
+            super()._resume_from(pos)
+            return
+        self.lexer.pos = self.consumed = pos
+        self._state.token = None
+
+    def fail(self, code: str, message: str, place: Span, hint: str | None = None) -> NoReturn:
+        """Raises the error at a stretch of the text."""
+        raise SdyError(Diagnostic(code, message, self.lines.span(place.start, place.end), hint))
+
+
+def near_miss(name: str, known: Sequence[str], prefix: str = "") -> str | None:
+    """A hint at the known name that is most like `name`."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {prefix}{close[0]}?" if close else None

@@ -1,0 +1,85 @@
+"""Whether functions, returns and calls agree on types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.stablehlo.calls import CompositeOp
+
+
+def check_function(func: FuncOp) -> None:
+    """The arguments of the body have the types of the function.
+
+    Raises: SdyError SDY-D021.
+    """
+    types = func.function_type
+    for what, attrs, count in (
+        ("arg_attrs", func.arg_attrs, len(types.inputs)),
+        ("res_attrs", func.res_attrs, len(types.outputs)),
+    ):
+        if attrs is not None and len(attrs) != count:
+            raise _failure(func, "SDY-D021", f"{what} has {len(attrs)} entries, the function has {count} of them")
+    entry = func.body.blocks.first
+    if entry is not None:
+        _check_types(func, "SDY-D021", "argument", types.inputs.data, entry.arg_types)
+
+
+def check_return(op: ReturnOp) -> None:
+    """A return gives what its function should.
+
+    Raises: SdyError SDY-D022.
+    """
+    func = op.parent_op()
+    if not isinstance(func, FuncOp):
+        raise _failure(op, "SDY-D022", "func.return stands outside of a function")
+    _check_types(op, "SDY-D022", "result", func.function_type.outputs.data, op.operand_types)
+
+
+def check_call(op: CallOp) -> None:
+    """The function that is called exists, and takes and gives what the call says.
+
+    Raises: SdyError SDY-D023.
+    """
+    _check_callee(op, op.callee.root_reference.data)
+
+
+def check_composite(op: CompositeOp) -> None:
+    """The function that a composite op stands for exists, and takes and gives what the op says.
+
+    Raises: SdyError SDY-D023.
+    """
+    _check_callee(op, op.decomposition.root_reference.data)
+
+
+def _check_callee(op: Operation, callee: str) -> None:
+    module = op.parent_op()
+    while module is not None and not isinstance(module, ModuleOp):
+        module = module.parent_op()
+    func = _function_named(callee, module) if module is not None else None
+    if func is None:
+        raise _failure(op, "SDY-D023", f"no function is called @{callee}")
+    _check_types(op, "SDY-D023", f"argument of @{callee}", func.function_type.inputs.data, op.operand_types)
+    _check_types(op, "SDY-D023", f"result of @{callee}", func.function_type.outputs.data, op.result_types)
+
+
+def _function_named(name: str, module: ModuleOp) -> FuncOp | None:
+    symbol = StringAttr(name)
+    return next((op for op in module.ops if isinstance(op, FuncOp) and op.sym_name == symbol), None)
+
+
+def _check_types(op: Operation, code: str, what: str, wanted: Sequence[Attribute], found: Sequence[Attribute]) -> None:
+    if len(wanted) != len(found):
+        raise _failure(op, code, f"{op.name} has {len(found)} values, the function has {len(wanted)}: {what}")
+    for index, (want, have) in enumerate(zip(wanted, found, strict=True)):
+        if want != have:
+            raise _failure(op, code, f"{what} {index} should be {want}, it is {have}")
+
+
+def _failure(op: Operation, code: str, message: str) -> SdyError:
+    return SdyError(Diagnostic(code, message, span_of(op)))

@@ -1,0 +1,171 @@
+"""What each op of the `sdy` dialect asks for, besides what its declaration says.
+
+`check_structure` is what an op is asked at its place in the walk, `check_use` what it is asked once all ops of the
+module are in order. Source: docs/spec/01, 5.1 to 5.11; the letters are its rules.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation
+
+from sdy.diagnostics.diagnostic import Note
+from sdy.dialects.data_flow import has_data_flow_edges
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.sdy import collectives
+from sdy.dialects.sdy.collectives import CollectiveOp
+from sdy.dialects.sdy.enum_directives import BarrierDirection, enum_value
+from sdy.dialects.sdy.ops import (
+    ConstantOp,
+    DataFlowEdgeOp,
+    FuncDataFlowEdgeOp,
+    MeshOp,
+    PropagationBarrierOp,
+    ReshardOp,
+    ShardingConstraintOp,
+    type_of_elements,
+)
+from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
+from sdy.dialects.sdy.types import value_shape
+from sdy.dialects.shardings import sharding_before_barriers
+from sdy.dialects.verification.sdy_collectives import check_collective, check_collective_structure
+from sdy.dialects.verification.sdy_regions import check_manual, check_named, check_named_results, check_not_manual_twice
+from sdy.dialects.verification.sdy_scope import Scope, demand, failure
+from sdy.model.shape import Shapeless
+from sdy.model.sharding import ReductionKind
+from sdy.model.unreduced import check_transition
+
+STRUCTURED: frozenset[type[Operation]] = frozenset(
+    {ConstantOp, ManualComputationOp, MeshOp, NamedComputationOp, PropagationBarrierOp, *collectives.OPS}
+)
+USERS: frozenset[type[Operation]] = frozenset(
+    {
+        DataFlowEdgeOp,
+        FuncDataFlowEdgeOp,
+        ManualComputationOp,
+        NamedComputationOp,
+        ReshardOp,
+        ShardingConstraintOp,
+        *collectives.OPS,
+    }
+)
+
+
+def check_structure(op: Operation, scope: Scope) -> None:
+    """The rules of phase B for an op of `STRUCTURED`."""
+    match op:
+        case MeshOp():
+            if not isinstance(op.parent_op(), ModuleOp):
+                raise failure(op, "SDY-D101", "a mesh is defined directly in a module, not deeper")
+        case ConstantOp():
+            _check_constant(op)
+        case PropagationBarrierOp():
+            _check_barrier(op)
+        case ManualComputationOp():
+            check_not_manual_twice(op, scope)
+        case NamedComputationOp():
+            check_named_results(op)
+        case CollectiveOp():
+            check_collective_structure(op, scope)
+        case _:
+            pass
+
+
+def check_use(op: Operation, scope: Scope) -> None:
+    """The rules of phase C for an op of `USERS`."""
+    match op:
+        case ShardingConstraintOp() | ReshardOp():
+            _check_reshard(op, scope)
+        case ManualComputationOp():
+            check_manual(op, scope)
+        case NamedComputationOp():
+            check_named(op, scope)
+        case DataFlowEdgeOp():
+            _check_data_flow_edge(op, scope)
+        case FuncDataFlowEdgeOp():
+            _check_func_data_flow_edge(op)
+        case CollectiveOp():
+            check_collective(op, scope)
+        case _:
+            pass
+
+
+def _check_constant(op: ConstantOp) -> None:
+    value_type, shape = type_of_elements(op.value), value_shape(op.result.type)
+    if isinstance(shape, Shapeless) or None in shape:
+        raise failure(op, "SDY-D142", f"the type of a constant has no static shape: {op.result.type}")
+    if value_type != op.result.type and not _is_quantized_form_of(op.result.type, value_type):
+        raise failure(op, "SDY-D142", f"the value has the type {value_type}, the result {op.result.type}")
+
+
+def _is_quantized_form_of(quantized: Attribute, stored: Attribute | None) -> bool:
+    """Whether the elements of `quantized` are kept as those of `stored`, a tensor of the same shape."""
+    if not isinstance(quantized, TensorType) or not isinstance(stored, TensorType):
+        return False
+    storage = str(cast("TensorType[Attribute]", stored).element_type).lstrip("sui")
+    text = str(cast("TensorType[Attribute]", quantized).element_type)
+    return quantized.get_shape() == stored.get_shape() and bool(re.match(rf"!quant\.uniform<[iu]{storage}\b", text))
+
+
+def _check_barrier(op: PropagationBarrierOp) -> None:
+    """PB1."""
+    direction = enum_value(op.allowed_direction, BarrierDirection)
+    if direction is None:
+        raise failure(op, "SDY-D143", f"{op.allowed_direction.value.data} is no direction")
+    if direction is BarrierDirection.BOTH:
+        raise failure(op, "SDY-D141", "a barrier that lets everything pass in both directions")
+
+
+def _check_reshard(op: ShardingConstraintOp | ReshardOp, scope: Scope) -> None:
+    """SC1 and SC2, RS1 and RS2."""
+    sharding = op.sharding.data
+    scope.demand_fits(op, sharding, op.result.type)
+    before = sharding_before_barriers(op.input)
+    if before is not None:
+        demand(
+            check_transition(
+                [before],
+                [sharding],
+                scope.meshes,
+                introduced_by=ReductionKind.SUM,
+                removed_by=before.unreduced_kind,
+            ),
+            op,
+        )
+
+
+def _check_data_flow_edge(op: DataFlowEdgeOp, scope: Scope) -> None:
+    """DE1 to DE4."""
+    _check_edge(op)
+    source = op.input.owner
+    if isinstance(source, Operation) and source.name.startswith("sdy.") and not has_data_flow_edges(source):
+        note = Note(f"{source.name} has no data flow edges", span_of(source))
+        raise failure(op, "SDY-D133", f"an edge on the result of {source.name}", notes=(note,))
+    if op.sharding is not None:
+        scope.demand_fits(op, op.sharding.data, op.result.type)
+
+
+def _check_func_data_flow_edge(op: FuncDataFlowEdgeOp) -> None:
+    """FE1 to FE4."""
+    _check_edge(op)
+    if isinstance(op.input, BlockArgument):
+        owner = op.input.owner.parent_op()
+        if not isinstance(owner, FuncOp):
+            found = "nothing" if owner is None else owner.name
+            raise failure(op, "SDY-D134", f"the operand is a block argument of {found}, not of func.func")
+    elif not isinstance(op.input.owner, CallOp):
+        assert not isinstance(op.input.owner, Block)
+        raise failure(op, "SDY-D134", f"the operand is a result of {op.input.owner.name}, not of func.call")
+
+
+def _check_edge(op: DataFlowEdgeOp | FuncDataFlowEdgeOp) -> None:
+    """DE1 and DE2, FE1 and FE2."""
+    shape = value_shape(op.result.type)
+    if isinstance(shape, Shapeless) or None in shape:
+        raise failure(op, "SDY-D131", f"the type of the edge has no static shape: {op.result.type}")
+    if not op.input.has_one_use():
+        raise failure(op, "SDY-D132", f"the operand has {op.input.uses.get_length()} uses, not this one alone")

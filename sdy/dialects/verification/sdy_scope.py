@@ -1,0 +1,71 @@
+"""What an op of the `sdy` dialect is verified against: the meshes and manual axes around it; and how it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.ir import Attribute, Operation
+
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sdy.types import value_shape
+from sdy.model.checks.check_sharding import check_per_value, check_sharding
+from sdy.model.mesh import Mesh
+from sdy.model.meshes import resolved
+from sdy.model.sharding import TensorSharding
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The meshes of the innermost module, and the manual computations within it, outermost first."""
+
+    meshes: dict[str, Mesh]
+    manual: tuple[ManualComputationOp, ...] = ()
+    manual_axes: frozenset[str] = frozenset()
+
+    def within(self, op: ManualComputationOp) -> Scope:
+        """The scope of the body of `op`."""
+        return Scope(self.meshes, (*self.manual, op), self.manual_axes.union(op.manual_axes.data))
+
+    def mesh_of(self, sharding: TensorSharding) -> Mesh | None:
+        """The mesh that the sharding names."""
+        return resolved(sharding.mesh, self.meshes)
+
+    def demand_fits(self, op: Operation, sharding: TensorSharding, value_type: Attribute, where: str = "") -> None:
+        """Raise SdyError at `op` where the sharding does not fit a value of this type, which `where` names."""
+        problem = check_sharding(
+            sharding, value_shape(value_type), self.mesh_of(sharding), self.manual_axes, allow_uneven=True
+        )
+        demand(problem, op, where, self._notes(problem, sharding))
+
+    def demand_each_fits(
+        self, op: Operation, shardings: Sequence[TensorSharding], types: Sequence[Attribute], where: str
+    ) -> None:
+        """Raise SdyError at `op` where the shardings are not one per value, each fitting its value."""
+        shapes = [value_shape(value_type) for value_type in types]
+        found = check_per_value(shardings, shapes, self.meshes, self.manual_axes)
+        if found is not None:
+            index, problem = found
+            demand(problem, op, f"{where} {index}" if index is not None else where, self._notes(problem, *shardings))
+
+    def _notes(self, problem: Diagnostic | None, *shardings: TensorSharding) -> tuple[Note, ...]:
+        """For an axis that is manual, which computation it is manual in."""
+        if problem is None or problem.code != "SDY-S014":
+            return ()
+        used = {ref.name for sharding in shardings for ref in sharding.axis_refs()}
+        op = next(op for op in reversed(self.manual) if used.intersection(op.manual_axes.data))
+        return (Note("the axis is manual here", span_of(op)),)
+
+
+def demand(problem: Diagnostic | None, op: Operation, where: str = "", notes: tuple[Note, ...] = ()) -> None:
+    """Raise SdyError at `op` where there is a problem, with what `where` names of the op."""
+    if problem is not None:
+        message = f"{op.name}: {where}: {problem.message}" if where else f"{op.name}: {problem.message}"
+        raise SdyError(replace(problem, message=message, span=span_of(op), notes=notes))
+
+
+def failure(op: Operation, code: str, message: str, hint: str | None = None, notes: tuple[Note, ...] = ()) -> SdyError:
+    """The error at `op`."""
+    return SdyError(Diagnostic(code, f"{op.name}: {message}", span_of(op), hint, notes))

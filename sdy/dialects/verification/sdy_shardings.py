@@ -1,0 +1,177 @@
+"""What xDSL's verification of single ops cannot see: shardings against meshes, types, and what is around an op.
+
+One walk, in the order in which Shardy finds problems: for each op its `sdy.` attributes (B1), then what its kind asks
+for (B2, B3); at the end of each module the ops that name meshes (C). Source: docs/spec/01, 0.3, 4, 5.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TupleType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
+
+from sdy.diagnostics.diagnostic import Note
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.unchecked import type_of
+from sdy.dialects.ir.walk import blocks_of, ops_in
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.attrs import (
+    OpShardingRuleAttr,
+    PropagationEdgesAttr,
+    TensorShardingAttr,
+    TensorShardingPerValueAttr,
+)
+from sdy.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sdy.types import value_shape
+from sdy.dialects.shardings import SHARDING, sharding_of
+from sdy.dialects.verification.sdy_ops import STRUCTURED, USERS, check_structure, check_use
+from sdy.dialects.verification.sdy_scope import Scope, demand, failure
+from sdy.model.checks.check_edges import check_edges_have_shardings, check_flows, is_in_range, nodes_of
+from sdy.model.checks.check_rule import check_rule
+from sdy.model.meshes import common_mesh
+from sdy.model.propagation_edges import NodeKind, PropagationEdges
+from sdy.model.shape import Shapeless, ValueShape
+from sdy.model.sharding import TensorSharding
+
+AttributeT = TypeVar("AttributeT", bound=Attribute)
+
+_PREFIX = "sdy."
+_SPECIAL = frozenset[type[Operation]]((FuncOp, *STRUCTURED, *USERS))
+_EDGE_LISTS = ("sdy.block_arg_propagation_edges", "sdy.result_propagation_edges")
+
+
+def verify_sdy(module: ModuleOp) -> None:
+    """Verify every sharding, mesh, rule and `sdy` op in `module`, nested modules included.
+
+    The structure of each op, as xDSL verifies it, must hold already.
+    Raises: SdyError with the first problem.
+    """
+    # What is on the module itself is seen from outside, where there are no meshes.
+    walk = _Walk()
+    walk.check_attributes(module, Scope({}))
+    walk.verify_inside(module)
+
+
+class _Walk:
+    """The walk over a module and those in it; it knows which lists of shardings it has found valid for which types."""
+
+    def __init__(self) -> None:
+        self._scopes: list[Scope] = []
+        self._users: list[tuple[Operation, Scope]] = []
+        # By identity of the scope, the attribute and the types, which all live as long as this does.
+        self._fitting: set[tuple[int, ...]] = set()
+
+    def verify_inside(self, module: ModuleOp) -> None:
+        """Check the ops of the module; those that name meshes once all are in order."""
+        outer, self._users = self._users, []
+        self._walk(module, Scope(meshes_of(module)))
+        _check_symbols(module)
+        for op, scope in self._users:
+            check_use(op, scope)
+        self._users = outer
+
+    def _walk(self, parent: Operation, scope: Scope) -> None:
+        self._scopes.append(scope)
+        for block in blocks_of(parent):
+            for op in ops_in(block):
+                if op.attributes:
+                    self.check_attributes(op, scope)
+                if op.regions or type(op) in _SPECIAL:
+                    self._check_special(op, scope)
+
+    def _check_special(self, op: Operation, scope: Scope) -> None:
+        """What is asked of its kind of op; then of the ops inside."""
+        if isinstance(op, FuncOp):
+            _check_function(op, scope)
+        elif type(op) in STRUCTURED:
+            check_structure(op, scope)
+        if type(op) in USERS:
+            self._users.append((op, scope))
+        if isinstance(op, ModuleOp):
+            self.verify_inside(op)
+        elif op.regions:
+            self._walk(op, scope.within(op) if isinstance(op, ManualComputationOp) else scope)
+
+    def check_attributes(self, op: Operation, scope: Scope) -> None:
+        """O1 to O5, in the order of the names."""
+        attributes = op.attributes
+        if SHARDING in attributes and len(attributes) == 1:  # nearly always
+            self._check_result_shardings(op, attributes[SHARDING], scope)
+            return
+        for name in sorted([name for name in attributes if name.startswith(_PREFIX)]):
+            attr = attributes[name]
+            if name == SHARDING:
+                self._check_result_shardings(op, attr, scope)
+            elif name == "sdy.sharding_rule":
+                rule = _wanted(op, name, attr, OpShardingRuleAttr).data
+                operands = tuple(_shape_in_rule(value_type) for value_type in op.operand_types)
+                demand(check_rule(rule, operands, tuple(map(_shape_in_rule, op.result_types))), op)
+            elif name == "sdy.propagation_edges":
+                _check_edges(op, _wanted(op, name, attr, PropagationEdgesAttr).data, scope)
+            elif name in _EDGE_LISTS:
+                for element in _wanted(op, name, attr, ArrayAttr).data:
+                    _wanted(op, f"an element of {name}", element, PropagationEdgesAttr)
+
+    def _check_result_shardings(self, op: Operation, attr: Attribute, scope: Scope) -> None:
+        key = (id(scope), id(attr), *map(id, map(type_of, op.results)))
+        if key not in self._fitting:
+            shardings = _wanted(op, SHARDING, attr, TensorShardingPerValueAttr).data
+            scope.demand_each_fits(op, shardings, op.result_types, "result")
+            self._fitting.add(key)
+
+
+def _wanted(op: Operation, name: str, attr: Attribute, kind: type[AttributeT]) -> AttributeT:
+    if not isinstance(attr, kind):
+        raise failure(op, "SDY-S031", f"{name} is to be of the kind #{kind.name}, it is {attr}")
+    return attr
+
+
+def _shape_in_rule(value_type: Attribute) -> ValueShape:
+    return Shapeless.TUPLE if isinstance(value_type, TupleType) else value_shape(value_type)
+
+
+def _check_edges(op: Operation, edges: PropagationEdges, scope: Scope) -> None:
+    """P5 to P8."""
+    counts = len(op.operands), len(op.results)
+    shardings: list[TensorSharding] = []
+    for node in nodes_of(edges):
+        if is_in_range(node, *counts):
+            values = op.operands if node.kind is NodeKind.OPERAND else op.results
+            sharding = sharding_of(values[node.index])
+            if sharding is not None:
+                shardings.append(sharding)
+    demand(check_edges_have_shardings(shardings), op)
+    shared = common_mesh(shardings, scope.meshes)
+    # The sources of an edge are not its operands: a loop feeds it from the body too.
+    any_index = isinstance(op, DataFlowEdgeOp | FuncDataFlowEdgeOp)
+    demand(check_flows(edges, None if shared is None else shared.mesh, *counts, any_index=any_index), op)
+
+
+def _check_function(func: FuncOp, scope: Scope) -> None:
+    """F1 and F2, of the arguments, then of the results."""
+    for side, attrs, types in (
+        ("argument", func.arg_attrs, func.function_type.inputs.data),
+        ("result", func.res_attrs, func.function_type.outputs.data),
+    ):
+        for index, (entry, value_type) in enumerate(zip(attrs or (), types, strict=False)):
+            attr = entry.data.get(SHARDING)
+            if attr is not None:
+                where = side if len(types) == 1 else f"{side} {index}"
+                sharding = _wanted(func, f"{SHARDING} of {where}", attr, TensorShardingAttr).data
+                scope.demand_fits(func, sharding, value_type, where)
+
+
+def _check_symbols(module: ModuleOp) -> None:
+    """MO2."""
+    defined: dict[str, Operation] = {}
+    for op in module.ops:
+        name = op.get_attr_or_prop("sym_name")
+        if not isinstance(name, StringAttr):
+            continue
+        first = defined.setdefault(name.data, op)
+        if first is not op:
+            note = Note("the first one is here", span_of(first))
+            raise failure(op, "SDY-D102", f"a second symbol @{name.data}", notes=(note,))

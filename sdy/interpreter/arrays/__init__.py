@@ -1,0 +1,1 @@
+"""MLIR element types as NumPy dtypes; constants, comparison and printing of arrays."""

@@ -1,0 +1,89 @@
+"""Whether two arrays are equal, almost equal, or close in units of the last place; and where they first are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdy.interpreter.arrays.element_types import Array, bit_width, compute_dtype, is_complex, is_float
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """The first place, in row-major order, where arrays differ, how many such places there are, and both values."""
+
+    index: tuple[int, ...]
+    count: int
+    actual: Array
+    expected: Array
+
+
+def mismatch(actual: Array, expected: Array, agree: Bools) -> Mismatch | None:
+    """Where `agree` first does not hold; None where it holds everywhere."""
+    if agree.all():
+        return None
+    place = int(np.flatnonzero(~agree.reshape(-1))[0])
+    index = tuple(int(number) for number in np.unravel_index(place, agree.shape))
+    values = (np.broadcast_to(array, agree.shape)[index] for array in (actual, expected))
+    return Mismatch(index, int(np.count_nonzero(~agree)), *(np.asarray(value) for value in values))
+
+
+def equal(actual: Array, expected: Array) -> Bools:
+    """Where values are equal, or both NaN."""
+    left, right = _computable(actual), _computable(expected)
+    same = np.equal(left, right)
+    if is_float(left.dtype) or is_complex(left.dtype):
+        same = same | (np.isnan(left) & np.isnan(right))
+    return np.asarray(same)
+
+
+def almost_equal(actual: Array, expected: Array, tolerance: float) -> Bools:
+    """Where values are equal, or finite and no farther apart than `tolerance`; of complex values, both parts."""
+    if is_complex(actual.dtype):
+        return almost_equal(np.real(actual), np.real(expected), tolerance) & almost_equal(
+            np.imag(actual), np.imag(expected), tolerance
+        )
+    if not is_float(actual.dtype):
+        return equal(actual, expected)
+    with np.errstate(invalid="ignore"):  # infinity minus infinity, which is equal to itself
+        distance = np.abs(np.subtract(actual.astype(np.float64), expected.astype(np.float64)))
+    return np.asarray(equal(actual, expected) | (distance <= tolerance))
+
+
+def ulp_distance(actual: Array, expected: Array) -> NDArray[np.float64]:
+    """How many steps between neighbouring floats lie between the values; infinite where only one is NaN.
+
+    Of complex values, the distance of the parts that are farther apart; of others, 0 or infinite.
+    """
+    if is_complex(actual.dtype):
+        return np.maximum(
+            ulp_distance(np.real(actual), np.real(expected)), ulp_distance(np.imag(actual), np.imag(expected))
+        )
+    if not is_float(actual.dtype):
+        return np.where(equal(actual, expected), 0.0, np.inf)
+    left, right = _ordinal(actual), _ordinal(expected)
+    # Unsigned, since floats of opposite sign may be farther apart than i64 counts.
+    steps = np.where(
+        left > right, left.view(np.uint64) - right.view(np.uint64), right.view(np.uint64) - left.view(np.uint64)
+    )
+    wide_left, wide_right = _computable(actual), _computable(expected)
+    one_is_nan = np.isnan(wide_left) != np.isnan(wide_right)
+    both_are_nan = np.isnan(wide_left) & np.isnan(wide_right)
+    return np.where(one_is_nan, np.inf, np.where(both_are_nan, 0.0, steps.astype(np.float64)))
+
+
+def _ordinal(array: Array) -> NDArray[np.int64]:
+    """Integers that count the floats of the format in order, both zeros as 0."""
+    bits = np.asarray(array, order="C").view(np.dtype(f"i{array.dtype.itemsize}")).astype(np.int64)
+    width = bit_width(array.dtype)
+    magnitude = bits & ((1 << (width - 1)) - 1)
+    is_negative = (bits >> (width - 1)) & 1 == 1
+    return np.where(is_negative, -magnitude, magnitude)
+
+
+def _computable(array: Array) -> Array:
+    return array.astype(compute_dtype(array.dtype), copy=False)

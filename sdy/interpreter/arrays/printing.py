@@ -1,0 +1,74 @@
+"""Values as text: as the reference interpreter prints tensors, and as MLIR constants."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+
+from sdy.dialects.constants.elements import ComplexCodec, ElementCodec
+from sdy.dialects.stablehlo.attributes.types import AnyTensor, as_tensor
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.arrays.elements import attribute_of
+
+
+def tensor_text(array: Array, value_type: Attribute) -> str:
+    """The value in braces, one line per innermost list: `tensor<2x2xi8> {`, `  [`, `    [1, 2],` and so on.
+
+    A scalar stands on one line, and a value without elements, such as a token, is its type alone.
+    """
+    tensor = _type_of(array, value_type)
+    if tensor is None:
+        return str(value_type)
+    elements = _element_texts(array, tensor)
+    if not array.ndim:
+        return f"{tensor} {{{elements[0]}}}"
+    return "\n".join([f"{tensor} {{", *_lines(elements, array.shape, "  "), "}"])
+
+
+def dense_text(array: Array, value_type: Attribute) -> str:
+    """The value as an MLIR constant, `dense<[1, 2]> : tensor<2xi8>`."""
+    tensor = _type_of(array, value_type)
+    return str(value_type if tensor is None else attribute_of(array, tensor))
+
+
+def element_text(element: Array, value_type: Attribute) -> str:
+    """One element of a tensor of this type, as MLIR spells it."""
+    scalar = _type_of(element, value_type)
+    if scalar is None:
+        return str(element)
+    dense = attribute_of(element, scalar).data
+    return dense.codec.text(dense.raw)
+
+
+def _type_of(array: Array, value_type: Attribute) -> AnyTensor | None:
+    """The tensor type with the sizes that the value has, as the declared ones may be unknown; None for other types."""
+    tensor = as_tensor(value_type)
+    return None if tensor is None else TensorType(tensor.element_type, array.shape, tensor.encoding)
+
+
+def _element_texts(array: Array, tensor: AnyTensor) -> list[str]:
+    dense = attribute_of(array, tensor)
+    codec = dense.data.codec
+    width = codec.byte_width
+    raw = dense.data.raw * (array.size if dense.is_splat else 1)
+    return [_spelled(codec, raw[start : start + width]) for start in range(0, array.size * width, width)]
+
+
+def _spelled(codec: ElementCodec, raw: bytes) -> str:
+    if not isinstance(codec, ComplexCodec):
+        return codec.text(raw)
+    half = codec.part.byte_width
+    return f"[{codec.part.text(raw[:half])}, {codec.part.text(raw[half:])}]"
+
+
+def _lines(elements: list[str], shape: tuple[int, ...], indent: str) -> list[str]:
+    """The elements as nested lists, the innermost ones on a line each."""
+    if len(shape) == 1 or not shape[0]:
+        return [f"{indent}[{', '.join(elements)}]"]
+    count = int(np.prod(shape[1:]))
+    lines = [f"{indent}["]
+    for row in range(shape[0]):
+        inner = _lines(elements[row * count : (row + 1) * count], shape[1:], indent + "  ")
+        lines += [*inner[:-1], inner[-1] + ("," if row + 1 < shape[0] else "")]
+    return [*lines, f"{indent}]"]

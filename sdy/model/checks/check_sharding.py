@@ -1,0 +1,121 @@
+"""Whether a sharding fits the mesh that it names and the value that it is of.
+
+Source: docs/spec/01, 4.4 and 4.5. S1 to S14 and V1 to V3 number its rules. Each function gives the
+first problem as a diagnostic without a place, in the order in which Shardy looks for problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.model.axis_list import sharded_size
+from sdy.model.checks.check_axes import AxisUse
+from sdy.model.mesh import Mesh
+from sdy.model.meshes import MeshTable, resolved
+from sdy.model.shape import Shape, Shapeless, ValueShape
+from sdy.model.sharding import DimSharding, TensorSharding
+
+
+@lru_cache(maxsize=65536)
+def check_sharding(
+    sharding: TensorSharding,
+    shape: ValueShape,
+    mesh: Mesh | None,
+    manual_axes: frozenset[str] = frozenset(),
+    *,
+    allow_uneven: bool = False,
+) -> Diagnostic | None:
+    """The first rule of S1 to S14 that the sharding of a value of `shape` breaks, if any.
+
+    `mesh` is what the sharding's mesh resolves to. `manual_axes` are those of all enclosing manual computations.
+    """
+    if mesh is None:
+        return _unknown_mesh(sharding)
+    if mesh.is_maximal or (shape is Shapeless.NO_VALUE and sharding.is_fully_replicated):
+        return _check_bare(sharding, "SDY-S002", "a value on one device" if mesh.is_maximal else "no value at all")
+    if shape is Shapeless.TUPLE:
+        return Diagnostic("SDY-S003", f"a sharding of {shape.value}")
+    if shape is Shapeless.NOT_SHAPED:
+        return _check_bare(sharding, "SDY-S004", shape.value)
+    if isinstance(shape, Shapeless):
+        return Diagnostic("SDY-S005", f"a sharding of {shape.value}")
+    if sharding.rank != len(shape):
+        return Diagnostic(
+            "SDY-S006", f"the sharding speaks of {_counted(sharding.rank, 'dim')}, the tensor has {len(shape)}"
+        )
+    return _check_axes(sharding, shape, mesh, allow_uneven) or _check_manual(sharding, manual_axes)
+
+
+def _unknown_mesh(sharding: TensorSharding) -> Diagnostic:
+    return Diagnostic("SDY-S001", f"there is no mesh @{sharding.mesh}", hint="define it with `sdy.mesh` in this module")
+
+
+def _check_bare(sharding: TensorSharding, code: str, what: str) -> Diagnostic | None:
+    """S2 and S4: neither dims nor axes."""
+    if not sharding.dims and not sharding.replicated and not sharding.unreduced:
+        return None
+    said = _counted(sharding.rank, "dim") if sharding.dims else "replicated or unreduced axes"
+    return Diagnostic(code, f"the sharding of {what} speaks of {said}", hint="write `[]` for the dims, and no axes")
+
+
+def _check_axes(sharding: TensorSharding, shape: Shape, mesh: Mesh, allow_uneven: bool) -> Diagnostic | None:
+    """S7 to S13."""
+    use = AxisUse(mesh)
+    for index, (dim, size) in enumerate(zip(sharding.dims, shape, strict=True)):
+        problem = _check_priority(dim, index) or use.add(dim.axes)
+        if problem is not None:
+            return problem
+        if not allow_uneven and size is not None and size % (pieces := sharded_size(dim.axes, mesh)):
+            return Diagnostic("SDY-S010", f"dim {index} of size {size} is cut into {pieces} pieces")
+    return use.add_sorted(sharding.replicated) or use.add_sorted(sharding.unreduced) or use.check_sub_axes()
+
+
+def _check_priority(dim: DimSharding, index: int) -> Diagnostic | None:
+    """S7 and S8."""
+    if dim.priority is None:
+        return None
+    if dim.priority < 0:
+        return Diagnostic("SDY-S007", f"dim {index} has the priority {dim.priority}, below 0")
+    if dim.is_closed and not dim.axes:
+        return Diagnostic("SDY-S008", f"dim {index} is closed and without axes, and has the priority {dim.priority}")
+    return None
+
+
+def _check_manual(sharding: TensorSharding, manual_axes: frozenset[str]) -> Diagnostic | None:
+    """S14."""
+    ref = next((ref for ref in sharding.axis_refs() if ref.name in manual_axes), None)
+    if ref is None:
+        return None
+    return Diagnostic("SDY-S014", f"the axis {ref} is manual in an enclosing manual computation")
+
+
+def check_per_value(
+    shardings: Sequence[TensorSharding],
+    shapes: Sequence[ValueShape],
+    meshes: MeshTable,
+    manual_axes: frozenset[str] = frozenset(),
+) -> tuple[int | None, Diagnostic] | None:
+    """V1 to V3: one sharding per value, each fitting its value.
+
+    The first problem, with the index of the value where it is about one of several. Without values, one sharding that
+    puts the op on a device is allowed.
+    """
+    if not shapes and len(shardings) == 1:
+        mesh = resolved(shardings[0].mesh, meshes)
+        if shardings[0].is_fully_replicated or (mesh is not None and mesh.is_maximal):
+            problem = check_sharding(shardings[0], Shapeless.NO_VALUE, mesh, manual_axes, allow_uneven=True)
+            return None if problem is None else (None, problem)
+    if len(shardings) != len(shapes):
+        return None, Diagnostic("SDY-S022", f"{_counted(len(shardings), 'sharding')} for {len(shapes)} values")
+    for index, (sharding, shape) in enumerate(zip(shardings, shapes, strict=True)):
+        mesh = resolved(sharding.mesh, meshes)
+        problem = check_sharding(sharding, shape, mesh, manual_axes, allow_uneven=True)
+        if problem is not None:
+            return (index if len(shapes) > 1 else None), problem
+    return None
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,1 @@
+"""Which collectives of a program may run as one, and in which order the ops then run."""

@@ -1,0 +1,1 @@
+"""Builders of ops: arithmetic, constants and collectives of a per-device program."""

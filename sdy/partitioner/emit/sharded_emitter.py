@@ -1,0 +1,117 @@
+"""Emitted ops that carry shardings, as several passes between reshards and the local program need them.
+
+Source: docs/spec/06, 2.4 and 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
+from sdy.dialects.shardings import set_result_shardings
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
+from sdy.dialects.stablehlo.shape import ConstantOp, IotaOp
+from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed, with_dim
+from sdy.partitioner.emit.emitter import Emitter, Tensor, ints, shape_of, tensor_of, with_shape
+
+
+def annotated(value: SSAValue, sharding: TensorSharding | None) -> SSAValue:
+    """`value`, the only result of an op, with the sharding written on the op."""
+    assert isinstance(value.owner, Operation)
+    if sharding is not None:
+        set_result_shardings(value.owner, (sharding,))
+    return value
+
+
+def zero_scalar(emit: Emitter, like: SSAValue) -> SSAValue:
+    """A scalar zero of the element type of `like`."""
+    return scalar_constant(emit, like, 0)
+
+
+def scalar_constant(emit: Emitter, like: SSAValue, value: float) -> SSAValue:
+    """A scalar constant of the element type of `like`."""
+    return emit.constant(_scalar_type(like), [value])
+
+
+def _scalar_type(like: SSAValue) -> Tensor:
+    element_type = tensor_of(like).element_type
+    return with_shape(like, []) if shape_of(like) else Tensor(element_type, [])
+
+
+def padded_to(
+    emit: Emitter, value: SSAValue, filler: SSAValue, sizes: Sequence[int], sharding: TensorSharding | None
+) -> SSAValue:
+    """`value` with `filler` behind its last elements, up to the sizes given."""
+    high = [size - own for size, own in zip(sizes, shape_of(value), strict=True)]
+    return annotated(emit.pad(value, filler, [0] * len(high), high), sharding)
+
+
+def padded_with_interior(
+    emit: Emitter,
+    value: SSAValue,
+    filler: SSAValue,
+    low: Sequence[int],
+    high: Sequence[int],
+    interior: Sequence[int],
+    sharding: TensorSharding | None,
+) -> SSAValue:
+    """`value` with `filler` around it and between its elements."""
+    sizes = [
+        before + max(0, (size - 1) * (gap + 1) + 1) + after
+        for before, size, gap, after in zip(low, shape_of(value), interior, high, strict=True)
+    ]
+    properties = {
+        "edge_padding_low": ints(low),
+        "edge_padding_high": ints(high),
+        "interior_padding": ints(interior),
+    }
+    return annotated(emit.value(PadOp, [value, filler], with_shape(value, sizes), dict(properties)), sharding)
+
+
+def sliced(
+    emit: Emitter,
+    value: SSAValue,
+    starts: Sequence[int],
+    limits: Sequence[int],
+    sharding: TensorSharding | None,
+    strides: Sequence[int] | None = None,
+) -> SSAValue:
+    """The elements of `value` from `starts` to before `limits`."""
+    strides = strides or [1] * len(starts)
+    sizes = [
+        max(0, -(-(limit - start) // stride)) for start, limit, stride in zip(starts, limits, strides, strict=True)
+    ]
+    properties = {"start_indices": ints(starts), "limit_indices": ints(limits), "strides": ints(strides)}
+    return annotated(emit.value(SliceOp, [value], with_shape(value, sizes), dict(properties)), sharding)
+
+
+def trimmed_to(emit: Emitter, value: SSAValue, sizes: Sequence[int], sharding: TensorSharding | None) -> SSAValue:
+    """The first elements of `value` along each dim."""
+    return sliced(emit, value, [0] * len(sizes), sizes, sharding)
+
+
+def among_first(emit: Emitter, like: SSAValue, dim: int, count: int, sharding: TensorSharding | None) -> SSAValue:
+    """Of each element of a tensor shaped like `like`, whether it is among the first `count` along `dim`."""
+    along = None if sharding is None or not sharding.dims else fully_closed(sharding.mesh, 1)
+    if along is not None and sharding is not None:
+        along = with_dim(along, 0, sharding.dims[dim])
+    numbers = TensorType(i32, [shape_of(like)[dim]])
+    index = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(0, i64)}), along)
+    end = annotated(emit.broadcast(emit.constant(TensorType(i32, []), [count]), numbers), along)
+    is_first = annotated(emit.compare(ComparisonDirection.LT, index, end), along)
+    return annotated(emit.broadcast(is_first, tensor_of(like), [dim]), sharding)
+
+
+def is_zero_constant(value: SSAValue) -> bool:
+    """Whether `value` is a constant all of whose bits are zero."""
+    op = value.owner
+    if not isinstance(op, ConstantOp | SdyConstantOp):
+        return False
+    elements = op.properties["value"]
+    return isinstance(elements, DenseElementsAttr) and not any(elements.data.raw)

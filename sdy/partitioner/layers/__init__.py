@@ -1,0 +1,1 @@
+"""Find the repeated layers of a program."""

@@ -1,0 +1,126 @@
+"""Combiners: the ops by which reductions, scatters and collectives fold values, and their identity elements."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import Signedness, TensorType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.constants.elements import ComplexCodec, FloatCodec, IntCodec, Scalar, codec_of
+from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
+from sdy.dialects.stablehlo.attributes.types import element_type_of
+from sdy.dialects.stablehlo.control import ReturnOp
+from sdy.dialects.stablehlo.elementwise import (
+    AddOp,
+    AndOp,
+    BinaryOp,
+    MaximumOp,
+    MinimumOp,
+    MultiplyOp,
+    OrOp,
+    XorOp,
+)
+from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp
+from sdy.model.sharding import ReductionKind
+
+Combiner = type[Operation]
+
+COMBINER_OF_KIND: dict[ReductionKind, type[BinaryOp]] = {
+    ReductionKind.SUM: AddOp,
+    ReductionKind.MAX: MaximumOp,
+    ReductionKind.MIN: MinimumOp,
+}
+IN_ANY_ORDER = frozenset[Combiner]((AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp))
+IDEMPOTENT = frozenset[Combiner]((AndOp, MaximumOp, MinimumOp, OrOp))  # a value may count several times
+
+
+def combining_body(combiner: Combiner, element_type: Attribute) -> Region:
+    """The region that applies an op to its two arguments, which are scalars."""
+    scalar = TensorType(element_type, [])
+    block = Block(arg_types=[scalar, scalar])
+    combined = combiner.create(operands=block.args, result_types=[scalar])
+    block.add_ops([combined, ReturnOp.create(operands=combined.results)])
+    return Region(block)
+
+
+def identity(combiner: Combiner, element_type: Attribute) -> Scalar:
+    """The element that, combined with any other, gives the other: of sums of floats -0.0, since -0.0 + 0.0 is 0.0."""
+    if combiner in (MaximumOp, MinimumOp):
+        return extreme(element_type, largest=combiner is MinimumOp)
+    if combiner is MultiplyOp:
+        return 1
+    if combiner is AndOp:
+        return _all_ones(element_type)
+    assert combiner in IN_ANY_ORDER
+    codec = codec_of(element_type)
+    if isinstance(codec, ComplexCodec):
+        return complex(-0.0, -0.0)
+    return -0.0 if isinstance(codec, FloatCodec) else 0
+
+
+def _all_ones(element_type: Attribute) -> int:
+    codec = codec_of(element_type)
+    assert isinstance(codec, IntCodec)  # verified
+    return codec.decode(b"\xff" * codec.byte_width)
+
+
+def extreme(element_type: Attribute, *, largest: bool) -> Scalar:
+    """The largest or the least element of a type that is not complex: infinite where the type has infinities."""
+    codec = codec_of(element_type)
+    if isinstance(codec, IntCodec):
+        if codec.signedness is Signedness.UNSIGNED or codec.width == 1:
+            return (1 << codec.width) - 1 if largest else 0
+        return (1 << (codec.width - 1)) - 1 if largest else -(1 << (codec.width - 1))
+    assert isinstance(codec, FloatCodec)  # complex numbers have no order
+    infinity = math.inf if largest else -math.inf
+    return infinity if codec.decode(codec.encode(infinity)) == infinity else _largest_finite(codec, infinity)
+
+
+def _largest_finite(codec: FloatCodec, infinity: float) -> float:
+    """The finite value next to infinity, of a format that has no infinity."""
+    values = (codec.decode(bits.to_bytes(codec.byte_width, "little")) for bits in range(1 << codec.bit_width))
+    finite = [value for value in values if math.isfinite(value)]
+    return max(finite) if infinity > 0 else min(finite)
+
+
+def combiners_of(body: Region) -> tuple[type[Operation], ...] | None:
+    """The class of the op behind each returned value; None where one is no binary op on its two arguments alone.
+
+    The arguments are the values so far, one per result, then the new ones.
+    """
+    terminator = body.block.last_op
+    arguments = tuple(body.block.args)
+    if terminator is None or 2 * len(terminator.operands) != len(arguments):
+        return None
+    found: list[type[Operation]] = []
+    for index, returned in enumerate(terminator.operands):
+        pair = (arguments[index], arguments[index + len(terminator.operands)])
+        combiner = _combiner_of(returned, pair)
+        if combiner is None:
+            return None
+        found.append(combiner)
+    return tuple(found)
+
+
+def _combiner_of(returned: SSAValue, arguments: tuple[SSAValue, SSAValue]) -> type[Operation] | None:
+    op = returned.owner
+    if not isinstance(op, Operation) or len(op.operands) != 2 or set(op.operands) != set(arguments):
+        return None
+    return type(op)
+
+
+def known_scalar(value: SSAValue) -> Scalar | None:
+    """The only element of a constant, which may come in another shape; None of what is no constant, or of several."""
+    op = value.owner
+    while isinstance(op, BroadcastInDimOp | ReshapeOp):
+        op = op.operand.owner
+    if not isinstance(op, ConstantOp | ShardedConstantOp) or not isinstance(op.value, DenseElementsAttr):
+        return None
+    return op.value.data.codec.decode(op.value.data.raw) if op.value.is_splat else None
+
+
+def may_count_again(init: SSAValue, combiner: Combiner) -> bool:
+    """Whether an initial value may be combined several times with what is folded from it."""
+    return combiner in IDEMPOTENT or known_scalar(init) == identity(combiner, element_type_of(init))

@@ -1,0 +1,50 @@
+"""How the partial results of an op combine when its reduction dims are cut. Source: docs/spec/05, 1.15."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Operation, Region
+
+from sdy.dialects.stablehlo.attributes.types import element_type_of
+from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, OrOp
+from sdy.dialects.stablehlo.gather_scatter import ScatterOp
+from sdy.dialects.stablehlo.reduction import ReduceOp
+from sdy.model.sharding import ReductionKind
+from sdy.partitioner.on_shards.combiners import combiners_of
+
+Kinds = tuple[ReductionKind, ...]  # one per result
+
+KIND_OF_BODY: dict[type[Operation], ReductionKind] = {
+    AddOp: ReductionKind.SUM,
+    MaximumOp: ReductionKind.MAX,
+    MinimumOp: ReductionKind.MIN,
+}
+KIND_OF_BOOLEAN_BODY: dict[type[Operation], ReductionKind] = {
+    **KIND_OF_BODY,
+    AndOp: ReductionKind.MIN,
+    OrOp: ReductionKind.MAX,
+}
+
+
+def reduction_kinds(op: Operation) -> Kinds | None:
+    """For each result the kind of all-reduce that completes it; None where there is no such kind.
+
+    `reduce` and `scatter` have a choice, by their body; every other op with reduction dims adds.
+    """
+    if isinstance(op, ReduceOp):
+        return body_kinds(op.body)
+    if isinstance(op, ScatterOp):
+        return body_kinds(op.update_computation)
+    return (ReductionKind.SUM,) * len(op.results)
+
+
+def body_kinds(body: Region) -> Kinds | None:
+    """The kinds of a body each of whose results is one op on the two arguments for it."""
+    kinds: list[ReductionKind] = []
+    for argument, combiner in zip(body.block.args, combiners_of(body) or (), strict=False):
+        table = KIND_OF_BOOLEAN_BODY if element_type_of(argument) == i1 else KIND_OF_BODY
+        kind = table.get(combiner)
+        if kind is None:
+            return None
+        kinds.append(kind)
+    return tuple(kinds) or None

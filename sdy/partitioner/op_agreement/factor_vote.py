@@ -1,0 +1,104 @@
+"""A vote on the axes of each factor: every prefix of every tensor's axes stands, heavier tensors count more.
+
+Source: docs/spec/05, 1.13.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sdy.model.axis import AxisList
+from sdy.model.axis_list import expansion, is_strict_list_prefix, list_order_key, sharded_size, truncate_overlaps
+from sdy.model.mesh import Mesh
+from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule
+from sdy.propagation.projection import Projection
+
+RANK_OF_KIND = {
+    FactorKind.PASS_THROUGH: 3,
+    FactorKind.REDUCTION: 2,
+    FactorKind.PERMUTATION: 1,
+    FactorKind.NEED_REPLICATION: 0,
+}
+Rank = tuple[int, int, int, FactorIndex, tuple[int, tuple[tuple[str, int, int], ...]]]
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """`axes` for `factor`. `weight`: elements of the tensors that have them; `gain`: more pieces than assigned."""
+
+    factor: FactorIndex
+    axes: AxisList
+    weight: int
+    gain: int
+
+    def rank(self, rule: OpShardingRule) -> Rank:
+        """Compares candidates; the largest wins. In a tie the axis that is later by name does."""
+        kind = RANK_OF_KIND[rule.kind(self.factor)]
+        return self.weight, kind, self.gain, self.factor, list_order_key(self.axes)
+
+
+def vote(rule: OpShardingRule, projection: Projection, elements: tuple[int, ...], mesh: Mesh) -> list[AxisList]:
+    """The winning axes of each factor. `elements` counts those of each tensor, operands then results."""
+    assigned: list[AxisList] = [()] * len(rule.factor_sizes)
+    waits_for = _dependencies(rule)
+    candidates = _candidates(projection, elements, mesh)
+    while ready := [candidate for candidate in candidates if not waits_for[candidate.factor]]:
+        winner = max(ready, key=lambda candidate: candidate.rank(rule))
+        assigned[winner.factor] = winner.axes
+        if sharded_size(winner.axes, mesh) == rule.factor_sizes[winner.factor]:
+            for others in waits_for:
+                others.discard(winner.factor)
+        candidates = [candidate for candidate in candidates if _survives(candidate, winner, assigned, mesh)]
+    return assigned
+
+
+def _dependencies(rule: OpShardingRule) -> list[set[FactorIndex]]:
+    """For each factor, those right before it in some dim: until they are full, its axes would be strided."""
+    waits_for: list[set[FactorIndex]] = [set() for _ in rule.factor_sizes]
+    for mapping in rule.tensors:
+        for dim in mapping:
+            for major, minor in pairwise(dim):
+                waits_for[minor].add(major)
+    return waits_for
+
+
+def _candidates(projection: Projection, elements: tuple[int, ...], mesh: Mesh) -> list[_Candidate]:
+    distinct = dict.fromkeys(
+        (factor, entry.axes[:length])
+        for tensor in projection.tensors
+        for factor, entry in tensor.factors.items()
+        for length in range(1, len(entry.axes) + 1)
+    )
+    return [
+        _Candidate(factor, axes, _weight(projection, elements, factor, axes), sharded_size(axes, mesh))
+        for factor, axes in distinct
+    ]
+
+
+def _weight(projection: Projection, elements: tuple[int, ...], factor: FactorIndex, axes: AxisList) -> int:
+    weight = 0
+    for tensor, count in zip(projection.tensors, elements, strict=True):
+        own = tensor.axes(factor)
+        if own is not None and (own == axes or is_strict_list_prefix(axes, own)):
+            weight += count
+    return weight
+
+
+def _survives(candidate: _Candidate, winner: _Candidate, assigned: list[AxisList], mesh: Mesh) -> bool:
+    """Whether the candidate still stands after `winner`; brings its axes and its gain up to date."""
+    if candidate.factor == winner.factor:
+        if not is_strict_list_prefix(winner.axes, candidate.axes):
+            return False
+        candidate.gain = expansion(candidate.axes, winner.axes, mesh)
+        return True
+    left = truncate_overlaps(candidate.axes, winner.axes)
+    if left == candidate.axes:
+        # The full size, whatever its factor has been assigned: so the reference decides ties.
+        candidate.gain = sharded_size(left, mesh)
+        return True
+    if left == assigned[candidate.factor]:
+        return False
+    candidate.axes = left
+    candidate.gain = expansion(left, assigned[candidate.factor], mesh)
+    return True

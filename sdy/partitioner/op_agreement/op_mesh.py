@@ -1,0 +1,29 @@
+"""On which mesh an op runs when its tensors name several. Source: docs/spec/05, 1.11."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from sdy.model.mesh import Mesh
+from sdy.model.meshes import CommonMesh, MeshTable, common_mesh, resolved
+from sdy.model.sharding import TensorSharding
+
+
+def op_mesh(shardings: Sequence[TensorSharding | None], meshes: MeshTable) -> CommonMesh | None:
+    """The mesh that most sharded tensors name; None where the meshes have other axes, or there is none.
+
+    Meshes may differ in the order of devices. Of two that are named equally often, the one that got there first wins.
+    """
+    common = common_mesh(shardings, meshes, ignore_device_order=True)
+    if common is None or common.mesh.is_maximal:
+        return None
+    votes: Counter[str | Mesh] = Counter()
+    best: str | Mesh | None = None
+    for sharding in shardings:
+        if sharding is not None and not sharding.is_fully_replicated:
+            votes[sharding.mesh] += 1
+            if best is None or votes[sharding.mesh] > votes[best]:
+                best = sharding.mesh
+    mesh = None if best is None else resolved(best, meshes)
+    return common if best is None or mesh is None else CommonMesh(mesh, best)

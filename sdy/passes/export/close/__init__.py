@@ -1,0 +1,1 @@
+"""The end of propagation: close shardings, and remove what only propagation needs."""

@@ -1,0 +1,31 @@
+"""Remove what a propagation recorded of where axes came from. Source: docs/spec/04, 4.11."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from sdy.dialects.ir.debug_names import RECORDS
+from sdy.dialects.ir.func_attrs import without_attributes
+from sdy.dialects.ir.walk import pre_order
+
+
+@dataclass(frozen=True)
+class RemovePropagationDebugInfoPass(ModulePass):
+    """Forget sharding origins and propagation edges; the names of origins stay."""
+
+    name = "sdy-remove-propagation-debug-info"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit every op once."""
+        for inner in pre_order(op):
+            if type(inner) is FuncOp:
+                inner.arg_attrs = without_attributes(inner.arg_attrs, RECORDS)
+                inner.res_attrs = without_attributes(inner.res_attrs, RECORDS)
+            else:
+                for name in RECORDS & inner.attributes.keys():
+                    del inner.attributes[name]

@@ -1,0 +1,45 @@
+"""Let no open dim of the main function's arguments and results be cut by a sub-axis, which callers cannot name.
+
+    before  func @main(%a: tensor<8xf32> {[{"y", "x":(1)2, ?}]})
+    after   func @main(%a: tensor<8xf32> {[{"y", ?}]})
+
+Source: docs/spec/04, 4.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.shardings import (
+    argument_sharding,
+    function_result_sharding,
+    set_argument_sharding,
+    set_function_result_sharding,
+)
+from sdy.passes.export.close.boundary_shardings import without_open_sub_axes
+from sdy.passes.rewriting.op_order import keep_order
+
+
+@dataclass(frozen=True)
+class RemoveSubAxesPass(ModulePass):
+    """Cut the open dims of the main function's boundary before their first sub-axis."""
+
+    name = "sdy-remove-sub-axes-in-input-output-shardings"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Arguments, then results, of the main function."""
+        func = main_function(op)
+        for index in range(len(func.function_type.inputs)):
+            sharding = argument_sharding(func, index)
+            if sharding is not None and (new := without_open_sub_axes(sharding)) != sharding:
+                set_argument_sharding(func, index, new)
+        for index in range(len(func.function_type.outputs)):
+            sharding = function_result_sharding(func, index)
+            if sharding is not None and (new := without_open_sub_axes(sharding)) != sharding:
+                set_function_result_sharding(func, index, new)
+        keep_order(op)

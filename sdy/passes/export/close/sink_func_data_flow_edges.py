@@ -1,0 +1,39 @@
+"""Put the shardings of edges between calls and functions on what they stand on, and remove the edges.
+
+    before  func @f(%p) { %0 = sdy.func_data_flow_edge %p {sdy.sharding = [<@m, [{"x"}]>]}  tanh %0 }
+    after   func @f(%p {sdy.sharding = <@m, [{"x"}]>}) { tanh %p }
+
+Source: docs/spec/04, 4.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.dialects.ir.walk import ops_of
+from sdy.dialects.sdy.ops import FuncDataFlowEdgeOp
+from sdy.dialects.shardings import set_sharding, sharding_of
+from sdy.model.sharding_update import fully_open_like
+from sdy.passes.rewriting.insertion import erase
+
+
+@dataclass(frozen=True)
+class SinkFuncDataFlowEdgesPass(ModulePass):
+    """Remove edges across calls, and keep what they say."""
+
+    name = "sdy-sink-func-data-flow-edges"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """An edge without sharding opens what it stands on."""
+        for edge in ops_of(op, FuncDataFlowEdgeOp):
+            found, before = sharding_of(edge.result), sharding_of(edge.input)
+            if found is not None:
+                set_sharding(edge.input, found)
+            elif before is not None:
+                set_sharding(edge.input, fully_open_like(before))
+            edge.result.replace_all_uses_with(edge.input)
+            erase(edge)

@@ -1,0 +1,1 @@
+"""Fewer collectives for the same communication: combine and fuse them."""

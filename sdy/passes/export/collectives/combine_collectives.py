@@ -1,0 +1,164 @@
+"""Launch collectives together: those that are alike and do not need each other become one, with as many operands.
+
+    before  %2 = "stablehlo.all_reduce"(%0) ({ add })      after  %3 = stablehlo.multiply %1, %1
+            %3 = stablehlo.multiply %1, %1                        %2, %4 = "stablehlo.all_reduce"(%0, %3) ({ add })
+            %4 = "stablehlo.all_reduce"(%3) ({ add })
+
+The same bytes are sent in fewer launches. All-reduces and all-gathers are combined, the collectives of StableHLO that
+may have several operands each with a result of its own. Ops that need a result wait until all operands are there; no
+more memory is taken than before.
+Requires: the program of one device. Ensures: the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from sdy.cost.memory import Peaks, bytes_of_tensor
+from sdy.dialects.ir.context import remark
+from sdy.dialects.ir.unchecked import replace_uses
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
+from sdy.dialects.stablehlo.attributes.types import element_type_of
+from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp
+from sdy.partitioner.combining.groups import Candidate
+from sdy.partitioner.combining.program import Program
+from sdy.partitioner.combining.within_memory import combined_order
+from sdy.passes.export.collectives.op_needs import OpNeeds
+from sdy.passes.export.layers.structural_hash import OpLooks, uses_inside
+from sdy.passes.rewriting.call_graph import callee_name, callees_first
+from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.op_order import forget_order, op_order
+
+COMBINABLE = (AllGatherOp, AllReduceOp)
+
+
+@dataclass(frozen=True)
+class CombineCollectivesPass(ModulePass):
+    """Combine the collectives of each block, functions before those that they call."""
+
+    name = "sdy-combine-collectives"
+
+    most_bytes: int = 2**25  # of the results of one; sending as many takes far longer than a launch
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """A module without two collectives that could meet stays as it is."""
+        places = Counter(inner.parent for inner in op_order(op).ops if type(inner) in COMBINABLE)
+        if any(count > 1 for count in places.values()):
+            _Combiner(ctx, op, self.most_bytes).run()
+            forget_order(op)
+
+
+class _Combiner:
+    """Knows how many bytes may be alive in each block, so that there are nowhere more than before."""
+
+    def __init__(self, ctx: Context, module: ModuleOp, most_bytes: int) -> None:
+        self._ctx = ctx
+        self._functions = {func.sym_name.data: func for func in callees_first(module)}
+        self._most_bytes = most_bytes
+        self._peaks = Peaks(module, bytes_of_tensor)
+        self._needs = OpNeeds(module)
+        self._looks = OpLooks()
+        self._most_alive: dict[Block, int] = {}
+
+    def run(self) -> None:
+        """Callers first: they decide how much their callees may take."""
+        for func in self._functions.values():
+            self._peaks.of_function(func)  # before anything is changed
+        for func in reversed(self._functions.values()):
+            pending = list(func.body.blocks)
+            while pending:
+                for op, most_alive in self._combine(pending.pop()):
+                    inner = self._blocks_behind(op)
+                    self._allow(inner, most_alive)
+                    pending += () if isinstance(op, CallOp) else inner
+
+    def _blocks_behind(self, op: Operation) -> list[Block]:
+        callee = self._functions.get(callee_name(op)) if isinstance(op, CallOp) else None
+        return [block for region in (callee or op).regions for block in region.blocks]
+
+    def _allow(self, blocks: Iterable[Block], most_alive: int) -> None:
+        for block in blocks:
+            self._most_alive[block] = min(most_alive, self._most_alive.get(block, most_alive))
+
+    def _combine(self, block: Block) -> list[tuple[Operation, int]]:
+        """Combine what a block has itself; the ops that have more inside, and how many bytes may be alive there."""
+        ops, steps = list(block.ops), self._peaks.steps(block)
+        program = Program(block.args, steps, self._needs.of(ops, steps), self._peaks.bytes_of)
+        most_alive = self._most_alive.get(block)
+        if most_alive is None:  # nobody calls it
+            most_alive = self._peaks.of_block(block).bytes
+        candidates = [
+            Candidate(place, self._likeness(op), sum(map(bytes_of_tensor, op.results)))
+            for place, op in enumerate(ops)
+            if _is_combinable(op)
+        ]
+        order = combined_order(program, candidates, self._most_bytes, most_alive)
+        around = [
+            (ops[group[0]], most_alive - moment.beside)
+            for group, moment in zip(order.groups, order.alive, strict=True)
+            if _is_worth_a_look(ops[group[0]])
+        ]
+        if len(order.groups) < len(ops):
+            self._write(block, [[ops[place] for place in group] for group in order.groups])
+        return around
+
+    def _likeness(self, op: Operation) -> Hashable:
+        """What it has in common with collectives that it may be combined with; numbers of channels only tell apart."""
+        named = {**op.properties, **op.attributes}
+        channel = named.pop("channel_handle", None)
+        kind = channel.data.type if isinstance(channel, ChannelHandleAttr) else None
+        elements = {element_type_of(value) for value in op.operands} if type(op) is AllReduceOp else ()
+        return type(op), frozenset(named.items()), kind, frozenset(elements), self._looks.inside(op)
+
+    def _write(self, block: Block, order: Sequence[Sequence[Operation]]) -> None:
+        """Bring the ops of a block into an order, and put one op in the place of those that run at once."""
+        for ops in order:
+            if len(ops) > 1:
+                _remark(self._ctx, ops)
+                block.add_op(_in_one(ops))
+                for op in ops:
+                    erase(op)
+            else:
+                ops[0].detach()
+                block.add_op(ops[0])
+
+
+def _in_one(ops: Sequence[Operation]) -> Operation:
+    """The op that does what several do, instead of them."""
+    first = ops[0]
+    results = [result for op in ops for result in op.results]
+    one = type(first).create(
+        operands=[operand for op in ops for operand in op.operands],
+        result_types=[result.type for result in results],
+        properties=first.properties,
+        attributes=first.attributes,
+        regions=[first.detach_region(region) for region in first.regions],
+    )
+    one.location = first.location
+    for result, new in zip(results, one.results, strict=True):
+        replace_uses(result, new)
+    return one
+
+
+def _remark(ctx: Context, ops: Sequence[Operation]) -> None:
+    saved = f"{len(ops) - 1} launches" if len(ops) > 2 else "a launch"
+    message = f"{ops[0].name}: {len(ops)} of them together, which saves {saved}"
+    remark(ctx, "SDY-L121", message, ops[0])
+
+
+def _is_combinable(op: Operation) -> bool:
+    return type(op) in COMBINABLE and not uses_inside(op)
+
+
+def _is_worth_a_look(op: Operation) -> bool:
+    """Whether there may be something to combine in the regions of an op, or behind a call."""
+    return type(op) is CallOp or any(type(inner) in COMBINABLE or type(inner) is CallOp for inner in pre_order(op))

@@ -1,0 +1,143 @@
+"""Launch a permute together with the all-to-all before or behind it: one all-to-all of larger groups does both.
+
+    before  %1 = "stablehlo.collective_permute"(%0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+            %2 = "stablehlo.all_to_all"(%1) {2 devices, from dim 1 to dim 0} : (tensor<4x4xf32>) -> tensor<8x2xf32>
+    after   %1 = stablehlo.concatenate %0, %0, dim = 1
+            %2 = "stablehlo.all_to_all"(%1) {4 devices, from dim 1 to dim 0} : (tensor<4x8xf32>) -> tensor<16x2xf32>
+            %3 = stablehlo.dynamic_slice %2, (the half that this device keeps) : tensor<8x2xf32>
+
+No more bytes are sent than by both, and no more memory is taken than the block took at its peak before.
+Requires: the program of one device. Ensures: the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from sdy.cost.device_groups import rows_of
+from sdy.cost.lifetimes import moments
+from sdy.cost.memory import Peaks, bytes_of_tensor
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.ir.context import remark
+from sdy.dialects.ir.walk import block_of
+from sdy.dialects.stablehlo.collectives import AllToAllOp, CollectivePermuteOp
+from sdy.partitioner.combining.exchanges import Exchange, permuted_before, permuted_behind
+from sdy.partitioner.emit.collective_ops import device_table
+from sdy.partitioner.emit.emitter import Emitter, Style, shape_of, with_shape
+from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.op_order import forget_order, op_order
+
+
+@dataclass(frozen=True)
+class FusePermutesPass(ModulePass):
+    """Fuse permutes into all-to-alls."""
+
+    name = "sdy-fuse-permutes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit every permute, and what is before and behind it."""
+        found = map(_pair_of, op_order(op).of(CollectivePermuteOp))
+        pairs = {pair.all_to_all: pair for pair in found if pair is not None}  # each with one permute at most
+        if not pairs:
+            return
+        peaks = Peaks(op, bytes_of_tensor)
+        for pair in [pair for pair in pairs.values() if _has_room(pair, peaks)]:
+            _remark(ctx, pair)
+            _fuse(pair)
+        forget_order(op)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two collectives, of which the second one alone reads what the first one gives."""
+
+    first: Operation
+    second: Operation
+    all_to_all: AllToAllOp
+    exchange: Exchange
+
+
+def _pair_of(permute: CollectivePermuteOp) -> _Pair | None:
+    """A permute with the all-to-all behind it, or else with the one before it."""
+    before, behind = permute.operand.owner, _only_reader(permute.result)
+    if isinstance(behind, AllToAllOp) and (exchange := _exchange(permute, behind)) is not None:
+        return _Pair(permute, behind, behind, exchange)
+    if isinstance(before, AllToAllOp) and _only_reader(permute.operand) is permute:
+        exchange = _exchange(permute, before)
+        return None if exchange is None else _Pair(before, permute, before, exchange)
+    return None
+
+
+def _only_reader(value: SSAValue) -> Operation | None:
+    uses = list(value.uses)
+    return uses[0].operation if len(uses) == 1 and uses[0].operation.parent is block_of(value) else None
+
+
+def _exchange(permute: CollectivePermuteOp, all_to_all: AllToAllOp) -> Exchange | None:
+    """Both in one, where both are between the same kind of devices and of one tensor."""
+    groups = all_to_all.replica_groups
+    if len(all_to_all.inputs) != 1 or not isinstance(groups, DenseElementsAttr):
+        return None
+    rows = rows_of(groups)
+    if any(len(row) != all_to_all.split_count.value.data for row in rows):
+        return None
+    if _crosses_partitions(permute) != _crosses_partitions(all_to_all):
+        return None
+    both = permuted_before if all_to_all.inputs[0] is permute.result else permuted_behind
+    return both(rows, [(source, target) for source, target in rows_of(permute.source_target_pairs)])
+
+
+def _crosses_partitions(op: CollectivePermuteOp | AllToAllOp) -> bool:
+    """Whether the devices are partitions, not replicas."""
+    return op.channel_handle is not None and op.channel_handle.data.handle > 0
+
+
+def _has_room(pair: _Pair, peaks: Peaks) -> bool:
+    """Whether the operand and the result of the all-to-all may be there once more, if they are."""
+    block = pair.first.parent
+    assert block is not None  # it is in a function
+    ops = list(block.ops)
+    found = moments(block.args, peaks.steps(block), peaks.bytes_of)
+    around = max(found[ops.index(op)].around for op in (pair.first, pair.second))
+    more = 2 * (pair.exchange.halves - 1) * bytes_of_tensor(pair.first.operands[0])
+    return around + more <= peaks.of_block(block).bytes
+
+
+def _fuse(pair: _Pair) -> None:
+    """Put one all-to-all in the place of the second one of a pair."""
+    old, exchange = pair.all_to_all, pair.exchange
+    emit = Emitter(pair.second, Style(counts_replicas=not _crosses_partitions(old)))
+    value, halves = pair.first.operands[0], exchange.halves
+    split, concat = old.split_dimension.value.data, old.concat_dimension.value.data
+    sent = emit.concatenate([value] * halves, split) if halves > 1 else value
+    sizes = list(shape_of(old.result[0]))
+    sizes[concat] *= halves
+    properties = {
+        **old.properties,
+        "split_count": IntegerAttr(len(exchange.groups[0]), i64),
+        "replica_groups": device_table(exchange.groups),
+    }
+    received = emit.value(AllToAllOp, [sent], with_shape(value, sizes), properties)
+    kept = _kept(emit, received, concat, exchange) if halves > 1 else received
+    pair.second.results[0].replace_all_uses_with(kept)
+    erase(pair.second)
+    erase(pair.first)
+
+
+def _kept(emit: Emitter, received: SSAValue, dim: int, exchange: Exchange) -> SSAValue:
+    """The half along `dim` that this device keeps."""
+    sizes = list(shape_of(received))
+    sizes[dim] //= exchange.halves
+    start = emit.own_entry([half * sizes[dim] for half in exchange.kept])
+    zero = emit.index(0)
+    return emit.dynamic_slice(received, [start if each == dim else zero for each in range(len(sizes))], sizes)
+
+
+def _remark(ctx: Context, pair: _Pair) -> None:
+    message = f"{pair.first.name} and {pair.second.name} are one all-to-all, which saves a launch"
+    remark(ctx, "SDY-L125", message, pair.second)

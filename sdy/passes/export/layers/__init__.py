@@ -1,0 +1,1 @@
+"""Fold equal layers of a network into one function before partitioning, and unfold them after it."""

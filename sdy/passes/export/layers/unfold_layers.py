@@ -1,0 +1,84 @@
+"""Put the ops of layers back where they are called: the end of what folding layers begins.
+
+Every op gets the location that it had in its own layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.unchecked import copy_before, copy_with_regions, operands_of, replace_uses
+from sdy.dialects.ir.walk import pre_order, with_inner
+from sdy.passes.export.layers.fold_layers import LAYER, LOCATIONS
+from sdy.passes.rewriting.call_graph import call_sites, callee_name
+from sdy.passes.rewriting.insertion import erase, insert
+from sdy.passes.rewriting.op_order import forget_order
+
+
+@dataclass(frozen=True)
+class UnfoldLayersPass(ModulePass):
+    """Replace the calls of folded layers by what they call."""
+
+    name = "sdy-unfold-layers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """No layer calls another one: they are folded in functions that were there before."""
+        layers = {name: func for name, func in functions_of(op).items() if LAYER in func.attributes}
+        if not layers:
+            return
+        places = {layer: _places(layer) for layer in layers.values()}
+        for calls in call_sites(op).values():
+            for call in calls:
+                layer = layers.get(callee_name(call))
+                if layer is not None:
+                    _unfold(call, layer, places[layer])
+        for func in layers.values():
+            erase(func)
+        forget_order(op)
+
+
+def _places(layer: FuncOp) -> list[int | None]:
+    """For each op in a layer, which of the locations that calls list is its own."""
+    numbers = {location: number for number, location in enumerate(_locations(layer))}
+    return [numbers.get(op.location) for op in pre_order(layer)]
+
+
+def _unfold(call: CallOp, layer: FuncOp, places: Sequence[int | None]) -> None:
+    """Copy the body before the call, op by op: a layer may have hundreds, and be called hundreds of times."""
+    locations, remaining = _locations(call), iter(places)
+    body = layer.body.block
+    new: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
+    end = body.last_op
+    assert end is not None  # verified: a body ends with a return
+    for op in body.ops:
+        if op is end:
+            break
+        if op.regions:
+            copy = copy_with_regions(op, new)
+            insert(copy, InsertPoint.before(call), op.location)
+            copies = with_inner(copy)
+        else:
+            copies = (copy_before(op, [new[operand] for operand in operands_of(op)], call),)
+            new.update(zip(op.results, copies[0].results, strict=True))
+        for each, place in zip(copies, remaining, strict=False):  # further ops remain
+            if place is not None:
+                each.location = locations[place]
+    for result, value in zip(call.results, operands_of(end), strict=True):
+        replace_uses(result, new[value])
+    erase(call)
+
+
+def _locations(op: Operation) -> tuple[LocationAttr, ...]:
+    """Those that folding has left on an op."""
+    found = op.attributes.get(LOCATIONS)
+    return cast("ArrayAttr[LocationAttr]", found).data if isinstance(found, ArrayAttr) else ()

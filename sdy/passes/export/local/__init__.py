@@ -1,0 +1,1 @@
+"""From a program on global shapes to the program of one device."""

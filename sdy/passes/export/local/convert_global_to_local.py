@@ -1,0 +1,61 @@
+"""Turn the program on whole tensors into the program that each device runs on its shards.
+
+    before  %1 = sdy.all_reduce {"x"} %0 out_sharding=<@m, [{"y"}]> : tensor<8xf32>
+    after   %1 = "stablehlo.all_reduce"(%0) <{replica_groups = dense<...>, ...}> ... : (tensor<4xf32>) -> tensor<4xf32>
+
+Requires: explicit collectives, dims that divide. Ensures: no `sdy` op but the meshes; types are those of one shard.
+Source: docs/spec/06, 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.sdy.ops import MeshOp
+from sdy.partitioner.emit.emitter import Style
+from sdy.partitioner.local.all import check_all, local_form
+from sdy.partitioner.local.lowering import Lowering
+from sdy.passes.export.close.barriers import erase_barriers
+
+
+@dataclass(frozen=True)
+class ConvertGlobalToLocalPass(ModulePass):
+    """Rewrite every op to its form on one shard."""
+
+    name = "sdy-convert-global-to-local"
+
+    per_dim_all_gather: bool = False
+    combine_multi_dimension_reduce_scatter: bool = False
+    enable_rgv3: bool = False
+    regroup_shards: bool = False  # exchange pieces where tensors are joined along a cut dim
+    keep_zero_signs: bool = False  # shards without a value add -0.0 to it, not 0.0, so that -0.0 remains
+    replica_count: int = 1
+    partition_count: int = 1
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """See that every op has a form on shards; then convert functions, and the ops in them, in program order."""
+        if self.replica_count > 1 and self.partition_count > 1:
+            message = f"replica-count={self.replica_count} and partition-count={self.partition_count}: one must be 1"
+            raise SdyError(Diagnostic("SDY-L004", message, span_of(op), hint="devices are replicas or partitions"))
+        style = Style(
+            counts_replicas=self.replica_count > 1,
+            names_mesh_axes=self.enable_rgv3,
+            gathers_dim_by_dim=self.per_dim_all_gather,
+            scatters_dims_together=self.combine_multi_dimension_reduce_scatter,
+            regroups_shards=self.regroup_shards,
+            keeps_zero_signs=self.keep_zero_signs,
+        )
+        erase_barriers(op)
+        lowering = Lowering(op, style)
+        every_op = [inner for inner in pre_order(op) if not isinstance(inner, ModuleOp | MeshOp)]
+        check_all(every_op, lowering)
+        for form in [local_form(inner) for inner in every_op]:
+            form(lowering)
+        lowering.finish()

@@ -1,0 +1,1 @@
+"""Choose other shardings inside the program where that sends fewer bytes."""

@@ -1,0 +1,92 @@
+"""Places of a module that hold the same value: what loops carry along, what branches give, what calls take and give.
+
+In difference to the edges of propagation, whoever cuts the value otherwise may do so in all of these places at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from sdy.dialects.data_flow import Source, other_targets_of, sources_of
+from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.walk import ops_of, pre_order
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import set_function_result_sharding, set_sharding
+from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
+from sdy.model.sharding import TensorSharding
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """What feeds a value that goes through a loop, a branch or a call, and what it comes out of."""
+
+    sources: tuple[Source, ...]
+    targets: tuple[SSAValue, ...]
+    result_of: tuple[FuncOp, int] | None = None  # the function, and the number of its result, that this is
+
+    def cut(self, sharding: TensorSharding) -> None:
+        """Let all places say that the value is sharded so."""
+        for target in self.targets:
+            set_sharding(target, sharding)
+        if self.result_of is not None:
+            set_function_result_sharding(*self.result_of, sharding)
+
+
+def functions_on_whole_tensors(module: ModuleOp) -> dict[str, FuncOp]:
+    """The functions of a module but for those that manual computations call: these see other shapes, and fewer axes."""
+    functions = functions_of(module)
+    pending: list[Operation] = [*ops_of(module, ManualComputationOp)]
+    local: set[str] = set()
+    while pending:
+        for call in ops_of(pending.pop(), CallOp):
+            name = call.callee.root_reference.data
+            if name not in local and name in functions:
+                local.add(name)
+                pending.append(functions[name])
+    return {name: func for name, func in functions.items() if name not in local}
+
+
+def edges_of(module: ModuleOp, functions: Mapping[str, FuncOp]) -> Iterator[Edge]:
+    """All edges in some functions of a module, of values whose shape is known. The main function is the boundary."""
+    calls: dict[str, list[CallOp]] = {}
+    for func in functions.values():
+        for op in pre_order(func, ManualComputationOp):
+            yield from filter(_has_known_shape, _edges_of_op(op))
+            if isinstance(op, CallOp):
+                calls.setdefault(op.callee.root_reference.data, []).append(op)
+    main = main_function(module)
+    for name, func in functions.items():
+        if func is not main and name in calls:
+            yield from filter(_has_known_shape, _edges_of_calls(func, calls[name]))
+
+
+def _edges_of_op(op: Operation) -> Iterator[Edge]:
+    if isinstance(op, WhileOp | CaseOp | OptimizationBarrierOp):
+        for owner in op.results:
+            yield Edge(sources_of(owner), (owner, *other_targets_of(owner)))
+    elif isinstance(op, IfOp):
+        for index, result in enumerate(op.results):
+            yield Edge(tuple(Source(_terminator(region.block), index) for region in op.regions), (result,))
+
+
+def _edges_of_calls(func: FuncOp, calls: Sequence[CallOp]) -> Iterator[Edge]:
+    for argument in func.body.block.args:
+        yield Edge(tuple(Source(call, argument.index) for call in calls), (argument,))
+    for index in range(len(func.function_type.outputs)):
+        source = Source(_terminator(func.body.block), index)
+        yield Edge((source,), tuple(call.results[index] for call in calls), (func, index))
+
+
+def _terminator(block: Block) -> Operation:
+    assert block.last_op is not None  # verified
+    return block.last_op
+
+
+def _has_known_shape(edge: Edge) -> bool:
+    return all(static_shape(target.type) is not None for target in edge.targets)

@@ -1,0 +1,270 @@
+"""Reading a module into the graph on which less communication is searched for.
+
+Reshards, and the all-reduces that complete an op, are no nodes: they are how values get from one layout to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.traits import IsTerminator
+
+from sdy.cost.executions import execution_counts
+from sdy.cost.flops import contraction_flops
+from sdy.cost.tensor_bytes import element_bytes
+from sdy.dialects.data_flow import Source
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.sdy.collectives import AllReduceOp
+from sdy.dialects.sdy.ops import ConstantOp, ReshardOp
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import sharding_of
+from sdy.dialects.stablehlo.attributes.types import element_type_of
+from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
+from sdy.dialects.stablehlo.shape import IotaOp
+from sdy.model.rule import FactorIndex, OpShardingRule
+from sdy.model.sharding import ReductionKind, TensorSharding
+from sdy.partitioner.layout_search.graph import End, Graph, Node, Value, without_twins
+from sdy.partitioner.layout_search.layout import Atoms, Cut, Layout, Tensor, replicated
+from sdy.partitioner.layout_search.linearity import partial_modes
+from sdy.partitioner.layout_search.node import Assignment, Counts, Kind, Mode, Run
+from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
+from sdy.partitioner.on_shards.shard_rules import counts_on_shards, shard_rule
+from sdy.passes.export.optimize.communication_edges import Edge, edges_of, functions_on_whole_tensors
+
+FREE = frozenset((ConstantOp, IotaOp))  # any device can make any part of it
+CONTROL = frozenset((WhileOp, CaseOp, IfOp))
+OPAQUE = CONTROL | FREE | {CallOp, OptimizationBarrierOp, ManualComputationOp}
+
+
+class Use(NamedTuple):
+    """An operand by which a value is read: by a node, or where there is none, in a fixed layout."""
+
+    source: Source
+    end: End | None
+    layout: Layout
+
+
+@dataclass(slots=True)
+class Binding:
+    """What a value of the graph is in the module, and how it lies now. `kind`: how partial results of it combine."""
+
+    value: SSAValue
+    layout: Layout
+    kind: ReductionKind
+    uses: list[Use] = field(default_factory=list[Use])
+
+
+@dataclass(slots=True)
+class ModuleGraph:
+    """The graph of a module, and what its parts are there.
+
+    `ops` has one entry a node: the op, or the edge of a value that is in several places. `bindings` are of all values,
+    `numbers` what these are called in the graph. `transfers` are the ops by which values change their layout now.
+    """
+
+    atoms: Atoms
+    graph: Graph
+    ops: list[Operation | Edge]
+    bindings: list[Binding]
+    numbers: list[int]
+    transfers: list[Operation]
+    positions: dict[Operation, int]
+
+
+class IllegibleShardingError(Exception):
+    """A sharding that the search cannot spell: it cuts through an atom, or is partial already."""
+
+
+class GraphReader:
+    """Reads one module, on one mesh."""
+
+    def __init__(self, module: ModuleOp, atoms: Atoms) -> None:
+        self._module = module
+        self._atoms = atoms
+        self._counts = atoms.counts()
+        self._functions = functions_on_whole_tensors(module)
+        self._layouts: dict[SSAValue, Layout | None] = {}
+        self._spelled: dict[TensorSharding, Layout] = {}
+        self._kinds: dict[tuple[OpShardingRule, tuple[Mode, ...], Counts], Kind] = {}
+        self._values: list[Value] = []
+        self._bindings: list[Binding] = []
+        self._transfers: list[Operation] = []
+        self._number: dict[SSAValue, int] = {}
+        self._positions = {op: number for number, op in enumerate(pre_order(module))}
+        self._times = execution_counts(module)
+        edges = list(edges_of(module, self._functions))
+        self._ops: list[Operation | Edge] = [*edges]
+        self._nodes = [self._edge_node(edge) for edge in edges]
+        self._read_at: dict[Source, End] = {}
+        self._made_at: dict[SSAValue, End] = {}
+        for number, edge in enumerate(edges):
+            self._read_at |= dict.fromkeys(edge.sources, End(number, 0))
+            self._made_at |= dict.fromkeys(edge.targets, End(number, 0))
+
+    def read(self) -> ModuleGraph:
+        """The graph of the module, whose reshards and all-reduces are explicit.
+
+        Raises: IllegibleShardingError.
+        """
+        for func in self._functions.values():
+            self._read_region(func.body)
+        values, numbers = without_twins(self._values)
+        for number, (op, node) in enumerate(zip(self._ops, self._nodes, strict=True)):
+            if isinstance(op, Edge):
+                places = (*(source.value for source in op.sources), *op.targets)
+                own = tuple(dict.fromkeys(numbers[self._number[value]] for value in places))
+                self._nodes[number] = self._edge_node(op, own)
+            else:
+                node.values = tuple(numbers[value] for value in node.values)
+        graph = Graph(self._nodes, values)
+        return ModuleGraph(self._atoms, graph, self._ops, self._bindings, numbers, self._transfers, self._positions)
+
+    def _edge_node(self, edge: Edge, values: tuple[int, ...] = ()) -> Node:
+        """The node of an edge, with one place as long as it is not known which values it has."""
+        shape, layout = static_shape(edge.targets[0].type), self._layout(edge.targets[0])
+        assert shape is not None  # edges of other values are left out
+        assert layout is not None
+        count = max(1, len(values))
+        identity = tuple((FactorIndex(dim),) for dim in range(len(shape)))
+        kind = self._kind(OpShardingRule(shape, (identity,) * count, ()))
+        return Node(kind, Run(Assignment(layout.dims), (layout,) * count), values, is_edge=True)
+
+    def _kind(self, rule: OpShardingRule, modes: tuple[Mode, ...] = (), counts: Counts = ()) -> Kind:
+        key = rule, modes, counts
+        if key not in self._kinds:
+            self._kinds[key] = Kind(rule, modes, self._atoms, counts)
+        return self._kinds[key]
+
+    def _layout(self, value: SSAValue) -> Layout | None:
+        """How a value lies now; None where it is no tensor of known shape."""
+        try:
+            return self._layouts[value]
+        except KeyError:
+            shape, sharding = static_shape(value.type), sharding_of(value)
+            if shape is None:
+                found = None
+            elif sharding is None:
+                found = replicated(len(shape))
+            else:
+                found = self._spelled.get(sharding) or self._spelled.setdefault(sharding, self._spell(sharding))
+            self._layouts[value] = found
+            return found
+
+    def _spell(self, sharding: TensorSharding) -> Layout:
+        dims: list[Cut] = []
+        for dim in sharding.dims:
+            cut = self._atoms.split(dim.axes)
+            if cut is None or sharding.unreduced:
+                raise IllegibleShardingError
+            dims.append(cut)
+        return Layout(tuple(dims))
+
+    def _read_region(self, region: Region) -> None:
+        for block in region.blocks:
+            times = 0 if block.first_op is None else self._times[block.first_op]
+            for argument in block.args:
+                self._define(argument, times)
+            for op in block.ops:
+                if self._is_transfer(op):
+                    self._number[op.results[0]] = self._number[op.operands[0]]
+                    self._transfers.append(op)
+                    continue
+                for inner in op.regions if type(op) in CONTROL else ():
+                    self._read_region(inner)
+                self._read_op(op)
+
+    def _define(self, value: SSAValue, times: int, kind: ReductionKind = ReductionKind.SUM) -> None:
+        shape, layout = static_shape(value.type), self._layout(value)
+        if shape is None or layout is None:
+            return
+        width = element_bytes(element_type_of(value))
+        is_free = type(value.owner) in FREE
+        self._number[value] = len(self._values)
+        self._values.append(Value(Tensor(shape, width), times, layout, is_free, self._made_at.get(value)))
+        self._bindings.append(Binding(value, layout, kind))
+
+    def _read_op(self, op: Operation) -> None:
+        node = self._node(op)
+        number = len(self._nodes)
+        for index, operand in enumerate(op.operands):
+            if operand in self._number:
+                self._read_operand(Source(op, index), None if node is None else End(number, index))
+        kinds = reduction_kinds(op) or (ReductionKind.SUM,) * len(op.results)
+        for result, kind in zip(op.results, kinds, strict=True):
+            if node is not None:
+                self._made_at[result] = End(number, len(op.operands) + result.index)
+            self._define(result, self._times[op], kind)
+        if node is not None:
+            node.values = tuple(self._number[value] for value in (*op.operands, *op.results))
+            self._nodes.append(node)
+            self._ops.append(op)
+
+    def _read_operand(self, source: Source, end: End | None) -> None:
+        number = self._number[source.value]
+        value = self._values[number]
+        end = self._read_at.get(source, end)
+        layout = self._layout(source.value)
+        assert layout is not None  # what has a number is a tensor
+        self._bindings[number].uses.append(Use(source, end, layout))
+        if end is None:
+            value.fixed_needs.add(layout)
+        elif end not in value.readers:
+            value.readers.append(end)
+
+    def _is_transfer(self, op: Operation) -> bool:
+        """Whether an op only brings a value of the graph to another layout."""
+        if not isinstance(op, ReshardOp | AllReduceOp) or op.operands[0] not in self._number:
+            return False
+        if isinstance(op, ReshardOp):
+            return True
+        maker = self._values[self._number[op.tensor]].maker
+        if maker is None:
+            return False
+        reduced = self._atoms.split(op.reduction_axes.data)
+        return (
+            reduced is not None and tuple(sorted(reduced)) == self._nodes[maker.node].run.layouts[maker.place].unreduced
+        )
+
+    def _node(self, op: Operation) -> Node | None:
+        """The node of an op that can be run in other ways, as it is run now."""
+        rule = None if type(op) in OPAQUE or op.has_trait(IsTerminator) else shard_rule(op)
+        if rule is None or not op.results or not all(operand in self._number for operand in op.operands):
+            return None
+        modes = tuple(mode for mode in partial_modes(op) if self._takes_sums(op, mode))
+        if reduction_kinds(op) is None:
+            rule, modes = _without_reduction(rule), ()
+        kind = self._kind(rule, modes, tuple(counts_on_shards(op, self._counts).items()))
+        found = [self._layout(value) for value in (*op.operands, *op.results)]
+        layouts = [layout for layout in found if layout is not None]
+        assignment = _assignment(kind, layouts) if len(layouts) == len(found) else None
+        run = None if assignment is None else kind.run(assignment)
+        if run is None or [each.dims for each in run.layouts] != [each.dims for each in layouts]:
+            return None
+        return Node(kind, run, flops=contraction_flops(op))
+
+    def _takes_sums(self, op: Operation, mode: Mode) -> bool:
+        """Whether partial results of the operands of a mode add up: of a maximum, say, no op is linear."""
+        given = (operand for operand, is_partial in zip(op.operands, mode, strict=True) if is_partial)
+        return all(self._bindings[self._number[operand]].kind is ReductionKind.SUM for operand in given)
+
+
+def _assignment(kind: Kind, layouts: Sequence[Layout]) -> Assignment | None:
+    """The assignment by which the tensors of an op lie like this, where they agree."""
+    cuts: dict[int, Cut] = {}
+    for place, layout in enumerate(layouts):
+        for factor, cut in (kind.project(place, layout) or {}).items():
+            if cuts.setdefault(factor, cut) != cut:
+                return None
+    return kind.assignment(cuts)
+
+
+def _without_reduction(rule: OpShardingRule) -> OpShardingRule:
+    """The rule of an op whose partial results nothing completes: what it reduces must be whole."""
+    whole = tuple(sorted((*rule.reduction, *rule.need_replication)))
+    return replace(rule, reduction=(), need_replication=whole)

@@ -1,0 +1,128 @@
+"""Gather a value twice, where keeping it gathered between two uses takes more memory than there may be.
+
+before  %1 = sdy.reshard %0 <@m, [{}, {}]>          after   %1 = sdy.reshard %0 <@m, [{}, {}]>
+        stablehlo.dot_general %x, %1                        stablehlo.dot_general %x, %1
+        ...                                                 ...
+        stablehlo.dot_general %y, %1                        %2 = sdy.reshard %0 <@m, [{}, {}]>
+                                                            stablehlo.dot_general %y, %2
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from sdy.cost.memory import peak
+from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.ir.walk import ancestor_in, with_inner
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.collectives import AllReduceOp
+from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.sharded_types import local_type
+from sdy.dialects.shardings import sharding_of
+from sdy.model.axis_list import sharded_size
+from sdy.model.meshes import resolved
+from sdy.model.sharding import TensorSharding
+from sdy.passes.rewriting.insertion import erase, insert
+
+MOST_AGAIN = 256  # each takes a look at the whole module
+
+
+def local_peak(module: ModuleOp) -> int:
+    """The most bytes that one device has alive, of a module on whole tensors."""
+    return peak(module, _Shards(module).bytes_of).bytes
+
+
+class _Shards:
+    """How large the shards of values are. There are few types and shardings, and many values."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._meshes = meshes_of(module)
+        self._known: dict[tuple[Attribute, TensorSharding | None], int] = {}
+
+    def bytes_of(self, value: SSAValue) -> int:
+        """Of the shard of a value that one device holds; nothing of a sum that is scattered at once."""
+        return 0 if self._is_scattered(value) else self._shard_bytes(value)
+
+    def _is_scattered(self, value: SSAValue) -> bool:
+        """Whether an all-reduce and the reshard behind it become a reduce-scatter."""
+        reduction = value.owner
+        if not isinstance(reduction, AllReduceOp):
+            return False
+        use = value.get_user_of_unique_use()
+        if not isinstance(use, ReshardOp):
+            return False
+        mesh = resolved(reduction.out_sharding.data.mesh, self._meshes)
+        assert mesh is not None  # verified
+        parts = sharded_size(reduction.reduction_axes.data, mesh)
+        return self._shard_bytes(use.result) * parts == self._shard_bytes(value)
+
+    def _shard_bytes(self, value: SSAValue) -> int:
+        key = value.type, sharding_of(value)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._bytes(*key)
+        return found
+
+    def _bytes(self, value_type: Attribute, sharding: TensorSharding | None) -> int:
+        mesh = None if sharding is None else resolved(sharding.mesh, self._meshes)
+        if sharding is None or mesh is None:
+            return tensor_bytes(value_type)
+        shard = local_type(value_type, sharding, mesh)
+        return 0 if shard is None else tensor_bytes(shard)
+
+
+def gather_again(module: ModuleOp, limit: float) -> int:
+    """Repeat reshards that make values larger, until no more than `limit` bytes are alive at once, if that helps.
+
+    Returns the most bytes that are alive at once in the end, as `local_peak` does.
+    """
+    shards = _Shards(module)
+    found = peak(module, shards.bytes_of)
+    for _ in range(MOST_AGAIN):
+        again = None if found.bytes <= limit or found.op is None else _relieve(found.op, shards)
+        if again is None:
+            break
+        before, found = found, peak(module, shards.bytes_of)
+        if found.bytes >= before.bytes:
+            again.undo()
+            return before.bytes
+    return found.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """A reshard that was repeated."""
+
+    first: ReshardOp
+    second: ReshardOp
+
+    def undo(self) -> None:
+        self.second.result.replace_all_uses_with(self.first.result)
+        erase(self.second)
+
+
+def _relieve(op: Operation, shards: _Shards) -> _Again | None:
+    """Gather the largest value that is kept over `op` once more behind it, if there is one."""
+    block = op.parent
+    assert block is not None  # the op is in a module
+    positions = {each: number for number, each in enumerate(block.ops)}
+    best: tuple[int, ReshardOp, list[Operation]] | None = None
+    for reshard in block.ops:
+        if not isinstance(reshard, ReshardOp) or positions[reshard] >= positions[op]:
+            continue
+        gain = shards.bytes_of(reshard.result) - shards.bytes_of(reshard.input)
+        users = {ancestor_in(block, use.operation) for use in reshard.result.uses}
+        later = sorted((user for user in users if positions[user] > positions[op]), key=positions.__getitem__)
+        if gain > 0 and later and op not in users and (best is None or gain > best[0]):
+            best = gain, reshard, later
+    if best is None:
+        return None
+    _, reshard, later = best
+    again = insert(reshard.clone(), InsertPoint.before(later[0]), reshard.location)
+    inside = {each for user in later for each in with_inner(user)}
+    reshard.result.replace_uses_with_if(again.result, lambda use: use.operation in inside)
+    return _Again(reshard, again)

@@ -1,0 +1,55 @@
+"""Which instructions a filter selects: by their place in the program, and by parts of their names.
+
+Source: docs/spec/06, 5.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_LOW, _HIGH = "selectLow=", "selectHigh="
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionFilter:
+    """Instructions from `low` to `high`, both included, whose name contains one of `names`; None and (): no limit."""
+
+    low: int | None = None
+    high: int | None = None
+    names: tuple[str, ...] = ()
+
+    def selects(self, number: int, name: str) -> bool:
+        """Whether the instruction that comes at place `number`, counted from 0, is to be partitioned.
+
+        >>> parse_filter("dot, selectHigh=3").selects(2, "stablehlo.dot_general")
+        True
+        """
+        if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
+            return False
+        return not self.names or any(part in name for part in self.names)
+
+
+def parse_filter(text: str) -> InstructionFilter:
+    """The filter in `dot, selectLow=3`, in quotes or not; numbers that are negative, or no numbers, set no limit."""
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        text = text[1:-1]
+    low: int | None = None
+    high: int | None = None
+    names: list[str] = []
+    for token in filter(None, map(str.strip, text.split(","))):
+        if token.startswith(_LOW):
+            low = _limit(token.removeprefix(_LOW), low)
+        elif token.startswith(_HIGH):
+            high = _limit(token.removeprefix(_HIGH), high)
+        else:
+            names.append(token)
+    return InstructionFilter(low, high, tuple(names))
+
+
+def _limit(text: str, otherwise: int | None) -> int | None:
+    try:
+        number = int(text)
+    except ValueError:
+        return otherwise
+    return None if number < 0 else number

@@ -1,0 +1,227 @@
+"""One instruction, put into a module of its own, partitioned there, and brought back as a manual computation.
+
+Source: docs/spec/06, 5.3 and 8.4 (G83 to G85).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.data_flow import op_of
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
+from sdy.dialects.sdy.ops import MeshOp, ReshardOp
+from sdy.dialects.sdy.ops import ReturnOp as SdyReturnOp
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sdy.types import rank_of_type
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import set_argument_sharding, set_function_result_sharding, sharding_of
+from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
+from sdy.grammar.write import write_sharding
+from sdy.model.mesh import Mesh
+from sdy.model.meshes import CommonMesh, common_mesh
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed
+from sdy.partitioner.emit.emitter import Emitter, Properties, Style, shape_of
+from sdy.partitioner.emit.sharded_emitter import padded_to, trimmed_to, zero_scalar
+from sdy.partitioner.halo.manual_body import rounded_up, shard_counts
+from sdy.partitioner.padding.all import pad_module
+from sdy.passes.export.local.convert_global_to_local import ConvertGlobalToLocalPass
+from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPass
+from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
+from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
+from sdy.passes.export.uneven.resolve_permutation_factors import ResolvePermutationFactorsPass
+from sdy.passes.rewriting.device_counts import last_channel
+from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.unique_names import UniqueNames
+
+Shardings = tuple[TensorSharding, ...]
+CHANNEL = "channel_handle"
+
+
+class InstructionPartitioner:
+    """Partitions instructions of one module."""
+
+    def __init__(self, ctx: Context, module: ModuleOp, style: Style, exchanges: bool, counts: tuple[int, int]) -> None:
+        self._ctx = ctx
+        self._module = module
+        self._style = style
+        self._exchanges = exchanges
+        self._counts = counts
+        self._meshes = meshes_of(module)
+        self._names = UniqueNames(module)
+
+    def partition(self, op: Operation) -> None:
+        """Replace `op` by a manual computation. Calls, and ops that use other values in regions, stay as they are."""
+        if isinstance(op, CallOp) or _captures(op) or any(static_shape(each.type) is None for each in _values(op)):
+            return
+        on = self._common_mesh(op)
+        ins = tuple(self._completed(operand, on) for operand in op.operands)
+        outs = tuple(replace(self._completed(result, on), unreduced=()) for result in op.results)
+        # A reshard keeps every element at its place, so that its padding may be that of both sides.
+        shared = outs if isinstance(op, ReshardOp) else ()
+        emit = Emitter(op, self._style)
+        operands = [
+            _padded(emit, operand, _even_sizes(operand, (sharding, *shared), on.mesh), sharding)
+            for operand, sharding in zip(op.operands, ins, strict=True)
+        ]
+        outlined = self._outlined(op, operands if shared else op.operands, (ins, outs))
+        manual = self._lowered(outlined, emit, operands, (ins, outs))
+        for result, value, sharding in zip(op.results, manual.results, outs, strict=True):
+            sizes = shape_of(result)
+            whole = value if shape_of(value) == sizes else trimmed_to(emit, value, sizes, sharding)
+            result.replace_all_uses_with(whole)
+        erase(op)
+
+    def _common_mesh(self, op: Operation) -> CommonMesh:
+        """The mesh of all tensors of `op`, by name.
+
+        Raises: SdyError SDY-L018 where they have none in common.
+        """
+        shardings = [sharding_of(value) for value in _values(op)]
+        common = common_mesh(shardings, self._meshes)
+        if common is None:
+            texts = [write_sharding(sharding) for sharding in shardings if sharding is not None]
+            message = f"{op.name} has tensors on different meshes: {', '.join(dict.fromkeys(texts))}"
+            raise SdyError(Diagnostic("SDY-L018", message, span_of(op), hint="leave the op out by the filter"))
+        return CommonMesh(common.mesh, self._name_of(common))
+
+    def _name_of(self, on: CommonMesh) -> str:
+        if isinstance(on.reference, str):
+            return on.reference
+        name = next((name for name, mesh in self._meshes.items() if mesh == on.mesh), None)
+        if name is None:
+            name = self._names.new("mesh")
+            self._meshes = {**self._meshes, name: on.mesh}
+            op = MeshOp(name, on.mesh)
+            op.location = self._module.location
+            block = self._module.body.block
+            assert block.first_op is not None  # the function with the instruction
+            block.insert_op_before(op, block.first_op)
+        return name
+
+    def _completed(self, value: SSAValue, on: CommonMesh) -> TensorSharding:
+        sharding = sharding_of(value)
+        if sharding is None:
+            return fully_closed(on.reference, rank_of_type(value.type))
+        return sharding if isinstance(sharding.mesh, str) else replace(sharding, mesh=on.reference)
+
+    # The module of one instruction
+
+    def _outlined(self, op: Operation, operands: Sequence[SSAValue], shardings: tuple[Shardings, Shardings]) -> FuncOp:
+        """A function, in a module of its own with all meshes, that does what `op` does."""
+        block = Block(arg_types=[operand.type for operand in operands])
+        copy = op.clone()
+        copy.operands = block.args  # one each, also where an operand is used twice
+        if isinstance(op, ReshardOp):  # of tensors that may be larger
+            copy = ReshardOp.create(
+                operands=block.args, result_types=[operands[0].type], properties=dict(op.properties)
+            )
+        returned = ReturnOp(*copy.results)
+        for each in (copy, returned):
+            each.location = op.location
+            block.add_op(each)
+        signature = FunctionType.from_lists(list(block.arg_types), list(copy.result_types))
+        func = FuncOp("instruction", signature, Region(block), visibility="private")
+        func.location = op.location
+        ins, outs = shardings
+        for index, sharding in enumerate(ins):
+            set_argument_sharding(func, index, sharding)
+        for index, sharding in enumerate(outs):
+            set_function_result_sharding(func, index, sharding)
+        ModuleOp([*(MeshOp(name, mesh) for name, mesh in self._meshes.items()), func])
+        return func
+
+    def _lowered(
+        self, func: FuncOp, emit: Emitter, operands: Sequence[SSAValue], shardings: tuple[Shardings, Shardings]
+    ) -> ManualComputationOp:
+        """Partition the function, and put its body into a manual computation on the operands."""
+        module = func.parent_op()
+        assert isinstance(module, ModuleOp)
+        replicas, partitions = self._counts
+        for each in (
+            ResolvePermutationFactorsPass(self._exchanges, replicas, partitions),
+            InsertExplicitReshardsPass(enable_full_version=True),
+            ReshardToCollectivesPass(),
+        ):
+            each.apply(self._ctx, module)
+        pad_module(module, pads_arguments=True)
+        returned = func.body.block.last_op
+        assert returned is not None
+        result_types = returned.operand_types
+        func.function_type = FunctionType.from_lists(list(func.body.block.arg_types), list(result_types))
+        for each in (
+            ConvertGlobalToLocalPass(replica_count=replicas, partition_count=partitions),
+            DropShardingAndMeshPass(),
+        ):
+            each.apply(self._ctx, module)
+        self._renumber_channels(module)
+        return _manual_computation(func, emit, operands, result_types, shardings)
+
+    def _renumber_channels(self, module: ModuleOp) -> None:
+        """Let the channels of the instruction follow all those there are."""
+        first = self._style.channels.last
+        for op in pre_order(module):
+            handle = op.properties.get(CHANNEL)
+            if isinstance(handle, ChannelHandleAttr):
+                channel = replace(handle.data, handle=handle.data.handle + first)
+                op.properties[CHANNEL] = ChannelHandleAttr(channel)
+        self._style.channels.last = max(first, last_channel(module))
+
+
+def _manual_computation(
+    func: FuncOp,
+    emit: Emitter,
+    operands: Sequence[SSAValue],
+    result_types: Sequence[Attribute],
+    shardings: tuple[Shardings, Shardings],
+) -> ManualComputationOp:
+    """The body of the function of one device, as a manual computation."""
+    block = func.body.block
+    returned = block.last_op
+    assert returned is not None
+    terminator = SdyReturnOp(*returned.operands)
+    terminator.location = returned.location
+    block.insert_op_before(terminator, returned)
+    erase(returned)
+    func.body.detach_block(block)
+    ins, outs = shardings
+    names = dict.fromkeys(ref.name for sharding in (*ins, *outs) for ref in sharding.axis_refs())
+    properties: Properties = {
+        "in_shardings": TensorShardingPerValueAttr(ins),
+        "out_shardings": TensorShardingPerValueAttr(outs),
+        "manual_axes": ManualAxesAttr(tuple(names)),
+    }
+    return emit.op(ManualComputationOp, operands, result_types, properties, [Region(block)])
+
+
+def _even_sizes(value: SSAValue, shardings: Sequence[TensorSharding], mesh: Mesh) -> tuple[int, ...]:
+    """The largest of the sizes to which each of the shardings rounds up those of `value`."""
+    each = [rounded_up(shape_of(value), shard_counts(sharding, mesh)) for sharding in shardings]
+    return tuple(max(column) for column in zip(*each, strict=True))
+
+
+def _padded(emit: Emitter, value: SSAValue, sizes: tuple[int, ...], sharding: TensorSharding) -> SSAValue:
+    if sizes == shape_of(value):
+        return value
+    return padded_to(emit, value, zero_scalar(emit, value), sizes, sharding)
+
+
+def _values(op: Operation) -> tuple[SSAValue, ...]:
+    return (*op.operands, *op.results)
+
+
+def _captures(op: Operation) -> bool:
+    """Whether a region of `op` uses a value from outside of it."""
+    inside = pre_order(op)
+    own = {op, *inside}
+    return any(op_of(value) not in own for inner in inside for value in inner.operands)

@@ -1,0 +1,1 @@
+"""Make every reshard explicit, and turn each into collectives."""

@@ -1,0 +1,136 @@
+"""Turn every reshard into the collectives that move the fewest bytes, then the fewest collectives.
+
+    before  %1 = sdy.reshard %0 <@m, [{}, {"x", "y"}]>       %0 [{"x"}, {}]
+    after   %1 = stablehlo.reshape %0 : 8x8 as 8x2x4         [{"x"}, {}, {}]
+            %2 = sdy.all_slice [{}, {}, {"y"}] %1
+            %3 = sdy.all_to_all [{"x"}: 0->1] %2
+            %4 = stablehlo.reshape %3 : 8x2x4 as 8x8         [{}, {"x", "y"}]
+
+Reshards of one value to one sharding share their collectives, unless told not to. `sdy-reshard-to-collectives` takes
+a fixed schedule instead, the same as upstream's.
+
+Requires: explicit reshards. Ensures: the reshards left are those to or from a single device, and those between meshes
+with other axes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from sdy.dialects.ir.walk import ops_of
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.collectives import AllReduceOp
+from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.shardings import set_result_shardings, sharding_before_barriers, sharding_of
+from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.stablehlo.shape import ReshapeOp
+from sdy.model.axis import AxisRef
+from sdy.model.collective import AllSlice
+from sdy.model.meshes import MeshTable, resolved
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed
+from sdy.partitioner.reshard.plan import plan
+from sdy.partitioner.reshard.steps import PlanStep, Reshape
+from sdy.passes.export.reshards.equal_reshards import share_equal_reshards
+from sdy.passes.export.reshards.manual_scopes import ManualScopes
+from sdy.passes.export.reshards.reshard_to_collectives import collective_op, ends_of, is_expressible
+from sdy.passes.rewriting.insertion import erase, insert
+
+
+@dataclass(frozen=True)
+class PlanReshardsPass(ModulePass):
+    """Replace reshards by the cheapest collectives."""
+
+    name = "sdy-plan-reshards"
+
+    share_equal: bool = True  # reshards of one value to one sharding share their collectives
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Rewrite every reshard of the module."""
+        if self.share_equal:
+            share_equal_reshards(op)
+        planner = _Planner(op)
+        for reshard in ops_of(op, ReshardOp):
+            planner.rewrite(reshard)
+        planner.erase_reductions()
+
+
+class _Planner:
+    """Rewrites reshards in program order."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._meshes: MeshTable = meshes_of(module)
+        self._scopes = ManualScopes(module)
+        self._reductions: dict[AllReduceOp, SSAValue] = {}  # what those done anew give, in another shape
+
+    def rewrite(self, reshard: ReshardOp) -> None:
+        """Let collectives give what `reshard` gives; or keep it."""
+        source, target = sharding_before_barriers(reshard.input), reshard.sharding.data
+        if not is_expressible(source, target, self._meshes):
+            return
+        reshard.result.replace_all_uses_with(self._resharded(reshard, source))
+        reshard.detach()
+        reshard.erase()
+
+    def _resharded(self, reshard: ReshardOp, source: TensorSharding | None) -> SSAValue:
+        value, ends = ends_of(reshard, source, self._meshes)
+        if ends is None:
+            return value
+        taken = frozenset(AxisRef(name) for name in self._scopes.around(reshard))
+        target_mesh = resolved(ends.target.mesh, self._meshes)
+        steps = plan(ends.source, ends.target, ends.shape, ends.mesh, target_mesh, taken)
+        reduction = _reduction_of(value, reshard)
+        if reduction is not None and [type(step.action) for step in steps[:2]] == [Reshape, AllSlice]:
+            value = self._reductions.get(reduction) or self._reduced_in_shape(reduction, steps[0])
+            steps = steps[1:]
+        for step in steps:
+            value = insert(_op(step, value), InsertPoint.before(reshard), reshard.location).results[0]
+        return value
+
+    def _reduced_in_shape(self, reduction: AllReduceOp, step: PlanStep) -> SSAValue:
+        """What `step`, a reshape, makes of a reduction, with the reshape done first.
+
+        Only right behind a reduction does a slice make a reduce-scatter of it.
+        """
+        given = sharding_of(reduction.tensor) or fully_closed(step.sharding.mesh, 0)
+        sharding = replace(step.sharding, unreduced=given.unreduced, unreduced_kind=given.unreduced_kind)
+        point = InsertPoint.before(reduction)
+        reshaped = insert(_op(replace(step, sharding=sharding), reduction.tensor), point, reduction.location)
+        assert reduction.kind is not None  # verified
+        again = AllReduceOp(reshaped.results[0], reduction.reduction_axes.data, step.sharding, reduction.kind)
+        self._reductions[reduction] = insert(again, point, reduction.location).result
+        return again.result
+
+    def erase_reductions(self) -> None:
+        """Drop those that were done anew, once the last reshard is gone."""
+        for reduction in self._reductions:
+            if reduction.result.first_use is None:
+                erase(reduction)
+
+
+def _reduction_of(value: SSAValue, reshard: ReshardOp) -> AllReduceOp | None:
+    """The all-reduce that gives `value`, if nothing but reshards like this one takes it."""
+    owner = value.owner
+    if not isinstance(owner, AllReduceOp):
+        return None
+    users = [use.operation for use in value.uses]
+    alike = all(isinstance(user, ReshardOp) and user.sharding == reshard.sharding for user in users)
+    return owner if alike else None
+
+
+def _op(step: PlanStep, value: SSAValue) -> Operation:
+    if not isinstance(step.action, Reshape):
+        return collective_op(step.action, step.sharding, value)
+    tensor = as_tensor(value.type)
+    sizes = [size for size in step.shape if size is not None]
+    assert tensor is not None  # only dims of known size are split
+    assert len(sizes) == len(step.shape)
+    op = ReshapeOp.create(operands=[value], result_types=[TensorType(tensor.element_type, sizes)])
+    set_result_shardings(op, (step.sharding,))
+    return op

@@ -1,0 +1,113 @@
+"""Resharding the tensors of one op that has a sharding rule. Source: docs/spec/05, 1.11 to 1.17."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from sdy.dialects.ir.unchecked import operands_of
+from sdy.dialects.sdy.collectives import AllReduceOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import set_sharding, sharding_before_barriers, sharding_of
+from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
+from sdy.dialects.stablehlo.shape import ReshapeOp
+from sdy.model.axis import AxisList
+from sdy.model.meshes import CommonMesh, MeshTable
+from sdy.model.rule import OpShardingRule
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed
+from sdy.partitioner.on_shards.reduction_kinds import Kinds, reduction_kinds
+from sdy.partitioner.op_agreement.conflicts import Resolution, Tensors, agreed_reduction_axes, resolve, resolve_dot
+from sdy.partitioner.op_agreement.op_mesh import op_mesh
+from sdy.passes.rewriting.insertion import insert, location_of, redirect_other_uses, reshard
+
+RESOLVED_LIGHTLY = frozenset[type[Operation]]((DotOp, DotGeneralOp))  # all that the light version may reshard
+
+
+class Resharder:
+    """Lets the tensors of ops agree; what is done about one op is done about all that are sharded alike."""
+
+    def __init__(self, meshes: MeshTable, *, is_strict: bool = False) -> None:
+        self._meshes = meshes
+        self._is_strict = is_strict
+        self._known: dict[tuple[type[Operation], bool, Tensors], tuple[Resolution, CommonMesh] | None] = {}
+
+    def reshard(self, op: Operation, rule: OpShardingRule, *, full: bool) -> None:
+        """Let all tensors of `op` agree; in the light version, only change the result of a product where that pays."""
+        kinds = reduction_kinds(op)
+        if kinds is None:
+            rule = _without_reduction(rule)
+        values = (*operands_of(op), *op.results)
+        shardings = tuple([sharding_before_barriers(value) for value in values])
+        tensors = Tensors(rule, shardings, tuple([_element_count(value) for value in values]))
+        key = type(op), full, tensors
+        if key not in self._known:
+            self._known[key] = self._resolved(op, tensors, full=full)
+        found = self._known[key]
+        if found is None or not op.results:
+            return
+        resolution, on = found
+        if any(resolution.reshards):
+            _apply(op, resolution, on)
+        if resolution.reduction_axes:
+            assert kinds is not None  # without a kind the rule reduces nothing
+            _reduce_results(op, resolution.reduction_axes, on, kinds)
+
+    def _resolved(self, op: Operation, tensors: Tensors, *, full: bool) -> tuple[Resolution, CommonMesh] | None:
+        on = op_mesh(tensors.shardings, self._meshes)
+        if on is None:
+            return None
+        if full:
+            is_reshape = isinstance(op, ReshapeOp)
+            return resolve(tensors, on, self._meshes, is_reshape=is_reshape, is_strict=self._is_strict), on
+        return _light(op, tensors, on), on
+
+
+def _light(op: Operation, tensors: Tensors, on: CommonMesh) -> Resolution:
+    found = resolve_dot(tensors, on) if type(op) in RESOLVED_LIGHTLY else None
+    resolution = found or Resolution((None,) * len(tensors.shardings))
+    return replace(resolution, reduction_axes=agreed_reduction_axes(tensors, on))
+
+
+def _without_reduction(rule: OpShardingRule) -> OpShardingRule:
+    """The rule of an op whose partial results no all-reduce can combine: what it reduces must be whole."""
+    whole = tuple(sorted((*rule.reduction, *rule.need_replication)))
+    return replace(rule, reduction=(), need_replication=whole)
+
+
+def _apply(op: Operation, resolution: Resolution, on: CommonMesh) -> None:
+    for index, operand in enumerate(tuple(op.operands)):
+        needed = resolution.reshards[index]
+        if needed is not None:
+            resharded = insert(reshard(operand, needed), InsertPoint.before(op), location_of(operand))
+            op.operands[index] = resharded.result
+    last = op
+    for result, needed in zip(op.results, resolution.reshards[len(op.operands) :], strict=True):
+        if needed is not None:
+            # The op gives the one sharding, everybody else still gets the other.
+            wanted = sharding_of(result) or _replicated(result, on)
+            last = insert(reshard(result, wanted), InsertPoint.after(last), op.location)
+            redirect_other_uses(result, last.result)
+            set_sharding(result, needed)
+
+
+def _reduce_results(op: Operation, axes: AxisList, on: CommonMesh, kinds: Kinds) -> None:
+    """All-reduce every result right behind the op, before it is resharded."""
+    last = op
+    for result, kind in zip(op.results, kinds, strict=True):
+        sharding = sharding_of(result) or _replicated(result, on)
+        combined = sharding.unreduced_kind if sharding.unreduced else kind
+        last = insert(AllReduceOp(result, axes, sharding, combined), InsertPoint.after(last), op.location)
+        redirect_other_uses(result, last.result)
+
+
+def _replicated(value: SSAValue, on: CommonMesh) -> TensorSharding:
+    return fully_closed(on.reference, len(static_shape(value.type) or ()))
+
+
+def _element_count(value: SSAValue) -> int:
+    shape = static_shape(value.type)
+    return 0 if shape is None else prod(shape)

@@ -1,0 +1,133 @@
+"""Turn every reshard into the collectives that do it.
+
+    before  %1 = sdy.reshard %0 <@m, [{}, {"x"}]>       %0 [{"x"}, {}]
+    after   %1 = sdy.all_to_all [{"x"}: 0->1] %0 out_sharding=<@m, [{}, {"x"}]>
+
+Requires: explicit reshards. Ensures: the reshards left are those to or from a single device, and those between meshes
+with other axes. Source: docs/spec/05, 2.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from sdy.dialects.ir.walk import ops_of
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.collectives import AllGatherOp, AllSliceOp, AllToAllOp, CollectiveOp, CollectivePermuteOp
+from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp
+from sdy.dialects.sdy.types import value_shape
+from sdy.dialects.shardings import sharding_before_barriers
+from sdy.model.collective import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
+from sdy.model.equivalence import equivalent
+from sdy.model.mesh import Mesh
+from sdy.model.meshes import MeshTable, resolved
+from sdy.model.shape import Shape, Shapeless
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed, fully_closed_like
+from sdy.partitioner.reshard.collective_schedule import schedule
+from sdy.passes.rewriting.insertion import insert
+
+
+@dataclass(frozen=True)
+class ReshardToCollectivesPass(ModulePass):
+    """Replace reshards by slices, permutes, all-to-alls and gathers."""
+
+    name = "sdy-reshard-to-collectives"
+
+    keep_redundant_reshards: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Rewrite every reshard of the module."""
+        meshes = meshes_of(op)
+        for reshard in ops_of(op, ReshardOp):
+            source, target = sharding_before_barriers(reshard.input), reshard.sharding.data
+            if self.keep_redundant_reshards and equivalent(source, target):
+                continue
+            if is_expressible(source, target, meshes):
+                _rewrite(reshard, source, meshes)
+
+
+def is_expressible(source: TensorSharding | None, target: TensorSharding, meshes: MeshTable) -> bool:
+    """Whether collectives lead from `source` to `target`: on meshes that differ at most in their device order."""
+    target_mesh = resolved(target.mesh, meshes)
+    source_mesh = target_mesh if source is None else resolved(source.mesh, meshes)
+    if target_mesh is None or source_mesh is None or target_mesh.is_maximal or source_mesh.is_maximal:
+        return False
+    return _is_same_everywhere(target) or source_mesh.same_axes(target_mesh)
+
+
+def _is_same_everywhere(sharding: TensorSharding) -> bool:
+    """Whether all devices hold the whole tensor, and no partial values, so that their order is irrelevant."""
+    return sharding.is_fully_replicated and not sharding.unreduced
+
+
+def _rewrite(reshard: ReshardOp, source: TensorSharding | None, meshes: MeshTable) -> None:
+    value, ends = ends_of(reshard, source, meshes)
+    if ends is not None:
+        for step in schedule(ends.source, ends.target, ends.shape, ends.mesh):
+            op = collective_op(step.collective, step.sharding, value)
+            value = insert(op, InsertPoint.before(reshard), reshard.location).result
+    reshard.result.replace_all_uses_with(value)
+    reshard.detach()
+    reshard.erase()
+
+
+@dataclass(frozen=True, slots=True)
+class ReshardEnds:
+    """The two shardings of a reshard on meshes that differ at most in their device order; the mesh of `source`."""
+
+    source: TensorSharding
+    target: TensorSharding
+    shape: Shape
+    mesh: Mesh
+
+
+def ends_of(
+    reshard: ReshardOp, source: TensorSharding | None, meshes: MeshTable
+) -> tuple[SSAValue, ReshardEnds | None]:
+    """The value to start from, which has the sharding `source`, and what is to be done: None where nothing is.
+
+    Requires: `is_expressible`.
+    """
+    target = reshard.sharding.data
+    source = source or fully_closed(target.mesh, target.rank)
+    if _is_same_everywhere(source) and _is_same_everywhere(target):
+        return reshard.input, None
+    value = _without_barriers(reshard.input)
+    mesh = resolved(source.mesh, meshes)
+    shape = value_shape(value.type)
+    assert mesh is not None  # checked by `is_expressible`
+    assert not isinstance(shape, Shapeless)  # its sharding has axes
+    if _is_same_everywhere(target):
+        target = replace(fully_closed_like(target), mesh=source.mesh)
+    elif resolved(target.mesh, meshes) == mesh:
+        target = replace(target, mesh=source.mesh)  # another name is no permutation
+    return value, ReshardEnds(source, target, shape, mesh)
+
+
+def _without_barriers(value: SSAValue) -> SSAValue:
+    while isinstance(value.owner, PropagationBarrierOp):
+        value = value.owner.input
+    return value
+
+
+def collective_op(collective: Collective, sharding: TensorSharding, value: SSAValue) -> CollectiveOp:
+    """The op for a collective on `value` whose result has `sharding`, not inserted yet."""
+    match collective:
+        case AllGather(axes=axes):
+            return AllGatherOp(value, axes, sharding)
+        case AllSlice(axes=axes):
+            return AllSliceOp(value, axes, sharding)
+        case AllToAll(params=params):
+            return AllToAllOp(value, params, sharding)
+        case CollectivePermute():
+            return CollectivePermuteOp(value, sharding)
+        case _:
+            assert_never(collective)

@@ -1,0 +1,122 @@
+"""Giving one use of a value the sharding that the user needs. Source: docs/spec/05, 1.3 and 1.7."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint
+
+from sdy.dialects.data_flow import Source
+from sdy.dialects.sdy.collectives import AllReduceOp, ReplicatedToUnreducedOp, ShardedToUnreducedOp
+from sdy.dialects.shardings import sharding_before_barriers, sharding_of
+from sdy.model.axis import AxisList
+from sdy.model.axis_list import is_strict_list_prefix, set_difference, sort_and_merge
+from sdy.model.axis_on_mesh import suffix_without
+from sdy.model.equivalence import equivalent
+from sdy.model.mesh import Mesh
+from sdy.model.meshes import MeshTable
+from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.model.sharding_update import fully_closed_like
+from sdy.passes.rewriting.insertion import insert, location_of, reshard
+
+
+def adapt_use(use: Source, target: TensorSharding | None, point: InsertPoint, meshes: MeshTable, *, full: bool) -> None:
+    """Reduce what the user wants reduced, make unreduced what it wants so; if `full`, reshard what else differs.
+
+    New ops go to `point`. A target of None means replicated.
+    """
+    value = use.value
+    if sharding_of(value) == target == sharding_before_barriers(value):  # of a call's many operands, nearly all
+        return
+    reduce_use(use, target, point, meshes)
+    make_unreduced(use, target, point, meshes)
+    # What comes through a propagation barrier is cut as before it, though the barrier may say otherwise.
+    differing = [
+        each for each in (sharding_of(use.value), sharding_before_barriers(use.value)) if not equivalent(each, target)
+    ]
+    if full and differing:
+        needed = target if target is not None else fully_closed_like(_present(differing[0]))
+        use.op.operands[use.index] = insert(reshard(use.value, needed), point, location_of(use.value)).result
+
+
+def reduce_use(use: Source, target: TensorSharding | None, point: InsertPoint, meshes: MeshTable) -> None:
+    """All-reduce a value over the axes on which it is unreduced and the user wants it not to be."""
+    sharding = sharding_of(use.value)
+    if sharding is None or not sharding.unreduced:
+        return
+    mesh = mesh_of(sharding, meshes)
+    kept = () if target is None else target.unreduced
+    reduced = set_difference(sharding.unreduced, kept, mesh)
+    if reduced:
+        result = replace(sharding, unreduced=set_difference(sharding.unreduced, reduced, mesh))
+        op = AllReduceOp(use.value, sort_and_merge(reduced, mesh), result, sharding.unreduced_kind)
+        use.op.operands[use.index] = insert(op, point, location_of(use.value)).result
+
+
+def make_unreduced(use: Source, target: TensorSharding | None, point: InsertPoint, meshes: MeshTable) -> bool:
+    """Turn cuts or copies into partial values where the user wants them; whether anything was inserted.
+
+    Copies go first, while the tensor is in its smaller form.
+    """
+    sharding = sharding_of(use.value)
+    if sharding is None or target is None or not target.unreduced:
+        return False
+    mesh = mesh_of(target, meshes)
+    added = set_difference(target.unreduced, sharding.unreduced, mesh)
+    if not added:
+        return False
+    location = location_of(use.value)
+    dims, from_cuts, needs_reshard = _before_unreducing(sharding, target, added, mesh)
+    value: SSAValue = use.value
+    if needs_reshard:
+        value = insert(reshard(value, replace(sharding, dims=dims)), point, location).result
+    cut_axes = tuple(axis for axes in from_cuts for axis in axes)
+    copied = set_difference(added, cut_axes, mesh)
+    if copied:
+        unreduced = sort_and_merge((*sharding.unreduced, *copied), mesh)
+        result = replace(target, mesh=sharding.mesh, dims=dims, unreduced=unreduced)
+        value = insert(ReplicatedToUnreducedOp(value, copied, result), point, location).result
+    if cut_axes:
+        value = insert(ShardedToUnreducedOp(value, from_cuts, target), point, location).result
+    use.op.operands[use.index] = value
+    return True
+
+
+def _before_unreducing(
+    sharding: TensorSharding, target: TensorSharding, added: AxisList, mesh: Mesh
+) -> tuple[tuple[DimSharding, ...], tuple[AxisList, ...], bool]:
+    """The dims to start from, the cuts per dim that become unreduced, and whether a reshard must lead there."""
+    dims: list[DimSharding] = []
+    from_cuts: list[AxisList] = []
+    needs_reshard = False
+    for source, wanted in zip(sharding.dims, target.dims, strict=True):
+        cuts: AxisList = ()
+        if is_strict_list_prefix(wanted.axes, source.axes):
+            beyond = _beyond(source.axes, wanted.axes, mesh)
+            if not set_difference(beyond, added, mesh):
+                cuts = beyond
+        needs_reshard = needs_reshard or (source.axes != wanted.axes and not cuts)
+        dims.append(source if cuts else wanted)
+        from_cuts.append(cuts)
+    return tuple(dims), tuple(from_cuts), needs_reshard
+
+
+def _beyond(axes: AxisList, prefix: AxisList, mesh: Mesh) -> AxisList:
+    """What of `axes` comes after its prefix `prefix`."""
+    if not prefix:
+        return axes
+    rest = axes[len(prefix) :]
+    last = axes[len(prefix) - 1]
+    split = None if last == prefix[-1] else suffix_without(last, prefix[-1], mesh)
+    return rest if split is None else (split, *rest)
+
+
+def mesh_of(sharding: TensorSharding, meshes: MeshTable) -> Mesh:
+    """The mesh of a verified sharding."""
+    return meshes[sharding.mesh] if isinstance(sharding.mesh, str) else sharding.mesh
+
+
+def _present(sharding: TensorSharding | None) -> TensorSharding:
+    assert sharding is not None  # two missing shardings are equivalent
+    return sharding

@@ -1,0 +1,176 @@
+"""See that unreduced axes appear, stay and disappear only where an op may do that. Changes nothing.
+
+    %1 = stablehlo.negate %0      of %0 with [{}], unreduced={"a"}: an error, unless %1 is unreduced on "a" too
+
+Source: docs/spec/04, 4.16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import IsTerminator
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.walk import post_order
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy import collectives as sdy_collectives
+from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp, ShardingConstraintOp
+from sdy.dialects.sdy.ops import ReturnOp as SdyReturnOp
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_before_barriers, sharding_of
+from sdy.dialects.stablehlo import collectives as hlo_collectives
+from sdy.dialects.stablehlo.reduction import ReduceOp
+from sdy.grammar.write import write_axis_list
+from sdy.model.axis import AxisList
+from sdy.model.manual_axes import without_manual_axes
+from sdy.model.meshes import MeshTable
+from sdy.model.sharding import ReductionKind, TensorSharding
+from sdy.model.unreduced import check_transition
+from sdy.partitioner.on_shards.reduction_kinds import body_kinds
+
+RESHARDS = (ReshardOp, ShardingConstraintOp)  # what they do to unreduced axes is theirs to verify
+REDUCING = (sdy_collectives.AllReduceOp, sdy_collectives.ReduceScatterOp)
+REDUCING_HERE = (hlo_collectives.AllReduceOp, hlo_collectives.ReduceScatterOp)
+
+
+@dataclass(frozen=True)
+class VerifyUnreducedAxesPass(ModulePass):
+    """Check the unreduced axes of every op."""
+
+    name = "sdy-verify-unreduced-axes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Check the ops of each function, those in regions before the op that has them, up to the first error."""
+        meshes, functions = meshes_of(op), functions_of(op)
+        for func in functions.values():
+            for inner in post_order(func):
+                problem = _problem(inner, meshes, functions)
+                if problem is not None:
+                    raise SdyError(replace(problem, message=f"{inner.name}: {problem.message}", span=span_of(inner)))
+
+
+def _problem(op: Operation, meshes: MeshTable, functions: Mapping[str, FuncOp]) -> Diagnostic | None:
+    if isinstance(op, RESHARDS):
+        return None
+    if isinstance(op, CallOp):
+        return _check_call(op, functions)
+    if isinstance(op, ReturnOp | SdyReturnOp):
+        return _check_return(op)
+    if op.has_trait(IsTerminator, value_if_unregistered=False):
+        return None
+    if isinstance(op, REDUCING):
+        return _check_reducing(op)
+    if isinstance(op, REDUCING_HERE):
+        kind = _body_kind(op)
+        operands, results = [sharding_of(op.operands[0])], [sharding_of(op.results[0])]
+        return _check(operands, results, meshes, introduced_by=None, removed_by=kind)
+    if isinstance(op, ReduceOp):
+        return _check(_seen(op.inputs), _results(op), meshes, introduced_by=_body_kind(op))
+    return _check(_seen(op.operands), _results(op), meshes, introduced_by=ReductionKind.SUM)
+
+
+def _check(
+    operands: Sequence[TensorSharding | None],
+    results: Sequence[TensorSharding | None],
+    meshes: MeshTable,
+    *,
+    introduced_by: ReductionKind | None,
+    removed_by: ReductionKind | None = None,
+) -> Diagnostic | None:
+    before = [sharding for sharding in operands if sharding is not None]
+    after = [sharding for sharding in results if sharding is not None]
+    if not any(sharding.unreduced for sharding in (*before, *after)):
+        return None
+    return check_transition(before, after, meshes, introduced_by=introduced_by, removed_by=removed_by)
+
+
+def _results(op: Operation) -> list[TensorSharding | None]:
+    return [sharding_of(result) for result in op.results]
+
+
+def _seen(values: Sequence[SSAValue]) -> list[TensorSharding | None]:
+    """The shardings of operands; none where an operand is resharded for the op, which may change what it likes."""
+    return [None if _is_resharded(value) else sharding_before_barriers(value) for value in values]
+
+
+def _is_resharded(value: SSAValue) -> bool:
+    while isinstance(value.owner, PropagationBarrierOp):
+        value = value.owner.input
+    return isinstance(value.owner, RESHARDS)
+
+
+def _body_kind(op: Operation) -> ReductionKind | None:
+    """The kind by which all results of an op combine; None where they do by several, or by another."""
+    kinds = set(body_kinds(op.regions[0]) or ())
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _check_reducing(op: sdy_collectives.ReducingOp) -> Diagnostic | None:
+    """An all-reduce must have something to reduce; what it removes is verified with the op."""
+    if sharding_of(op.tensor) is None:
+        return Diagnostic("SDY-D244", "the operand has no sharding, and so nothing is unreduced")
+    return None
+
+
+def _check_call(op: CallOp, functions: Mapping[str, FuncOp]) -> Diagnostic | None:
+    callee = functions.get(op.callee.root_reference.data)
+    if callee is None:
+        return None
+    for index, operand in enumerate(op.operands):
+        if not _is_resharded(operand):
+            name = f"operand {index} and argument {index} of @{callee.sym_name.data}"
+            problem = _check_same(sharding_before_barriers(operand), argument_sharding(callee, index), name)
+            if problem is not None:
+                return problem
+    for index, result in enumerate(op.results):
+        name = f"result {index} of @{callee.sym_name.data} and of the call"
+        problem = _check_same(function_result_sharding(callee, index), sharding_of(result), name)
+        if problem is not None:
+            return problem
+    return None
+
+
+def _check_return(op: ReturnOp | SdyReturnOp) -> Diagnostic | None:
+    parent = op.parent_op()
+    for index, operand in enumerate(op.operands):
+        target = _target(parent, index)
+        if target is None or _is_resharded(operand):
+            continue
+        problem = _check_same(sharding_before_barriers(operand), target, f"operand {index} and result {index}")
+        if problem is not None:
+            return problem
+    return None
+
+
+def _target(parent: Operation | None, index: int) -> TensorSharding | None:
+    """The sharding of what a returned value becomes outside, as it is seen inside."""
+    if isinstance(parent, FuncOp):
+        return function_result_sharding(parent, index)
+    if parent is None or index >= len(parent.results):
+        return None
+    sharding = sharding_of(parent.results[index])
+    if sharding is not None and isinstance(parent, ManualComputationOp):
+        return without_manual_axes(sharding, parent.manual_axes.data)
+    return sharding
+
+
+def _check_same(before: TensorSharding | None, after: TensorSharding | None, name: str) -> Diagnostic | None:
+    """The two are one value, so they are unreduced on the same axes."""
+    axes, others = _unreduced(before), _unreduced(after)
+    if set(axes) == set(others):
+        return None
+    message = f"{name} are unreduced on {write_axis_list(axes)} and on {write_axis_list(others)}"
+    return Diagnostic("SDY-D244", message, hint="insert a reshard between them")
+
+
+def _unreduced(sharding: TensorSharding | None) -> AxisList:
+    return () if sharding is None else sharding.unreduced

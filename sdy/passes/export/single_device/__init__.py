@@ -1,0 +1,1 @@
+"""Values that live on a single device."""

@@ -1,0 +1,166 @@
+"""Run ops that belong to one device there alone; all others get the result from it.
+
+    before  %2 = stablehlo.add %0, %1 {[<@device_1, []>]}
+    after   %3 = stablehlo.compare EQ, %number_of_this_device, %one
+            %4 = "stablehlo.if"(%3) ({ stablehlo.add %0, %1 ... }, { zeros })
+            %5 = sdy.all_reduce {"x"} %4 out_sharding=<@mesh, [{}, {}]>
+
+Requires: explicit reshards to the device and back. Ensures: no op is on one device.
+Source: docs/spec/06, 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.walk import post_order
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.collectives import AllReduceOp
+from sdy.dialects.sdy.dialect import SDY
+from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.sdy.types import rank_of_type
+from sdy.dialects.shardings import SHARDING, is_on_single_device, result_shardings
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
+from sdy.dialects.stablehlo.attributes.types import TokenType, as_tensor
+from sdy.dialects.stablehlo.control import IfOp, ReturnOp
+from sdy.dialects.stablehlo.shape import ConstantOp
+from sdy.dialects.stablehlo.tokens import CreateTokenOp
+from sdy.grammar.write import write_sharding
+from sdy.model.axis import AxisRef
+from sdy.model.mesh import Mesh
+from sdy.model.meshes import CommonMesh
+from sdy.model.sharding_update import fully_closed
+from sdy.partitioner.emit.emitter import Emitter, Style
+from sdy.passes.export.single_device.single_device import device_mesh, global_mesh
+from sdy.passes.rewriting.device_counts import device_style
+from sdy.passes.rewriting.insertion import erase
+
+
+@dataclass(frozen=True)
+class ResolveSingleDeviceShardingPass(ModulePass):
+    """Guard ops that belong to one device by the number of the device."""
+
+    name = "sdy-resolve-single-device-sharding"
+
+    replica_count: int = 1
+    partition_count: int = 1
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Find the ops of each function first, those in regions before the op that has them."""
+        style = device_style(op, self.replica_count, self.partition_count)
+        meshes = meshes_of(op)
+        everywhere = global_mesh(op)
+        if everywhere is None:
+            return
+        on = CommonMesh(meshes[everywhere], everywhere)
+        for func in functions_of(op).values():
+            found = [(inner, device_mesh(inner, meshes)) for inner in post_order(func) if not _is_of_sdy(inner)]
+            for inner, device in found:
+                if device is not None:
+                    _check_uncut(inner, device)
+                    _run_on(inner, meshes[device].device_ids[0], on, meshes, style)
+
+
+def _is_of_sdy(op: Operation) -> bool:
+    return op.name.startswith(f"{SDY.name}.")
+
+
+def _check_uncut(op: Operation, device: str) -> None:
+    """Raises: SdyError SDY-L016 where a result of an op on one device is cut."""
+    for sharding in result_shardings(op) or ():
+        if not sharding.is_fully_replicated:
+            message = f"{op.name} has a result on the device of @{device}, and one that is cut: "
+            message += write_sharding(sharding)
+            hint = "run sdy-insert-explicit-reshards first, which reshards such results"
+            raise SdyError(Diagnostic("SDY-L016", message, span_of(op), hint=hint))
+
+
+def _run_on(op: Operation, device: int, on: CommonMesh, meshes: Mapping[str, Mesh], style: Style) -> None:
+    """Put `op` in a branch that `device` alone takes; add up what all devices have got."""
+    emit = Emitter(op, style)
+    number = emit.device_number()
+    is_here = emit.compare(ComparisonDirection.EQ, number, emit.constant(TensorType(i64, []), [device]))
+    bypassed = _reshards_to_device(op, meshes)
+    mapper: dict[SSAValue, SSAValue] = {each.result: each.input for each in bypassed}
+    copy = op.clone(value_mapper=mapper)
+    copy.attributes = {name: attr for name, attr in copy.attributes.items() if name != SHARDING}
+    copy.location = op.location
+    here, elsewhere = Block([copy]), Block()
+    _terminate(here, copy.results, op)
+    _terminate(elsewhere, _nothing(elsewhere, op, style), op)
+    result = emit.op(IfOp, [is_here], op.result_types, regions=[Region(here), Region(elsewhere)])
+    for before, after in zip(op.results, result.results, strict=True):
+        _replace(before, _shared(emit, after, on), on)
+    erase(op)
+    for each in bypassed:
+        if not each.result.uses:
+            erase(each)
+
+
+def _reshards_to_device(op: Operation, meshes: Mapping[str, Mesh]) -> list[ReshardOp]:
+    """The reshards that bring values to the device, where they are anyway; each once."""
+    owners = dict.fromkeys(operand.owner for operand in op.operands)
+    return [
+        owner for owner in owners if isinstance(owner, ReshardOp) and is_on_single_device(owner.sharding.data, meshes)
+    ]
+
+
+def _terminate(block: Block, values: tuple[SSAValue, ...] | list[SSAValue], op: Operation) -> None:
+    terminator = ReturnOp.create(operands=values)
+    terminator.location = op.location
+    block.add_op(terminator)
+
+
+def _nothing(block: Block, op: Operation, style: Style) -> list[SSAValue]:
+    """Zeros and tokens for each result of `op`, at the end of the block."""
+    values: list[SSAValue] = []
+    for result in op.results:
+        new = _nothing_of(result, op)
+        new.location = op.location
+        block.add_op(new)
+        values.append(new.results[0])
+    return values
+
+
+def _nothing_of(result: SSAValue, op: Operation) -> Operation:
+    if isinstance(result.type, TokenType):
+        return CreateTokenOp.create(result_types=[result.type])
+    tensor = as_tensor(result.type)
+    if tensor is None:
+        message = f"{op.name} gives a value of type {result.type}, which other devices cannot get from the device"
+        raise SdyError(Diagnostic("SDY-L016", message, span_of(op), hint="take the value apart on all devices"))
+    zeros = DenseElementsAttr.from_values(tensor, [0])
+    return ConstantOp.create(result_types=[tensor], properties={"value": zeros})
+
+
+def _shared(emit: Emitter, value: SSAValue, on: CommonMesh) -> SSAValue:
+    """`value` of the device that has one, on all devices."""
+    tensor = as_tensor(value.type)
+    if tensor is None:
+        return value
+    axes = tuple(AxisRef(axis.name) for axis in on.mesh.axes)
+    model = AllReduceOp(value, axes, fully_closed(on.reference, rank_of_type(tensor)))
+    properties: dict[str, Attribute] = dict(model.properties)
+    model.erase()
+    return emit.value(AllReduceOp, [value], tensor, properties)
+
+
+def _replace(result: SSAValue, shared: SSAValue, on: CommonMesh) -> None:
+    """Let `shared` stand for a result, and for the reshards that would copy it to all devices."""
+    copies = fully_closed(on.reference, rank_of_type(result.type))
+    for use in tuple(result.uses):
+        user = use.operation
+        if isinstance(user, ReshardOp) and user.sharding.data == copies:
+            user.result.replace_all_uses_with(shared)
+            erase(user)
+    result.replace_all_uses_with(shared)

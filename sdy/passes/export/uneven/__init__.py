@@ -1,0 +1,1 @@
+"""Dims whose size the sharding does not divide: pad them, or drop the axes."""

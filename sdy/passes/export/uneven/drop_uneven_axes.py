@@ -1,0 +1,52 @@
+"""Inside of a program, too, cut dims only as far as they divide; a remark says where they are not.
+
+    before  %0 = stablehlo.slice ... : tensor<63xf32>  [{"x"}]      "x"=4
+    after   %0 = stablehlo.slice ... : tensor<63xf32>  [{}]
+
+Requires: closed shardings, divisible boundaries. Ensures: every tensor of an op divides by its axes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from sdy.dialects.ir.context import remark
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import set_sharding, sharding_of
+from sdy.grammar.write import write_sharding
+from sdy.model.meshes import MeshTable, resolved
+from sdy.passes.export.close.boundary_shardings import divisible
+
+
+@dataclass(frozen=True)
+class DropUnevenAxesPass(ModulePass):
+    """Shrink the shardings of the results of ops to what divides."""
+
+    name = "sdy-drop-uneven-axes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit every result."""
+        meshes = meshes_of(op)
+        for inner in pre_order(op):
+            for result in inner.results:
+                _shrink(ctx, inner, result, meshes)
+
+
+def _shrink(ctx: Context, op: Operation, result: SSAValue, meshes: MeshTable) -> None:
+    sharding, shape = sharding_of(result), static_shape(result.type)
+    mesh = None if sharding is None else resolved(sharding.mesh, meshes)
+    if sharding is None or shape is None or mesh is None or sharding.is_fully_replicated:
+        return
+    even = divisible(sharding, shape, mesh)
+    if even != sharding:
+        set_sharding(result, even)
+        message = f"{op.name}: {result.type} does not divide by {write_sharding(sharding)}, and is cut no further than"
+        message += f" {write_sharding(even)}"
+        remark(ctx, "SDY-L112", message, op)

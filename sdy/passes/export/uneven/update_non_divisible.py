@@ -1,0 +1,84 @@
+"""At the boundaries of a program, cut dims only as far as they divide.
+
+    before  func @main(%a: tensor<6xf32> {[{"x"}]})     "x"=4
+    after   func @main(%a: tensor<6xf32> {[{"x":(1)2}]})
+
+Source: docs/spec/04, 4.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import (
+    argument_sharding,
+    function_result_sharding,
+    result_shardings,
+    set_argument_sharding,
+    set_function_result_sharding,
+    set_result_shardings,
+    set_sharding,
+    sharding_of,
+)
+from sdy.model.meshes import MeshTable, resolved
+from sdy.model.sharding import TensorSharding
+from sdy.passes.export.close.boundary_shardings import divisible
+from sdy.passes.rewriting.op_order import keep_order, op_order
+
+
+@dataclass(frozen=True)
+class UpdateNonDivisiblePass(ModulePass):
+    """Shrink the shardings of functions, calls and manual computations to what divides."""
+
+    name = "sdy-update-non-divisible-input-output-shardings"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Functions first, then calls, then manual computations."""
+        meshes = meshes_of(op)
+        order = op_order(op)
+        for func in order.of(FuncOp):
+            _update_function(func, meshes)
+        for call in order.of(CallOp):
+            shardings = result_shardings(call) or ()
+            pairs = zip(shardings, call.result_types, strict=False)
+            set_result_shardings(call, tuple(_divisible(sharding, type_, meshes) for sharding, type_ in pairs))
+        for computation in order.of(ManualComputationOp):
+            _update_computation(computation, meshes)
+        keep_order(op)
+
+
+def _update_function(func: FuncOp, meshes: MeshTable) -> None:
+    for index, value_type in enumerate(func.function_type.inputs):
+        sharding = argument_sharding(func, index)
+        if sharding is not None and (new := _divisible(sharding, value_type, meshes)) != sharding:
+            set_argument_sharding(func, index, new)
+    for index, value_type in enumerate(func.function_type.outputs):
+        sharding = function_result_sharding(func, index)
+        if sharding is not None and (new := _divisible(sharding, value_type, meshes)) != sharding:
+            set_function_result_sharding(func, index, new)
+
+
+def _update_computation(op: ManualComputationOp, meshes: MeshTable) -> None:
+    for argument in op.body.block.args:
+        sharding = sharding_of(argument)
+        if sharding is not None and (new := _divisible(sharding, argument.type, meshes)) != sharding:
+            set_sharding(argument, new)
+    pairs = zip(op.out_shardings.data, op.result_types, strict=False)
+    op.out_shardings = TensorShardingPerValueAttr(
+        tuple(_divisible(sharding, value_type, meshes) for sharding, value_type in pairs)
+    )
+
+
+def _divisible(sharding: TensorSharding, value_type: Attribute, meshes: MeshTable) -> TensorSharding:
+    shape, mesh = static_shape(value_type), resolved(sharding.mesh, meshes)
+    return sharding if shape is None or mesh is None else divisible(sharding, shape, mesh)

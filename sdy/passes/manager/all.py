@@ -1,0 +1,144 @@
+"""Every pass and pipeline by its name. A class is imported when somebody asks for it."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+from typing import cast
+
+from xdsl.passes import ModulePass
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+
+_PACKAGE = "sdy.passes"
+
+# Room of `sdy.passes` -> pass name -> module and class in that room.
+_ROOMS: dict[str, dict[str, str]] = {
+    "import_": {
+        "sdy-add-data-flow-edges": "add_data_flow_edges.AddDataFlowEdgesPass",
+        "sdy-apply-sharding-constraints": "apply_sharding_constraints.ApplyShardingConstraintsPass",
+        "sdy-constant-or-scalar-splitter": "constant_or_scalar_splitter.ConstantOrScalarSplitterPass",
+        "sdy-explicit-gather-scatter-batching": "explicit_gather_scatter_batching.ExplicitGatherScatterBatchingPass",
+        "sdy-lift-inlined-meshes": "lift_inlined_meshes.LiftInlinedMeshesPass",
+        "sdy-remove-size-one-axes": "remove_size_one_axes.RemoveSizeOneAxesPass",
+        "sdy-sharding-group-import": "sharding_group_import.ShardingGroupImportPass",
+        "sdy-propagate-sharding-from-func-to-call": (
+            "propagate_sharding_from_func_to_call.PropagateShardingFromFuncToCallPass"
+        ),
+        "sdy-manual-axes-cleanup": "manual_axes_cleanup.ManualAxesCleanupPass",
+        "sdy-flatten-call-graph": "flatten_call_graph.FlattenCallGraphPass",
+        "sdy-import-func-calls": "import_func_calls.ImportFuncCallsPass",
+        "sdy-add-func-data-flow-edges": "add_func_data_flow_edges.AddFuncDataFlowEdgesPass",
+        "sdy-pre-order-funcs": "pre_order_funcs.PreOrderFuncsPass",
+    },
+    "propagation": {
+        "sdy-basic-propagate": "propagate.BasicPropagatePass",
+        "sdy-aggressive-propagate": "propagate.AggressivePropagatePass",
+        "sdy-op-priority-propagate": "propagate.OpPriorityPropagatePass",
+        "sdy-user-priority-propagate": "propagate.UserPriorityPropagatePass",
+        "sdy-populate-op-sharding-rules": "populate_rules.PopulateOpShardingRulesPass",
+    },
+    "export.close": {
+        "sdy-inline-meshes": "inline_meshes.InlineMeshesPass",
+        "sdy-close-shardings": "close_shardings.CloseShardingsPass",
+        "sdy-constant-or-scalar-merger": "constant_or_scalar_merger.ConstantOrScalarMergerPass",
+        "sdy-drop-sharding-rules": "drop_sharding_rules.DropShardingRulesPass",
+        "sdy-remove-propagation-debug-info": "remove_propagation_debug_info.RemovePropagationDebugInfoPass",
+        "sdy-remove-sharding-groups": "remove_sharding_groups.RemoveShardingGroupsPass",
+        "sdy-remove-sub-axes-in-input-output-shardings": "remove_sub_axes.RemoveSubAxesPass",
+        "sdy-sharding-constraint-to-reshard": "sharding_constraint_to_reshard.ShardingConstraintToReshardPass",
+        "sdy-sink-data-flow-edges": "sink_data_flow_edges.SinkDataFlowEdgesPass",
+        "sdy-sink-func-data-flow-edges": "sink_func_data_flow_edges.SinkFuncDataFlowEdgesPass",
+        "sdy-propagate-to-func-results": "propagate_to_func_results.PropagateToFuncResultsPass",
+    },
+    "export.calls": {
+        "sdy-export-named-computations": "export_named_computations.ExportNamedComputationsPass",
+        "sdy-unflatten-call-graph": "unflatten_call_graph.UnflattenCallGraphPass",
+        "sdy-insert-func-call-reshards": "insert_func_call_reshards.InsertFuncCallReshardsPass",
+    },
+    "export.layers": {
+        "sdy-fold-layers": "fold_layers.FoldLayersPass",
+        "sdy-unfold-layers": "unfold_layers.UnfoldLayersPass",
+    },
+    "export.uneven": {
+        "sdy-pad-uneven-dims": "pad_uneven_dims.PadUnevenDimsPass",
+        "sdy-drop-uneven-axes": "drop_uneven_axes.DropUnevenAxesPass",
+        "sdy-update-non-divisible-input-output-shardings": "update_non_divisible.UpdateNonDivisiblePass",
+        "sdy-resolve-permutation-factors": "resolve_permutation_factors.ResolvePermutationFactorsPass",
+        "sdy-pad-for-divisibility": "pad_for_divisibility.PadForDivisibilityPass",
+    },
+    "export.reshards": {
+        "sdy-insert-explicit-reshards": "insert_explicit_reshards.InsertExplicitReshardsPass",
+        "sdy-plan-reshards": "plan_reshards.PlanReshardsPass",
+        "sdy-prepare-for-shards": "prepare_for_shards.PrepareForShardsPass",
+        "sdy-reshard-to-collectives": "reshard_to_collectives.ReshardToCollectivesPass",
+        "sdy-verify-unreduced-axes": "verify_unreduced_axes.VerifyUnreducedAxesPass",
+    },
+    "export.optimize": {
+        "sdy-optimize-communication": "optimize_communication.OptimizeCommunicationPass",
+    },
+    "export.collectives": {
+        "sdy-fuse-permutes": "fuse_permutes.FusePermutesPass",
+        "sdy-combine-collectives": "combine_collectives.CombineCollectivesPass",
+        "sdy-remove-all-gather-reduce-scatter-for-cmv1": "remove_for_cmv1.RemoveForCmv1Pass",
+    },
+    "export.local": {
+        "sdy-convert-global-to-local": "convert_global_to_local.ConvertGlobalToLocalPass",
+        "sdy-drop-sharding-and-mesh": "drop_sharding_and_mesh.DropShardingAndMeshPass",
+    },
+    "export.single_device": {
+        "sdy-resolve-single-device-sharding": "resolve_single_device_sharding.ResolveSingleDeviceShardingPass",
+    },
+    "export.per_instruction": {
+        "sdy-per-instruction-partitioning": "per_instruction_partitioning.PerInstructionPartitioningPass",
+    },
+    "simplify": {
+        "canonicalize": "canonicalize.CanonicalizePass",
+        "inline": "inline.InlinePass",
+        "symbol-dce": "symbol_dce.SymbolDcePass",
+        "cse": "cse.CsePass",
+        "stablehlo-legalize-composite-to-call": "composite_to_call.CompositeToCallPass",
+    },
+    "chlo": {
+        "chlo-legalize-to-stablehlo": "legalize.ChloLegalizeToStablehloPass",
+    },
+    "manager": {
+        "sdy-import-pipeline": "pipelines.ImportPipeline",
+        "sdy-propagation-pipeline": "pipelines.PropagationPipeline",
+        "sdy-export-pipeline": "pipelines.ExportPipeline",
+        "sdy-partition-pipeline": "pipelines.PartitionPipeline",
+        "sdy-local-pipeline": "pipelines.LocalPipeline",
+    },
+}
+PASSES = {name: f"{room}.{path}" for room, passes in _ROOMS.items() for name, path in passes.items()}
+
+
+_added: dict[str, type[ModulePass]] = {}
+
+
+def pass_names() -> list[str]:
+    """The names of all passes, sorted."""
+    return sorted((*PASSES, *_added))
+
+
+def add_pass(kind: type[ModulePass]) -> None:
+    """Let command lines and pipelines name a further pass. Raises: ValueError where there is one of that name."""
+    if kind.name in PASSES or kind.name in _added:
+        raise ValueError(f"there is a pass called {kind.name} already")
+    _added[kind.name] = kind
+
+
+def pass_class(name: str) -> type[ModulePass]:
+    """The class of a pass.
+
+    Raises: SdyError SDY-T003 where there is none of that name.
+    """
+    if name in _added:
+        return _added[name]
+    path = PASSES.get(name)
+    if path is None:
+        close = difflib.get_close_matches(name, pass_names(), n=1)
+        hint = f"did you mean {close[0]}?" if close else None
+        raise SdyError(Diagnostic("SDY-T003", f"no pass is called {name}", hint=hint))
+    module, _, class_name = path.rpartition(".")
+    return cast("type[ModulePass]", getattr(import_module(f"{_PACKAGE}.{module}"), class_name))

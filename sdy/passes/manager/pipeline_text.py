@@ -1,0 +1,87 @@
+"""The textual form of a pipeline: `builtin.module(sdy-close-shardings,func.func(sdy-propagate{keep-rules=true}))`."""
+
+from __future__ import annotations
+
+import re
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.span import span_at
+from sdy.passes.manager.pass_options import PassRequest, parse_options
+
+ANCHORS = ("builtin.module", "func.func", "any")
+ROOTS = ("builtin.module", "any")
+
+_NAME = re.compile(r"\s*([\w.-]+)\s*")
+
+
+def parse_pipeline(text: str) -> list[PassRequest]:
+    """The passes in the order in which they run. Our passes run on modules, so an inner anchor changes nothing.
+
+    Raises: SdyError SDY-T005 where the text does not follow the syntax.
+    """
+    reader = _Reader(text)
+    anchor = reader.name()
+    if anchor not in ROOTS:
+        raise reader.error(f"a pipeline begins with builtin.module, not {anchor}")
+    requests = reader.elements()
+    reader.expect_end()
+    return requests
+
+
+class _Reader:
+    """Reads from the left; every method moves the position behind what it read."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._position = 0
+
+    def name(self) -> str:
+        match = _NAME.match(self._text, self._position)
+        if match is None:
+            raise self.error("the name of a pass belongs here")
+        self._position = match.end()
+        return match[1]
+
+    def elements(self) -> list[PassRequest]:
+        """`(element,element)`; none in `()`."""
+        self._expect("(")
+        requests: list[PassRequest] = []
+        if self._accept(")"):
+            return requests
+        while True:
+            requests += self._element()
+            if self._accept(")"):
+                return requests
+            self._expect(",")
+
+    def expect_end(self) -> None:
+        if self._text[self._position :].strip():
+            raise self.error("nothing belongs after the last parenthesis")
+
+    def error(self, message: str) -> SdyError:
+        return SdyError(Diagnostic("SDY-T005", message, span_at("<pipeline>", self._text, self._position)))
+
+    def _element(self) -> list[PassRequest]:
+        name = self.name()
+        if name in ANCHORS:
+            return self.elements()
+        return [PassRequest(name, parse_options(self._options()) if self._accept("{") else {})]
+
+    def _options(self) -> str:
+        """Up to the brace that closes the one just read."""
+        start, depth = self._position, 1
+        for position in range(start, len(self._text)):
+            depth += {"{": 1, "}": -1}.get(self._text[position], 0)
+            if depth == 0:
+                self._position = position + 1
+                return self._text[start:position]
+        raise self.error("the options have no closing brace")
+
+    def _accept(self, character: str) -> bool:
+        is_there = self._text.startswith(character, self._position)
+        self._position += is_there
+        return is_there
+
+    def _expect(self, character: str) -> None:
+        if not self._accept(character):
+            raise self.error(f"expected {character}")

@@ -1,0 +1,288 @@
+"""The pipelines: which passes run in which order, and why where it matters.
+
+Source: docs/spec/04, 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.passes import ModulePass
+
+from sdy.passes.export.calls.export_named_computations import ExportNamedComputationsPass
+from sdy.passes.export.calls.insert_func_call_reshards import InsertFuncCallReshardsPass
+from sdy.passes.export.calls.unflatten_call_graph import UnflattenCallGraphPass
+from sdy.passes.export.close.close_shardings import CloseShardingsPass
+from sdy.passes.export.close.constant_or_scalar_merger import ConstantOrScalarMergerPass
+from sdy.passes.export.close.drop_sharding_rules import DropShardingRulesPass
+from sdy.passes.export.close.inline_meshes import InlineMeshesPass
+from sdy.passes.export.close.propagate_to_func_results import PropagateToFuncResultsPass
+from sdy.passes.export.close.remove_propagation_debug_info import RemovePropagationDebugInfoPass
+from sdy.passes.export.close.remove_sharding_groups import RemoveShardingGroupsPass
+from sdy.passes.export.close.remove_sub_axes import RemoveSubAxesPass
+from sdy.passes.export.close.sharding_constraint_to_reshard import ShardingConstraintToReshardPass
+from sdy.passes.export.close.sink_data_flow_edges import SinkDataFlowEdgesPass
+from sdy.passes.export.close.sink_func_data_flow_edges import SinkFuncDataFlowEdgesPass
+from sdy.passes.export.collectives.combine_collectives import CombineCollectivesPass
+from sdy.passes.export.collectives.fuse_permutes import FusePermutesPass
+from sdy.passes.export.collectives.remove_for_cmv1 import RemoveForCmv1Pass
+from sdy.passes.export.layers.fold_layers import FoldLayersPass
+from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
+from sdy.passes.export.local.convert_global_to_local import ConvertGlobalToLocalPass
+from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPass
+from sdy.passes.export.optimize.optimize_communication import OptimizeCommunicationPass
+from sdy.passes.export.per_instruction.per_instruction_partitioning import PerInstructionPartitioningPass
+from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
+from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
+from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
+from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
+from sdy.passes.export.reshards.verify_unreduced_axes import VerifyUnreducedAxesPass
+from sdy.passes.export.uneven.drop_uneven_axes import DropUnevenAxesPass
+from sdy.passes.export.uneven.pad_where_cheaper import PadWhereCheaperPass
+from sdy.passes.export.uneven.update_non_divisible import UpdateNonDivisiblePass
+from sdy.passes.import_.add_data_flow_edges import AddDataFlowEdgesPass
+from sdy.passes.import_.add_func_data_flow_edges import AddFuncDataFlowEdgesPass
+from sdy.passes.import_.apply_sharding_constraints import ApplyShardingConstraintsPass
+from sdy.passes.import_.constant_or_scalar_splitter import ConstantOrScalarSplitterPass
+from sdy.passes.import_.flatten_call_graph import FlattenCallGraphPass
+from sdy.passes.import_.import_func_calls import ImportFuncCallsPass
+from sdy.passes.import_.lift_inlined_meshes import LiftInlinedMeshesPass
+from sdy.passes.import_.manual_axes_cleanup import ManualAxesCleanupPass
+from sdy.passes.import_.pre_order_funcs import PreOrderFuncsPass
+from sdy.passes.import_.propagate_sharding_from_func_to_call import PropagateShardingFromFuncToCallPass
+from sdy.passes.import_.remove_size_one_axes import RemoveSizeOneAxesPass
+from sdy.passes.import_.sharding_group_import import ShardingGroupImportPass
+from sdy.passes.manager import auto_partitioner
+from sdy.passes.propagation.propagate import UserPriorityPropagatePass
+from sdy.passes.run import Pipeline
+from sdy.passes.save_module import SaveModulePass
+from sdy.passes.simplify.canonicalize import CanonicalizePass
+from sdy.passes.simplify.symbol_dce import SymbolDcePass
+
+Passes = tuple[ModulePass, ...]
+
+IMPORT: Passes = (
+    SymbolDcePass(),
+    LiftInlinedMeshesPass(),  # first of those that look at shardings: all others want names of meshes
+    RemoveSizeOneAxesPass(),
+    PropagateShardingFromFuncToCallPass(),
+    ConstantOrScalarSplitterPass(),  # copies functions, and leaves the originals behind
+    SymbolDcePass(),
+    ManualAxesCleanupPass(),  # wants names of meshes, and no axes of size 1
+    AddDataFlowEdgesPass(),
+)
+# After the edges: a value that stands for an edge stays free. Groups after constraints, which may join them.
+CONSTRAINTS: Passes = (ApplyShardingConstraintsPass(), ShardingGroupImportPass())
+
+# Each call gets a function of its own, and becomes a region that propagation sees through.
+CALLS_TO_COMPUTATIONS: Passes = (
+    FlattenCallGraphPass(),
+    SymbolDcePass(),
+    ImportFuncCallsPass(),
+    SymbolDcePass(),
+)
+COMPUTATIONS_TO_CALLS: Passes = (ExportNamedComputationsPass(), PropagateToFuncResultsPass())
+
+CLOSE: Passes = (
+    ConstantOrScalarMergerPass(),  # before shardings are closed: equal means equal in this too
+    SinkDataFlowEdgesPass(),
+    RemoveShardingGroupsPass(),
+    ShardingConstraintToReshardPass(),
+    UpdateNonDivisiblePass(),
+    RemoveSubAxesPass(),  # asks what is open
+    CloseShardingsPass(),
+)
+
+TO_SHARDS = ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True)
+
+
+def before_propagation(*, dedup_functions_fully: bool = False) -> Passes:
+    """From the program as it was written to what propagation sees."""
+    if dedup_functions_fully:
+        return (*IMPORT, *CONSTRAINTS, AddFuncDataFlowEdgesPass(), PreOrderFuncsPass())
+    return (*IMPORT, *CALLS_TO_COMPUTATIONS, *CONSTRAINTS, PreOrderFuncsPass())
+
+
+def propagation(*, dedup_functions_fully: bool = False, enable_auto_partitioning: bool = False) -> Passes:
+    """From the program as it was written to shardings on every value. Rules stay: the export uses them."""
+    before = before_propagation(dedup_functions_fully=dedup_functions_fully)
+    back: Passes = COMPUTATIONS_TO_CALLS
+    if dedup_functions_fully:
+        back = (PropagateToFuncResultsPass(), SinkFuncDataFlowEdgesPass())
+    return (
+        *before,
+        UserPriorityPropagatePass(keep_sharding_rules=True),
+        *back,
+        UnflattenCallGraphPass(),
+        SymbolDcePass(),
+        *(auto_partitioner.passes() if enable_auto_partitioning else ()),
+        InsertFuncCallReshardsPass(),  # last: whoever changes the shardings of functions comes before
+    )
+
+
+def partitioning(*, optimize_communication: bool = True) -> Passes:
+    """From closed shardings to collectives on whole tensors; what repeats is a function behind it."""
+    to_collectives = (
+        DropUnevenAxesPass(),
+        PrepareForShardsPass(),  # right before the reshards, which go by the rules that it leaves
+        InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
+        CanonicalizePass(("sdy-reshard",)),
+        *((OptimizeCommunicationPass(),) if optimize_communication else ()),
+        PlanReshardsPass(share_equal=not optimize_communication),  # what it gathers twice, it means to
+        CanonicalizePass(("sdy-collective",)),
+        DropShardingRulesPass(),
+    )
+    return (
+        FoldLayersPass(),  # all that follows sees each layer once
+        # While uneven dims are still cut.
+        *((PadWhereCheaperPass((*to_collectives, TO_SHARDS)),) if optimize_communication else ()),
+        *to_collectives,
+    )
+
+
+@dataclass(frozen=True)
+class ImportPipeline(Pipeline):
+    """Bring a program into the shape that propagation needs."""
+
+    name = "sdy-import-pipeline"
+
+    dedup_functions_fully: bool = False
+
+    def passes(self) -> Sequence[ModulePass]:
+        """Constraints and groups come later where calls are imported in between."""
+        return (*IMPORT, *(CONSTRAINTS if self.dedup_functions_fully else ()))
+
+
+@dataclass(frozen=True)
+class ExportPipeline(Pipeline):
+    """Close all shardings, and insert the reshards that they need."""
+
+    name = "sdy-export-pipeline"
+
+    replica_count: int = 1
+    partition_count: int = 1
+    dump_directory: str = ""  # where the module goes at the stages; nowhere where empty
+    avoid_export_for_partitioning: bool = False  # the result stays fit for another round of propagation
+    enable_insert_explicit_collectives: bool = False
+    remove_all_gather_reduce_scatter_for_cmv1: bool = False
+    enable_per_instruction_partitioning: bool = False
+    per_instruction_partitioning_filter: str = ""
+    keep_sharding_rules: bool = False
+    dump_sharding_origins: bool = False
+    dump_propagation_edges: bool = False
+    avoid_reshards_on_calls: bool = False  # accepted for upstream's sake; calls are resharded where they must be
+    update_non_divisible_input_output_shardings: bool = True
+    verify_unreduced_axes: bool = True
+    inline_meshes: bool = True
+    dump_index: int = 0  # the number of the first stage that is saved
+
+    def passes(self) -> Sequence[ModulePass]:
+        """Without explicit collectives, only the reshards without which the program would not be right."""
+        has_debug_info = self.dump_sharding_origins or self.dump_propagation_edges
+        return (
+            ConstantOrScalarMergerPass(),  # before shardings are closed: equal means equal in this too
+            SinkDataFlowEdgesPass(self.dump_sharding_origins, self.dump_propagation_edges),
+            *(
+                ()
+                if self.avoid_export_for_partitioning
+                else (RemoveShardingGroupsPass(), ShardingConstraintToReshardPass())
+            ),
+            # Sub-axes before closing: which of them go depends on what is open.
+            *(
+                (UpdateNonDivisiblePass(), RemoveSubAxesPass())
+                if self.update_non_divisible_input_output_shardings
+                else ()
+            ),
+            CloseShardingsPass(),
+            *self._saved("after_propagation", 0),
+            *(() if self.avoid_export_for_partitioning else self._partitioner()),
+            *((RemovePropagationDebugInfoPass(),) if has_debug_info else ()),
+            *(() if self.keep_sharding_rules else (DropShardingRulesPass(),)),
+            *((InlineMeshesPass(),) if self.inline_meshes and not self.avoid_export_for_partitioning else ()),
+        )
+
+    def _partitioner(self) -> Passes:
+        """From closed shardings to reshards, collectives or instructions on shards."""
+        has_collectives = self.enable_insert_explicit_collectives
+        by_instruction = self.enable_per_instruction_partitioning
+        kind = "partitioner" if has_collectives else "minimal_partitioner"
+        stages = 1 + (2 if by_instruction else int(has_collectives))
+        return (
+            *((VerifyUnreducedAxesPass(),) if self.verify_unreduced_axes else ()),
+            InsertExplicitReshardsPass(enable_full_version=has_collectives or by_instruction),
+            *(self._instructions() if by_instruction else self._collectives() if has_collectives else ()),
+            CanonicalizePass(("sdy-collective",)),
+            *((RemoveForCmv1Pass(),) if has_collectives and self.remove_all_gather_reduce_scatter_for_cmv1 else ()),
+            *self._saved(f"after_{kind}_with_global_shapes", stages),
+        )
+
+    def _instructions(self) -> Passes:
+        partition = PerInstructionPartitioningPass(
+            filter=self.per_instruction_partitioning_filter,
+            replica_count=self.replica_count,
+            partition_count=self.partition_count,
+        )
+        name = "per_instruction_partitioning"
+        return (*self._saved(f"before_{name}", 1), partition, *self._saved(f"after_{name}", 2))
+
+    def _collectives(self) -> Passes:
+        """Chains of reshards collapse before each becomes collectives."""
+        saved = self._saved("after_explicit_reshards", 1)
+        return (*saved, CanonicalizePass(("sdy-reshard",)), ReshardToCollectivesPass())
+
+    def _saved(self, name: str, stage: int) -> Passes:
+        return (SaveModulePass(self.dump_directory, name, self.dump_index + stage),) if self.dump_directory else ()
+
+
+@dataclass(frozen=True)
+class PropagationPipeline(Pipeline):
+    """Import, propagate by user priorities, export."""
+
+    name = "sdy-propagation-pipeline"
+
+    dedup_functions_fully: bool = False
+    enable_auto_partitioning: bool = False
+
+    def passes(self) -> Sequence[ModulePass]:
+        """Meshes keep their names."""
+        shardings = propagation(
+            dedup_functions_fully=self.dedup_functions_fully, enable_auto_partitioning=self.enable_auto_partitioning
+        )
+        # Propagation may leave axes unreduced that the reshards behind it reduce.
+        export = ExportPipeline(inline_meshes=False, dump_index=2, verify_unreduced_axes=False)
+        return (*shardings, *export.passes())
+
+
+@dataclass(frozen=True)
+class PartitionPipeline(Pipeline):
+    """From a program with some shardings to one with explicit collectives on whole tensors."""
+
+    name = "sdy-partition-pipeline"
+
+    optimize_communication: bool = True
+    keep_layers: bool = False  # what repeats stays a function, until the local pipeline puts it back
+
+    def passes(self) -> Sequence[ModulePass]:
+        """As the propagation pipeline, but every reshard is explicit and done by collectives."""
+        partitioner = partitioning(optimize_communication=self.optimize_communication)
+        return (*propagation(), *CLOSE, *partitioner, *(() if self.keep_layers else (UnfoldLayersPass(),)))
+
+
+@dataclass(frozen=True)
+class LocalPipeline(Pipeline):
+    """From explicit collectives on whole tensors to the plain StableHLO program of one device."""
+
+    name = "sdy-local-pipeline"
+
+    optimize_communication: bool = True
+    keep_layers: bool = False  # what repeats stays a function
+
+    def passes(self) -> Sequence[ModulePass]:
+        """Shardings are of no use to the local program."""
+        return (
+            TO_SHARDS,
+            DropShardingAndMeshPass(),
+            *((FusePermutesPass(), CombineCollectivesPass()) if self.optimize_communication else ()),
+            *(() if self.keep_layers else (UnfoldLayersPass(),)),
+        )

@@ -1,0 +1,44 @@
+"""A propagation that is watched: the module as it was when it began, and every step.
+
+Runs what the propagation pipeline runs up to the end of propagation, on a copy, and leaves the result in the graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.model.sharding import TensorSharding
+from sdy.passes.manager.pipelines import before_propagation
+from sdy.passes.propagation.flatten import FlatModule
+from sdy.passes.propagation.propagate import flatten
+from sdy.passes.run import run_passes
+from sdy.propagation.engine import Engine
+from sdy.propagation.graph import Value
+from sdy.propagation.history import History
+from sdy.propagation.trace import Trace
+from sdy.propagation.user_priority import run_by_user_priority
+
+
+@dataclass(frozen=True)
+class TracedPropagation:
+    """`module` is what propagation saw; what it did is in the graph of `flat`, and how in `history`."""
+
+    module: ModuleOp
+    flat: FlatModule
+    initial: dict[Value, TensorSharding]
+    history: History
+
+
+def trace_propagation(ctx: Context, module: ModuleOp) -> TracedPropagation:
+    """Propagate in a copy of `module`. Raises: SdyError where the module is not what propagation needs."""
+    imported = module.clone()
+    run_passes(ctx, imported, before_propagation(), verify_each=False)
+    flat = flatten(ctx, imported)
+    graph = flat.graph
+    initial = {holder: sharding for holder in graph.holders if (sharding := graph.sharding(holder)) is not None}
+    trace = Trace()
+    run_by_user_priority(graph, Engine(graph, on_update=trace.record))
+    return TracedPropagation(imported, flat, initial, History(initial, trace.steps))

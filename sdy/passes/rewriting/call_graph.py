@@ -1,0 +1,107 @@
+"""Which function calls which, and copies of functions. Source: docs/spec/04, 0.6 and 0.7."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import functions_of, recursion_error
+from sdy.dialects.ir.unchecked import copy_with_regions
+from sdy.dialects.ir.walk import ops_of
+from sdy.passes.rewriting.op_order import op_order
+from sdy.passes.rewriting.unique_names import UniqueNames
+
+ORIGINAL_NAME = "sdy.original_func_name"
+
+
+def calls_in(op: Operation) -> list[CallOp]:
+    """The calls inside `op`, in textual order."""
+    return ops_of(op, CallOp)
+
+
+def callee_name(call: CallOp) -> str:
+    """The name that `call` calls."""
+    return call.callee.root_reference.data
+
+
+def callee_of(call: CallOp, functions: dict[str, FuncOp]) -> FuncOp:
+    """The function that `call` calls. Raises: SdyError SDY-T107 where there is none."""
+    callee = functions.get(callee_name(call))
+    if callee is None:
+        message = f"no function is called @{callee_name(call)}"
+        names = ", ".join(f"@{name}" for name in functions)
+        raise SdyError(Diagnostic("SDY-T107", message, span_of(call), hint=f"functions: {names}"))
+    return callee
+
+
+def call_sites(module: ModuleOp) -> dict[str, list[CallOp]]:
+    """The calls inside each function of the module, by its name, in textual order."""
+    sites: dict[str, list[CallOp]] = {name: [] for name in functions_of(module)}
+    for call in op_order(module).of(CallOp):
+        block = call.parent
+        while block is not None and (around := block.parent_op()) is not None:
+            if isinstance(around, FuncOp) and around.parent_op() is module:
+                sites[around.sym_name.data].append(call)
+            block = around.parent
+    return sites
+
+
+def callees_first(module: ModuleOp, calls: dict[str, list[CallOp]] | None = None) -> list[FuncOp]:
+    """The functions with a body, each after those that it calls: depth first, in textual order.
+
+    `calls` are the call sites of the module, where the caller has them.
+    """
+    functions = functions_of(module)
+    sites = call_sites(module) if calls is None else calls
+    ordered: dict[str, FuncOp] = {}
+    open_: set[str] = set()
+
+    def visit(func: FuncOp) -> Iterator[FuncOp]:
+        open_.add(func.sym_name.data)
+        for call in sites[func.sym_name.data]:
+            callee = functions.get(callee_name(call))
+            if callee is not None and callee.body.blocks and callee.sym_name.data not in open_:
+                yield from visit(callee)
+        yield func
+
+    for func in functions.values():
+        if func.body.blocks and func.sym_name.data not in open_:
+            ordered |= {found.sym_name.data: found for found in visit(func)}
+    return list(ordered.values())
+
+
+def original_name(func: FuncOp) -> str:
+    """The name that the function had before it was copied."""
+    name = func.attributes.get(ORIGINAL_NAME)
+    return name.data if isinstance(name, StringAttr) else func.sym_name.data
+
+
+def add_copy(
+    func: FuncOp,
+    module: ModuleOp,
+    functions: dict[str, FuncOp],
+    names: UniqueNames,
+    callers: tuple[str, ...] = (),
+) -> FuncOp:
+    """Add a copy of `func` to the end of the module, after copies of the functions that it calls, which it calls.
+
+    `functions` are those of the module, and get the new ones; `callers` the functions being copied whose calls lead
+    here. Raises: SdyError SDY-T115 at recursion.
+    """
+    name = func.sym_name.data
+    if name in callers:
+        raise recursion_error(func, (*callers[callers.index(name) :], name))
+    copy = copy_with_regions(func)
+    copy.attributes[ORIGINAL_NAME] = StringAttr(original_name(func))
+    for call in calls_in(copy):
+        callee = add_copy(callee_of(call, functions), module, functions, names, (*callers, name))
+        call.properties["callee"] = SymbolRefAttr(callee.sym_name.data)
+    copy.sym_name = StringAttr(names.new(name))
+    functions[copy.sym_name.data] = copy
+    module.body.block.add_op(copy)
+    return copy

@@ -1,0 +1,75 @@
+"""What propagation asks of an op apart from its rule: is it element-wise, what does it pass through, may it be erased.
+
+Source: docs/spec/02, 1.6, 5.2 and 5.3.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from xdsl.ir import Operation
+from xdsl.traits import IsTerminator, MemoryEffect, NoMemoryEffect, SymbolOpInterface, is_side_effect_free
+
+from sdy.dialects.ir.traits import is_elementwise_by_trait
+from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp, ShardingConstraintOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo import elementwise
+from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.stablehlo.shape import BitcastConvertOp, BroadcastInDimOp, ReshapeOp, TransposeOp
+from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp
+from sdy.propagation.graph import PassThrough
+
+ELEMENTWISE = frozenset[type[Operation]]((*elementwise.OPS, PropagationBarrierOp, ReshardOp, ShardingConstraintOp))
+PASS_THROUGH: dict[type[Operation], PassThrough] = {
+    **dict.fromkeys((*ELEMENTWISE, ReshapeOp, TransposeOp), PassThrough.BOTH),
+    DynamicSliceOp: PassThrough.FORWARD,
+    DynamicUpdateSliceOp: PassThrough.FORWARD,
+    BroadcastInDimOp: PassThrough.BROADCAST,
+}
+MEMORY_MOVES = ("MoveToDevice", "MoveToHost")  # custom calls that hand their operand on
+
+
+def is_elementwise(op: Operation) -> bool:
+    """Whether each element of the results comes from the elements at its place."""
+    if type(op) is BitcastConvertOp:
+        return static_shape(op.operand.type) == static_shape(op.result.type)
+    return type(op) in ELEMENTWISE or is_elementwise_by_trait(op)
+
+
+def pass_through(op: Operation) -> PassThrough:
+    """In which op-priority class the op starts."""
+    if type(op) is BitcastConvertOp:
+        return PassThrough.BOTH if is_elementwise(op) else PassThrough.NO
+    if type(op) is CustomCallOp:
+        return PassThrough.BOTH if op.call_target_name.data in MEMORY_MOVES else PassThrough.NO
+    known = PASS_THROUGH.get(type(op))
+    return known or (PassThrough.BOTH if is_elementwise_by_trait(op) else PassThrough.NO)
+
+
+def is_erasable(op: Operation) -> bool:
+    """Whether the op may go when nobody uses its results."""
+    known = _erasable.get(type(op))
+    if known is None:
+        known = _erasable[type(op)] = _erasability(op)
+    return is_side_effect_free(op) if known is _Erasability.DEPENDS else known is _Erasability.ALWAYS
+
+
+class _Erasability(Enum):
+    """What the class of an op says of it."""
+
+    ALWAYS = auto()
+    NEVER = auto()
+    DEPENDS = auto()  # on the ops in its regions, or on its attributes
+
+
+_erasable: dict[type[Operation], _Erasability] = {}
+
+
+def _erasability(op: Operation) -> _Erasability:
+    if op.has_trait(IsTerminator) or op.has_trait(SymbolOpInterface):
+        return _Erasability.NEVER
+    effects = op.get_traits_of_type(MemoryEffect)
+    if not effects:
+        return _Erasability.NEVER
+    is_pure = all(isinstance(effect, NoMemoryEffect) for effect in effects)
+    return _Erasability.ALWAYS if is_pure else _Erasability.DEPENDS

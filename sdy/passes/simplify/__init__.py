@@ -1,0 +1,1 @@
+"""Passes that simplify a module without changing what it computes: canonicalize, CSE, inlining, dead symbols."""

@@ -1,0 +1,56 @@
+"""Replace calls by the bodies of the functions they call. Source: docs/spec/04, 6.4.
+
+before  func @main(%x) { %0 = call @f(%x)  return %0 }   func private @f(%y) { %0 = negate %y  return %0 }
+after   func @main(%x) { %0 = negate %x  return %0 }
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from sdy.dialects.ir.symbols import functions_of
+from sdy.passes.rewriting.call_graph import callee_name, callees_first, calls_in
+from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.op_order import forget_order
+from sdy.passes.simplify.canonicalize import simplify
+from sdy.passes.simplify.symbol_dce import SymbolDcePass
+
+
+@dataclass(frozen=True)
+class InlinePass(ModulePass):
+    """Inline all calls but recursive ones; simplify what changed; remove private functions that nothing calls."""
+
+    name = "inline"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Functions that are called come first, so what is inlined has no calls left of its own."""
+        functions = functions_of(op)
+        # A function joins when its own calls are inlined: the calls back to one that is not in here are recursive.
+        ready: set[str] = set()
+        for func in callees_first(op):
+            calls = [call for call in calls_in(func) if callee_name(call) in ready]
+            for call in calls:
+                _inline(call, functions[callee_name(call)])
+            if calls:
+                simplify(func)
+            if func.sym_name.data not in map(callee_name, calls_in(func)):
+                ready.add(func.sym_name.data)
+        forget_order(op)
+        SymbolDcePass().apply(ctx, op)
+
+
+def _inline(call: CallOp, callee: FuncOp) -> None:
+    body = callee.body.clone().block
+    returned = body.last_op
+    assert returned is not None  # verified: a body ends with a return
+    Rewriter.inline_block(body, InsertPoint.before(call), call.operands)
+    for result, value in zip(call.results, returned.operands, strict=True):
+        result.replace_all_uses_with(value)
+    erase(returned)
+    erase(call)

@@ -1,0 +1,54 @@
+"""Canonicalization of manual computations. Source: docs/spec/01, 7.1."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from sdy.dialects.meshes import meshes_seen_by
+from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
+from sdy.dialects.sdy.ops import ReturnOp
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.model.meshes import common_mesh
+
+
+class DropUnusedOperands(RewritePattern):
+    """Operands whose block argument nobody uses go, with the argument and the sharding."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ManualComputationOp, rewriter: PatternRewriter) -> None:
+        arguments = op.body.block.args
+        used = [index for index, argument in enumerate(arguments) if argument.first_use is not None]
+        if len(used) == len(arguments):
+            return
+        op.in_shardings = TensorShardingPerValueAttr(tuple(op.in_shardings.data[index] for index in used))
+        op.operands = [op.operands[index] for index in used]
+        for argument in [argument for argument in arguments if argument.first_use is None]:
+            rewriter.erase_block_argument(argument)
+        rewriter.notify_op_modified(op)
+
+
+class InlineRedundant(RewritePattern):
+    """A computation that is manual on axes of one device, or does nothing, gives way to its body."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ManualComputationOp, rewriter: PatternRewriter) -> None:
+        block = op.body.block
+        if not (op.in_shardings.data or op.out_shardings.data) and isinstance(block.first_op, ReturnOp):
+            rewriter.erase(op)
+            return
+        if _manual_devices(op) != 1:
+            return
+        terminator = block.last_op
+        assert isinstance(terminator, ReturnOp)
+        rewriter.inline_block(block, InsertPoint.before(op), op.operands)
+        rewriter.replace(op, [], list(terminator.operands))
+        rewriter.erase(terminator)
+
+
+def _manual_devices(op: ManualComputationOp) -> int:
+    """How many devices there are along the manual axes; 1 where no sharding names a mesh."""
+    shared = common_mesh((*op.in_shardings.data, *op.out_shardings.data), meshes_seen_by(op))
+    return 1 if shared is None else prod(shared.mesh.axis_size(axis) for axis in op.manual_axes.data)

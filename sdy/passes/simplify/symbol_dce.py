@@ -1,0 +1,119 @@
+"""Remove private symbols that nothing alive refers to. Source: docs/spec/04, 6.2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+
+from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.walk import of_class, with_inner
+from sdy.dialects.sdy.ops import ConstantOp
+from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
+from sdy.passes.rewriting.call_graph import call_sites, callee_name
+from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.op_order import keep_order_without, op_order
+from sdy.rules.all import BY_TYPE
+
+PRIVATE = StringAttr("private")
+REFERRING = frozenset[type[Attribute]]((SymbolRefAttr, ArrayAttr, DictionaryAttr))  # may hold names; have no subclasses
+# Ops whose properties hold no names, as far as most programs consist of them; of calls the name is known.
+NAMELESS = frozenset[type[Operation]]((CallOp, ConstantOp, StablehloConstantOp, *BY_TYPE))
+
+
+@dataclass(frozen=True)
+class SymbolDcePass(ModulePass):
+    """Remove functions that are private and unreachable."""
+
+    name = "symbol-dce"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Mark what is reachable from public symbols and from ops that are no symbols; remove the rest."""
+        functions = functions_of(op)
+        private = {name for name, func in functions.items() if _is_private(func)}
+        erased: list[Operation] = []
+        uncalled = private - _called(functions, call_sites(op)) if private else private
+        if uncalled and not (_has_only_functions(op) and uncalled.isdisjoint(_names_in_attributes(op_order(op).ops))):
+            uncalled -= _reachable(op, functions)
+        for name in uncalled:
+            func = functions[name]
+            erased += with_inner(func)
+            erase(func)
+        keep_order_without(op, erased)
+
+
+def _has_only_functions(module: ModuleOp) -> bool:
+    """Whether what has ops inside, and so may call, is a function."""
+    return all(type(op) is FuncOp for op in module.ops if op.regions)
+
+
+def _called(functions: dict[str, FuncOp], calls: dict[str, list[CallOp]]) -> set[str]:
+    """The functions that calls lead to from the public ones: nearly always all that are alive."""
+    alive: set[str] = set()
+    pending = [name for name, func in functions.items() if not _is_private(func)]
+    while pending:
+        for call in calls[pending.pop()]:
+            name = callee_name(call)
+            if name in functions and name not in alive:
+                alive.add(name)
+                pending.append(name)
+    return alive
+
+
+def _reachable(module: ModuleOp, functions: dict[str, FuncOp]) -> set[str]:
+    """The functions that anything alive refers to, be it in an attribute."""
+    alive: set[str] = set()
+    pending = [inner for inner in module.ops if not _is_private(inner)]
+    while pending:
+        for name in _referenced(pending.pop()):
+            if name in functions and name not in alive:
+                alive.add(name)
+                if _is_private(functions[name]):
+                    pending.append(functions[name])
+    return alive
+
+
+def _is_private(op: Operation) -> bool:
+    return isinstance(op, FuncOp) and op.sym_visibility == PRIVATE
+
+
+def _referenced(op: Operation) -> set[str]:
+    """The names in `op` and in what is inside."""
+    inner = with_inner(op)
+    return _names_in_attributes(inner) | {callee_name(call) for call in of_class(inner, CallOp)}
+
+
+def _names_in_attributes(ops: Iterable[Operation]) -> set[str]:
+    """The names in attributes and properties of ops, calls left out."""
+    referring: dict[int, Attribute] = {}  # by identity: many ops share what they hold
+    for op in ops:
+        if op.attributes:
+            _add_referring(op.attributes, referring)
+        if type(op) not in NAMELESS:
+            _add_referring(op.properties, referring)
+    return {name for attribute in referring.values() for name in _names_in(attribute)}
+
+
+def _add_referring(held: dict[str, Attribute], referring: dict[int, Attribute]) -> None:
+    for attribute in held.values():
+        if type(attribute) in REFERRING:
+            referring[id(attribute)] = attribute
+
+
+def _names_in(attribute: Attribute) -> Iterator[str]:
+    match attribute:
+        case SymbolRefAttr():
+            yield attribute.root_reference.data
+        case ArrayAttr():
+            for element in attribute:
+                yield from _names_in(element)
+        case DictionaryAttr():
+            for element in attribute.data.values():
+                yield from _names_in(element)
+        case _:
+            pass

@@ -1,0 +1,107 @@
+"""Lines read by templates against the same lines read token by token, and ops made without constructors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, TensorType, f32
+from xdsl.ir import Block, Operation
+from xdsl.irdl import IRDLOperation
+
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.unchecked import make_location, make_op
+from sdy.dialects.module_text import parse_module, print_module
+from sdy.dialects.stablehlo.elementwise import AddOp
+from sdy.dialects.text import locating_parser
+
+FILE_TESTS = sorted((Path(__file__).parents[2] / "filecheck" / "dialects").glob("stablehlo_*.mlir"))
+
+
+def structure(module: Operation) -> list[tuple[str, str, list[str]]]:
+    """Per op its name, its place, and the types of its results."""
+    return [(op.name, str(op.location), [str(of_type) for of_type in op.result_types]) for op in module.walk()]
+
+
+def no_template(*_: object) -> None:
+    """Stands for a reader that knows no line."""
+
+
+@pytest.mark.parametrize("path", FILE_TESTS, ids=lambda path: path.stem)
+def test_templates_change_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Twice the same text, so that each line of the second copy has a template.
+    text = path.read_text() + path.read_text().replace("func.func @", "func.func @again_").replace(
+        "func.func private @", "func.func private @again_"
+    )
+    by_templates = parse_module(text)
+    monkeypatch.setattr(locating_parser, "next_line", no_template)
+    token_by_token = parse_module(text)
+    assert print_module(by_templates, generic=True) == print_module(token_by_token, generic=True)
+    assert structure(by_templates) == structure(token_by_token)
+    assert [list(map(len, map(list, (op.operands, op.results)))) for op in by_templates.walk()] == [
+        list(map(len, map(list, (op.operands, op.results)))) for op in token_by_token.walk()
+    ]
+
+
+def error(*lines: str) -> tuple[str, int, int]:
+    body = "".join(f"  {line}\n" for line in lines)
+    with pytest.raises(SdyError) as caught:
+        parse_module(f"func.func @f(%a: tensor<4xf32>, %b: tensor<2xf32>) {{\n{body}  return\n}}\n")
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.span is not None
+    return diagnostic.code, diagnostic.span.line, diagnostic.span.column
+
+
+FIRST = "%0 = stablehlo.add %a, %a : tensor<4xf32>"
+
+
+def test_a_line_like_another_may_still_be_wrong() -> None:
+    assert error(FIRST, "%1 = stablehlo.add %a, %b : tensor<4xf32>") == ("SDY-P005", 3, 26)
+    assert error(FIRST, "%1 = stablehlo.add %a, %nowhere : tensor<4xf32>") == ("SDY-P003", 3, 26)
+    assert error(FIRST, "%1 = stablehlo.add %a, %0#1 : tensor<4xf32>") == ("SDY-P003", 3, 26)
+    assert error(FIRST, "%0 = stablehlo.add %a, %0 : tensor<4xf32>") == ("SDY-P004", 3, 3)
+    assert error(FIRST, "%1:2 = stablehlo.add %a, %0 : tensor<4xf32>") == ("SDY-P009", 3, 3)
+
+
+def test_a_line_like_another_may_use_what_comes_later() -> None:
+    text = f"""func.func @f(%a: tensor<4xf32>) {{
+  {FIRST}
+  %1 = stablehlo.add %2, %0 : tensor<4xf32>
+  %2 = stablehlo.add %0, %a : tensor<4xf32>
+  return
+}}"""
+    ops = [op for op in parse_module(text).walk() if isinstance(op, AddOp)]
+    assert ops[1].lhs is ops[2].result
+    assert [use.operation for use in ops[2].result.uses] == [ops[1]]
+
+
+def test_percent_signs_in_strings_are_no_values() -> None:
+    lines = [f'%{index} = stablehlo.add %a, %a {{x = "%a{index}"}} : tensor<4xf32>' for index in range(2)]
+    text = "func.func @f(%a: tensor<4xf32>) {\n  " + "\n  ".join(lines) + "\n  return\n}"
+    printed = print_module(parse_module(text))
+    assert '{x = "%a0"}' in printed
+    assert '{x = "%a1"}' in printed
+
+
+def test_an_op_made_without_the_constructor_is_the_same_op() -> None:
+    of_type = TensorType(f32, [4])
+    block = Block(arg_types=[of_type, of_type])
+    location = FileLineColLoc(StringAttr("f"), IntAttr(3), IntAttr(5))
+    attributes = {"x": StringAttr("y")}
+    made = make_op(AddOp, block.args, [of_type], {}, attributes, location)
+    created = AddOp.create(operands=block.args, result_types=[of_type], attributes=attributes, location=location)
+    assert isinstance(made, IRDLOperation)
+    made.verify()
+    assert set(made.__dict__) <= set(created.__dict__)
+    assert str(made) == str(created)
+    assert made.is_structurally_equivalent(created)
+    assert [use.index for use in block.args[0].uses] == [0, 0]
+    made.erase()
+    assert [use.operation for use in block.args[1].uses] == [created]
+
+
+def test_a_location_made_without_the_constructor_is_the_same_location() -> None:
+    ours = make_location(StringAttr("f"), 3, IntAttr(5))
+    theirs = FileLineColLoc(StringAttr("f"), IntAttr(3), IntAttr(5))
+    assert ours == theirs
+    assert hash(ours) == hash(theirs)

@@ -1,0 +1,189 @@
+# ruff: noqa: E501 (a line of a program is a line here)
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.render import render
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.module_text import make_context, parse_module, print_module
+
+
+def mistake(text: str, *, first_line: int = 1) -> Diagnostic:
+    with pytest.raises(SdyError) as caught:
+        parse_module(text, "file.mlir", first_line=first_line)
+    (diagnostic,) = caught.value.diagnostics
+    return diagnostic
+
+
+def func(*lines: str) -> str:
+    """A function whose body begins on line 2, column 3."""
+    body = "".join(f"  {line}\n" for line in lines)
+    return f"func.func @f(%a: tensor<4xf32>, %b: tensor<2xf32>) {{\n{body}  return\n}}\n"
+
+
+SYNTAX = [
+    (func("%0 = stablehlo.add %a %a : tensor<4xf32>"), 2, 25, "expected ':'"),
+    (func("%0 = stablehlo.transpose %a, dims [0] : (tensor<4xf32>) -> tensor<4xf32>"), 2, 37, "'='"),
+    (func("%0 = stablehlo.transpose %a : (tensor<4xf32>) -> tensor<4xf32>"), 2, 31, "expected , dims ="),
+    (func("%0 = stablehlo.transpose %a, dims = [99999999999999999999] : tensor<4xf32>"), 2, 40, "64 bits"),
+    (func("%0 = stablehlo.compare XX, %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>"), 2, 26, "'EQ'"),
+    (func("%0 = stablehlo.fft %a, type = FOO, length = [4] : (tensor<4xf32>) -> tensor<4xf32>"), 2, 33, "'FFT'"),
+    (func("%0 = stablehlo.reduce_precision %a, format = 5m10 : tensor<4xf32>"), 2, 48, "identifier"),
+    (func("%0 = stablehlo.reduce_precision %a, format = f5m10 : tensor<4xf32>"), 2, 48, "like e5m10"),
+    (func("%0 = stablehlo.slice %a [0:4:1:1] : (tensor<4xf32>) -> tensor<4xf32>"), 2, 33, "']' expected"),
+    (func("%0 = stablehlo.complex %a, %a : tensor<4xf32>"), 2, 35, "complex elements"),
+    (func("%0 = stablehlo.tuple %a : tensor<4xf32>"), 2, 29, "a tuple type"),
+    (func("%0 = stablehlo.constant 5 : i32"), 2, 27, "a constant is dense"),
+    (func("%0 = stablehlo.all_gather %a : tensor<4xf32>"), 2, 29, "does not have a custom format"),
+    (func("%0 = stablehlo.add %a, : tensor<4xf32>"), 2, 26, "nothing belongs after this comma"),
+    (func("stablehlo.add %a, %a : i99999999"), 2, 26, "more than 16777215 bits"),
+    (func("%0 = stablehlo.add %a, %a {x = 300 : i8} : tensor<4xf32>"), 2, 34, "300 is no integer"),
+    (func("%0 = stablehlo.add %a, %a {x = array<i7: 1>} : tensor<4xf32>"), 2, 40, "common widths"),
+    (func("%0 = stablehlo.add %a, %a {x = 1, x} : tensor<4xf32>"), 2, 40, "duplicate key 'x'"),
+    ("func.func @f() {", 1, 17, "a } is missing"),
+    ("module {\n  func.func @f() {\n    return\n  }\n", 5, 1, "a } is missing"),
+    ("module }", 1, 8, "expected region"),
+    ("func.func @f(%a: tensor<4xf32>, i32) { return }", 1, 38, "either all arguments have names"),
+    ("func.func @f(%a: tensor<4xf32>)", 1, 32, "needs a body"),
+    ("}", 1, 1, "an op begins with its name"),
+    ("module { \x00 }", 1, 10, "no token begins with"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "column", "words"), SYNTAX)
+def test_a_mistake_in_syntax_is_one_error_at_its_place(text: str, line: int, column: int, words: str) -> None:
+    diagnostic = mistake(text)
+    assert diagnostic.span is not None
+    assert diagnostic.code == "SDY-P001"
+    assert (diagnostic.span.file, diagnostic.span.line, diagnostic.span.column) == ("file.mlir", line, column)
+    assert words in diagnostic.message
+
+
+NAMES = [
+    (func("%0 = stablehlo.tranpose %a : tensor<4xf32>"), "SDY-P002", 2, 8, "no op is called stablehlo.tranpose", "stablehlo.transpose"),
+    (func('%0 = "stablehlo.absolute"(%a) : (tensor<4xf32>) -> ()'), "SDY-P002", 2, 8, "stablehlo.absolute", "stablehlo."),
+    (func("%0 = whatever.op %a"), "SDY-P002", 2, 8, "no op is called whatever.op", None),
+    (func("retrun"), "SDY-P002", 2, 3, "no op is called retrun", "func.return"),
+    (func("%0 = stablehlo.add %a, %c : tensor<4xf32>"), "SDY-P003", 2, 26, "%c is not defined", None),
+    (func("%0 = stablehlo.add %a, %a#1 : tensor<4xf32>"), "SDY-P003", 2, 26, "%a has 1 result, there is no #1", None),
+    (func('"unknown.br"()[^bb7] : () -> ()'), "SDY-P002", 2, 3, "unknown.br", None),
+    (func("%a = stablehlo.abs %a : tensor<4xf32>"), "SDY-P004", 2, 3, "%a is already defined", "another name"),
+    (func("%0 = stablehlo.add %a, %b : tensor<4xf32>"), "SDY-P005", 2, 26, "%b is used as tensor<4xf32>", None),
+    (func("%0 = stablehlo.abs %1 : tensor<4xf32>", "%1 = stablehlo.abs %b : tensor<2xf32>"), "SDY-P005", 2, 22, "tensor<2xf32>", None),
+    (func("%0:2 = stablehlo.abs %a : tensor<4xf32>"), "SDY-P009", 2, 3, "1 result, and 2 names", None),
+    (func("%0 = stablehlo.add %a, %a : (tensor<4xf32>) -> tensor<4xf32>"), "SDY-P010", 2, 31, "2 operands, but 1 operand type", None),
+    (func("stablehlo.add %a, %a {x = #foo.bar} : tensor<4xf32>"), "SDY-P006", 2, 30, "no attribute is called foo.bar", None),
+    (func("%0 = stablehlo.create_token : !stablehlo.tken"), "SDY-P006", 2, 34, "no type is called stablehlo.tken", "stablehlo.token"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "code", "line", "column", "words", "hint"), NAMES)
+def test_a_wrong_name_is_one_error_at_its_place(
+    text: str, code: str, line: int, column: int, words: str, hint: str | None
+) -> None:
+    diagnostic = mistake(text)
+    assert diagnostic.span is not None
+    assert (diagnostic.code, diagnostic.span.line, diagnostic.span.column) == (code, line, column)
+    assert words in diagnostic.message
+    assert hint is None if diagnostic.hint is None else hint is not None and hint in diagnostic.hint
+
+
+def test_a_value_of_one_function_is_unknown_in_the_next() -> None:
+    text = (
+        "func.func @f() {\n  %0 = stablehlo.abs %later : tensor<f32>\n  return\n}\n"
+        "func.func @g(%later: tensor<f32>) {\n  return\n}\n"
+    )
+    diagnostic = mistake(text)
+    assert (diagnostic.code, diagnostic.message) == ("SDY-P003", "%later is not defined")
+    assert diagnostic.span is not None
+    assert (diagnostic.span.line, diagnostic.span.column) == (2, 22)
+
+
+def test_sibling_regions_may_use_a_name_twice() -> None:
+    text = func(
+        "%p = stablehlo.constant dense<true> : tensor<i1>",
+        '%0 = "stablehlo.if"(%p) ({',
+        "  %x = stablehlo.abs %a : tensor<4xf32>",
+        "  stablehlo.return %x : tensor<4xf32>",
+        "}, {",
+        "  %x = stablehlo.negate %a : tensor<4xf32>",
+        "  stablehlo.return %x : tensor<4xf32>",
+        "}) : (tensor<i1>) -> tensor<4xf32>",
+    )
+    assert print_module(parse_module(text)).count("stablehlo.return") == 2
+
+
+def test_deep_nesting_is_an_error_and_no_crash() -> None:
+    nested = "[" * 5000 + "]" * 5000
+    assert mistake(f"module attributes {{x = {nested}}} {{}}").code == "SDY-P007"
+    regions = '"stablehlo.case"(%i) ({\n' * 2000
+    assert mistake(f"func.func @f(%i: tensor<i32>) {{\n{regions}").code == "SDY-P007"
+
+
+def test_an_error_shows_its_line_and_a_caret() -> None:
+    assert render(mistake(func("%0 = stablehlo.tranpose %a : tensor<4xf32>"))).splitlines() == [
+        "file.mlir:2:8: error: no op is called stablehlo.tranpose [SDY-P002]",
+        "    %0 = stablehlo.tranpose %a : tensor<4xf32>",
+        "         ^^^^^^^^^^^^^^^^^^",
+        "  hint: did you mean stablehlo.transpose?",
+    ]
+
+
+def test_lines_count_from_the_first_line_of_the_chunk() -> None:
+    diagnostic = mistake("\nmodule }", first_line=10)
+    assert diagnostic.span is not None
+    assert (diagnostic.span.line, diagnostic.span.column, diagnostic.span.text) == (11, 8, "module }")
+
+
+def test_every_op_knows_where_its_name_stands() -> None:
+    text = func(
+        "%0 = stablehlo.abs %a : tensor<4xf32>",
+        "  %1 =",
+        "    stablehlo.abs %a : tensor<4xf32>",
+        "%2 = stablehlo.reduce(%a init: %c) applies stablehlo.add across dimensions = [0] : "
+        "(tensor<4xf32>, tensor<f32>) -> tensor<f32>",
+        "%c = stablehlo.constant dense<0.0> : tensor<f32>",
+    )
+    module = parse_module(text, "file.mlir")
+    assert isinstance(module, ModuleOp)
+    places = {op.name: span for op in module.walk() if (span := span_of(op)) is not None}
+    assert (places["stablehlo.reduce"].line, places["stablehlo.reduce"].column) == (5, 8)
+    assert (places["func.return"].line, places["func.return"].column) == (7, 3)
+    columns = [(span.line, span.column) for op in module.walk() if op.name == "stablehlo.abs" and (span := span_of(op))]
+    assert columns == [(2, 8), (4, 7)]
+
+
+def test_locations_in_the_text_are_read_and_not_kept() -> None:
+    text = func(
+        '%0 = stablehlo.abs %a : tensor<4xf32> loc("x.py":3:4)', "%1 = stablehlo.abs %a : tensor<4xf32> loc(unknown)"
+    )
+    module = parse_module(text, "file.mlir")
+    for op in module.walk():
+        if op.name == "stablehlo.abs":
+            assert isinstance(op.location, FileLineColLoc)
+            assert op.location.filename.data == "file.mlir"
+
+
+def test_an_empty_text_is_an_empty_module() -> None:
+    assert print_module(parse_module("")) == "module {\n}\n"
+    assert print_module(parse_module("// nothing\n")) == "module {\n}\n"
+
+
+def test_ops_at_top_level_are_wrapped_and_a_module_is_not() -> None:
+    assert print_module(parse_module("module @m {}")) == "module @m {\n}\n"
+    assert print_module(parse_module("module {}\nmodule {}")).count("module") == 3
+
+
+def test_aliases_stand_for_attributes_and_types() -> None:
+    text = "#map = [1, 2]\n!t = tensor<2xf32>\nfunc.func private @f(!t) attributes {x = #map}"
+    assert "@f(tensor<2xf32>) attributes {x = [1, 2]}" in print_module(parse_module(text))
+
+
+def test_unregistered_ops_are_read_in_generic_form_alone() -> None:
+    context = make_context(allow_unregistered=True)
+    module = parse_module('%0 = "some.op"() {x = #foo.bar<1, [2]>} : () -> !foo.type', context=context)
+    assert '%0 = "some.op"() {x = #foo.bar<1, [2]>} : () -> !foo.type' in print_module(module)
+    with pytest.raises(SdyError, match=r"no op is called some\.op"):
+        parse_module("some.op", context=context)

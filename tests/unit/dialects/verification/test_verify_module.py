@@ -1,0 +1,99 @@
+# ruff: noqa: E501 (a line of a program is a line here)
+from __future__ import annotations
+
+import pytest
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.module_text import make_context, parse_module
+from sdy.dialects.verification.verify_module import verify_module
+
+
+def mistake(text: str) -> Diagnostic:
+    module = parse_module(text, "file.mlir", context=make_context(allow_unregistered=True))
+    with pytest.raises(SdyError) as caught:
+        verify_module(module)
+    (diagnostic,) = caught.value.diagnostics
+    return diagnostic
+
+
+def func(*lines: str) -> str:
+    """A function whose body begins on line 2, column 3."""
+    body = "".join(f"  {line}\n" for line in lines)
+    return f"func.func @f(%a: tensor<4xf32>, %p: tensor<i1>) {{\n{body}  return\n}}\n"
+
+
+IF = '%0 = "stablehlo.if"(%p) ({'
+MISTAKES = [
+    (func('%0 = "stablehlo.add"(%a) : (tensor<4xf32>) -> tensor<4xf32>'), "SDY-D001", 2, 8, "2 operands"),
+    (func('%0 = "stablehlo.iota"() : () -> tensor<4xf32>'), "SDY-D001", 2, 8, "iota_dimension"),
+    (func('%0 = "stablehlo.abs"(%a) <{x = 1 : i32}> : (tensor<4xf32>) -> tensor<4xf32>'), "SDY-D001", 2, 8, "'x'"),
+    (func('"func.func"() <{sym_name = "g"}> ({}) : () -> ()'), "SDY-D001", 2, 3, "function_type"),
+    ("func.func @f() {\n}", "SDY-D002", 1, 1, "a region of func.func is empty"),
+    ("func.func @f(%a: tensor<f32>) {\n  %0 = stablehlo.abs %a : tensor<f32>\n}", "SDY-D002", 2, 8, "ends in stablehlo.abs"),
+    (func("%0 = stablehlo.abs %1 : tensor<4xf32>", "%1 = stablehlo.abs %a : tensor<4xf32>"), "SDY-D003", 2, 8, "before"),
+    (func("%0 = stablehlo.abs %0 : tensor<4xf32>"), "SDY-D003", 2, 8, "before"),
+    (func(IF, "  %1 = stablehlo.abs %2 : tensor<4xf32>", "  stablehlo.return %1 : tensor<4xf32>", "}, {",
+          "  stablehlo.return %a : tensor<4xf32>", "}) : (tensor<i1>) -> tensor<4xf32>",
+          "%2 = stablehlo.abs %a : tensor<4xf32>"), "SDY-D003", 3, 10, "before"),
+    (func('"func.func"() <{function_type = () -> tensor<4xf32>, sym_name = "g"}> ({',
+          "  func.return %a : tensor<4xf32>", "}) : () -> ()"), "SDY-P003", 3, 17, "not defined"),
+    ("func.func @f() -> i32 {\n  return\n}", "SDY-D022", 2, 3, "0 values, the function has 1"),
+    ("func.func @f(%a: i64) -> i32 {\n  return %a : i64\n}", "SDY-D022", 2, 3, "result 0 should be i32, it is i64"),
+    (func("call @g() : () -> ()"), "SDY-D023", 2, 3, "no function is called @g"),
+    (func("call @f(%p, %a) : (tensor<i1>, tensor<4xf32>) -> ()"), "SDY-D023", 2, 3, "argument of @f 0"),
+    (func('stablehlo.composite "my.op" %a {decomposition = @g} : (tensor<4xf32>) -> ()'), "SDY-D023", 2, 3, "@g"),
+    (func('"func.func"() <{function_type = (i32) -> (), sym_name = "g"}> ({', "^bb0(%x: i64):", '  "func.return"() : () -> ()', "}) : () -> ()"), "SDY-D021", 2, 3, "should be i32"),
+    (func('"func.func"() <{arg_attrs = [{}], function_type = () -> (), sym_name = "g", sym_visibility = "private"}> ({',
+          "}) : () -> ()"), "SDY-D021", 2, 3, "arg_attrs has 1 entries"),
+    ("sdy.mesh @m = <[\"x\"=2]>\nfunc.func @f(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{\"y\"}]>}) {\n  return\n}", "SDY-S201", 2, 1, '"y"'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "code", "line", "column", "words"), MISTAKES)
+def test_the_first_problem_is_one_error_at_its_op(text: str, code: str, line: int, column: int, words: str) -> None:
+    try:
+        diagnostic = mistake(text)
+    except SdyError as error:  # found while parsing
+        (diagnostic,) = error.diagnostics
+    assert diagnostic.span is not None
+    assert (diagnostic.code, diagnostic.span.line, diagnostic.span.column) == (code, line, column)
+    assert words in diagnostic.message
+
+
+def test_values_of_enclosing_regions_are_visible() -> None:
+    text = func(
+        "%1 = stablehlo.abs %a : tensor<4xf32>",
+        IF,
+        "  stablehlo.return %1 : tensor<4xf32>",
+        "}, {",
+        "  stablehlo.return %a : tensor<4xf32>",
+        "}) : (tensor<i1>) -> tensor<4xf32>",
+    )
+    verify_module(parse_module(text))
+
+
+def test_ops_that_are_alike_are_judged_alike_but_not_others() -> None:
+    # The second `add` has the types of the first but for one, so that it must not pass for the first.
+    text = """func.func @f(%a: tensor<4xf32>, %b: tensor<4xf64>) {
+  %0 = "stablehlo.add"(%a, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = "stablehlo.add"(%a, %b) : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
+  return
+}"""
+    diagnostic = mistake(text)
+    assert diagnostic.span is not None
+    assert (diagnostic.code, diagnostic.span.line) == ("SDY-D013", 3)
+
+
+def test_ops_with_regions_are_alike_only_where_the_regions_take_and_give_the_same() -> None:
+    choice = [IF, "  stablehlo.return %a : tensor<4xf32>", "}, {", "  stablehlo.return %a : tensor<4xf32>"]
+    other = [IF.replace("%0", "%1"), *choice[1:3], "  stablehlo.return %p : tensor<i1>"]
+    end = "}) : (tensor<i1>) -> tensor<4xf32>"
+    diagnostic = mistake(func(*choice, end, *other, end))
+    assert diagnostic.span is not None
+    assert diagnostic.span.line == 7
+    assert "branch 1 gives" in diagnostic.message
+
+
+def test_ops_of_unknown_dialects_may_branch() -> None:
+    text = '"a.b"() ({\n  %0 = "a.c"() : () -> i32\n  "a.br"()[^bb1] : () -> ()\n^bb1:\n  "a.d"(%0) : (i32) -> ()\n}) : () -> ()'
+    verify_module(parse_module(text, context=make_context(allow_unregistered=True)))

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.interpreter.devices.grid import Grid, subgrid
+from sdy.interpreter.devices.replica_groups import (
+    AxisGroups,
+    IndexGroups,
+    ReplicaGroups,
+    Strategy,
+    device_groups,
+    grid_for,
+    layout_of,
+    layouts_of,
+)
+
+GRID = Grid((2, 3), 1, 6)
+
+
+def groups(*rows: tuple[int, ...], strategy: Strategy = Strategy.FLATTENED_IDS) -> ReplicaGroups:
+    return ReplicaGroups(rows, strategy)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        (Strategy.CROSS_REPLICA, ((0, 3), (1, 4), (2, 5))),
+        (Strategy.CROSS_REPLICA_AND_PARTITION, ((0, 3, 1, 4, 2, 5),)),
+        (Strategy.CROSS_PARTITION, ((0, 1), (3, 4))),
+        (Strategy.FLATTENED_IDS, ((0, 1),)),
+    ],
+)
+def test_numbers_stand_for_replicas_partitions_or_devices(
+    strategy: Strategy, expected: tuple[tuple[int, ...], ...]
+) -> None:
+    assert device_groups(groups((0, 1), strategy=strategy), replicas=2, partitions=3) == expected
+
+
+def test_no_groups_stand_for_one_of_all_and_minus_one_for_nobody() -> None:
+    assert device_groups(groups(strategy=Strategy.CROSS_PARTITION), 1, 3) == ((0, 1, 2),)
+    assert device_groups(groups((0, 1), (2, -1)), 1, 3) == ((0, 1), (2,))
+
+
+def test_products_of_axes_are_recognised() -> None:
+    assert layout_of(groups((0, 1, 2), (3, 4, 5)), GRID) == AxisGroups(GRID, (1,))
+    assert layout_of(groups((1, 4), (2, 5), (0, 3)), GRID) == AxisGroups(GRID, (0,))
+    assert layout_of(groups((0, 3, 1, 4, 2, 5)), GRID) == AxisGroups(GRID, (1, 0))
+    assert layout_of(groups((0,), (1,), (2,), (3,), (4,), (5,)), GRID) == AxisGroups(GRID, ())
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ((2, 1, 0), (3, 4, 5)),  # not alike
+        ((2, 1, 0), (5, 4, 3)),  # backwards
+        ((0, 1), (2, 3), (4, 5)),  # across an axis of 3
+        ((1, 2), (3, 4), (5, 0)),
+    ],
+)
+def test_other_groups_are_looked_up(rows: tuple[tuple[int, ...], ...]) -> None:
+    layout = layout_of(groups(*rows), GRID)
+    assert isinstance(layout, IndexGroups)
+    assert layout.members.tolist() == [list(row) for row in rows]
+
+
+def test_the_grid_is_cut_where_groups_need_parts_of_its_axes() -> None:
+    whole = Grid((8,), 1, 8)
+    pairs, strided = groups(*((d, d + 1) for d in range(0, 8, 2))), groups((0, 2), (1, 3), (4, 6), (5, 7))
+    fine = grid_for(whole, [pairs, strided])
+    assert fine.sizes == (2, 2, 2)
+    assert layout_of(pairs, fine) == AxisGroups(fine, (2,))
+    assert layout_of(strided, fine) == AxisGroups(fine, (1,))
+
+
+def test_cuts_that_do_not_fit_leave_the_grid_as_it_is() -> None:
+    assert grid_for(GRID, [groups((0, 1), (2, 3), (4, 5))]) == GRID
+    assert grid_for(GRID, [groups((0, 9))]) == GRID
+
+
+def test_what_is_the_same_for_a_group_is_stored_once() -> None:
+    layout = layout_of(groups((0, 1, 2), (3, 4, 5)), GRID)
+    members = layout.brought_together(np.arange(6).reshape(2, 3))
+    assert members.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert layout.given_to_all(members.sum(axis=1)).shape == (2, 1)
+    assert layout.given_to_each(members).shape == (2, 3)
+
+
+def test_a_device_must_be_in_one_group() -> None:
+    with pytest.raises(SdyError) as raised:
+        layouts_of(groups((0, 1), (1, 2)), GRID)
+    assert raised.value.diagnostics[0].code == "SDY-X009"
+    assert "device 1 is in 2" in raised.value.diagnostics[0].message
+
+
+def test_only_some_collectives_may_have_groups_of_different_sizes() -> None:
+    uneven = groups((0, 1, 2, 3), (4, 5))
+    assert [layout.size for layout in layouts_of(uneven, GRID)] == [4, 2]
+    with pytest.raises(SdyError) as raised:
+        layout_of(uneven, GRID)
+    assert "of 2 and of 4" in raised.value.diagnostics[0].message
+
+
+def test_a_member_that_is_elsewhere_is_waited_for_in_vain() -> None:
+    some = subgrid(GRID, np.array([0, 1, 3]))
+    with pytest.raises(SdyError) as raised:
+        layouts_of(groups((0, 1, 2), (3, 4, 5)), some)
+    assert raised.value.diagnostics[0].code == "SDY-X010"
+    assert "device 0 waits in a collective for device 2" in raised.value.diagnostics[0].message
+
+
+def test_groups_that_are_elsewhere_do_not_matter() -> None:
+    some = subgrid(GRID, np.array([3, 4, 5]))
+    assert layout_of(groups((0, 1, 2), (3, 4, 5)), some) == AxisGroups(some, (0,))

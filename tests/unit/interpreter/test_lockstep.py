@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from sdy.interpreter.lockstep import Turns
+
+
+def test_tasks_run_one_after_the_other() -> None:
+    order: list[str] = []
+    results = Turns([lambda: order.append("a") or 1, lambda: order.append("b") or 2]).run()
+    assert (order, results) == (["a", "b"], [1, 2])
+
+
+def test_a_task_waits_for_what_another_does() -> None:
+    order: list[str] = []
+
+    def receive() -> bool:
+        order.append("wait")
+        found = turns.wait_until(lambda: "sent" in order)
+        order.append("got")
+        return found
+
+    def send() -> bool:
+        order.append("sent")
+        return True
+
+    turns = Turns([receive, send])
+    assert turns.run() == [True, True]
+    assert order == ["wait", "sent", "got"]
+
+
+def test_nobody_waits_for_ever() -> None:
+    def receive() -> bool:
+        return turns.wait_until(lambda: False)
+
+    turns = Turns([receive, receive])
+    assert turns.run() == [False, False]
+
+
+def test_what_a_task_raises_is_raised() -> None:
+    def fail() -> int:
+        raise KeyError("gone")
+
+    with pytest.raises(KeyError, match="gone"):
+        Turns([lambda: 1, fail]).run()

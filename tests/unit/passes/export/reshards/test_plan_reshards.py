@@ -1,0 +1,65 @@
+"""Planned reshards among other ops, and on all devices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sdy.dialects.ir.walk import ops_of
+from sdy.dialects.module_text import make_context, parse_module
+from sdy.dialects.sdy.collectives import AllReduceOp, AllToAllOp, ReduceScatterOp
+from sdy.dialects.verification.verify_module import verify_module
+from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
+from sdy.passes.manager.pipelines import LocalPipeline
+from sdy.passes.run import run_passes
+from sdy.program.placement import boundary_of
+from sdy.program.program import PartitionedProgram, Program
+
+MESH = 'sdy.mesh @g = <["p"=2, "q"=4]>\n'
+TENSOR = "tensor<8x8xf32>"
+
+PRODUCT = f"""{MESH}
+func.func @main(%x: {TENSOR} {{sdy.sharding = #sdy.sharding<@g, [{{"p"}}, {{"q"}}]>}},
+                %w: {TENSOR} {{sdy.sharding = #sdy.sharding<@g, [{{"q"}}, {{}}]>}})
+    -> ({TENSOR} {{sdy.sharding = #sdy.sharding<@g, [{{}}, {{"p", "q"}}]>}}) {{
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    {{sdy.sharding = #sdy.sharding_per_value<[<@g, [{{"p"}}, {{}}]>]>}} : ({TENSOR}, {TENSOR}) -> {TENSOR}
+  return %0 : {TENSOR}
+}}"""
+
+IN_BRANCHES = f"""{MESH}
+func.func @main(%x: {TENSOR} {{sdy.sharding = #sdy.sharding<@g, [{{"p"}}, {{}}], unreduced={{"q"}}>}},
+                %c: tensor<i1>) -> ({TENSOR} {{sdy.sharding = #sdy.sharding<@g, [{{}}, {{"p", "q"}}]>}}) {{
+  %0 = sdy.all_reduce {{"q"}} %x out_sharding=<@g, [{{"p"}}, {{}}]> : {TENSOR}
+  %1 = "stablehlo.if"(%c) ({{
+    %2 = sdy.reshard %0 <@g, [{{}}, {{"p", "q"}}]> : {TENSOR}
+    stablehlo.return %2 : {TENSOR}
+  }}, {{
+    %2 = sdy.reshard %0 <@g, [{{}}, {{"p", "q"}}]> : {TENSOR}
+    stablehlo.return %2 : {TENSOR}
+  }}) {{sdy.sharding = #sdy.sharding_per_value<[<@g, [{{}}, {{"p", "q"}}]>]>}} : (tensor<i1>) -> {TENSOR}
+  return %1 : {TENSOR}
+}}"""
+
+
+def test_a_sum_that_is_sliced_in_another_shape_is_scattered() -> None:
+    program = Program.from_text(PRODUCT)
+    arrays = [np.arange(64, dtype=np.float32).reshape(8, 8), np.eye(8, dtype=np.float32) * 2]
+    assert all(outcome.agrees for outcome in program.verify(arrays))
+    whole = program.partition().whole
+    assert len(ops_of(whole, ReduceScatterOp)) == 1
+    assert not ops_of(whole, AllReduceOp)
+    (moved,) = ops_of(whole, AllToAllOp)
+    assert [(str(param.axes[0]), param.source, param.target) for param in moved.params.data] == [('"p"', 0, 1)]
+
+
+def test_a_sum_for_two_branches_is_reshaped_once() -> None:
+    whole = parse_module(IN_BRANCHES, "test.mlir")
+    run_passes(make_context(), whole, [PlanReshardsPass()])
+    assert len(ops_of(whole, AllReduceOp)) == 1
+    local = whole.clone()
+    run_passes(make_context(), local, [LocalPipeline()])
+    verify_module(local)
+    array = np.arange(64, dtype=np.float32).reshape(8, 8)
+    partitioned = PartitionedProgram(whole, local, boundary_of(whole), Program.from_module(whole).origin)
+    (found,) = partitioned.run_flat([array, np.array(True)])
+    np.testing.assert_array_equal(found, array)

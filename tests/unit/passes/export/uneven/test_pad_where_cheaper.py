@@ -1,0 +1,53 @@
+"""When dims that do not divide are padded, and what is said of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.statistics import CollectiveStatistics, Statistics
+from sdy.passes.export.uneven.pad_where_cheaper import is_cheaper
+from sdy.program.program import Program
+
+PROGRAM = """sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}]>}}) -> tensor<{result}xf32> {{
+  %0 = stablehlo.slice %a [1:8] : (tensor<8xf32>) -> tensor<7xf32>
+  %1 = stablehlo.slice %a [0:7] : (tensor<8xf32>) -> tensor<7xf32>
+  %2 = stablehlo.subtract %0, %1 : tensor<7xf32>
+  {line}
+  return %3 : tensor<{result}xf32>
+}}"""
+GATHER = CollectiveKind.ALL_GATHER
+EVEN = Statistics({GATHER: CollectiveStatistics(1, 1, 100.0)}, flops=1000, peak_bytes=50)
+
+
+def remarks_of(line: str, result: int) -> list[str]:
+    program = Program.from_text(PROGRAM.format(line=line, result=result))
+    return [remark.message for remark in program.partition().remarks if remark.code == "SDY-L122"]
+
+
+def test_padding_is_remarked_with_what_it_saves() -> None:
+    zero = "%z = stablehlo.constant dense<0.0> : tensor<f32>"
+    line = "%3 = stablehlo.pad %2, %z, low = [0], high = [1], interior = [0]"
+    (message,) = remarks_of(f"{zero}\n  {line} : (tensor<7xf32>, tensor<f32>) -> tensor<8xf32>", 8)
+    assert "each device sends 4 bytes instead of 24, and holds 72 instead of 88" in message
+
+
+def test_what_leaves_the_program_right_away_is_not_padded() -> None:
+    assert remarks_of("%3 = stablehlo.negate %2 : tensor<7xf32>", 7) == []
+
+
+@pytest.mark.parametrize(
+    ("padded", "expected"),
+    [
+        (EVEN, True),
+        (replace(EVEN, peak_bytes=51), False),
+        (replace(EVEN, collectives={GATHER: CollectiveStatistics(1, 1, 99.0)}, peak_bytes=500), True),
+        (replace(EVEN, collectives={GATHER: CollectiveStatistics(1, 1, 101.0)}, flops=800), False),
+        (replace(EVEN, collectives={GATHER: CollectiveStatistics(1, 1, 101.0)}, flops=700), True),
+    ],
+)
+def test_bytes_count_first(padded: Statistics, expected: bool) -> None:
+    assert is_cheaper(padded, EVEN) is expected

@@ -1,0 +1,32 @@
+"""What `sdy-opt --list-passes` says, and pass names that are wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdy.passes.manager.all import PASSES
+from sdy.tools import sdy_opt
+
+
+def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    code = sdy_opt.main(words)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_every_pass_is_listed_with_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("--list-passes", capsys=capsys)
+    lines = out.splitlines()
+    assert (code, err) == (0, "")
+    assert [line for line in lines if not line.startswith(" ")] == sorted(PASSES)
+    at = lines.index("sdy-aggressive-propagate")
+    assert lines[at + 1].strip().endswith(".")
+    assert "      propagation-strategy=aggressive" in lines[at : at + 9]
+    assert "      except=" in lines
+
+
+def test_the_name_of_a_pass_to_print_after_must_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("--mlir-print-ir-after=symbol-dcee", capsys=capsys)
+    assert (code, out) == (1, "")
+    assert "no pass is called symbol-dcee" in err
+    assert "did you mean symbol-dce?" in err
