@@ -16,9 +16,9 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.cost.lifetimes import Step, moments
 from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of, main_function
-from sdy.dialects.ir.unchecked import operands_of
-from sdy.dialects.ir.walk import block_of, with_inner
+from sdy.dialects.ir.walk import block_of, op_and_nested_ops
 from sdy.dialects.stablehlo.control import WhileOp
 
 
@@ -121,4 +121,4 @@ def given_to_region(op: Operation) -> Sequence[SSAValue]:
 
 def _reads(op: Operation, block: Block) -> list[SSAValue]:
     """The values of a block that an op reads; reads in its regions are its own."""
-    return [value for reader in with_inner(op) for value in operands_of(reader) if block_of(value) is block]
+    return [value for reader in op_and_nested_ops(op) for value in operands_of(reader) if block_of(value) is block]

@@ -13,11 +13,11 @@ from xdsl.traits import Pure
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.base import StablehloOp
-from sdy.dialects.text.ssa_names import NamesResults
+from sdy.dialects.text.ssa_names import SuggestsResultNames
 
 
 @irdl_op_definition
-class ConstantOp(StablehloOp, NamesResults):
+class ConstantOp(StablehloOp, SuggestsResultNames):
     """A number or a tensor that the program spells out.
 
     `arith.constant dense<1.000000e+00> : tensor<2xf32>`

@@ -14,7 +14,7 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
 from sdy.dialects.stablehlo.syntax.clauses import Int, String
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
-from sdy.dialects.stablehlo.syntax.signatures import EACH_OPERAND, OPERANDS_ONLY
+from sdy.dialects.stablehlo.syntax.type_signatures import EACH_OPERAND, OPERANDS_ONLY
 
 TOLERANCE = FloatAttr(1e-4, f64)
 ui64 = IntegerType(64, Signedness.UNSIGNED)

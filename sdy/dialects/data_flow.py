@@ -24,7 +24,7 @@ DATA_FLOW_OPS = frozenset[type[Operation]]((*_REGION_OPS, WhileOp, CaseOp, Optim
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class EdgeSource:
     """An operand that feeds an edge: operand `index` of `op`."""
 
     op: Operation
@@ -65,20 +65,20 @@ def argument_owners(op: DataFlowOp) -> tuple[SSAValue, ...]:
     return tuple(op.body.block.args) if isinstance(op, _REGION_OPS) else ()
 
 
-def sources_of(owner: SSAValue) -> tuple[Source, ...]:
+def sources_of(owner: SSAValue) -> tuple[EdgeSource, ...]:
     """What feeds the edge that `owner` owns."""
     op, index = op_of(owner), index_of(owner)
     assert has_data_flow_edges(op)
     match op:
         case ManualComputationOp() | NamedComputationOp():
             op_or_terminator = op if isinstance(owner, BlockArgument) else _terminator(op.body)
-            return (Source(op_or_terminator, index),)
+            return (EdgeSource(op_or_terminator, index),)
         case WhileOp():
-            return Source(op, index), Source(_terminator(op.body), index)
+            return EdgeSource(op, index), EdgeSource(_terminator(op.body), index)
         case CaseOp():
-            return tuple(Source(_terminator(branch), index) for branch in op.branches)
+            return tuple(EdgeSource(_terminator(branch), index) for branch in op.branches)
         case OptimizationBarrierOp():
-            return (Source(op, index),)
+            return (EdgeSource(op, index),)
 
 
 def other_targets_of(owner: SSAValue) -> tuple[SSAValue, ...]:
@@ -100,7 +100,7 @@ def owner_of_target(target: SSAValue) -> SSAValue | None:
     return op.results[index_of(target)] if isinstance(op, WhileOp) else None
 
 
-def owner_of_source(source: Source) -> SSAValue | None:
+def owner_of_source(source: EdgeSource) -> SSAValue | None:
     """The owner of the edge that `source` feeds; None where it feeds none.
 
     Of an operand of a manual or named computation this is the operand itself, as in Shardy: its edge is not found.
@@ -129,7 +129,7 @@ def edge_of_target(target: SSAValue) -> DataFlowEdgeOp | None:
     return edge_of_owner(owner_of_target(target))
 
 
-def edge_of_source(source: Source) -> DataFlowEdgeOp | None:
+def edge_of_source(source: EdgeSource) -> DataFlowEdgeOp | None:
     """The op that stands for the edge which `source` feeds."""
     return edge_of_owner(owner_of_source(source))
 

@@ -20,7 +20,7 @@ from xdsl.parser import Parser
 from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
 from sdy.dialects.stablehlo.syntax.clauses import String
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
-from sdy.dialects.stablehlo.syntax.signatures import OPERANDS_ONLY, SAME
+from sdy.dialects.stablehlo.syntax.type_signatures import OPERANDS_ONLY, SAME
 
 
 @irdl_op_definition

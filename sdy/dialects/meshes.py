@@ -14,7 +14,7 @@ def meshes_of(module: ModuleOp) -> dict[str, Mesh]:
     return {op.sym_name.data: op.mesh.data for op in module.ops if isinstance(op, MeshOp)}
 
 
-def module_of(op: Operation) -> ModuleOp | None:
+def enclosing_module(op: Operation) -> ModuleOp | None:
     """The innermost module that encloses `op`; None where there is none."""
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, ModuleOp):
@@ -22,7 +22,7 @@ def module_of(op: Operation) -> ModuleOp | None:
     return parent
 
 
-def meshes_seen_by(op: Operation) -> dict[str, Mesh]:
+def visible_meshes(op: Operation) -> dict[str, Mesh]:
     """The meshes that a sharding on `op` may name. Costs a scan of the module: ask once for many ops."""
-    module = module_of(op)
+    module = enclosing_module(op)
     return {} if module is None else meshes_of(module)

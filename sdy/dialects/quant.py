@@ -14,7 +14,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-MOST_STORAGE_BITS = 32
+MAX_STORAGE_BITS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _parse_storage(parser: AttrParser) -> Storage:
     start = parser.pos
     word = parser.parse_identifier()
     kind, digits = word[:1], word[1:]
-    if kind not in "iu" or not digits.isdecimal() or not 0 < int(digits) <= MOST_STORAGE_BITS:
+    if kind not in "iu" or not digits.isdecimal() or not 0 < int(digits) <= MAX_STORAGE_BITS:
         parser.raise_error(f"quantized elements are stored as i1 to i32 or u1 to u32, not as {word}", start)
     whole = Storage(kind == "i", int(digits), 0, 0)
     least, most = whole.limits

@@ -28,7 +28,7 @@ from sdy.model.sharding_update import fully_open, open_except, replaced_at, unsh
 
 SHARDING = "sdy.sharding"  # on functions' arguments and results one sharding, on other ops one per result
 
-Shardings = tuple[TensorSharding, ...]
+ValueShardings = tuple[TensorSharding, ...]
 
 # Ops that keep shardings elsewhere than in the attribute `sdy.sharding`.
 _SPECIAL = frozenset[type[Operation] | type[None]](
@@ -48,7 +48,7 @@ STORED_ELSEWHERE = _SPECIAL | DATA_FLOW_OPS  # or on the owner of an edge
 # Values
 
 
-def holder(value: SSAValue) -> SSAValue | None:
+def storing_value(value: SSAValue) -> SSAValue | None:
     """The value on which the sharding of `value` is stored; None where it cannot have one."""
     owner = op_of(value)
     if has_data_flow_edges(owner):
@@ -64,7 +64,7 @@ def sharding_of(value: SSAValue) -> TensorSharding | None:
     """The sharding of `value`, if it has one."""
     if type(value) is OpResult and type(value.op) not in STORED_ELSEWHERE:  # nearly always
         return _element(result_shardings(value.op), value.index)
-    stored_on = holder(value)
+    stored_on = storing_value(value)
     if stored_on is None:
         return None
     op = op_of(stored_on)
@@ -90,7 +90,7 @@ def set_sharding(value: SSAValue, sharding: TensorSharding) -> None:
 
     On an op without shardings the other results become fully open, on the same mesh.
     """
-    stored_on = holder(value)
+    stored_on = storing_value(value)
     if stored_on is None:
         return
     match op_of(stored_on):
@@ -125,13 +125,13 @@ def sharding_before_barriers(value: SSAValue) -> TensorSharding | None:
 # Ops
 
 
-def result_shardings(op: Operation) -> Shardings | None:
+def result_shardings(op: Operation) -> ValueShardings | None:
     """What the attribute `sdy.sharding` of `op` says of its results; None where it is missing."""
     attr = op.attributes.get(SHARDING)
     return attr.data if isinstance(attr, TensorShardingPerValueAttr) else None
 
 
-def set_result_shardings(op: Operation, shardings: Shardings) -> None:
+def set_result_shardings(op: Operation, shardings: ValueShardings) -> None:
     """Give each result of `op` its sharding, in the attribute `sdy.sharding`. Without shardings nothing is done."""
     if shardings:
         op.attributes[SHARDING] = TensorShardingPerValueAttr(shardings)
@@ -163,18 +163,18 @@ def _set_owned_sharding(
     op.in_shardings = TensorShardingPerValueAttr(_with_element(given, index, sharding, types))
 
 
-def _data(attr: TensorShardingPerValueAttr | None) -> Shardings | None:
+def _data(attr: TensorShardingPerValueAttr | None) -> ValueShardings | None:
     return None if attr is None else attr.data
 
 
-def _element(shardings: Shardings | None, index: int) -> TensorSharding | None:
+def _element(shardings: ValueShardings | None, index: int) -> TensorSharding | None:
     # A list too short is found invalid only after some ops have asked for its elements.
     return shardings[index] if shardings and index < len(shardings) else None
 
 
 def _with_element(
-    shardings: Shardings | None, index: int, sharding: TensorSharding, types: Sequence[Attribute]
-) -> Shardings:
+    shardings: ValueShardings | None, index: int, sharding: TensorSharding, types: Sequence[Attribute]
+) -> ValueShardings:
     if shardings:
         return replaced_at(shardings, index, sharding)
     return open_except([rank_of_type(value_type) for value_type in types], index, sharding)
@@ -205,7 +205,7 @@ def set_function_result_sharding(func: FuncOp, index: int, sharding: TensorShard
     func.res_attrs = with_attribute(func.res_attrs, count, index, SHARDING, TensorShardingAttr(sharding))
 
 
-def argument_shardings(func: FuncOp, meshes: MeshTable) -> Shardings | None:
+def argument_shardings(func: FuncOp, meshes: MeshTable) -> ValueShardings | None:
     """The shardings of all arguments, fully open ones on the mesh of the first in place of missing ones.
 
     None where no argument has a sharding on a mesh of more than one device.
@@ -214,7 +214,7 @@ def argument_shardings(func: FuncOp, meshes: MeshTable) -> Shardings | None:
     return _completed(found, func.function_type.inputs.data, meshes)
 
 
-def function_result_shardings(func: FuncOp, meshes: MeshTable) -> Shardings | None:
+def function_result_shardings(func: FuncOp, meshes: MeshTable) -> ValueShardings | None:
     """As `argument_shardings`, of all results."""
     found = [function_result_sharding(func, index) for index in range(len(func.function_type.outputs))]
     return _completed(found, func.function_type.outputs.data, meshes)
@@ -236,7 +236,7 @@ def is_on_single_device(sharding: TensorSharding, meshes: MeshTable) -> bool:
 
 def _completed(
     shardings: Sequence[TensorSharding | None], types: Sequence[Attribute], meshes: MeshTable
-) -> Shardings | None:
+) -> ValueShardings | None:
     mesh = first_usable_mesh(shardings, meshes)
     if mesh is None:
         return None

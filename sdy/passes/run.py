@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.dialects.ir.gc_pause import collection_paused
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.rewriting.op_order import one_pass, remembering
 
@@ -53,7 +53,7 @@ def run_passes(
 
     Raises: SdyError of the first pass that fails, or that leaves an invalid module.
     """
-    with collection_paused(), remembering(module):
+    with garbage_collection_paused(), remembering(module):
         for each in flattened(passes):
             if before is not None:
                 before(each, module)

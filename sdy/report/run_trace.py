@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor
-from sdy.dialects.text.ssa_names import number
+from sdy.dialects.text.ssa_names import name_values
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.kernel import Arrays, KernelContext
 
@@ -23,7 +23,7 @@ class RunTrace:
     """
 
     def __init__(self, module: ModuleOp, write: Callable[[str], None]) -> None:
-        self._names = number(module, unique=False)
+        self._names = name_values(module, unique=False)
         self._write = write
 
     def observe(self, context: KernelContext, op: Operation, results: Arrays) -> None:

@@ -17,8 +17,8 @@ from xdsl.ir import Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.symbols import functions_of, main_function
-from sdy.dialects.ir.walk import pre_order, with_inner
-from sdy.dialects.text.ssa_names import number
+from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
+from sdy.dialects.text.ssa_names import name_values
 
 _NAME = r"%[\w$.-]+"
 _RESULTS = re.compile(rf"((?:{_NAME}(?::\d+)?\s*,\s*)*{_NAME}(?::\d+)?)\s*=\s*$")
@@ -33,7 +33,7 @@ class ValueNames:
     def __init__(self, module: ModuleOp, text: str) -> None:
         self._module = module
         self._lines = text.splitlines(keepends=True)
-        self._printed = {value: f"%{name}" for value, name in number(module, unique=False).names.items()}
+        self._printed = {value: f"%{name}" for value, name in name_values(module, unique=False).names.items()}
         self._names = dict(self._printed)
         for op in pre_order(module):
             if isinstance(op, FuncOp):
@@ -115,7 +115,7 @@ def _arguments(func: FuncOp) -> Sequence[SSAValue]:
 
 
 def _values_in(func: FuncOp) -> Iterator[SSAValue]:
-    for op in with_inner(func):
+    for op in op_and_nested_ops(func):
         yield from op.results
         for region in op.regions:
             for block in region.blocks:

@@ -13,7 +13,7 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
-from sdy.dialects.text.ssa_names import SsaNames, number
+from sdy.dialects.text.ssa_names import SsaNames, name_values
 from sdy.grammar.write import write_sharding
 from sdy.model.meshes import MeshTable, resolved
 from sdy.model.sharding import TensorSharding
@@ -55,7 +55,7 @@ def _result_info(func: FuncOp, index: int) -> str:
 def value_rows(module: ModuleOp) -> list[ValueRow]:
     """Every value of the main function that an op gives, in program order."""
     func, meshes = main_function(module), meshes_of(module)
-    return list(_op_rows(func, number(module, unique=False), meshes))
+    return list(_op_rows(func, name_values(module, unique=False), meshes))
 
 
 def _op_rows(func: FuncOp, names: SsaNames, meshes: MeshTable) -> Iterator[ValueRow]:

@@ -16,10 +16,10 @@ from xdsl.traits import IsTerminator
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
 from sdy.dialects.data_flow import has_data_flow_edges
 from sdy.dialects.ir.context import emit_once
+from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.ir.traits import is_elementwise_by_trait
-from sdy.dialects.ir.unchecked import operands_of
 from sdy.dialects.sdy import ops as sdy_ops
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.stablehlo import collectives as communication

@@ -74,7 +74,7 @@ class _Job:
     def run(self, passes: Sequence[ModulePass]) -> str | None:
         """What to print: the module in the end, or None where something failed."""
         context = make_context(self._arguments.has("allow-unregistered-dialect"))
-        context.said = self._said
+        context.emitted_keys = self._said
         output, errors = self._transform(context, passes)
         diagnostics = [*context.diagnostics, *errors]
         if self._arguments.has("verify-diagnostics"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.dialects.ir.unchecked import replace_uses
+from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp
 from sdy.partitioner.emit.emitter import Channels

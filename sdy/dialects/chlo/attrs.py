@@ -6,24 +6,24 @@ from dataclasses import dataclass
 
 from xdsl.irdl import irdl_attr_definition
 
-from sdy.dialects.stablehlo.attributes.attrs import Dims, Struct
-from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonType, Precision, Word
+from sdy.dialects.stablehlo.attributes.attrs import DimNumbers, StructAttr
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonType, EnumDataAttr, Precision
 
 
 @dataclass(frozen=True, slots=True)
 class RaggedDotDimensionNumbers:
     """The dims of a `ragged_dot`: those of `dot_general`, the ragged one, and the dim of rhs that counts groups."""
 
-    lhs_batching_dimensions: Dims = ()
-    rhs_batching_dimensions: Dims = ()
-    lhs_contracting_dimensions: Dims = ()
-    rhs_contracting_dimensions: Dims = ()
-    lhs_ragged_dimensions: Dims = ()
-    rhs_group_dimensions: Dims = ()
+    lhs_batching_dimensions: DimNumbers = ()
+    rhs_batching_dimensions: DimNumbers = ()
+    lhs_contracting_dimensions: DimNumbers = ()
+    rhs_contracting_dimensions: DimNumbers = ()
+    lhs_ragged_dimensions: DimNumbers = ()
+    rhs_group_dimensions: DimNumbers = ()
 
 
 @irdl_attr_definition
-class RaggedDotDimensionNumbersAttr(Struct[RaggedDotDimensionNumbers]):
+class RaggedDotDimensionNumbersAttr(StructAttr[RaggedDotDimensionNumbers]):
     """`#chlo.ragged_dot<lhs_contracting_dimensions = [1], ...>`."""
 
     name = "chlo.ragged_dot"
@@ -31,24 +31,24 @@ class RaggedDotDimensionNumbersAttr(Struct[RaggedDotDimensionNumbers]):
 
 
 @irdl_attr_definition
-class ComparisonDirectionAttr(Word[ComparisonDirection]):
+class ComparisonDirectionAttr(EnumDataAttr[ComparisonDirection]):
     """`#chlo<comparison_direction EQ>`."""
 
     name = "chlo.comparison_direction"
-    WORDS = ComparisonDirection
+    ENUM = ComparisonDirection
 
 
 @irdl_attr_definition
-class ComparisonTypeAttr(Word[ComparisonType]):
+class ComparisonTypeAttr(EnumDataAttr[ComparisonType]):
     """`#chlo<comparison_type FLOAT>`."""
 
     name = "chlo.comparison_type"
-    WORDS = ComparisonType
+    ENUM = ComparisonType
 
 
 @irdl_attr_definition
-class PrecisionAttr(Word[Precision]):
+class PrecisionAttr(EnumDataAttr[Precision]):
     """`#chlo<precision HIGHEST>`."""
 
     name = "chlo.precision"
-    WORDS = Precision
+    ENUM = Precision

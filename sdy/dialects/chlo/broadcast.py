@@ -9,8 +9,13 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from sdy.dialects.chlo.attrs import ComparisonDirectionAttr, ComparisonTypeAttr
-from sdy.dialects.chlo.checks import broadcasts, broadcasts_to_booleans, broadcasts_to_choose, broadcasts_to_complex
-from sdy.dialects.stablehlo.base import Check, FormattedOp
+from sdy.dialects.chlo.checks import (
+    check_broadcast_binary,
+    check_broadcast_compare,
+    check_broadcast_complex,
+    check_broadcast_select,
+)
+from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 
 
@@ -22,7 +27,7 @@ class BroadcastBinaryOp(FormattedOp):
     broadcast_dimensions = opt_prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_binary,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -52,7 +57,7 @@ class BroadcastComplexOp(BroadcastBinaryOp):
     """`complex` of operands that are broadcast first."""
 
     name = "chlo.broadcast_complex"
-    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_to_complex,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_complex,)
 
 
 @irdl_op_definition
@@ -167,7 +172,7 @@ class BroadcastCompareOp(BroadcastBinaryOp):
     name = "chlo.broadcast_compare"
     comparison_direction = prop_def(ComparisonDirectionAttr)
     compare_type = opt_prop_def(ComparisonTypeAttr)
-    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_to_booleans,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_compare,)
 
 
 @irdl_op_definition
@@ -180,7 +185,7 @@ class BroadcastSelectOp(FormattedOp):
     on_false = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_to_choose,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_select,)
     FORM: ClassVar[Form] = Form()
 
 

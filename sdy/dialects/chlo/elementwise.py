@@ -7,10 +7,10 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from sdy.dialects.stablehlo.base import Check, FormattedOp
-from sdy.dialects.stablehlo.checks.elementwise import all_alike, gives_booleans
+from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
+from sdy.dialects.stablehlo.checks.elementwise import check_all_same_type, check_boolean_result
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
-from sdy.dialects.stablehlo.syntax.signatures import ARROW
+from sdy.dialects.stablehlo.syntax.type_signatures import ARROW
 
 
 class ChloOp(FormattedOp):
@@ -18,7 +18,7 @@ class ChloOp(FormattedOp):
 
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type,)
     FORM: ClassVar[Form] = Form(signature=ARROW)
 
 
@@ -124,7 +124,7 @@ class IsInfOp(ChloUnaryOp):
     """Whether an element is infinite."""
 
     name = "chlo.is_inf"
-    CHECKS: ClassVar[tuple[Check, ...]] = (gives_booleans,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result,)
 
 
 @irdl_op_definition
@@ -132,7 +132,7 @@ class IsNegInfOp(ChloUnaryOp):
     """Whether an element is negative infinity."""
 
     name = "chlo.is_neg_inf"
-    CHECKS: ClassVar[tuple[Check, ...]] = (gives_booleans,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result,)
 
 
 @irdl_op_definition
@@ -140,7 +140,7 @@ class IsPosInfOp(ChloUnaryOp):
     """Whether an element is positive infinity."""
 
     name = "chlo.is_pos_inf"
-    CHECKS: ClassVar[tuple[Check, ...]] = (gives_booleans,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result,)
 
 
 @irdl_op_definition

@@ -23,14 +23,14 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.chlo.attrs import PrecisionAttr, RaggedDotDimensionNumbersAttr
-from sdy.dialects.chlo.checks import contracts_ragged, is_like, keeps_largest, scans
+from sdy.dialects.chlo.checks import check_constant_like, check_ragged_dot, check_scan, check_top_k
 from sdy.dialects.stablehlo.attributes.attrs import parse_int
-from sdy.dialects.stablehlo.base import Check, StablehloOp
+from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.shape import LiteralOp
-from sdy.dialects.stablehlo.syntax.clauses import Properties
+from sdy.dialects.stablehlo.syntax.clauses import PropertyDict
 from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
-from sdy.dialects.stablehlo.syntax.signatures import ARROW
-from sdy.dialects.text.ssa_names import NamesArguments, NamesResults
+from sdy.dialects.stablehlo.syntax.type_signatures import ARROW
+from sdy.dialects.text.ssa_names import SuggestsArgumentNames, SuggestsResultNames
 
 
 @irdl_op_definition
@@ -52,11 +52,11 @@ class ConstantLikeOp(StablehloOp):
     value = prop_def(IntegerAttr | FloatAttr)
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (is_like,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_constant_like,)
 
 
 @irdl_op_definition
-class TopKOp(StablehloOp, NamesResults):
+class TopKOp(StablehloOp, SuggestsResultNames):
     """The k largest elements along the last dim, and their indices.
 
     `chlo.top_k(%0, k = 3) : tensor<8xf32> -> (tensor<3xf32>, tensor<3xi32>)`
@@ -68,7 +68,7 @@ class TopKOp(StablehloOp, NamesResults):
     values = result_def()
     indices = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_largest,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_top_k,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -77,7 +77,7 @@ class TopKOp(StablehloOp, NamesResults):
             parser.parse_punctuation(",")
             parser.parse_keyword("k")
             parser.parse_punctuation("=")
-            properties: Properties = {"k": IntegerAttr(parse_int(parser), i64)}
+            properties: PropertyDict = {"k": IntegerAttr(parse_int(parser), i64)}
         attributes = parse_attributes(cls, parser, properties)
         parser.parse_punctuation(":")
         place = parser.pos
@@ -113,11 +113,11 @@ class RaggedDotOp(StablehloOp):
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (contracts_ragged,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_ragged_dot,)
 
 
 @irdl_op_definition
-class ScanOp(StablehloOp, NamesArguments):
+class ScanOp(StablehloOp, SuggestsArgumentNames):
     """Runs the body on each slice of the inputs along a dim, with what it carried on from the slice before.
 
     The body gives a slice of every output, then what it carries on.
@@ -136,7 +136,7 @@ class ScanOp(StablehloOp, NamesArguments):
     body = region_def("single_block")
     irdl_options = (AttrSizedOperandSegments(as_property=True), AttrSizedResultSegments(as_property=True))
     traits = traits_def(RecursiveMemoryEffect())
-    CHECKS: ClassVar[tuple[Check, ...]] = (scans,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_scan,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -145,8 +145,8 @@ class ScanOp(StablehloOp, NamesArguments):
         inits = parser.parse_op_args_list()
         parser.parse_keyword("dimension")
         parser.parse_punctuation("=")
-        properties: Properties = {"dimension": IntegerAttr(parse_int(parser), i64)}
-        attributes: Properties = {}
+        properties: PropertyDict = {"dimension": IntegerAttr(parse_int(parser), i64)}
+        attributes: PropertyDict = {}
         if parser.parse_optional_keyword("attributes") is not None:
             attributes = parse_attributes(cls, parser, properties)
         body = parser.parse_region()

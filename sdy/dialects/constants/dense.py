@@ -20,12 +20,12 @@ from sdy.dialects.constants.elements import ElementCodec, Scalar, codec_of
 DenseType = TensorType[Attribute] | VectorType[Attribute]
 
 # Longer lists are printed as hexadecimal digits, as MLIR does.
-LONGEST_PRINTED_LIST = 100
+MAX_PRINTED_ELEMENTS = 100
 _PLAIN = re.compile(r"[A-Za-z_][\w$.]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
+class DenseResource:
     """Where the bytes of a constant stand in the text: under a name, at the end of the file."""
 
     name: str
@@ -43,7 +43,7 @@ class DenseElements:
 
     type: DenseType
     raw: bytes
-    resource: Resource | None = None
+    resource: DenseResource | None = None
 
     @property
     def codec(self) -> ElementCodec:
@@ -80,7 +80,7 @@ class DenseElementsAttr(Data[DenseElements], BuiltinAttribute):
         return DenseElementsAttr.from_bytes(dense_type, codec.encode_all(values))
 
     @staticmethod
-    def from_bytes(dense_type: DenseType, raw: bytes, resource: Resource | None = None) -> DenseElementsAttr:
+    def from_bytes(dense_type: DenseType, raw: bytes, resource: DenseResource | None = None) -> DenseElementsAttr:
         """The constant of the bytes of all elements, or of one for all.
 
         Raises: ValueError where `raw` has another size.
@@ -134,7 +134,7 @@ class DenseElementsAttr(Data[DenseElements], BuiltinAttribute):
             return codec.text(raw)
         if not raw:
             return ""
-        if self.data.count > LONGEST_PRINTED_LIST:
+        if self.data.count > MAX_PRINTED_ELEMENTS:
             return f'"0x{raw.hex().upper()}"'
         width = codec.byte_width
         texts = [codec.text(raw[start : start + width]) for start in range(0, len(raw), width)]

@@ -57,7 +57,7 @@ class ElementCodec(ABC):
         """The bytes of a literal. Raises: ValueError, in words for the user, where it does not fit the type."""
 
 
-WHOLE_BYTES = {8: "b", 16: "h", 32: "i", 64: "q"}  # the letters of `struct`
+STRUCT_FORMATS = {8: "b", 16: "h", 32: "i", 64: "q"}  # the letters of `struct`
 
 
 @dataclass(frozen=True)
@@ -93,18 +93,18 @@ class IntCodec(ElementCodec):
         return value - (1 << self.width) if is_signed and value >> (self.width - 1) else value
 
     def encode_all(self, values: Sequence[Scalar]) -> bytes:
-        if self.width in WHOLE_BYTES:
+        if self.width in STRUCT_FORMATS:
             with suppress(struct.error):  # one does not fit: `encode` says which, or writes it the other way
                 return struct.pack(self._format(len(values)), *values)
         return super().encode_all(values)
 
     def decode_all(self, raw: bytes) -> tuple[Scalar, ...]:
-        if self.width in WHOLE_BYTES:
+        if self.width in STRUCT_FORMATS:
             return struct.unpack(self._format(len(raw) // self.byte_width), raw)
         return super().decode_all(raw)
 
     def _format(self, count: int) -> str:
-        letter = WHOLE_BYTES[self.width]
+        letter = STRUCT_FORMATS[self.width]
         return f"<{count}{letter.upper() if self.signedness is Signedness.UNSIGNED else letter}"
 
     def text(self, raw: bytes) -> str:

@@ -15,11 +15,11 @@ from sdy.dialects.ir.op_location import span_of
 class SdyContext(Context):
     """A context that keeps the warnings and remarks of passes, in the order given, for whoever runs them.
 
-    `said` are the codes of those that are given once. Contexts for the parts of one job share it.
+    `emitted_keys` are the codes of those that are given once. Contexts for the parts of one job share it.
     """
 
     diagnostics: list[Diagnostic] = field(default_factory=lambda: [])
-    said: set[str] = field(default_factory=lambda: set())
+    emitted_keys: set[str] = field(default_factory=lambda: set())
 
 
 def emit(ctx: Context, diagnostic: Diagnostic) -> None:
@@ -35,6 +35,6 @@ def remark(ctx: Context, code: str, message: str, op: Operation) -> None:
 
 def emit_once(ctx: Context, diagnostic: Diagnostic, what: str = "") -> None:
     """Give a warning or a remark, unless one of its code was given before about `what`."""
-    if isinstance(ctx, SdyContext) and (key := f"{diagnostic.code} {what}") not in ctx.said:
-        ctx.said.add(key)
+    if isinstance(ctx, SdyContext) and (key := f"{diagnostic.code} {what}") not in ctx.emitted_keys:
+        ctx.emitted_keys.add(key)
         emit(ctx, diagnostic)

@@ -19,7 +19,7 @@ _SOME_EFFECT: AbstractSet[EffectInstance] = frozenset((EffectInstance(MemoryEffe
 _NO_EFFECT: AbstractSet[EffectInstance] = frozenset()
 
 
-class EffectSaidByProperty(MemoryEffect):
+class SideEffectByProperty(MemoryEffect):
     """An op that has a side effect where its property `has_side_effect` is true."""
 
     @classmethod

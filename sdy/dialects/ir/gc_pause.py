@@ -6,7 +6,7 @@ import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 
-MOST_UNSEEN = 1_000_000  # objects, of a hundred bytes or two each
+MAX_UNCOLLECTED = 1_000_000  # objects, of a hundred bytes or two each
 
 
 class _Sweeps:
@@ -25,7 +25,7 @@ class _Sweeps:
         every = gc.get_threshold()
         young, middle, old = gc.get_count()  # objects, then sweeps of the generation before
         self._unseen += young + every[0] * (middle + every[1] * old)
-        if self._unseen > MOST_UNSEEN:
+        if self._unseen > MAX_UNCOLLECTED:
             gc.collect()
             self._unseen = 0
         gc.freeze()
@@ -36,7 +36,7 @@ _SWEEPS = _Sweeps()
 
 
 @contextmanager
-def collection_paused() -> Generator[None, None, None]:
+def garbage_collection_paused() -> Generator[None, None, None]:
     """Without the cyclic garbage collector: it would go through the whole module again and again, and find nothing."""
     was_enabled = gc.isenabled()
     gc.disable()

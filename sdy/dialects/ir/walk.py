@@ -57,7 +57,7 @@ def blocks_of(op: Operation) -> list[Block]:
     return found
 
 
-def with_inner(op: Operation) -> Sequence[Operation]:
+def op_and_nested_ops(op: Operation) -> Sequence[Operation]:
     """An op, then all ops inside it."""
     return (op, *pre_order(op)) if op.regions else (op,)
 
@@ -88,7 +88,7 @@ def post_order(root: Operation) -> list[Operation]:
     return found
 
 
-def inside_out(ops: Sequence[OpT]) -> list[OpT]:
+def nested_first(ops: Sequence[OpT]) -> list[OpT]:
     """Some ops that are given in pre-order, each after those inside it."""
     found: list[OpT] = []
     open_: list[OpT] = []

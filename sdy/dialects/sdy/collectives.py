@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def
 
 from sdy.dialects.sdy.attrs import AllToAllParamsAttr, AxesPerDimAttr, AxisListAttr, TensorShardingAttr
-from sdy.dialects.sdy.enum_directives import ReductionKindWord, enum_attr, enum_value
+from sdy.dialects.sdy.enum_directives import ReductionKindDirective, enum_attr, enum_value
 from sdy.dialects.sdy.types import Shaped
 from sdy.model.axis import AxisList
 from sdy.model.collective import AllToAllParam, AxesPerDim
@@ -48,7 +48,7 @@ class ReducingOp(CollectiveOp, ABC):
     NEEDS_SHARDING: ClassVar[bool] = False
 
     reduction_op = prop_def(IntegerAttr.constr(i32), default_value=enum_attr(ReductionKind.SUM))
-    custom_directives = (ReductionKindWord,)
+    custom_directives = (ReductionKindDirective,)
 
     @property
     def kind(self) -> ReductionKind | None:
@@ -123,7 +123,7 @@ class AllReduceOp(ReducingOp):
 
     name = "sdy.all_reduce"
     reduction_axes = prop_def(AxisListAttr)
-    assembly_format = f"custom<ReductionKindWord>($reduction_op) $reduction_axes {_TENSOR_AND_SHARDING}"
+    assembly_format = f"custom<ReductionKindDirective>($reduction_op) $reduction_axes {_TENSOR_AND_SHARDING}"
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class ReduceScatterOp(ReducingOp):
 
     name = "sdy.reduce_scatter"
     reduce_scatter_axes = prop_def(AxesPerDimAttr)
-    assembly_format = f"custom<ReductionKindWord>($reduction_op) $reduce_scatter_axes {_TENSOR_AND_SHARDING}"
+    assembly_format = f"custom<ReductionKindDirective>($reduction_op) $reduce_scatter_axes {_TENSOR_AND_SHARDING}"
 
     def __init__(
         self,

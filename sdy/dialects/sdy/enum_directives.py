@@ -44,7 +44,7 @@ def enum_value(attr: IntegerAttr, enum: type[EnumT]) -> EnumT | None:
 
 
 @irdl_custom_directive
-class ReductionKindWord(CustomDirective):
+class ReductionKindDirective(CustomDirective):
     """`max`, or nothing for the sum."""
 
     kind: AttributeVariable
@@ -60,7 +60,7 @@ class ReductionKindWord(CustomDirective):
 
 
 @irdl_custom_directive
-class BarrierDirectionWord(CustomDirective):
+class BarrierDirectionDirective(CustomDirective):
     """`FORWARD`"""
 
     direction: AttributeVariable

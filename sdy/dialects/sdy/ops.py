@@ -28,7 +28,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, ReturnLike, SymbolOpInterface
 
 from sdy.dialects.sdy.attrs import MeshAttr, TensorShardingAttr
-from sdy.dialects.sdy.enum_directives import BarrierDirection, BarrierDirectionWord, enum_attr
+from sdy.dialects.sdy.enum_directives import BarrierDirection, BarrierDirectionDirective, enum_attr
 from sdy.dialects.sdy.types import Shaped
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
@@ -228,9 +228,9 @@ class PropagationBarrierOp(IRDLOperation):
     allowed_direction = prop_def(IntegerAttr.constr(i32))
     result = result_def(T)
     traits = traits_def(Pure())
-    custom_directives = (BarrierDirectionWord,)
+    custom_directives = (BarrierDirectionDirective,)
     assembly_format = (
-        "$input `allowed_direction` `` `=` `` custom<BarrierDirectionWord>($allowed_direction) "
+        "$input `allowed_direction` `` `=` `` custom<BarrierDirectionDirective>($allowed_direction) "
         "attr-dict `:` type($result)"
     )
 

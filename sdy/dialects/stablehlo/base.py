@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 
-Check = Callable[[Operation], None]
+OpCheck = Callable[[Operation], None]
 
 
 class StablehloOp(IRDLOperation):
@@ -21,7 +21,7 @@ class StablehloOp(IRDLOperation):
     `CHECKS` are run in order, once the structure that the class declares holds; each raises SdyError.
     """
 
-    CHECKS: ClassVar[tuple[Check, ...]] = ()
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = ()
 
     def verify_(self) -> None:
         for check in self.CHECKS:

@@ -20,11 +20,11 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.ir.effects import EffectSaidByProperty
+from sdy.dialects.ir.effects import SideEffectByProperty
 from sdy.dialects.stablehlo.attributes.attrs import OutputOperandAliasAttr
-from sdy.dialects.stablehlo.base import Check, StablehloOp
-from sdy.dialects.stablehlo.checks.calls import is_configured, lays_out
-from sdy.dialects.stablehlo.syntax.clauses import Properties
+from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
+from sdy.dialects.stablehlo.checks.calls import check_custom_call_config, check_custom_call_layouts
+from sdy.dialects.stablehlo.syntax.clauses import PropertyDict
 from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
 
 
@@ -48,12 +48,12 @@ class CustomCallOp(StablehloOp):
         ArrayAttr[OutputOperandAliasAttr], default_value=ArrayAttr[OutputOperandAliasAttr]([])
     )
     result = var_result_def()
-    traits = traits_def(EffectSaidByProperty())
-    CHECKS: ClassVar[tuple[Check, ...]] = (is_configured, lays_out)
+    traits = traits_def(SideEffectByProperty())
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_custom_call_config, check_custom_call_layouts)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        properties: Properties = {"call_target_name": parser.parse_symbol_name()}
+        properties: PropertyDict = {"call_target_name": parser.parse_symbol_name()}
         operands = parser.parse_op_args_list()
         attributes = parse_attributes(cls, parser, properties)
         parser.parse_punctuation(":")
@@ -99,7 +99,7 @@ class CompositeOp(StablehloOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        properties: Properties = {"name": StringAttr(parser.parse_str_literal())}
+        properties: PropertyDict = {"name": StringAttr(parser.parse_str_literal())}
         operands = parser.parse_optional_undelimited_comma_separated_list(
             parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
         )

@@ -21,21 +21,21 @@ from xdsl.traits import Pure
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxesAttr
-from sdy.dialects.stablehlo.base import Check, FormattedOp, StablehloOp
+from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.collectives import (
-    broadcasts_in_group,
-    exchanges,
-    gathers_all,
-    keeps_types,
-    numbers_a_device,
-    permutes_devices,
-    receives,
-    reduces_in_group,
-    scatters_reduced,
-    sends,
+    check_all_gather,
+    check_all_reduce,
+    check_all_to_all,
+    check_collective_broadcast,
+    check_collective_permute,
+    check_device_id,
+    check_recv,
+    check_reduce_scatter,
+    check_same_types_in_group,
+    check_send,
 )
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
-from sdy.dialects.stablehlo.syntax.signatures import RESULT_ONLY
+from sdy.dialects.stablehlo.syntax.type_signatures import RESULT_ONLY
 
 REPLICA_GROUPS = DenseElementsAttr | ReplicaGroupMeshAxesAttr
 
@@ -51,7 +51,7 @@ class AllGatherOp(StablehloOp):
     channel_handle = opt_prop_def(ChannelHandleAttr)
     use_global_device_ids = opt_prop_def(UnitAttr)
     result = var_result_def()
-    CHECKS: ClassVar[tuple[Check, ...]] = (gathers_all,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_gather,)
 
 
 @irdl_op_definition
@@ -65,7 +65,7 @@ class AllReduceOp(StablehloOp):
     use_global_device_ids = opt_prop_def(UnitAttr)
     result = var_result_def()
     computation = region_def("single_block")
-    CHECKS: ClassVar[tuple[Check, ...]] = (reduces_in_group,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_reduce,)
 
 
 @irdl_op_definition
@@ -80,7 +80,7 @@ class ReduceScatterOp(StablehloOp):
     use_global_device_ids = opt_prop_def(UnitAttr)
     result = result_def()
     computation = region_def("single_block")
-    CHECKS: ClassVar[tuple[Check, ...]] = (scatters_reduced,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reduce_scatter,)
 
 
 @irdl_op_definition
@@ -95,7 +95,7 @@ class AllToAllOp(StablehloOp):
     replica_groups = prop_def(REPLICA_GROUPS)
     channel_handle = opt_prop_def(ChannelHandleAttr)
     result = var_result_def()
-    CHECKS: ClassVar[tuple[Check, ...]] = (exchanges,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_to_all,)
 
 
 @irdl_op_definition
@@ -107,7 +107,7 @@ class CollectivePermuteOp(StablehloOp):
     source_target_pairs = prop_def(DenseElementsAttr)
     channel_handle = opt_prop_def(ChannelHandleAttr)
     result = result_def()
-    CHECKS: ClassVar[tuple[Check, ...]] = (permutes_devices,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_collective_permute,)
 
 
 @irdl_op_definition
@@ -124,7 +124,7 @@ class CollectiveBroadcastOp(StablehloOp):
     channel_handle = opt_prop_def(ChannelHandleAttr)
     has_dynamic_root = opt_prop_def(UnitAttr)
     result = var_result_def()
-    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_in_group,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_collective_broadcast,)
 
 
 @irdl_op_definition
@@ -137,7 +137,7 @@ class CollectiveReduceOp(StablehloOp):
     channel_handle = opt_prop_def(ChannelHandleAttr)
     result = result_def()
     computation = region_def("single_block")
-    CHECKS: ClassVar[tuple[Check, ...]] = (reduces_in_group,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_reduce,)
 
 
 @irdl_op_definition
@@ -149,7 +149,7 @@ class CrossReplicaSumOp(StablehloOp):
     replica_groups = prop_def(DenseElementsAttr)
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_types,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_same_types_in_group,)
 
 
 class DeviceNumberOp(FormattedOp):
@@ -157,7 +157,7 @@ class DeviceNumberOp(FormattedOp):
 
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (numbers_a_device,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_device_id,)
     FORM: ClassVar[Form] = Form(signature=RESULT_ONLY)
 
 
@@ -186,7 +186,7 @@ class SendOp(StablehloOp):
     is_host_transfer = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
     source_target_pairs = opt_prop_def(DenseElementsAttr)
     result = result_def()
-    CHECKS: ClassVar[tuple[Check, ...]] = (sends,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_send,)
 
 
 @irdl_op_definition
@@ -199,7 +199,7 @@ class RecvOp(StablehloOp):
     is_host_transfer = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
     source_target_pairs = opt_prop_def(DenseElementsAttr)
     result = var_result_def()
-    CHECKS: ClassVar[tuple[Check, ...]] = (receives,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_recv,)
 
 
 @irdl_op_definition

@@ -10,8 +10,8 @@ from xdsl.traits import Pure
 
 from sdy.dialects.stablehlo.attributes.attrs import DotDimensionNumbersAttr
 from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
-from sdy.dialects.stablehlo.base import Check, FormattedOp
-from sdy.dialects.stablehlo.checks.contraction import contracts, multiplies_matrices
+from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
+from sdy.dialects.stablehlo.checks.contraction import check_dot, check_dot_general
 from sdy.dialects.stablehlo.syntax.clauses import String
 from sdy.dialects.stablehlo.syntax.dot_clauses import DotAlgorithmAttr, DotAlgorithmClause, DotDims, PrecisionConfig
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
@@ -33,7 +33,7 @@ class DotGeneralOp(FormattedOp):
     algorithm = opt_prop_def(DotAlgorithmAttr)
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (contracts,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dot_general,)
     FORM: ClassVar[Form] = Form(clauses=(DotDims(), PrecisionConfig(), DotAlgorithmClause()))
 
 
@@ -50,7 +50,7 @@ class DotOp(FormattedOp):
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (multiplies_matrices,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dot,)
     FORM: ClassVar[Form] = Form(clauses=(PrecisionConfig(),))
 
 

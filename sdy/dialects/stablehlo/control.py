@@ -21,9 +21,9 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 
-from sdy.dialects.stablehlo.base import Check, StablehloOp
-from sdy.dialects.stablehlo.checks.control import chooses_branch, loops, maps, passes_operands
-from sdy.dialects.text.ssa_names import NamesArguments
+from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
+from sdy.dialects.stablehlo.checks.control import check_if_or_case, check_map, check_optimization_barrier, check_while
+from sdy.dialects.text.ssa_names import SuggestsArgumentNames
 
 
 @irdl_op_definition
@@ -60,7 +60,7 @@ class ReturnOp(StablehloOp):
 
 
 @irdl_op_definition
-class WhileOp(StablehloOp, NamesArguments):
+class WhileOp(StablehloOp, SuggestsArgumentNames):
     """Runs `body` on the values so far, as long as `cond` of them holds.
 
     `stablehlo.while(%iterArg = %0) : tensor<i32> cond { ... } do { ... }`
@@ -72,7 +72,7 @@ class WhileOp(StablehloOp, NamesArguments):
     cond = region_def("single_block")
     body = region_def("single_block")
     traits = traits_def(RecursiveMemoryEffect())
-    CHECKS: ClassVar[tuple[Check, ...]] = (loops,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_while,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -133,7 +133,7 @@ class IfOp(StablehloOp):
     true_branch = region_def("single_block")
     false_branch = region_def("single_block")
     traits = traits_def(RecursiveMemoryEffect())
-    CHECKS: ClassVar[tuple[Check, ...]] = (chooses_branch,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_if_or_case,)
 
 
 @irdl_op_definition
@@ -145,7 +145,7 @@ class CaseOp(StablehloOp):
     result = var_result_def()
     branches = var_region_def("single_block")
     traits = traits_def(RecursiveMemoryEffect())
-    CHECKS: ClassVar[tuple[Check, ...]] = (chooses_branch,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_if_or_case,)
 
 
 @irdl_op_definition
@@ -158,7 +158,7 @@ class MapOp(StablehloOp):
     result = result_def()
     computation = region_def("single_block")
     traits = traits_def(RecursiveMemoryEffect())
-    CHECKS: ClassVar[tuple[Check, ...]] = (maps,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_map,)
 
 
 @irdl_op_definition
@@ -172,7 +172,7 @@ class OptimizationBarrierOp(StablehloOp):
     operand = var_operand_def()
     result = var_result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (passes_operands,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_optimization_barrier,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -10,22 +10,29 @@ from xdsl.traits import Pure
 
 from sdy.dialects.stablehlo.attributes.attrs import DEFAULT_ACCURACY, ResultAccuracyAttr
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirectionAttr, ComparisonTypeAttr
-from sdy.dialects.stablehlo.base import Check, FormattedOp
-from sdy.dialects.stablehlo.checks.elementwise import (
-    all_alike,
-    clamps,
-    gives_booleans,
-    gives_complex,
-    gives_parts,
-    is_accurate,
-    operands_alike,
-    same_shape,
-    selects,
+from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
+from sdy.dialects.stablehlo.checks.element_kinds import (
+    check_boolean_or_integer_operand,
+    check_float_operand,
+    check_float_or_complex_operand,
+    check_integer_operand,
+    check_numeric_operand,
+    check_real_operand,
 )
-from sdy.dialects.stablehlo.checks.kinds import of_bits, of_fields, of_floats, of_integers, of_numbers, of_reals
+from sdy.dialects.stablehlo.checks.elementwise import (
+    check_all_same_shape,
+    check_all_same_type,
+    check_boolean_result,
+    check_clamp,
+    check_complex,
+    check_operands_same_type,
+    check_real_result,
+    check_result_accuracy,
+    check_select,
+)
 from sdy.dialects.stablehlo.syntax.clauses import BareChoice, ExponentMantissa
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
-from sdy.dialects.stablehlo.syntax.signatures import COMPLEX_TYPES, SAME, SELECT_TYPES
+from sdy.dialects.stablehlo.syntax.type_signatures import COMPLEX_TYPES, SAME, SELECT_TYPES
 
 
 class UnaryOp(FormattedOp):
@@ -34,7 +41,7 @@ class UnaryOp(FormattedOp):
     operand = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type,)
     FORM: ClassVar[Form] = Form(signature=SAME)
 
 
@@ -42,7 +49,7 @@ class AccuracyOp(UnaryOp):
     """A unary op that may promise how close it comes to the exact result."""
 
     result_accuracy = opt_prop_def(ResultAccuracyAttr, default_value=DEFAULT_ACCURACY)
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_fields, is_accurate)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_or_complex_operand, check_result_accuracy)
 
 
 class BinaryOp(FormattedOp):
@@ -52,7 +59,7 @@ class BinaryOp(FormattedOp):
     rhs = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type,)
     FORM: ClassVar[Form] = Form(signature=SAME)
 
 
@@ -61,7 +68,7 @@ class AbsOp(UnaryOp):
     """Magnitude of every element; of a complex element, its modulus as a real number."""
 
     name = "stablehlo.abs"
-    CHECKS: ClassVar[tuple[Check, ...]] = (gives_parts, of_numbers)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_real_result, check_numeric_operand)
 
 
 @irdl_op_definition
@@ -76,7 +83,7 @@ class CeilOp(UnaryOp):
     """The least integer that is not below."""
 
     name = "stablehlo.ceil"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_floats)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
 
 
 @irdl_op_definition
@@ -84,7 +91,7 @@ class ConvertOp(UnaryOp):
     """The same values with another element type, rounded or cut as the types need."""
 
     name = "stablehlo.convert"
-    CHECKS: ClassVar[tuple[Check, ...]] = (same_shape,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_shape,)
 
 
 @irdl_op_definition
@@ -99,7 +106,7 @@ class CountLeadingZerosOp(UnaryOp):
     """How many zero bits precede the first one."""
 
     name = "stablehlo.count_leading_zeros"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_integers)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
 
 
 @irdl_op_definition
@@ -121,7 +128,7 @@ class FloorOp(UnaryOp):
     """The greatest integer that is not above."""
 
     name = "stablehlo.floor"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_floats)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
 
 
 @irdl_op_definition
@@ -129,7 +136,7 @@ class ImagOp(UnaryOp):
     """Imaginary part."""
 
     name = "stablehlo.imag"
-    CHECKS: ClassVar[tuple[Check, ...]] = (gives_parts, of_fields)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_real_result, check_float_or_complex_operand)
 
 
 @irdl_op_definition
@@ -158,7 +165,7 @@ class NegateOp(UnaryOp):
     """Negation."""
 
     name = "stablehlo.negate"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_numbers)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
 
 
 @irdl_op_definition
@@ -166,7 +173,7 @@ class NotOp(UnaryOp):
     """Every bit inverted; of booleans, the negation."""
 
     name = "stablehlo.not"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_bits)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_boolean_or_integer_operand)
 
 
 @irdl_op_definition
@@ -174,7 +181,7 @@ class PopcntOp(UnaryOp):
     """How many bits are one."""
 
     name = "stablehlo.popcnt"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_integers)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
 
 
 @irdl_op_definition
@@ -182,7 +189,7 @@ class RealOp(UnaryOp):
     """Real part."""
 
     name = "stablehlo.real"
-    CHECKS: ClassVar[tuple[Check, ...]] = (gives_parts, of_fields)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_real_result, check_float_or_complex_operand)
 
 
 @irdl_op_definition
@@ -190,7 +197,7 @@ class RoundNearestAfzOp(UnaryOp):
     """The nearest integer, ties away from zero."""
 
     name = "stablehlo.round_nearest_afz"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_floats)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
 
 
 @irdl_op_definition
@@ -198,7 +205,7 @@ class RoundNearestEvenOp(UnaryOp):
     """The nearest integer, ties to even."""
 
     name = "stablehlo.round_nearest_even"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_floats)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
 
 
 @irdl_op_definition
@@ -213,7 +220,7 @@ class SignOp(UnaryOp):
     """-1, 0 or 1; of a complex element, its direction."""
 
     name = "stablehlo.sign"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_numbers)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
 
 
 @irdl_op_definition
@@ -256,7 +263,7 @@ class AndOp(BinaryOp):
     """Bitwise and."""
 
     name = "stablehlo.and"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_bits)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_boolean_or_integer_operand)
 
 
 @irdl_op_definition
@@ -264,7 +271,7 @@ class Atan2Op(BinaryOp):
     """The angle of the point (rhs, lhs)."""
 
     name = "stablehlo.atan2"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_fields)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_or_complex_operand)
 
 
 @irdl_op_definition
@@ -272,7 +279,7 @@ class DivideOp(BinaryOp):
     """Quotient; of integers, rounded towards zero."""
 
     name = "stablehlo.divide"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_numbers)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
 
 
 @irdl_op_definition
@@ -301,7 +308,7 @@ class OrOp(BinaryOp):
     """Bitwise or."""
 
     name = "stablehlo.or"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_bits)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_boolean_or_integer_operand)
 
 
 @irdl_op_definition
@@ -309,7 +316,7 @@ class PowerOp(BinaryOp):
     """lhs to the power of rhs."""
 
     name = "stablehlo.power"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_numbers)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
 
 
 @irdl_op_definition
@@ -317,7 +324,7 @@ class RemainderOp(BinaryOp):
     """Remainder of a division, with the sign of lhs."""
 
     name = "stablehlo.remainder"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_numbers)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
 
 
 @irdl_op_definition
@@ -325,7 +332,7 @@ class ShiftLeftOp(BinaryOp):
     """lhs shifted left by rhs bits."""
 
     name = "stablehlo.shift_left"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_integers)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
 
 
 @irdl_op_definition
@@ -333,7 +340,7 @@ class ShiftRightArithmeticOp(BinaryOp):
     """lhs shifted right by rhs bits, filled with its sign."""
 
     name = "stablehlo.shift_right_arithmetic"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_integers)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
 
 
 @irdl_op_definition
@@ -341,7 +348,7 @@ class ShiftRightLogicalOp(BinaryOp):
     """lhs shifted right by rhs bits, filled with zeros."""
 
     name = "stablehlo.shift_right_logical"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_integers)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
 
 
 @irdl_op_definition
@@ -349,7 +356,7 @@ class SubtractOp(BinaryOp):
     """Difference."""
 
     name = "stablehlo.subtract"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_numbers)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
 
 
 @irdl_op_definition
@@ -357,7 +364,7 @@ class XorOp(BinaryOp):
     """Bitwise exclusive or."""
 
     name = "stablehlo.xor"
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_bits)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_boolean_or_integer_operand)
 
 
 @irdl_op_definition
@@ -365,7 +372,7 @@ class ComplexOp(BinaryOp):
     """The complex number of a real and an imaginary part."""
 
     name = "stablehlo.complex"
-    CHECKS: ClassVar[tuple[Check, ...]] = (gives_complex, of_floats)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_complex, check_float_operand)
     FORM: ClassVar[Form] = Form(signature=COMPLEX_TYPES)
 
 
@@ -383,9 +390,9 @@ class CompareOp(FormattedOp):
     compare_type = opt_prop_def(ComparisonTypeAttr)
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (
-        operands_alike,
-        gives_booleans,
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (
+        check_operands_same_type,
+        check_boolean_result,
     )
     FORM: ClassVar[Form] = Form(
         lead=BareChoice("comparison_direction", ComparisonDirectionAttr),
@@ -406,7 +413,7 @@ class SelectOp(FormattedOp):
     on_false = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (selects,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_select,)
     FORM: ClassVar[Form] = Form(signature=SELECT_TYPES)
 
 
@@ -423,7 +430,7 @@ class ClampOp(FormattedOp):
     max = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (clamps, of_reals)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_clamp, check_real_operand)
     FORM: ClassVar[Form] = Form(signature=SAME)
 
 
@@ -438,7 +445,7 @@ class IsFiniteOp(FormattedOp):
     x = operand_def()
     y = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (gives_booleans, of_floats)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result, check_float_operand)
     FORM: ClassVar[Form] = Form()
 
 
@@ -455,7 +462,7 @@ class ReducePrecisionOp(FormattedOp):
     mantissa_bits = prop_def(IntegerAttr.constr(i32))
     output = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (all_alike, of_floats)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
     FORM: ClassVar[Form] = Form(clauses=(ExponentMantissa(),), signature=SAME)
 
 
@@ -467,7 +474,7 @@ class UniformQuantizeOp(FormattedOp):
     operand = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (same_shape,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_shape,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -479,7 +486,7 @@ class UniformDequantizeOp(FormattedOp):
     operand = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (same_shape,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_shape,)
     FORM: ClassVar[Form] = Form()
 
 

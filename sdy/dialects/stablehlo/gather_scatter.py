@@ -20,8 +20,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr
-from sdy.dialects.stablehlo.base import Check, StablehloOp
-from sdy.dialects.stablehlo.checks.gather_scatter import gathers, gathers_dynamically, scatters
+from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
+from sdy.dialects.stablehlo.checks.gather_scatter import check_dynamic_gather, check_gather, check_scatter
 
 FALSE = IntegerAttr(0, i1)
 
@@ -38,7 +38,7 @@ class GatherOp(StablehloOp):
     indices_are_sorted = opt_prop_def(IntegerAttr.constr(i1), default_value=FALSE)
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (gathers,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_gather,)
 
 
 @irdl_op_definition
@@ -53,7 +53,7 @@ class DynamicGatherOp(StablehloOp):
     indices_are_sorted = opt_prop_def(IntegerAttr.constr(i1), default_value=FALSE)
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (gathers_dynamically,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dynamic_gather,)
 
 
 @irdl_op_definition
@@ -71,7 +71,7 @@ class ScatterOp(StablehloOp):
     update_computation = region_def("single_block")
     irdl_options = (SameVariadicOperandSize(),)
     traits = traits_def(RecursiveMemoryEffect())
-    CHECKS: ClassVar[tuple[Check, ...]] = (scatters,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_scatter,)
 
 
 @irdl_op_definition

@@ -19,12 +19,20 @@ from xdsl.irdl import (
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.stablehlo.attributes.enums import FftTypeAttr, TransposeAttr
-from sdy.dialects.stablehlo.base import Check, FormattedOp, StablehloOp
-from sdy.dialects.stablehlo.checks.linalg import factors, gives_gradients, infers, solves, sorts, trains, transforms
+from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
+from sdy.dialects.stablehlo.checks.linalg import (
+    check_batch_norm_grad,
+    check_batch_norm_inference,
+    check_batch_norm_training,
+    check_cholesky,
+    check_fft,
+    check_sort,
+    check_triangular_solve,
+)
 from sdy.dialects.stablehlo.syntax.clauses import Bool, Choice, Ints
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
-from sdy.dialects.stablehlo.syntax.signatures import SAME
-from sdy.dialects.text.ssa_names import NamesResults
+from sdy.dialects.stablehlo.syntax.type_signatures import SAME
+from sdy.dialects.text.ssa_names import SuggestsResultNames
 
 
 @irdl_op_definition
@@ -39,7 +47,7 @@ class CholeskyOp(FormattedOp):
     lower = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (factors,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_cholesky,)
     FORM: ClassVar[Form] = Form(clauses=(Bool("lower", "lower", is_optional=True),), signature=SAME)
 
 
@@ -56,7 +64,7 @@ class TriangularSolveOp(StablehloOp):
     transpose_a = prop_def(TransposeAttr)
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (solves,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_triangular_solve,)
 
 
 @irdl_op_definition
@@ -72,7 +80,7 @@ class FftOp(FormattedOp):
     fft_length = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (transforms,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_fft,)
     FORM: ClassVar[Form] = Form(clauses=(Choice("type", "fft_type", FftTypeAttr), Ints("length", "fft_length")))
 
 
@@ -87,7 +95,7 @@ class SortOp(StablehloOp):
     result = var_result_def()
     comparator = region_def("single_block")
     traits = traits_def(RecursiveMemoryEffect())
-    CHECKS: ClassVar[tuple[Check, ...]] = (sorts,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_sort,)
 
 
 class BatchNormOp(StablehloOp):
@@ -99,7 +107,7 @@ class BatchNormOp(StablehloOp):
 
 
 @irdl_op_definition
-class BatchNormTrainingOp(BatchNormOp, NamesResults):
+class BatchNormTrainingOp(BatchNormOp, SuggestsResultNames):
     """Normalizes by the mean and variance of the batch, which it also gives."""
 
     name = "stablehlo.batch_norm_training"
@@ -109,7 +117,7 @@ class BatchNormTrainingOp(BatchNormOp, NamesResults):
     output = result_def()
     batch_mean = result_def()
     batch_var = result_def()
-    CHECKS: ClassVar[tuple[Check, ...]] = (trains,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_batch_norm_training,)
 
     def result_names(self) -> tuple[str, str, str]:
         return ("output", "batch_mean", "batch_var")
@@ -126,11 +134,11 @@ class BatchNormInferenceOp(BatchNormOp):
     mean = operand_def()
     variance = operand_def()
     result = result_def()
-    CHECKS: ClassVar[tuple[Check, ...]] = (infers,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_batch_norm_inference,)
 
 
 @irdl_op_definition
-class BatchNormGradOp(BatchNormOp, NamesResults):
+class BatchNormGradOp(BatchNormOp, SuggestsResultNames):
     """The gradients of `batch_norm_training` for operand, scale and offset."""
 
     name = "stablehlo.batch_norm_grad"
@@ -142,7 +150,7 @@ class BatchNormGradOp(BatchNormOp, NamesResults):
     grad_operand = result_def()
     grad_scale = result_def()
     grad_offset = result_def()
-    CHECKS: ClassVar[tuple[Check, ...]] = (gives_gradients,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_batch_norm_grad,)
 
     def result_names(self) -> tuple[str, str, str]:
         return ("grad_operand", "grad_scale", "grad_offset")

@@ -8,11 +8,11 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from sdy.dialects.stablehlo.attributes.enums import RngAlgorithmAttr, RngDistributionAttr
-from sdy.dialects.stablehlo.base import Check, FormattedOp
-from sdy.dialects.stablehlo.checks.random import draws, keeps_state
+from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
+from sdy.dialects.stablehlo.checks.random import check_rng, check_rng_bit_generator
 from sdy.dialects.stablehlo.syntax.clauses import Choice
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
-from sdy.dialects.text.ssa_names import NamesResults
+from sdy.dialects.text.ssa_names import SuggestsResultNames
 
 
 @irdl_op_definition
@@ -28,12 +28,12 @@ class RngOp(FormattedOp):
     shape = operand_def()
     rng_distribution = prop_def(RngDistributionAttr)
     result = result_def()
-    CHECKS: ClassVar[tuple[Check, ...]] = (draws,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_rng,)
     FORM: ClassVar[Form] = Form(clauses=(Choice("distribution", "rng_distribution", RngDistributionAttr),))
 
 
 @irdl_op_definition
-class RngBitGeneratorOp(FormattedOp, NamesResults):
+class RngBitGeneratorOp(FormattedOp, SuggestsResultNames):
     """Random bits from a state, and the next state.
 
     `stablehlo.rng_bit_generator %0, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)`
@@ -45,7 +45,7 @@ class RngBitGeneratorOp(FormattedOp, NamesResults):
     output_state = result_def()
     output = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_state,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_rng_bit_generator,)
     FORM: ClassVar[Form] = Form(clauses=(Choice("algorithm", "rng_algorithm", RngAlgorithmAttr),))
 
     def result_names(self) -> tuple[str, str]:

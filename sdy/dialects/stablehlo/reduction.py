@@ -22,13 +22,13 @@ from xdsl.traits import RecursiveMemoryEffect
 
 from sdy.dialects.stablehlo.attributes.attrs import parse_ints
 from sdy.dialects.stablehlo.attributes.types import as_tensor, scalar_of
-from sdy.dialects.stablehlo.base import Check, StablehloOp
-from sdy.dialects.stablehlo.checks.reduction import reduces
+from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
+from sdy.dialects.stablehlo.checks.reduction import check_reduce
 from sdy.dialects.stablehlo.control import ReturnOp
 from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, BinaryOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
-from sdy.dialects.stablehlo.syntax.clauses import Properties, ints_text
+from sdy.dialects.stablehlo.syntax.clauses import PropertyDict, ints_text
 from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
-from sdy.dialects.text.line_templates import FreshRegions
+from sdy.dialects.text.line_templates import HasImplicitRegions
 
 COMMUTATIVE: dict[str, type[BinaryOp]] = {
     op_class.name: op_class for op_class in (AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp)
@@ -36,7 +36,7 @@ COMMUTATIVE: dict[str, type[BinaryOp]] = {
 
 
 @irdl_op_definition
-class ReduceOp(StablehloOp, FreshRegions):
+class ReduceOp(StablehloOp, HasImplicitRegions):
     """Folds each slice along `dimensions` into one element, beginning with the init value.
 
     The region takes one element so far of every input, then one new element of every input.
@@ -51,7 +51,7 @@ class ReduceOp(StablehloOp, FreshRegions):
     body = region_def("single_block")
     irdl_options = (SameVariadicOperandSize(),)
     traits = traits_def(RecursiveMemoryEffect())
-    CHECKS: ClassVar[tuple[Check, ...]] = (reduces,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reduce,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -60,7 +60,7 @@ class ReduceOp(StablehloOp, FreshRegions):
         parser.parse_keyword("across")
         parser.parse_keyword("dimensions")
         parser.parse_punctuation("=")
-        properties: Properties = {"dimensions": DenseArrayBase.from_list(i64, parse_ints(parser))}
+        properties: PropertyDict = {"dimensions": DenseArrayBase.from_list(i64, parse_ints(parser))}
         attributes = parse_attributes(cls, parser, properties)
         parser.parse_punctuation(":")
         place = parser.pos
@@ -93,7 +93,7 @@ class ReduceOp(StablehloOp, FreshRegions):
         if applied is None:
             self._print_reducer(printer)
 
-    def fresh_regions(self) -> list[Region] | None:
+    def implicit_regions(self) -> list[Region] | None:
         applied = self.applied_op()
         return None if applied is None else [_applying(type(applied), applied.result.type)]
 

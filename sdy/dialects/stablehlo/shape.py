@@ -11,25 +11,25 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.stablehlo.base import Check, FormattedOp, StablehloOp
+from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.shape import (
-    broadcasts_in_dim,
-    broadcasts_in_front,
-    counts_along_dim,
-    hints_at_dims,
-    is_its_value,
-    keeps_bits,
-    keeps_count,
-    keeps_element,
-    measures_dim,
-    names_a_dim,
-    permutes,
-    reverses,
+    check_bitcast_convert,
+    check_broadcast,
+    check_broadcast_in_dim,
+    check_constant,
+    check_dimension,
+    check_dynamic_broadcast_in_dim,
+    check_get_dimension_size,
+    check_iota,
+    check_reshape,
+    check_reverse,
+    check_same_element_type,
+    check_transpose,
 )
 from sdy.dialects.stablehlo.syntax.clauses import Int, Ints
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
-from sdy.dialects.stablehlo.syntax.signatures import RESULT_ONLY, SAME
-from sdy.dialects.text.ssa_names import NamesResults
+from sdy.dialects.stablehlo.syntax.type_signatures import RESULT_ONLY, SAME
+from sdy.dialects.text.ssa_names import SuggestsResultNames
 
 
 class LiteralOp(StablehloOp):
@@ -38,7 +38,7 @@ class LiteralOp(StablehloOp):
     value = prop_def(DenseElementsAttr)
     output = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (is_its_value,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_constant,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -56,7 +56,7 @@ class LiteralOp(StablehloOp):
 
 
 @irdl_op_definition
-class ConstantOp(LiteralOp, NamesResults):
+class ConstantOp(LiteralOp, SuggestsResultNames):
     """A tensor that the program spells out.
 
     `stablehlo.constant dense<1.000000e+00> : tensor<2xf32>`
@@ -79,7 +79,7 @@ class IotaOp(FormattedOp):
     iota_dimension = prop_def(IntegerAttr.constr(i64))
     output = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (counts_along_dim,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_iota,)
     FORM: ClassVar[Form] = Form(clauses=(Int("dim", "iota_dimension"),), signature=RESULT_ONLY)
 
 
@@ -95,7 +95,7 @@ class DynamicIotaOp(FormattedOp):
     iota_dimension = prop_def(IntegerAttr.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (counts_along_dim,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_iota,)
     FORM: ClassVar[Form] = Form(clauses=(Int("dim", "iota_dimension"),))
 
 
@@ -111,7 +111,7 @@ class BroadcastInDimOp(FormattedOp):
     broadcast_dimensions = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_in_dim,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_in_dim,)
     FORM: ClassVar[Form] = Form(clauses=(Ints("dims", "broadcast_dimensions"),))
 
 
@@ -130,7 +130,7 @@ class DynamicBroadcastInDimOp(FormattedOp):
     known_nonexpanding_dimensions = opt_prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_in_dim, hints_at_dims)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_in_dim, check_dynamic_broadcast_in_dim)
     FORM: ClassVar[Form] = Form(clauses=(Ints("dims", "broadcast_dimensions"),))
 
 
@@ -146,7 +146,7 @@ class BroadcastOp(FormattedOp):
     broadcast_sizes = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (broadcasts_in_front,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast,)
     FORM: ClassVar[Form] = Form(clauses=(Ints("sizes", "broadcast_sizes"),))
 
 
@@ -161,7 +161,7 @@ class ReshapeOp(FormattedOp):
     operand = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_count,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reshape,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -177,7 +177,7 @@ class DynamicReshapeOp(FormattedOp):
     output_shape = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_count,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reshape,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -193,7 +193,7 @@ class TransposeOp(FormattedOp):
     permutation = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (permutes,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_transpose,)
     FORM: ClassVar[Form] = Form(clauses=(Ints("dims", "permutation"),))
 
 
@@ -209,7 +209,7 @@ class ReverseOp(FormattedOp):
     dimensions = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (reverses,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reverse,)
     FORM: ClassVar[Form] = Form(clauses=(Ints("dims", "dimensions"),), signature=SAME)
 
 
@@ -224,7 +224,7 @@ class BitcastConvertOp(FormattedOp):
     operand = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_bits,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_bitcast_convert,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -240,7 +240,7 @@ class GetDimensionSizeOp(FormattedOp):
     dimension = prop_def(IntegerAttr.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (measures_dim,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_get_dimension_size,)
     FORM: ClassVar[Form] = Form(clauses=(Int("dim", "dimension"),))
 
 
@@ -257,7 +257,7 @@ class SetDimensionSizeOp(FormattedOp):
     dimension = prop_def(IntegerAttr.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (names_a_dim, keeps_element)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dimension, check_same_element_type)
     FORM: ClassVar[Form] = Form(clauses=(Int("dim", "dimension"),))
 
 

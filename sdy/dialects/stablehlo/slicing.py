@@ -11,10 +11,16 @@ from xdsl.parser import Parser
 from xdsl.traits import Pure
 
 from sdy.dialects.stablehlo.attributes.attrs import parse_int
-from sdy.dialects.stablehlo.base import Check, FormattedOp
-from sdy.dialects.stablehlo.checks.shape import keeps_element
-from sdy.dialects.stablehlo.checks.slicing import concatenates, pads, slices, slices_dynamically, updates_slice
-from sdy.dialects.stablehlo.syntax.clauses import Clause, Int, Ints, Properties, ints_of
+from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
+from sdy.dialects.stablehlo.checks.shape import check_same_element_type
+from sdy.dialects.stablehlo.checks.slicing import (
+    check_concatenate,
+    check_dynamic_slice,
+    check_dynamic_update_slice,
+    check_pad,
+    check_slice,
+)
+from sdy.dialects.stablehlo.syntax.clauses import Clause, Int, Ints, PropertyDict, ints_of
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 
 
@@ -25,7 +31,7 @@ class SliceRanges(Clause):
     starts_after_comma = False
     start = "["
 
-    def parse(self, parser: Parser, into: Properties) -> bool:
+    def parse(self, parser: Parser, into: PropertyDict) -> bool:
         ranges = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: self._parse_range(parser))
         for index, name in enumerate(self.properties):
             into[name] = DenseArrayBase.from_list(i64, [item[index] for item in ranges])
@@ -59,7 +65,7 @@ class SliceOp(FormattedOp):
     strides = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (slices,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_slice,)
     FORM: ClassVar[Form] = Form(clauses=(SliceRanges(),))
 
 
@@ -76,7 +82,7 @@ class DynamicSliceOp(FormattedOp):
     slice_sizes = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (slices_dynamically,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dynamic_slice,)
     FORM: ClassVar[Form] = Form(clauses=(Ints("sizes", "slice_sizes"),))
 
 
@@ -93,7 +99,7 @@ class DynamicUpdateSliceOp(FormattedOp):
     start_indices = var_operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (updates_slice,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dynamic_update_slice,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -108,7 +114,7 @@ class RealDynamicSliceOp(FormattedOp):
     strides = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_element,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_same_element_type,)
     FORM: ClassVar[Form] = Form()
 
 
@@ -124,7 +130,7 @@ class ConcatenateOp(FormattedOp):
     dimension = prop_def(IntegerAttr.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (concatenates,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_concatenate,)
     FORM: ClassVar[Form] = Form(clauses=(Int("dim", "dimension"),))
 
 
@@ -143,7 +149,7 @@ class PadOp(FormattedOp):
     interior_padding = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (pads,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_pad,)
     FORM: ClassVar[Form] = Form(
         clauses=(
             Ints("low", "edge_padding_low"),
@@ -165,7 +171,7 @@ class DynamicPadOp(FormattedOp):
     interior_padding = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (keeps_element,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_same_element_type,)
     FORM: ClassVar[Form] = Form()
 
 

@@ -20,11 +20,11 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from sdy.dialects.stablehlo.attributes.attrs import parse_int
-from sdy.dialects.stablehlo.base import Check, FormattedOp, StablehloOp
-from sdy.dialects.stablehlo.checks.tokens import makes_tuple, takes_element
-from sdy.dialects.stablehlo.syntax.clauses import Properties
+from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
+from sdy.dialects.stablehlo.checks.tokens import check_get_tuple_element, check_tuple
+from sdy.dialects.stablehlo.syntax.clauses import PropertyDict
 from sdy.dialects.stablehlo.syntax.op_syntax import Form, parse_attributes, print_attributes
-from sdy.dialects.stablehlo.syntax.signatures import RESULT_ONLY, SAME, TUPLE_TYPES
+from sdy.dialects.stablehlo.syntax.type_signatures import RESULT_ONLY, SAME, TUPLE_TYPES
 
 
 @irdl_op_definition
@@ -38,7 +38,7 @@ class TupleOp(FormattedOp):
     val = var_operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (makes_tuple,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_tuple,)
     FORM: ClassVar[Form] = Form(signature=TUPLE_TYPES, leaves_room=True)
 
 
@@ -54,14 +54,14 @@ class GetTupleElementOp(StablehloOp):
     index = prop_def(IntegerAttr.constr(i32))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (takes_element,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_get_tuple_element,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         operand = parser.parse_unresolved_operand()
         with parser.in_square_brackets():
             index = parse_int(parser)
-        properties: Properties = {"index": IntegerAttr(index, i32)}
+        properties: PropertyDict = {"index": IntegerAttr(index, i32)}
         attributes = parse_attributes(cls, parser, properties)
         parser.parse_punctuation(":")
         place = parser.pos

@@ -25,9 +25,9 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.attributes.attrs import parse_ints
 from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
-from sdy.dialects.stablehlo.base import Check, StablehloOp
-from sdy.dialects.stablehlo.checks.window import convolves, reduces_windows, selects_and_scatters
-from sdy.dialects.stablehlo.syntax.clauses import Properties, ints_of, ints_text
+from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
+from sdy.dialects.stablehlo.checks.window import check_convolution, check_reduce_window, check_select_and_scatter
+from sdy.dialects.stablehlo.syntax.clauses import PropertyDict, ints_of, ints_text
 from sdy.dialects.stablehlo.syntax.conv_numbers import ConvDimensionNumbersAttr, parse_conv_numbers
 from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
 
@@ -61,14 +61,14 @@ class ConvolutionOp(StablehloOp):
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[Check, ...]] = (convolves,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_convolution,)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         operands = parser.parse_op_args_list()
         parser.parse_keyword("dim_numbers")
         parser.parse_punctuation("=")
-        properties: Properties = {"dimension_numbers": ConvDimensionNumbersAttr(parse_conv_numbers(parser))}
+        properties: PropertyDict = {"dimension_numbers": ConvDimensionNumbersAttr(parse_conv_numbers(parser))}
         parser.parse_punctuation(",")
         parser.parse_keyword("window")
         parser.parse_punctuation("=")
@@ -133,7 +133,7 @@ class ReduceWindowOp(StablehloOp):
     body = region_def("single_block")
     irdl_options = (SameVariadicOperandSize(),)
     traits = traits_def(RecursiveMemoryEffect())
-    CHECKS: ClassVar[tuple[Check, ...]] = (reduces_windows,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reduce_window,)
 
 
 @irdl_op_definition
@@ -151,10 +151,10 @@ class SelectAndScatterOp(StablehloOp):
     select = region_def("single_block")
     scatter = region_def("single_block")
     traits = traits_def(RecursiveMemoryEffect())
-    CHECKS: ClassVar[tuple[Check, ...]] = (selects_and_scatters,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_select_and_scatter,)
 
 
-def _parse_window_entry(parser: Parser, into: Properties) -> None:
+def _parse_window_entry(parser: Parser, into: PropertyDict) -> None:
     key = parser.parse_keyword_in(WINDOW_PROPERTIES, " in a window")
     parser.parse_punctuation("=")
     value: Attribute

@@ -9,12 +9,12 @@ from typing import cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, VectorType
 from xdsl.parser import AttrParser
 
-from sdy.dialects.constants.dense import DenseElementsAttr, DenseType, Resource
+from sdy.dialects.constants.dense import DenseElementsAttr, DenseResource, DenseType
 from sdy.dialects.constants.elements import ElementCodec, codec_of
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class ElementLiteral:
     """One element as it is spelled, and where."""
 
     text: str
@@ -49,7 +49,7 @@ def parse_dense(parser: AttrParser) -> DenseElementsAttr:
     return DenseElementsAttr.from_bytes(dense_type, b"".join(_encode(parser, codec, item) for item in literals))
 
 
-def parse_dense_resource(parser: AttrParser, blobs: Mapping[str, tuple[Resource, bytes]]) -> DenseElementsAttr:
+def parse_dense_resource(parser: AttrParser, blobs: Mapping[str, tuple[DenseResource, bytes]]) -> DenseElementsAttr:
     """What follows the word `dense_resource`: `<name> : type`.
 
     Raises: ParseError where the text has no blob of that name, or one of another size.
@@ -69,7 +69,7 @@ def parse_dense_resource(parser: AttrParser, blobs: Mapping[str, tuple[Resource,
         parser.raise_error(f"the resource {name} has {error}", start, end)
 
 
-def _parse_nested(parser: AttrParser) -> tuple[list[Literal], Shape | None]:
+def _parse_nested(parser: AttrParser) -> tuple[list[ElementLiteral], Shape | None]:
     """The literals of nested lists in order, and the lengths of the lists; None for a value without brackets."""
     start = parser.pos
     nested = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_nested(parser))
@@ -83,13 +83,13 @@ def _parse_nested(parser: AttrParser) -> tuple[list[Literal], Shape | None]:
     return [literal for literals, _ in nested for literal in literals], (len(nested), *inner_shape)
 
 
-def _parse_literal(parser: AttrParser) -> Literal:
+def _parse_literal(parser: AttrParser) -> ElementLiteral:
     start = parser.pos
     parts = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_number(parser))
     text = _parse_number(parser) if parts is None else f"({','.join(parts)})"
     if parts is not None and len(parts) != 2:
         parser.raise_error("a complex number is written (real,imaginary)", start, parser.pos)
-    return Literal(text, start, parser.pos)
+    return ElementLiteral(text, start, parser.pos)
 
 
 def _parse_number(parser: AttrParser) -> str:
@@ -124,7 +124,7 @@ def _check_shape(shape: Shape | None, dense_type: DenseType) -> None:
         raise ValueError(f"the lists have lengths {list(shape)}, the type has dims {list(wanted)}")
 
 
-def _encode(parser: AttrParser, codec: ElementCodec, literal: Literal) -> bytes:
+def _encode(parser: AttrParser, codec: ElementCodec, literal: ElementLiteral) -> bytes:
     try:
         return codec.encode_text(literal.text)
     except ValueError as error:

@@ -22,7 +22,7 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 @dataclass(frozen=True, slots=True)
-class Syntax:
+class OpSyntax:
     """How an op is read, after its name, and written."""
 
     parse: Callable[[Parser], Operation]
@@ -30,7 +30,7 @@ class Syntax:
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypeWithAttributes:
     """A result, or an argument without a name: a type with attributes."""
 
     type: Attribute
@@ -95,21 +95,21 @@ def parse_func(parser: Parser) -> FuncOp:
     )
 
 
-def _parse_argument(parser: Parser) -> tuple[Parser.Argument | None, Typed]:
+def _parse_argument(parser: Parser) -> tuple[Parser.Argument | None, TypeWithAttributes]:
     named = parser.parse_optional_argument()
     of_type = named.type if named is not None else parser.parse_type()
-    typed = Typed(of_type, _parse_attributes(parser))
+    typed = TypeWithAttributes(of_type, _parse_attributes(parser))
     parser.parse_optional_location()
     return named, typed
 
 
-def _parse_results(parser: Parser) -> list[Typed]:
+def _parse_results(parser: Parser) -> list[TypeWithAttributes]:
     if parser.parse_optional_punctuation("->") is None:
         return []
     results = parser.parse_optional_comma_separated_list(
-        parser.Delimiter.PAREN, lambda: Typed(parser.parse_type(), _parse_attributes(parser))
+        parser.Delimiter.PAREN, lambda: TypeWithAttributes(parser.parse_type(), _parse_attributes(parser))
     )
-    return [Typed(parser.parse_type(), NO_ATTRIBUTES)] if results is None else results
+    return [TypeWithAttributes(parser.parse_type(), NO_ATTRIBUTES)] if results is None else results
 
 
 def _parse_attributes(parser: Parser) -> DictionaryAttr:
@@ -212,11 +212,11 @@ def print_return(op: ReturnOp, printer: Printer) -> None:
         printer.print_list([operand.type for operand in op.operands], printer.print_attribute)
 
 
-def _syntax(parse: Callable[[Parser], OpT], write: Callable[[OpT, Printer], None]) -> Syntax:
-    return Syntax(parse, cast("Callable[[Operation, Printer], None]", write))
+def _syntax(parse: Callable[[Parser], OpT], write: Callable[[OpT, Printer], None]) -> OpSyntax:
+    return OpSyntax(parse, cast("Callable[[Operation, Printer], None]", write))
 
 
-OWN_SYNTAX: dict[type[Operation], Syntax] = {
+CUSTOM_SYNTAX: dict[type[Operation], OpSyntax] = {
     ModuleOp: _syntax(parse_module, print_module),
     FuncOp: _syntax(parse_func, print_func),
     CallOp: _syntax(parse_call, print_call),

@@ -37,7 +37,7 @@ _KINDS = {number: MLIRTokenKind[name] for name, number in _TOKEN.groupindex.item
 _PUNCTUATION = _TOKEN.groupindex["PUNCTUATION"]
 _STRINGS = _TOKEN.groupindex["STRING_LIT"]
 _INTEGERS = _TOKEN.groupindex["INTEGER_LIT"]
-LONGEST_NUMBER = 1000  # digits; beyond 4300, Python refuses to read a number
+MAX_DIGITS = 1000  # digits; beyond 4300, Python refuses to read a number
 
 
 class RegexLexer(MLIRLexer):
@@ -52,8 +52,8 @@ class RegexLexer(MLIRLexer):
         group = match.lastindex
         assert group is not None  # every alternative is a group
         start, end = match.span(group)
-        if end - start > LONGEST_NUMBER and group == _INTEGERS:
-            raise ParseError(Span(start, end, self.input), f"an integer has at most {LONGEST_NUMBER} digits")
+        if end - start > MAX_DIGITS and group == _INTEGERS:
+            raise ParseError(Span(start, end, self.input), f"an integer has at most {MAX_DIGITS} digits")
         self.pos = end
         if group == _PUNCTUATION:
             return MLIRToken(KIND_BY_PUNCTUATION_SPELLING[match[group]], Span(start, end, self.input))
@@ -85,7 +85,7 @@ def _string_kind(text: str) -> MLIRTokenKind:
     return MLIRTokenKind.STRING_LIT
 
 
-class LazyState(ParserState[MLIRTokenKind, str]):
+class LazyTokenState(ParserState[MLIRTokenKind, str]):
     """A state that reads the next token when somebody asks for it: a line that has a template needs no tokens."""
 
     def __init__(self, lexer: RegexLexer) -> None:

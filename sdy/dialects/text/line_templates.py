@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-LONGEST_LINE = 2000  # a line with a large constant is not worth remembering
+MAX_LINE_LENGTH = 2000  # a line with a large constant is not worth remembering
 
 _LINE = re.compile(
     r"[ \t\n]*(?:%(?P<result>[A-Za-z0-9_$.-]+)(?::(?P<count>[0-9]+))? = )?"
@@ -20,13 +20,13 @@ _LINE = re.compile(
 )
 _VALUE = re.compile(r"%[A-Za-z0-9_$.-]+(?:#[0-9]+)?")
 
-Key = tuple[str, str, str]
+LineKey = tuple[str, str, str]
 
 
-class FreshRegions:
+class HasImplicitRegions:
     """An op whose text may stand on one line although it has regions."""
 
-    def fresh_regions(self) -> list[Region] | None:
+    def implicit_regions(self) -> list[Region] | None:
         """Copies of the regions; None where these have text of their own."""
         raise NotImplementedError
 
@@ -35,7 +35,7 @@ class FreshRegions:
 class Line:
     """The next line of a text, where an op may stand."""
 
-    key: Key  # what lines of the same template have in common
+    key: LineKey  # what lines of the same template have in common
     start: int  # of the name of the op
     end: int
     result: str | None
@@ -60,7 +60,7 @@ class Template:
 def next_line(content: str, position: int, scope: str) -> Line | None:
     """The line at `position`, if an op may begin there. `scope` is what the meaning of a name depends on."""
     match = _LINE.match(content, position)
-    if match is None or match.end() - position > LONGEST_LINE:
+    if match is None or match.end() - position > MAX_LINE_LENGTH:
         return None
     rest, first = match["rest"], match.start("rest")
     values = list(_VALUE.finditer(rest))
@@ -76,7 +76,7 @@ def next_line(content: str, position: int, scope: str) -> Line | None:
     )
 
 
-def learn(line: Line, op: Operation, resolved: Sequence[tuple[int, SSAValue]]) -> Template | None:
+def make_template(line: Line, op: Operation, resolved: Sequence[tuple[int, SSAValue]]) -> Template | None:
     """The template of an op that was parsed from a line.
 
     `resolved` are the values that were looked up, with the places of their names. None where the op is more than the
@@ -84,9 +84,9 @@ def learn(line: Line, op: Operation, resolved: Sequence[tuple[int, SSAValue]]) -
     """
     regions: Callable[[], list[Region] | None] | None = None
     if op.regions:
-        if not isinstance(op, FreshRegions) or op.fresh_regions() is None:
+        if not isinstance(op, HasImplicitRegions) or op.implicit_regions() is None:
             return None
-        regions = op.fresh_regions
+        regions = op.implicit_regions
     if op.successors or [value for _, value in resolved] != list(op.operands):
         return None
     starts = [start for start, _ in resolved]

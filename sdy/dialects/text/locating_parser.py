@@ -25,9 +25,9 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from sdy.dialects.ir.unchecked import make_location, make_op
-from sdy.dialects.text.func_syntax import DEFAULT_DIALECTS, OWN_SYNTAX
-from sdy.dialects.text.line_templates import Key, Line, Template, learn, next_line
+from sdy.dialects.ir.fast_ops import make_location, make_op
+from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX, DEFAULT_DIALECTS
+from sdy.dialects.text.line_templates import Line, LineKey, Template, make_template, next_line
 from sdy.dialects.text.location_parser import LocationParser
 from sdy.dialects.text.text_parser import near_miss
 
@@ -43,7 +43,7 @@ class LocatingParser(LocationParser):
         self._scope: list[str] = []  # names defined in the region that is being read
         self._forward_places: dict[str, Span] = {}  # first uses of names not defined yet
         self._enclosing: list[type[Operation]] = []
-        self._templates: dict[Key, Template] = {}
+        self._templates: dict[LineKey, Template] = {}
         self._resolved: list[tuple[int, SSAValue]] = []  # operands of the op that is being read, with their places
         self._location_aliases = {}
         super().__init__(context, text, file)
@@ -95,7 +95,7 @@ class LocatingParser(LocationParser):
         op = self._parse_op()
         content = self.lexer.input.content
         if template is None and self.consumed <= line.end and not content[self.consumed : line.end].strip():
-            learned = learn(line, op, self._resolved)
+            learned = make_template(line, op, self._resolved)
             if learned is not None:
                 self._templates[line.key] = learned
         self._resolved = outer
@@ -139,7 +139,7 @@ class LocatingParser(LocationParser):
         if name.kind is MLIRTokenKind.BARE_IDENT:
             op_class = self._op_class_of(name.text, name.span)
             self._consume_token()
-            own = OWN_SYNTAX.get(op_class)
+            own = CUSTOM_SYNTAX.get(op_class)
             parse = op_class.parse if own is None else own.parse
         elif name.kind is MLIRTokenKind.STRING_LIT:
             op_class = self._op_class_of(self.parse_str_literal(), name.span, is_generic=True)
@@ -289,7 +289,7 @@ class LocatingParser(LocationParser):
             self.fail("SDY-P003", f"%{name} is not defined", self._forward_places[name], hint)
 
     def _location_at(self, start: int) -> FileLineColLoc:
-        line, column = self.lines.place_of(start)
+        line, column = self.lines.line_and_column(start)
         return make_location(self._file, line, _column(column))
 
     def _fail_type(self, name: str, used: Attribute, defined: Attribute, place: Span) -> NoReturn:

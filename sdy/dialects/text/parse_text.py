@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.ir.gc_pause import collection_paused
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.text.locating_parser import LocatingParser
 
 
@@ -19,7 +19,7 @@ def parse_text(context: Context, text: str, file: str) -> ModuleOp:
     parser = LocatingParser(context, text, file)
     lines = parser.lines
     try:
-        with collection_paused():
+        with garbage_collection_paused():
             return parser.parse_module()
     except ParseError as error:
         message, span = error.msg, lines.span(error.span.start, error.span.end)

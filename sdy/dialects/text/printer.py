@@ -24,9 +24,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.printer import Printer
 
 from sdy.dialects.constants.float_formats import FLOAT_FORMATS, bits_of, float_text
-from sdy.dialects.text.func_syntax import DEFAULT_DIALECTS, OWN_SYNTAX
-from sdy.dialects.text.resources import MARKER, section_of
-from sdy.dialects.text.ssa_names import number
+from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX, DEFAULT_DIALECTS
+from sdy.dialects.text.resources import MARKER, resource_section
+from sdy.dialects.text.ssa_names import name_values
 
 _BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _TO_ESCAPE = re.compile(rb"[^ !#-\[\]-~]")
@@ -37,7 +37,7 @@ def print_operation(op: Operation, generic: bool = False) -> str:
     stream = StringIO()
     MlirPrinter(stream, op, generic).print_op(op)
     text = stream.getvalue()
-    return f"{text}\n\n{section_of(op)}" if MARKER in text else text
+    return f"{text}\n\n{resource_section(op)}" if MARKER in text else text
 
 
 class MlirPrinter(Printer):
@@ -46,7 +46,7 @@ class MlirPrinter(Printer):
     def __init__(self, stream: StringIO, root: Operation, generic: bool = False) -> None:
         super().__init__(stream=stream, print_generic_format=generic)
         self._write: Callable[[str], object] = stream.write
-        self._names = number(root, unique=generic)
+        self._names = name_values(root, unique=generic)
         self._default_dialects = ["builtin"]
         self._depth = 0
         self._texts: dict[int, tuple[str, Attribute]] = {}  # by identity; the attribute keeps its number while it lives
@@ -138,7 +138,7 @@ class MlirPrinter(Printer):
             self._write(f"{self._names.results(op)} = ")
         custom = None if self.print_generic_format else _custom_print(op)
         if custom is None:
-            self._write(f'"{name_of(op)}"')
+            self._write(f'"{op_name(op)}"')
             self._print_generic(op)
             return
         default = self._default_dialects[-1]
@@ -199,7 +199,7 @@ class MlirPrinter(Printer):
         self.print_operation_type(op)
 
 
-def name_of(op: Operation) -> str:
+def op_name(op: Operation) -> str:
     """The name of an op, also of one whose dialect is not known."""
     return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
 
@@ -212,7 +212,7 @@ def _discardable(op: Operation) -> Mapping[str, Attribute]:
 
 def _custom_print(op: Operation) -> Callable[[Operation, Printer], None] | None:
     """How the op is written in its own syntax; None where it has none."""
-    own = OWN_SYNTAX.get(type(op))
+    own = CUSTOM_SYNTAX.get(type(op))
     if own is not None:
         return own.print
     return None if type(op).print is Operation.print else type(op).print

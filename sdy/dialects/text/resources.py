@@ -12,8 +12,8 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Operation
 
-from sdy.dialects.constants.dense import DenseElements, DenseElementsAttr, Resource
-from sdy.dialects.ir.walk import with_inner
+from sdy.dialects.constants.dense import DenseElements, DenseElementsAttr, DenseResource
+from sdy.dialects.ir.walk import op_and_nested_ops
 
 MARKER = "dense_resource<"
 _SECTION = re.compile(r"\{-#(.*)#-\}", re.DOTALL)
@@ -22,24 +22,24 @@ _BLOB = re.compile(r'(?P<name>"[^"\n]*"|[\w$.-]+)\s*:\s*"0x(?P<digits>[0-9A-Fa-f
 ALIGNMENT_BYTES = 4
 
 
-def blobs_in(text: str) -> dict[str, tuple[Resource, bytes]]:
+def parse_blobs(text: str) -> dict[str, tuple[DenseResource, bytes]]:
     """The blobs of a text by name: the alignment that they ask for, and their bytes."""
     section = _SECTION.search(text)
     found = None if section is None else _BLOBS.search(section[1])
-    blobs: dict[str, tuple[Resource, bytes]] = {}
+    blobs: dict[str, tuple[DenseResource, bytes]] = {}
     for entry in _BLOB.finditer(found[1] if found is not None else ""):
         name = entry["name"].strip('"')
         raw = bytes.fromhex(entry["digits"]) if len(entry["digits"]) % 2 == 0 else b""
         if len(raw) >= ALIGNMENT_BYTES:
             alignment = int.from_bytes(raw[:ALIGNMENT_BYTES], "little")
-            blobs[name] = Resource(name, alignment), raw[ALIGNMENT_BYTES:]
+            blobs[name] = DenseResource(name, alignment), raw[ALIGNMENT_BYTES:]
     return blobs
 
 
-def section_of(root: Operation) -> str:
+def resource_section(root: Operation) -> str:
     """The section with the blobs that constants inside `root` use, in the order of their first use."""
     blobs: dict[str, tuple[str, str]] = {}
-    for op in with_inner(root):
+    for op in op_and_nested_ops(root):
         for constant in _constants_in((*op.properties.values(), *op.attributes.values())):
             resource = constant.data.resource
             if resource is not None:
@@ -58,6 +58,6 @@ def _constants_in(attributes: Iterable[Attribute]) -> Iterator[DenseElementsAttr
             yield from _constants_in(attribute.data.values())
 
 
-def _blob_text(elements: DenseElements, resource: Resource) -> str:
+def _blob_text(elements: DenseElements, resource: DenseResource) -> str:
     raw = elements.raw * elements.count if elements.is_splat else elements.raw
     return f'"0x{(resource.alignment.to_bytes(ALIGNMENT_BYTES, "little") + raw).hex().upper()}"'

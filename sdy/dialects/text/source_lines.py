@@ -16,7 +16,7 @@ class SourceLines:
         self._text = text
         self._starts = [0, *(match.end() for match in re.finditer(r"\n", text))]
 
-    def place_of(self, offset: int) -> tuple[int, int]:
+    def line_and_column(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset."""
         index = bisect_right(self._starts, offset) - 1
         return index + 1, offset - self._starts[index] + 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation, Region, SSAValue
 
 
-class NamesResults:
+class SuggestsResultNames:
     """An op that suggests names for its results: `%cst = stablehlo.constant ...`."""
 
     def result_names(self) -> Sequence[str]:
@@ -16,7 +16,7 @@ class NamesResults:
         raise NotImplementedError
 
 
-class NamesArguments:
+class SuggestsArgumentNames:
     """An op that suggests names for the arguments of its regions: `%iterArg`."""
 
     def argument_names(self, count: int) -> Sequence[str]:
@@ -49,7 +49,7 @@ class SsaNames:
         return ", ".join(f"%{name}" if count == 1 else f"%{name}:{count}" for name, count in groups)
 
 
-def number(root: Operation, unique: bool) -> SsaNames:
+def name_values(root: Operation, unique: bool) -> SsaNames:
     """The names of all values defined in `root`.
 
     Regions are numbered after the region around them, and begin with the numbers that it leaves. Where `unique`, as
@@ -103,7 +103,7 @@ class _Counter:
     def name_region(self, region: Region) -> None:
         """Names the arguments and results in a region, but not in the regions of its ops."""
         for index, block in enumerate(region.blocks):
-            if not self._unique and isinstance(region.parent, NamesArguments):
+            if not self._unique and isinstance(region.parent, SuggestsArgumentNames):
                 names = [self._free(name) for name in region.parent.argument_names(len(block.args))]
             else:
                 names = [self._argument_name(is_entry=index == 0) for _ in block.args]
@@ -116,7 +116,7 @@ class _Counter:
         results = op.results
         if not results:
             return
-        if not self._unique and isinstance(op, NamesResults):
+        if not self._unique and isinstance(op, SuggestsResultNames):
             for result, name in zip(results, op.result_names(), strict=True):
                 self._names[result] = self._free(name)
             return

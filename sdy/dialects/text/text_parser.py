@@ -30,14 +30,14 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.constants.dense import DenseElementsAttr, Resource
+from sdy.dialects.constants.dense import DenseElementsAttr, DenseResource
 from sdy.dialects.constants.elements import Scalar, codec_of
 from sdy.dialects.text.dense_literal import parse_dense, parse_dense_resource
-from sdy.dialects.text.lexer import LazyState, RegexLexer
-from sdy.dialects.text.resources import blobs_in
+from sdy.dialects.text.lexer import LazyTokenState, RegexLexer
+from sdy.dialects.text.resources import parse_blobs
 from sdy.dialects.text.source_lines import SourceLines
 
-MOST_BITS = 2**24 - 1  # of an integer, in MLIR
+MAX_INTEGER_BITS = 2**24 - 1  # of an integer, in MLIR
 ARRAY_ELEMENTS = (i1, i8, i16, i32, i64, f32, f64)
 _TOO_WIDE = re.compile(r"[su]?i[0-9]{8,}")
 
@@ -50,10 +50,10 @@ class TextParser(Parser):
 
     def __init__(self, context: Context, text: str, file: str) -> None:
         super().__init__(context, "", file)
-        self._state = LazyState(RegexLexer(Input(text, file)))
+        self._state = LazyTokenState(RegexLexer(Input(text, file)))
         self._parser_state = self._state
         self._types: dict[str, TypeAttribute] = {}
-        self._blobs: dict[str, tuple[Resource, bytes]] | None = None
+        self._blobs: dict[str, tuple[DenseResource, bytes]] | None = None
         self.lines = SourceLines(file, text)
         self.consumed = 0
         """Where the last token that was read ends."""
@@ -119,7 +119,7 @@ class TextParser(Parser):
     def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
         token = self._current_token
         if token.kind is MLIRTokenKind.BARE_IDENT and _TOO_WIDE.fullmatch(token.text):
-            self.raise_error(f"{token.text} has more than {MOST_BITS} bits", token.span)
+            self.raise_error(f"{token.text} has more than {MAX_INTEGER_BITS} bits", token.span)
         return super()._parse_optional_integer_or_float_type()
 
     def _parse_builtin_dense_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- ours replaces xDSL's attribute
@@ -135,7 +135,7 @@ class TextParser(Parser):
 
     def _parse_builtin_dense_resource_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- ours replaces xDSL's attribute
         if self._blobs is None:
-            self._blobs = blobs_in(self.lexer.input.content)
+            self._blobs = parse_blobs(self.lexer.input.content)
         return parse_dense_resource(self, self._blobs)
 
     def _parse_dialect_type_or_attribute_body(  # pyright: ignore[reportIncompatibleMethodOverride] -- a union in xDSL

@@ -24,7 +24,7 @@ from sdy.dialects.sdy.collectives import (
 )
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import sharding_of
-from sdy.dialects.verification.sdy_scope import Scope, demand, failure
+from sdy.dialects.verification.sdy_scope import Scope, failure, raise_problem
 from sdy.model.checks import check_collective as model
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
@@ -37,7 +37,7 @@ def check_collective_structure(op: CollectiveOp, scope: Scope) -> None:
     given, out = sharding_of(op.tensor), op.out_sharding.data
     if given is None and op.NEEDS_SHARDING:
         raise failure(op, "SDY-D201", "the tensor has no sharding")
-    scope.demand_fits(op, out, op.result.type, "out_sharding")
+    scope.require_fits(op, out, op.result.type, "out_sharding")
     if isinstance(op, ReducingOp) and op.kind is None:
         raise failure(op, "SDY-D143", f"{op.reduction_op.value.data} is no kind of reduction")
     if given is None:
@@ -58,7 +58,7 @@ def check_collective(op: CollectiveOp, scope: Scope) -> None:
     assert mesh is not None  # `check_collective_structure` saw to it
     problem = _problem(op, given, out, mesh, scope)
     is_about_meshes = problem is not None and problem.code in ("SDY-D231", "SDY-D232")
-    demand(problem, op, notes=_notes(op.tensor) if is_about_meshes else ())
+    raise_problem(problem, op, notes=_notes(op.tensor) if is_about_meshes else ())
 
 
 def _problem(

@@ -33,16 +33,21 @@ from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.sdy.types import value_shape
 from sdy.dialects.shardings import sharding_before_barriers
 from sdy.dialects.verification.sdy_collectives import check_collective, check_collective_structure
-from sdy.dialects.verification.sdy_regions import check_manual, check_named, check_named_results, check_not_manual_twice
-from sdy.dialects.verification.sdy_scope import Scope, demand, failure
+from sdy.dialects.verification.sdy_regions import (
+    check_manual,
+    check_manual_axes_not_nested,
+    check_named,
+    check_named_results,
+)
+from sdy.dialects.verification.sdy_scope import Scope, failure, raise_problem
 from sdy.model.shape import Shapeless
 from sdy.model.sharding import ReductionKind
 from sdy.model.unreduced import check_transition
 
-STRUCTURED: frozenset[type[Operation]] = frozenset(
+OPS_WITH_STRUCTURE_RULES: frozenset[type[Operation]] = frozenset(
     {ConstantOp, ManualComputationOp, MeshOp, NamedComputationOp, PropagationBarrierOp, *collectives.OPS}
 )
-USERS: frozenset[type[Operation]] = frozenset(
+OPS_WITH_USE_RULES: frozenset[type[Operation]] = frozenset(
     {
         DataFlowEdgeOp,
         FuncDataFlowEdgeOp,
@@ -56,7 +61,7 @@ USERS: frozenset[type[Operation]] = frozenset(
 
 
 def check_structure(op: Operation, scope: Scope) -> None:
-    """The rules of phase B for an op of `STRUCTURED`."""
+    """The rules of phase B for an op of `OPS_WITH_STRUCTURE_RULES`."""
     match op:
         case MeshOp():
             if not isinstance(op.parent_op(), ModuleOp):
@@ -66,7 +71,7 @@ def check_structure(op: Operation, scope: Scope) -> None:
         case PropagationBarrierOp():
             _check_barrier(op)
         case ManualComputationOp():
-            check_not_manual_twice(op, scope)
+            check_manual_axes_not_nested(op, scope)
         case NamedComputationOp():
             check_named_results(op)
         case CollectiveOp():
@@ -76,7 +81,7 @@ def check_structure(op: Operation, scope: Scope) -> None:
 
 
 def check_use(op: Operation, scope: Scope) -> None:
-    """The rules of phase C for an op of `USERS`."""
+    """The rules of phase C for an op of `OPS_WITH_USE_RULES`."""
     match op:
         case ShardingConstraintOp() | ReshardOp():
             _check_reshard(op, scope)
@@ -123,10 +128,10 @@ def _check_barrier(op: PropagationBarrierOp) -> None:
 def _check_reshard(op: ShardingConstraintOp | ReshardOp, scope: Scope) -> None:
     """SC1 and SC2, RS1 and RS2."""
     sharding = op.sharding.data
-    scope.demand_fits(op, sharding, op.result.type)
+    scope.require_fits(op, sharding, op.result.type)
     before = sharding_before_barriers(op.input)
     if before is not None:
-        demand(
+        raise_problem(
             check_transition(
                 [before],
                 [sharding],
@@ -146,7 +151,7 @@ def _check_data_flow_edge(op: DataFlowEdgeOp, scope: Scope) -> None:
         note = Note(f"{source.name} has no data flow edges", span_of(source))
         raise failure(op, "SDY-D133", f"an edge on the result of {source.name}", notes=(note,))
     if op.sharding is not None:
-        scope.demand_fits(op, op.sharding.data, op.result.type)
+        scope.require_fits(op, op.sharding.data, op.result.type)
 
 
 def _check_func_data_flow_edge(op: FuncDataFlowEdgeOp) -> None:

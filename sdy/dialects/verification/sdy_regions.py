@@ -20,7 +20,7 @@ from sdy.model.meshes import common_mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 
 
-def check_not_manual_twice(op: ManualComputationOp, scope: Scope) -> None:
+def check_manual_axes_not_nested(op: ManualComputationOp, scope: Scope) -> None:
     """MC1."""
     axis = next((axis for axis in op.manual_axes.data if axis in scope.manual_axes), None)
     if axis is not None:
@@ -57,7 +57,7 @@ def _check_side(
 ) -> None:
     if not (shardings or global_types or local_types):
         return
-    scope.demand_each_fits(op, shardings, global_types, side)
+    scope.require_each_fits(op, shardings, global_types, side)
     if len(global_types) != len(local_types):
         raise failure(op, "SDY-D112", f"{len(global_types)} {side}s, and {len(local_types)} values in the body")
     for index, (sharding, whole, shard) in enumerate(zip(shardings, global_types, local_types, strict=False)):
@@ -126,7 +126,7 @@ def check_named(op: NamedComputationOp, scope: Scope) -> None:
         ("result", op.out_shardings, op.result_types),
     ):
         if shardings is not None:
-            scope.demand_each_fits(op, shardings.data, types, side)
+            scope.require_each_fits(op, shardings.data, types, side)
 
 
 def _listed(types: Sequence[Attribute]) -> str:

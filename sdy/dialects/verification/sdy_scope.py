@@ -33,14 +33,14 @@ class Scope:
         """The mesh that the sharding names."""
         return resolved(sharding.mesh, self.meshes)
 
-    def demand_fits(self, op: Operation, sharding: TensorSharding, value_type: Attribute, where: str = "") -> None:
+    def require_fits(self, op: Operation, sharding: TensorSharding, value_type: Attribute, where: str = "") -> None:
         """Raise SdyError at `op` where the sharding does not fit a value of this type, which `where` names."""
         problem = check_sharding(
             sharding, value_shape(value_type), self.mesh_of(sharding), self.manual_axes, allow_uneven=True
         )
-        demand(problem, op, where, self._notes(problem, sharding))
+        raise_problem(problem, op, where, self._notes(problem, sharding))
 
-    def demand_each_fits(
+    def require_each_fits(
         self, op: Operation, shardings: Sequence[TensorSharding], types: Sequence[Attribute], where: str
     ) -> None:
         """Raise SdyError at `op` where the shardings are not one per value, each fitting its value."""
@@ -48,7 +48,9 @@ class Scope:
         found = check_per_value(shardings, shapes, self.meshes, self.manual_axes)
         if found is not None:
             index, problem = found
-            demand(problem, op, f"{where} {index}" if index is not None else where, self._notes(problem, *shardings))
+            raise_problem(
+                problem, op, f"{where} {index}" if index is not None else where, self._notes(problem, *shardings)
+            )
 
     def _notes(self, problem: Diagnostic | None, *shardings: TensorSharding) -> tuple[Note, ...]:
         """For an axis that is manual, which computation it is manual in."""
@@ -59,7 +61,7 @@ class Scope:
         return (Note("the axis is manual here", span_of(op)),)
 
 
-def demand(problem: Diagnostic | None, op: Operation, where: str = "", notes: tuple[Note, ...] = ()) -> None:
+def raise_problem(problem: Diagnostic | None, op: Operation, where: str = "", notes: tuple[Note, ...] = ()) -> None:
     """Raise SdyError at `op` where there is a problem, with what `where` names of the op."""
     if problem is not None:
         message = f"{op.name}: {where}: {problem.message}" if where else f"{op.name}: {problem.message}"

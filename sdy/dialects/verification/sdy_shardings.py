@@ -13,8 +13,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from sdy.diagnostics.diagnostic import Note
+from sdy.dialects.ir.fast_ops import type_of
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.unchecked import type_of
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import (
@@ -27,8 +27,8 @@ from sdy.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import value_shape
 from sdy.dialects.shardings import SHARDING, sharding_of
-from sdy.dialects.verification.sdy_ops import STRUCTURED, USERS, check_structure, check_use
-from sdy.dialects.verification.sdy_scope import Scope, demand, failure
+from sdy.dialects.verification.sdy_ops import OPS_WITH_STRUCTURE_RULES, OPS_WITH_USE_RULES, check_structure, check_use
+from sdy.dialects.verification.sdy_scope import Scope, failure, raise_problem
 from sdy.model.checks.check_edges import check_edges_have_shardings, check_flows, is_in_range, nodes_of
 from sdy.model.checks.check_rule import check_rule
 from sdy.model.meshes import common_mesh
@@ -39,7 +39,7 @@ from sdy.model.sharding import TensorSharding
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 _PREFIX = "sdy."
-_SPECIAL = frozenset[type[Operation]]((FuncOp, *STRUCTURED, *USERS))
+_SPECIAL = frozenset[type[Operation]]((FuncOp, *OPS_WITH_STRUCTURE_RULES, *OPS_WITH_USE_RULES))
 _EDGE_LISTS = ("sdy.block_arg_propagation_edges", "sdy.result_propagation_edges")
 
 
@@ -86,9 +86,9 @@ class _Walk:
         """What is asked of its kind of op; then of the ops inside."""
         if isinstance(op, FuncOp):
             _check_function(op, scope)
-        elif type(op) in STRUCTURED:
+        elif type(op) in OPS_WITH_STRUCTURE_RULES:
             check_structure(op, scope)
-        if type(op) in USERS:
+        if type(op) in OPS_WITH_USE_RULES:
             self._users.append((op, scope))
         if isinstance(op, ModuleOp):
             self.verify_inside(op)
@@ -108,7 +108,7 @@ class _Walk:
             elif name == "sdy.sharding_rule":
                 rule = _wanted(op, name, attr, OpShardingRuleAttr).data
                 operands = tuple(_shape_in_rule(value_type) for value_type in op.operand_types)
-                demand(check_rule(rule, operands, tuple(map(_shape_in_rule, op.result_types))), op)
+                raise_problem(check_rule(rule, operands, tuple(map(_shape_in_rule, op.result_types))), op)
             elif name == "sdy.propagation_edges":
                 _check_edges(op, _wanted(op, name, attr, PropagationEdgesAttr).data, scope)
             elif name in _EDGE_LISTS:
@@ -119,7 +119,7 @@ class _Walk:
         key = (id(scope), id(attr), *map(id, map(type_of, op.results)))
         if key not in self._fitting:
             shardings = _wanted(op, SHARDING, attr, TensorShardingPerValueAttr).data
-            scope.demand_each_fits(op, shardings, op.result_types, "result")
+            scope.require_each_fits(op, shardings, op.result_types, "result")
             self._fitting.add(key)
 
 
@@ -143,11 +143,11 @@ def _check_edges(op: Operation, edges: PropagationEdges, scope: Scope) -> None:
             sharding = sharding_of(values[node.index])
             if sharding is not None:
                 shardings.append(sharding)
-    demand(check_edges_have_shardings(shardings), op)
+    raise_problem(check_edges_have_shardings(shardings), op)
     shared = common_mesh(shardings, scope.meshes)
     # The sources of an edge are not its operands: a loop feeds it from the body too.
     any_index = isinstance(op, DataFlowEdgeOp | FuncDataFlowEdgeOp)
-    demand(check_flows(edges, None if shared is None else shared.mesh, *counts, any_index=any_index), op)
+    raise_problem(check_flows(edges, None if shared is None else shared.mesh, *counts, any_index=any_index), op)
 
 
 def _check_function(func: FuncOp, scope: Scope) -> None:
@@ -161,7 +161,7 @@ def _check_function(func: FuncOp, scope: Scope) -> None:
             if attr is not None:
                 where = side if len(types) == 1 else f"{side} {index}"
                 sharding = _wanted(func, f"{SHARDING} of {where}", attr, TensorShardingAttr).data
-                scope.demand_fits(func, sharding, value_type, where)
+                scope.require_fits(func, sharding, value_type, where)
 
 
 def _check_symbols(module: ModuleOp) -> None:

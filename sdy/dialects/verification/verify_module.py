@@ -14,13 +14,13 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.unchecked import operands_of, type_of
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.stablehlo.calls import CompositeOp
 from sdy.dialects.stablehlo.dialect import STABLEHLO
-from sdy.dialects.text.func_syntax import OWN_SYNTAX
+from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX
 from sdy.dialects.verification.function_types import check_call, check_composite, check_function, check_return
 from sdy.dialects.verification.sdy_shardings import verify_sdy
 
@@ -128,7 +128,7 @@ def _check_alone(op: Operation) -> None:
     if isinstance(op, UnregisteredOp):
         return
     try:
-        if type(op) in OWN_SYNTAX:
+        if type(op) in CUSTOM_SYNTAX:
             _structure_of(type(op)).verify(op)
         else:
             op.verify_()

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.meshes import meshes_seen_by
+from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.stablehlo import collectives as ops
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.replica_groups import HloMeshAttr, ReplicaGroupMeshAxes, ReplicaGroupMeshAxesAttr
@@ -82,7 +82,7 @@ def _mesh_of(op: Operation, groups: ReplicaGroupMeshAxes) -> Mesh:
         ids = groups.mesh.data.device_ids
         return Mesh(axes, () if ids is None else ids.get_ints())
     name = groups.mesh.string_value() if isinstance(groups.mesh, SymbolRefAttr) else str(groups.mesh)
-    mesh = meshes_seen_by(op).get(name)
+    mesh = visible_meshes(op).get(name)
     if mesh is None:
         raise failure("SDY-X004", f"no mesh @{name} is defined here", hint="define it with sdy.mesh")
     return mesh

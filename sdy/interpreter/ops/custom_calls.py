@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block
 
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.meshes import module_of
+from sdy.dialects.meshes import enclosing_module
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
 from sdy.interpreter.failure import failure
@@ -39,7 +39,7 @@ def approximate_top_k(op: CustomCallOp) -> Kernel:
 
 def _comparator(op: CustomCallOp) -> Block | None:
     """The body of the function that the call names."""
-    module = module_of(op)
+    module = enclosing_module(op)
     names = [name.root_reference.data for name in op.called_computations or ()]
     func = functions_of(module).get(names[0]) if module is not None and names else None
     return func.body.block if func is not None and func.body.blocks else None

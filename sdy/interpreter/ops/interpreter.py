@@ -12,7 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from sdy.dialects import interpreter_dialect as ops
-from sdy.dialects.text.ssa_names import number
+from sdy.dialects.text.ssa_names import name_values
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.arrays.printing import tensor_text
 from sdy.interpreter.devices.grid import Grid, grid_of, subgrid
@@ -29,7 +29,7 @@ KERNELS = KernelTable()
 @KERNELS.of(ops.PrintOp)
 def print_value(op: ops.PrintOp) -> Kernel:
     """Prints the value of each device, with the name that the operand has in MLIR."""
-    name = number(_function_of(op), unique=False)[op.operand]
+    name = name_values(_function_of(op), unique=False)[op.operand]
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         for _, (value,) in by_device(context, arrays):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from sdy.dialects.meshes import meshes_seen_by
+from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.interpreter.devices.grid import Grid, grid_of_mesh
@@ -91,7 +91,7 @@ def _grid_of(context: KernelContext, of_mesh: Grid) -> Grid:
 
 def _mesh_of(op: ManualComputationOp) -> Mesh:
     shardings = (*op.in_shardings.data, *op.out_shardings.data)
-    found = common_mesh(shardings, meshes_seen_by(op))
+    found = common_mesh(shardings, visible_meshes(op))
     return Mesh(()) if found is None else found.mesh
 
 

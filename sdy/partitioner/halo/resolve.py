@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
 
-from sdy.dialects.ir.unchecked import replace_uses
+from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sdy.types import rank_of_type

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Operation
 
+from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.ir.unchecked import operands_of
 from sdy.partitioner.local import (
     annotations,
     calls,

@@ -14,9 +14,9 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.fast_ops import set_type
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.unchecked import set_type
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.regions import ManualComputationOp

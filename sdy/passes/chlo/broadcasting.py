@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.dialects.chlo import broadcast as ops
+from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.ir.unchecked import operands_of
 from sdy.dialects.stablehlo import elementwise as plain
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirectionAttr, ComparisonTypeAttr
 from sdy.dialects.stablehlo.attributes.types import element_type_of, rank_of, shape_of

@@ -19,9 +19,9 @@ from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.chlo.dialect import CHLO
+from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.ir.unchecked import replace_uses
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.passes.chlo import bits, broadcasting, structured

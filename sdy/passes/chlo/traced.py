@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import Scalar
-from sdy.dialects.ir.unchecked import make_op
+from sdy.dialects.ir.fast_ops import make_op
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.dialects.stablehlo.attributes.enums import (
     ComparisonDirection,

@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from sdy.dialects.data_flow import DATA_FLOW_OPS, DataFlowOp, argument_owners, has_data_flow_edges, result_owners
-from sdy.dialects.ir.unchecked import make_op, redirect_uses
+from sdy.dialects.ir.fast_ops import make_op, redirect_uses
 from sdy.dialects.ir.walk import post_order
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import DataFlowEdgeOp

@@ -18,12 +18,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.dialects.data_flow import edge_of_target
-from sdy.dialects.ir.walk import inside_out
+from sdy.dialects.ir.walk import nested_first
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr, TensorShardingAttr
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import rank_of_type
-from sdy.dialects.shardings import holder, set_sharding, sharding_of
+from sdy.dialects.shardings import set_sharding, sharding_of, storing_value
 from sdy.model.meshes import resolved
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
@@ -55,7 +55,7 @@ class ApplyShardingConstraintsPass(ModulePass):
         debug = DebugOptions(self.debug_sharding_origins, self.debug_propagation_edge_sharding)
         records = DebugRecords(op, debug) if debug.keeps_any else None
         is_kept = True
-        for inner in inside_out([inner for inner in op_order(op).ops if type(inner) in CONSTRAINING]):
+        for inner in nested_first([inner for inner in op_order(op).ops if type(inner) in CONSTRAINING]):
             if isinstance(inner, ShardingConstraintOp):
                 _pass_on_chain(inner)
                 if _may_apply(inner.input, inner.sharding.data):
@@ -105,7 +105,7 @@ def _constraining_users(value: SSAValue) -> Iterator[tuple[Operation, TensorShar
 
 
 def _may_apply(value: SSAValue, sharding: TensorSharding) -> bool:
-    if not sharding.is_fully_closed or holder(value) is None or sharding_of(value) is not None:
+    if not sharding.is_fully_closed or storing_value(value) is None or sharding_of(value) is not None:
         return False
     return all(other == sharding for _, other in _constraining_users(value))
 
@@ -135,7 +135,7 @@ def _record(records: DebugRecords, constraint: ShardingConstraintOp, rule: OpSha
     step = OpStep(rule, (Direction.BACKWARD,) * len(rule.factor_sizes), mesh, is_elementwise=True, conservative=False)
     change = Change(step, project(rule, (None, sharding), mesh), project(rule, (sharding, sharding), mesh))
     if change.before != change.after:
-        records.add_step(constraint, moves_in(change), 1, (holder(constraint.input), constraint.result))
+        records.add_step(constraint, moves_in(change), 1, (storing_value(constraint.input), constraint.result))
 
 
 def _apply_in_sharding(op: ManualComputationOp, value: SSAValue, sharding: TensorSharding) -> bool:

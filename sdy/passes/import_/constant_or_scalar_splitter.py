@@ -18,8 +18,8 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
+from sdy.dialects.ir.fast_ops import copy_before, make_op, nth_result, operands_of, set_operand, type_of
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.unchecked import copy_before, make_op, nth_result, operands_of, set_operand, type_of
 from sdy.dialects.ir.walk import of_class, post_order, pre_order
 from sdy.dialects.sdy.ops import ConstantOp, ShardingGroupOp
 from sdy.dialects.sdy.regions import NamedComputationOp

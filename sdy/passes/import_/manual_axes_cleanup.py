@@ -18,12 +18,12 @@ from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.walk import inside_out
+from sdy.dialects.ir.walk import nested_first
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.ops import ReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp
-from sdy.dialects.shardings import Shardings
+from sdy.dialects.shardings import ValueShardings
 from sdy.model.axis import AxisRef
 from sdy.model.axis_list import set_difference, sort_and_merge
 from sdy.model.axis_on_mesh import in_mesh_order
@@ -43,7 +43,7 @@ class ManualAxesCleanupPass(ModulePass):
         meshes = meshes_of(op)
         problems = [
             problem
-            for inner in inside_out(op_order(op).of(ManualComputationOp))
+            for inner in nested_first(op_order(op).of(ManualComputationOp))
             if (problem := _clean(inner, meshes)) is not None
         ]
         if problems:
@@ -73,8 +73,8 @@ def _check_without_shardings(op: ManualComputationOp) -> Diagnostic | None:
 
 
 def _cleaned(
-    shardings: Shardings, types: Iterable[Attribute], manual: tuple[AxisRef, ...], common: CommonMesh
-) -> Shardings:
+    shardings: ValueShardings, types: Iterable[Attribute], manual: tuple[AxisRef, ...], common: CommonMesh
+) -> ValueShardings:
     return tuple(
         _with_all(sharding, manual, common) if isinstance(value_type, ShapedType) else sharding
         for sharding, value_type in zip(shardings, types, strict=False)

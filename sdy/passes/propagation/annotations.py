@@ -17,7 +17,7 @@ from sdy.dialects.ir.debug_names import ORIGIN_NAME
 from sdy.dialects.ir.walk import post_order
 from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
-from sdy.dialects.shardings import argument_sharding, function_result_sharding, holder, sharding_of
+from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of, storing_value
 from sdy.model.sharding import TensorSharding
 from sdy.propagation.origins import Origins
 
@@ -68,6 +68,6 @@ def _enter_function(origins: Origins[SSAValue], func: FuncOp) -> None:
 
 
 def _annotate(origins: Origins[SSAValue], value: SSAValue, sharding: TensorSharding | None, origin: str) -> None:
-    held_by = holder(value)
+    held_by = storing_value(value)
     if held_by is not None and sharding is not None:
         origins.annotate(held_by, sharding, origin)

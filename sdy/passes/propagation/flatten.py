@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sdy.dialects.data_flow import Source, edge_of_source, has_data_flow_edges, index_of, op_of, sources_of
+from sdy.dialects.data_flow import EdgeSource, edge_of_source, has_data_flow_edges, index_of, op_of, sources_of
 from sdy.dialects.data_flow import other_targets_of as linked_targets_of
+from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import calls_of, main_function
-from sdy.dialects.ir.unchecked import operands_of
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
@@ -28,11 +28,11 @@ from sdy.dialects.shardings import (
     SHARDING,
     STORED_ELSEWHERE,
     function_result_sharding,
-    holder,
     result_shardings,
     set_function_result_sharding,
     set_sharding,
     sharding_of,
+    storing_value,
 )
 from sdy.model.rule_builder import identity_rule
 from sdy.passes.propagation.op_facts import FactSource, OpFacts, RuleOf
@@ -189,7 +189,7 @@ class FlatModule:
     def _new_value(self, ssa: SSAValue, owner: Node) -> Value:
         """A value whose sharding may be stored anywhere."""
         value = self._values[id(ssa)] = Value(owner, static_shape(ssa.type) == ())
-        stored_on = holder(ssa)
+        stored_on = storing_value(ssa)
         if stored_on is ssa:
             self._stored_on[self.graph.add_holder(value, sharding_of(ssa), rank_of_type(ssa.type))] = ssa
         elif stored_on is not None:
@@ -252,7 +252,7 @@ class FlatModule:
         elif node.kind is NodeKind.CALL:
             self._link_call(op, node)
         elif has_data_flow_edges(op if node.kind is not NodeKind.TERMINATOR else op.parent_op()):
-            edges = ((index, edge_of_source(Source(op, index))) for index in range(len(op.operands)))
+            edges = ((index, edge_of_source(EdgeSource(op, index))) for index in range(len(op.operands)))
             node.feeds = {index: self._nodes[id(edge)] for index, edge in edges if edge is not None}
 
     def _link_edge(self, op: Operation, node: Node) -> None:

@@ -16,8 +16,8 @@ from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.data_flow import DATA_FLOW_OPS
+from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.unchecked import operands_of, type_of
 from sdy.dialects.sdy.ops import ConstantOp, DataFlowEdgeOp, FuncDataFlowEdgeOp, PropagationBarrierOp, ReturnOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import STORED_ELSEWHERE

@@ -9,9 +9,9 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, recursion_error
-from sdy.dialects.ir.unchecked import copy_with_regions
 from sdy.dialects.ir.walk import ops_of
 from sdy.passes.rewriting.op_order import op_order
 from sdy.passes.rewriting.unique_names import UniqueNames

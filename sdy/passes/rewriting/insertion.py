@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from sdy.dialects.data_flow import op_of
-from sdy.dialects.ir.unchecked import detach_run, replace_uses
+from sdy.dialects.ir.fast_ops import detach_range, replace_uses
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.model.sharding import TensorSharding
@@ -74,6 +74,6 @@ def erase(op: Operation) -> None:
 
 def erase_run(ops: Sequence[Operation]) -> None:
     """Remove ops that stand one after the other in a block; who uses their results no longer may is for the caller."""
-    detach_run(ops[0], ops[-1])
+    detach_range(ops[0], ops[-1])
     for op in ops:
         op.drop_all_references()

@@ -9,7 +9,7 @@ from itertools import chain
 
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from sdy.dialects.meshes import meshes_seen_by
+from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.sdy.collectives import (
     AllGatherOp,
     AllReduceOp,
@@ -109,7 +109,7 @@ class ReduceOfSharded(RewritePattern):
         inner = op.tensor.owner
         if not isinstance(inner, ShardedToUnreducedOp):
             return
-        mesh = resolved(inner.out_sharding.data.mesh, meshes_seen_by(op))
+        mesh = resolved(inner.out_sharding.data.mesh, visible_meshes(op))
         axes = inner.axes.data
         if mesh is not None and sort_and_merge(chain.from_iterable(axes), mesh) == op.reduction_axes.data:
             gather = AllGatherOp(inner.tensor, axes, op.out_sharding.data)

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.passes import ModulePass
 
-from sdy.dialects.ir.unchecked import make_op, operands_of
+from sdy.dialects.ir.fast_ops import make_op, operands_of
 from sdy.dialects.stablehlo.calls import CompositeOp
 from sdy.passes.rewriting.insertion import replace_op
 from sdy.passes.rewriting.op_order import op_order

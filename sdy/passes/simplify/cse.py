@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove
 
-from sdy.dialects.ir.unchecked import operands_of, replace_uses
+from sdy.dialects.ir.fast_ops import operands_of, replace_uses
 from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp, ShardingConstraintOp
 from sdy.passes.rewriting.insertion import erase

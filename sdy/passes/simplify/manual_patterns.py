@@ -7,7 +7,7 @@ from math import prod
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from sdy.dialects.meshes import meshes_seen_by
+from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
 from sdy.dialects.sdy.ops import ReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp
@@ -50,5 +50,5 @@ class InlineRedundant(RewritePattern):
 
 def _manual_devices(op: ManualComputationOp) -> int:
     """How many devices there are along the manual axes; 1 where no sharding names a mesh."""
-    shared = common_mesh((*op.in_shardings.data, *op.out_shardings.data), meshes_seen_by(op))
+    shared = common_mesh((*op.in_shardings.data, *op.out_shardings.data), visible_meshes(op))
     return 1 if shared is None else prod(shared.mesh.axis_size(axis) for axis in op.manual_axes.data)

@@ -17,7 +17,7 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from sdy.dialects.meshes import meshes_seen_by
+from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import sharding_of
@@ -40,7 +40,7 @@ class FuseReduceAndSlice(RewritePattern):
             return
         slices = _slices_alike(reduce, op)
         split = split_axes(reduce.reduction_axes.data, op.slicing_axes.data)
-        mesh = resolved(op.out_sharding.data.mesh, meshes_seen_by(op))
+        mesh = resolved(op.out_sharding.data.mesh, visible_meshes(op))
         if slices is None or split is None or mesh is None or reduce.kind is None:
             return
         scatter_axes, left_axes = split

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from sdy.dialects.meshes import meshes_seen_by
+from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import shape_of_type
 from sdy.dialects.stablehlo.shape import ReshapeOp, TransposeOp
@@ -44,7 +44,7 @@ class ReuseReshard(RewritePattern):
         steps = _steps_to(op.input)
         root = steps[0].operands[0] if steps else op.input
         target = _before_steps(op.sharding.data, steps)
-        mesh = resolved(target.mesh, meshes_seen_by(op))
+        mesh = resolved(target.mesh, visible_meshes(op))
         shape = _static_shape(op.result.type)
         if mesh is None or shape is None:
             return

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.walk import of_class, with_inner
+from sdy.dialects.ir.walk import of_class, op_and_nested_ops
 from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.passes.rewriting.call_graph import call_sites, callee_name
@@ -42,7 +42,7 @@ class SymbolDcePass(ModulePass):
             uncalled -= _reachable(op, functions)
         for name in uncalled:
             func = functions[name]
-            erased += with_inner(func)
+            erased += op_and_nested_ops(func)
             erase(func)
         keep_order_without(op, erased)
 
@@ -84,7 +84,7 @@ def _is_private(op: Operation) -> bool:
 
 def _referenced(op: Operation) -> set[str]:
     """The names in `op` and in what is inside."""
-    inner = with_inner(op)
+    inner = op_and_nested_ops(op)
     return _names_in_attributes(inner) | {callee_name(call) for call in of_class(inner, CallOp)}
 
 

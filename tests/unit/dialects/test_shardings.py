@@ -9,7 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.data_flow import (
-    Source,
+    EdgeSource,
     argument_owners,
     edge_of_source,
     edge_of_target,
@@ -20,14 +20,13 @@ from sdy.dialects.data_flow import (
     result_owners,
     sources_of,
 )
-from sdy.dialects.meshes import meshes_of, meshes_seen_by
+from sdy.dialects.meshes import meshes_of, visible_meshes
 from sdy.dialects.module_text import make_context, parse_module
 from sdy.dialects.sharded_types import global_type, local_type
 from sdy.dialects.shardings import (
     argument_shardings,
     function_result_sharding,
     function_result_shardings,
-    holder,
     result_shardings,
     set_function_result_sharding,
     set_result_shardings,
@@ -35,6 +34,7 @@ from sdy.dialects.shardings import (
     sharding_before_barriers,
     sharding_of,
     sharding_or_unsharded,
+    storing_value,
 )
 from sdy.model.sharding_update import fully_open
 
@@ -121,7 +121,7 @@ def test_an_edge_holds_the_sharding_of_its_owner(func: FuncOp) -> None:
     manual = op_called(func, "manual")
     argument = manual.regions[0].block.args[0]
     edge = value(func, "edge")
-    assert holder(argument) is edge
+    assert storing_value(argument) is edge
     assert sharding_of(argument) == sharding_of(edge) == sharding('[{"b"}, {?}]')
     set_sharding(argument, sharding('[{?}, {"b"}]'))
     assert sharding_of(edge) == sharding('[{?}, {"b"}]')
@@ -200,7 +200,7 @@ def test_arguments_of_other_regions_have_no_sharding() -> None:
         context=make_context(allow_unregistered=True),
     )
     argument = next(iter(module.ops)).regions[0].block.args[0]
-    assert holder(argument) is None
+    assert storing_value(argument) is None
     assert sharding_of(argument) is None
     set_sharding(argument, sharding("[{}]"))
     assert sharding_of(argument) is None
@@ -224,13 +224,13 @@ def test_edges_of_a_manual_computation(func: FuncOp) -> None:
     assert terminator is not None
     assert result_owners(manual) == tuple(manual.results)
     assert argument_owners(manual) == (argument,)
-    assert sources_of(argument) == (Source(manual, 0),)
-    assert sources_of(manual.results[0]) == (Source(terminator, 0),)
+    assert sources_of(argument) == (EdgeSource(manual, 0),)
+    assert sources_of(manual.results[0]) == (EdgeSource(terminator, 0),)
     assert owner_of_target(argument) is argument
-    assert owner_of_source(Source(terminator, 0)) is manual.results[0]
-    assert owner_of_source(Source(manual, 0)) is manual.operands[0]  # as in Shardy
+    assert owner_of_source(EdgeSource(terminator, 0)) is manual.results[0]
+    assert owner_of_source(EdgeSource(manual, 0)) is manual.operands[0]  # as in Shardy
     assert edge_of_target(argument) is op_called(func, "edge")
-    assert edge_of_source(Source(manual, 0)) is None
+    assert edge_of_source(EdgeSource(manual, 0)) is None
 
 
 def test_edges_of_a_loop(func: FuncOp) -> None:
@@ -240,20 +240,20 @@ def test_edges_of_a_loop(func: FuncOp) -> None:
     assert cond.last_op is not None
     assert body.last_op is not None
     assert argument_owners(loop) == ()
-    assert sources_of(loop.results[0]) == (Source(loop, 0), Source(body.last_op, 0))
+    assert sources_of(loop.results[0]) == (EdgeSource(loop, 0), EdgeSource(body.last_op, 0))
     assert other_targets_of(loop.results[0]) == (cond.args[0], body.args[0])
     assert owner_of_target(body.args[0]) is loop.results[0]
-    assert owner_of_source(Source(loop, 0)) is loop.results[0]
-    assert owner_of_source(Source(body.last_op, 0)) is loop.results[0]
-    assert owner_of_source(Source(cond.last_op, 0)) is None
+    assert owner_of_source(EdgeSource(loop, 0)) is loop.results[0]
+    assert owner_of_source(EdgeSource(body.last_op, 0)) is loop.results[0]
+    assert owner_of_source(EdgeSource(cond.last_op, 0)) is None
 
 
 def test_edges_of_an_optimization_barrier(func: FuncOp) -> None:
     barrier = op_called(func, "kept")
     assert has_data_flow_edges(barrier)
-    assert sources_of(barrier.results[1]) == (Source(barrier, 1),)
-    assert Source(barrier, 1).value is func.args[1]
-    assert owner_of_source(Source(barrier, 1)) is barrier.results[1]
+    assert sources_of(barrier.results[1]) == (EdgeSource(barrier, 1),)
+    assert EdgeSource(barrier, 1).value is func.args[1]
+    assert owner_of_source(EdgeSource(barrier, 1)) is barrier.results[1]
     assert other_targets_of(barrier.results[1]) == ()
 
 
@@ -266,22 +266,22 @@ def test_edges_of_a_case() -> None:
     case = next(op for op in module.walk() if op.name == "stablehlo.case")
     ends = [region.block.last_op for region in case.regions]
     assert [source.op for source in sources_of(case.results[0])] == ends
-    assert owner_of_source(Source(case, 0)) is None
+    assert owner_of_source(EdgeSource(case, 0)) is None
     assert ends[1] is not None
-    assert owner_of_source(Source(ends[1], 0)) is case.results[0]
+    assert owner_of_source(EdgeSource(ends[1], 0)) is case.results[0]
 
 
 def test_other_ops_have_no_edges(func: FuncOp) -> None:
     known = op_called(func, "known")
     assert not has_data_flow_edges(known)
     assert owner_of_target(known.results[0]) is None
-    assert owner_of_source(Source(known, 0)) is None
+    assert owner_of_source(EdgeSource(known, 0)) is None
 
 
 def test_the_meshes_around_an_op(module: ModuleOp, func: FuncOp) -> None:
     assert list(meshes_of(module)) == ["m", "one"]
-    assert meshes_seen_by(op_called(func, "edge"))["m"] == mesh('<["a"=2, "b"=2]>')
-    assert meshes_seen_by(module) == {}
+    assert visible_meshes(op_called(func, "edge"))["m"] == mesh('<["a"=2, "b"=2]>')
+    assert visible_meshes(module) == {}
 
 
 def test_types_of_shards(func: FuncOp) -> None:

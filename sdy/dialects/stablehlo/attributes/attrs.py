@@ -17,11 +17,11 @@ from xdsl.printer import Printer
 from sdy.dialects.constants.float_formats import FLOAT_FORMATS, bits_of, float_text
 from sdy.dialects.stablehlo.attributes.enums import ResultAccuracyMode
 
-Dims = tuple[int, ...]
+DimNumbers = tuple[int, ...]
 StructT = TypeVar("StructT")
 
 
-class Struct(Data[StructT]):
+class StructAttr(Data[StructT]):
     """An attribute written as `<field = value, ...>`, in any order; fields left out hold their default.
 
     Every field of `VALUE` is an int or a tuple of ints.
@@ -33,7 +33,7 @@ class Struct(Data[StructT]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> StructT:
         names = [field.name for field in fields(cls.VALUE)]
-        given: dict[str, int | Dims] = {}
+        given: dict[str, int | DimNumbers] = {}
 
         def parse_field() -> None:
             place = parser.pos
@@ -47,25 +47,25 @@ class Struct(Data[StructT]):
         return cast(StructT, cls.VALUE(**given))
 
     @classmethod
-    def default_of(cls, name: str) -> int | Dims:
-        return cast("int | Dims", next(field.default for field in fields(cls.VALUE) if field.name == name))
+    def default_of(cls, name: str) -> int | DimNumbers:
+        return cast("int | DimNumbers", next(field.default for field in fields(cls.VALUE) if field.name == name))
 
     def print_parameter(self, printer: Printer) -> None:
-        shown: list[str] = []
+        printed: list[str] = []
         for field in fields(self.VALUE):
-            value: int | Dims = getattr(self.data, field.name)
+            value: int | DimNumbers = getattr(self.data, field.name)
             if self.PRINTS_DEFAULTS or value != field.default:
                 text = f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
-                shown.append(f"{field.name} = {text}")
-        printer.print_string(f"<{', '.join(shown)}>")
+                printed.append(f"{field.name} = {text}")
+        printer.print_string(f"<{', '.join(printed)}>")
 
 
-def parse_int_or_ints(parser: AttrParser, is_list: bool) -> int | Dims:
+def parse_int_or_ints(parser: AttrParser, is_list: bool) -> int | DimNumbers:
     """An integer, or a list of integers in square brackets."""
     return parse_ints(parser) if is_list else parse_int(parser)
 
 
-def parse_ints(parser: AttrParser) -> Dims:
+def parse_ints(parser: AttrParser) -> DimNumbers:
     """A list of integers in square brackets."""
     return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_int(parser)))
 
@@ -83,21 +83,21 @@ def parse_int(parser: AttrParser) -> int:
 class DotDimensionNumbers:
     """Which dims of both sides of `dot_general` are batch dims and which are summed over, pairwise in order."""
 
-    lhs_batching_dimensions: Dims = ()
-    rhs_batching_dimensions: Dims = ()
-    lhs_contracting_dimensions: Dims = ()
-    rhs_contracting_dimensions: Dims = ()
+    lhs_batching_dimensions: DimNumbers = ()
+    rhs_batching_dimensions: DimNumbers = ()
+    lhs_contracting_dimensions: DimNumbers = ()
+    rhs_contracting_dimensions: DimNumbers = ()
 
 
 @dataclass(frozen=True, slots=True)
 class GatherDimensionNumbers:
     """What each dim of operand, indices and result of a `gather` stands for."""
 
-    offset_dims: Dims = ()
-    collapsed_slice_dims: Dims = ()
-    operand_batching_dims: Dims = ()
-    start_indices_batching_dims: Dims = ()
-    start_index_map: Dims = ()
+    offset_dims: DimNumbers = ()
+    collapsed_slice_dims: DimNumbers = ()
+    operand_batching_dims: DimNumbers = ()
+    start_indices_batching_dims: DimNumbers = ()
+    start_index_map: DimNumbers = ()
     index_vector_dim: int = 0
 
 
@@ -105,11 +105,11 @@ class GatherDimensionNumbers:
 class ScatterDimensionNumbers:
     """What each dim of input, indices and updates of a `scatter` stands for."""
 
-    update_window_dims: Dims = ()
-    inserted_window_dims: Dims = ()
-    input_batching_dims: Dims = ()
-    scatter_indices_batching_dims: Dims = ()
-    scatter_dims_to_operand_dims: Dims = ()
+    update_window_dims: DimNumbers = ()
+    inserted_window_dims: DimNumbers = ()
+    input_batching_dims: DimNumbers = ()
+    scatter_indices_batching_dims: DimNumbers = ()
+    scatter_dims_to_operand_dims: DimNumbers = ()
     index_vector_dim: int = 0
 
 
@@ -122,7 +122,7 @@ class ChannelHandle:
 
 
 @irdl_attr_definition
-class DotDimensionNumbersAttr(Struct[DotDimensionNumbers]):
+class DotDimensionNumbersAttr(StructAttr[DotDimensionNumbers]):
     """`#stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>`."""
 
     name = "stablehlo.dot"
@@ -130,7 +130,7 @@ class DotDimensionNumbersAttr(Struct[DotDimensionNumbers]):
 
 
 @irdl_attr_definition
-class GatherDimensionNumbersAttr(Struct[GatherDimensionNumbers]):
+class GatherDimensionNumbersAttr(StructAttr[GatherDimensionNumbers]):
     """`#stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], ...>`."""
 
     name = "stablehlo.gather"
@@ -138,7 +138,7 @@ class GatherDimensionNumbersAttr(Struct[GatherDimensionNumbers]):
 
 
 @irdl_attr_definition
-class ScatterDimensionNumbersAttr(Struct[ScatterDimensionNumbers]):
+class ScatterDimensionNumbersAttr(StructAttr[ScatterDimensionNumbers]):
     """`#stablehlo.scatter<update_window_dims = [1], ...>`."""
 
     name = "stablehlo.scatter"
@@ -146,7 +146,7 @@ class ScatterDimensionNumbersAttr(Struct[ScatterDimensionNumbers]):
 
 
 @irdl_attr_definition
-class ChannelHandleAttr(Struct[ChannelHandle]):
+class ChannelHandleAttr(StructAttr[ChannelHandle]):
     """`#stablehlo.channel_handle<handle = 1, type = 0>`."""
 
     name = "stablehlo.channel_handle"
@@ -209,14 +209,14 @@ class ResultAccuracyAttr(Data[ResultAccuracy]):
 
     def print_parameter(self, printer: Printer) -> None:
         accuracy = self.data
-        shown = [
+        printed = [
             f"{name} = {float_text(bits_of(value, FLOAT_FORMATS['f64']), FLOAT_FORMATS['f64'])}, "
             for name, value in (("atol", accuracy.atol), ("rtol", accuracy.rtol))
             if value
         ]
         if accuracy.ulps:
-            shown.append(f"ulps = {accuracy.ulps}, ")
-        printer.print_string(f"<{''.join(shown)}mode = ")
+            printed.append(f"ulps = {accuracy.ulps}, ")
+        printer.print_string(f"<{''.join(printed)}mode = ")
         printer.print_attribute(ResultAccuracyModeAttr(accuracy.mode))
         printer.print_string(">")
 
@@ -228,13 +228,13 @@ DEFAULT_ACCURACY = ResultAccuracyAttr(ResultAccuracy())
 class OutputOperandAlias:
     """That a result of a custom call, or an element of a tuple result, is stored where an operand is."""
 
-    output_tuple_indices: Dims = ()
+    output_tuple_indices: DimNumbers = ()
     operand_index: int = 0
-    operand_tuple_indices: Dims = ()
+    operand_tuple_indices: DimNumbers = ()
 
 
 @irdl_attr_definition
-class OutputOperandAliasAttr(Struct[OutputOperandAlias]):
+class OutputOperandAliasAttr(StructAttr[OutputOperandAlias]):
     """`#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>`."""
 
     name = "stablehlo.output_operand_alias"

@@ -13,15 +13,15 @@ from xdsl.printer import Printer
 EnumT = TypeVar("EnumT", bound=Enum)
 
 
-class Word(Data[EnumT], SpacedOpaqueSyntaxAttribute):
-    """An attribute that is one member of the enum `WORDS`, whose values are the words as they are spelled."""
+class EnumDataAttr(Data[EnumT], SpacedOpaqueSyntaxAttribute):
+    """An attribute that is one member of the enum `ENUM`, whose values are the words as they are spelled."""
 
-    WORDS: ClassVar[type[Enum]]
+    ENUM: ClassVar[type[Enum]]
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> EnumT:
-        spelled = parser.parse_keyword_in([member.value for member in cls.WORDS])
-        return cast(EnumT, cls.WORDS(spelled))
+        spelled = parser.parse_keyword_in([member.value for member in cls.ENUM])
+        return cast(EnumT, cls.ENUM(spelled))
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(self.data.value)
@@ -98,56 +98,56 @@ class ResultAccuracyMode(Enum):
 
 
 @irdl_attr_definition
-class ComparisonDirectionAttr(Word[ComparisonDirection]):
+class ComparisonDirectionAttr(EnumDataAttr[ComparisonDirection]):
     """`#stablehlo<comparison_direction EQ>`."""
 
     name = "stablehlo.comparison_direction"
-    WORDS = ComparisonDirection
+    ENUM = ComparisonDirection
 
 
 @irdl_attr_definition
-class ComparisonTypeAttr(Word[ComparisonType]):
+class ComparisonTypeAttr(EnumDataAttr[ComparisonType]):
     """`#stablehlo<comparison_type FLOAT>`."""
 
     name = "stablehlo.comparison_type"
-    WORDS = ComparisonType
+    ENUM = ComparisonType
 
 
 @irdl_attr_definition
-class PrecisionAttr(Word[Precision]):
+class PrecisionAttr(EnumDataAttr[Precision]):
     """`#stablehlo<precision HIGHEST>`."""
 
     name = "stablehlo.precision"
-    WORDS = Precision
+    ENUM = Precision
 
 
 @irdl_attr_definition
-class FftTypeAttr(Word[FftType]):
+class FftTypeAttr(EnumDataAttr[FftType]):
     """`#stablehlo<fft_type RFFT>`."""
 
     name = "stablehlo.fft_type"
-    WORDS = FftType
+    ENUM = FftType
 
 
 @irdl_attr_definition
-class TransposeAttr(Word[Transpose]):
+class TransposeAttr(EnumDataAttr[Transpose]):
     """`#stablehlo<transpose ADJOINT>`."""
 
     name = "stablehlo.transpose"
-    WORDS = Transpose
+    ENUM = Transpose
 
 
 @irdl_attr_definition
-class RngDistributionAttr(Word[RngDistribution]):
+class RngDistributionAttr(EnumDataAttr[RngDistribution]):
     """`#stablehlo<rng_distribution UNIFORM>`."""
 
     name = "stablehlo.rng_distribution"
-    WORDS = RngDistribution
+    ENUM = RngDistribution
 
 
 @irdl_attr_definition
-class RngAlgorithmAttr(Word[RngAlgorithm]):
+class RngAlgorithmAttr(EnumDataAttr[RngAlgorithm]):
     """`#stablehlo<rng_algorithm THREE_FRY>`."""
 
     name = "stablehlo.rng_algorithm"
-    WORDS = RngAlgorithm
+    ENUM = RngAlgorithm

@@ -88,8 +88,8 @@ class HloAxisRefAttr(Data[HloAxisRef]):
 
     def print_parameter(self, printer: Printer) -> None:
         sub_axis = self.data.sub_axis
-        shown = f", sub_axis_info = ({sub_axis[0]}){sub_axis[1]}" if sub_axis is not None else ""
-        printer.print_string(f'<name = "{self.data.name}"{shown}>')
+        printed = f", sub_axis_info = ({sub_axis[0]}){sub_axis[1]}" if sub_axis is not None else ""
+        printer.print_string(f'<name = "{self.data.name}"{printed}>')
 
 
 @irdl_attr_definition

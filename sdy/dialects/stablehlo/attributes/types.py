@@ -54,8 +54,8 @@ class BoundsAttr(Data[tuple[int, ...]]):
         return tuple(parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_bound))
 
     def print_parameter(self, printer: Printer) -> None:
-        shown = ("?" if bound == DYNAMIC_INDEX else str(bound) for bound in self.data)
-        printer.print_string(f"<{', '.join(shown)}>")
+        printed = ("?" if bound == DYNAMIC_INDEX else str(bound) for bound in self.data)
+        printer.print_string(f"<{', '.join(printed)}>")
 
 
 def as_tensor(value_type: Attribute) -> AnyTensor | None:

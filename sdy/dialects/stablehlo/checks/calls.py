@@ -9,24 +9,24 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TupleType
 from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.stablehlo.attributes.attrs import Dims, OutputOperandAliasAttr
+from sdy.dialects.stablehlo.attributes.attrs import DimNumbers, OutputOperandAliasAttr
 from sdy.dialects.stablehlo.attributes.types import as_tensor
-from sdy.dialects.stablehlo.checks.demands import agree, fail, integer
+from sdy.dialects.stablehlo.checks.requirements import fail, have_compatible_types, integer
 
-NEWEST_API = 4  # the version whose backend_config is a dictionary
+LATEST_API_VERSION = 4  # the version whose backend_config is a dictionary
 
 
-def is_configured(op: Operation) -> None:
+def check_custom_call_config(op: Operation) -> None:
     """`custom_call`: a known version of the interface; its configuration is a string, or in the newest a dictionary."""
     version = integer(op, "api_version") if "api_version" in op.properties else 1
-    if not 0 <= version <= NEWEST_API:
-        fail(op, "SDY-D016", f"api_version is {version}, it should be 0 to {NEWEST_API}")
+    if not 0 <= version <= LATEST_API_VERSION:
+        fail(op, "SDY-D016", f"api_version is {version}, it should be 0 to {LATEST_API_VERSION}")
     config = op.properties.get("backend_config")
-    if isinstance(config, DictionaryAttr) and version != NEWEST_API:
+    if isinstance(config, DictionaryAttr) and version != LATEST_API_VERSION:
         fail(op, "SDY-D016", f"backend_config is a dictionary, api_version {version} takes a string")
 
 
-def lays_out(op: Operation) -> None:
+def check_custom_call_layouts(op: Operation) -> None:
     """`custom_call`: a layout per operand and result, each an order of the dims; aliases have one type."""
     results = op.result_types
     if len(results) == 1 and isinstance(results[0], TupleType):
@@ -61,11 +61,11 @@ def _check_alias(op: Operation, attr: OutputOperandAliasAttr) -> None:
     if len(results) > 1 and places and 0 <= places[0] < len(results):
         results, places = [results[places[0]]], places[1:]
     output = _part(results[0], places) if len(results) == 1 else None
-    if operand is None or output is None or not agree(operand, output):
+    if operand is None or output is None or not have_compatible_types(operand, output):
         fail(op, "SDY-D013", f"an alias joins {operand} and {output}, which should have one type")
 
 
-def _part(of_type: Attribute, indices: Dims) -> Attribute | None:
+def _part(of_type: Attribute, indices: DimNumbers) -> Attribute | None:
     """The type of an element within nested tuples; None where there is none."""
     for index in indices:
         if not isinstance(of_type, TupleType) or not 0 <= index < len(of_type.types):

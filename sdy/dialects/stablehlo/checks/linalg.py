@@ -10,53 +10,53 @@ from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.stablehlo.attributes.enums import FftType, FftTypeAttr
 from sdy.dialects.stablehlo.attributes.types import scalar_of
-from sdy.dialects.stablehlo.checks.control import demand_region, gives_operand_types
-from sdy.dialects.stablehlo.checks.demands import (
-    demand_dims,
-    demand_same_element,
-    demand_same_shape,
-    demand_same_type,
-    demand_shape,
+from sdy.dialects.stablehlo.checks.control import check_results_like_operands, require_region
+from sdy.dialects.stablehlo.checks.requirements import (
     fail,
     integer,
     ints,
     name_of,
+    require_dims,
+    require_same_element_type,
+    require_same_shape,
+    require_same_type,
+    require_shape,
     shape,
     tensor,
 )
 
-LARGEST_FFT_RANK = 3
+MAX_FFT_RANK = 3
 
 
-def factors(op: Operation) -> None:
+def check_cholesky(op: Operation) -> None:
     """`cholesky`: square matrices in the last two dims, which the result is like."""
-    demand_same_type(op, (op.operands[0], op.results[0]))
-    _demand_square(op)
+    require_same_type(op, (op.operands[0], op.results[0]))
+    _require_square(op)
 
 
-def solves(op: Operation) -> None:
+def check_triangular_solve(op: Operation) -> None:
     """`triangular_solve`: a is square, b has as many rows, or columns, and the result is like b."""
-    _demand_square(op)
-    demand_same_type(op, (op.operands[1], op.results[0]))
+    _require_square(op)
+    require_same_type(op, (op.operands[1], op.results[0]))
     a, b = shape(op, op.operands[0]), shape(op, op.operands[1])
     dim = len(b) - 2 if integer(op, "left_side") else len(b) - 1
     if len(a) != len(b) or (a[-1] != b[dim] and DYNAMIC_INDEX not in (a[-1], b[dim])):
         fail(op, "SDY-D013", f"{name_of(op, op.operands[0])} cannot be solved for {name_of(op, op.operands[1])}")
 
 
-def transforms(op: Operation) -> None:
+def check_fft(op: Operation) -> None:
     """`fft`: over one to three last dims; of real values, the last dim of the spectrum is about half as long."""
     kind = cast(FftTypeAttr, op.properties["fft_type"]).data
     lengths = ints(op, "fft_length")
     operand = shape(op, op.operands[0])
-    if not 1 <= len(lengths) <= min(LARGEST_FFT_RANK, len(operand)):
+    if not 1 <= len(lengths) <= min(MAX_FFT_RANK, len(operand)):
         fail(op, "SDY-D014", f"fft_length has {len(lengths)} numbers, the operand {len(operand)} dims")
     half = lengths[-1] // 2 + 1
     before = (*lengths[:-1], half) if kind is FftType.IRFFT else lengths
     after = (*lengths[:-1], half) if kind is FftType.RFFT else lengths
     batch = operand[: len(operand) - len(lengths)]
-    demand_shape(op, op.operands[0], (*batch, *before), "fft_length gives it")
-    demand_shape(op, op.results[0], (*batch, *after), "fft_length gives it")
+    require_shape(op, op.operands[0], (*batch, *before), "fft_length gives it")
+    require_shape(op, op.results[0], (*batch, *after), "fft_length gives it")
     before_element, after_element = tensor(op, op.operands[0]).element_type, tensor(op, op.results[0]).element_type
     real, spectrum = (after_element, before_element) if kind is FftType.IRFFT else (before_element, after_element)
     wanted = ComplexType(cast(AnyFloat, real)) if kind in (FftType.RFFT, FftType.IRFFT) else real
@@ -64,49 +64,49 @@ def transforms(op: Operation) -> None:
         fail(op, "SDY-D012", f"{name_of(op, op.results[0])} does not fit {name_of(op, op.operands[0])}")
 
 
-def sorts(op: Operation) -> None:
+def check_sort(op: Operation) -> None:
     """`sort`: inputs of one shape, results like them; negative dims count from the end."""
     if not op.operands:
         fail(op, "SDY-D001", "there is nothing to sort")
-    demand_same_shape(op, op.operands)
-    gives_operand_types(op)
+    require_same_shape(op, op.operands)
+    check_results_like_operands(op)
     rank = len(shape(op, op.operands[0]))
     dim = integer(op, "dimension") if "dimension" in op.properties else -1
-    demand_dims(op, "dimension", [dim + rank if dim < 0 else dim], rank, "the first input")
+    require_dims(op, "dimension", [dim + rank if dim < 0 else dim], rank, "the first input")
     wanted = [scalar_of(tensor(op, operand)) for operand in op.operands for _ in range(2)]
-    demand_region(op, op.regions[0], "the comparator", wanted, [TensorType(i1, [])])
+    require_region(op, op.regions[0], "the comparator", wanted, [TensorType(i1, [])])
 
 
-def trains(op: Operation) -> None:
+def check_batch_norm_training(op: Operation) -> None:
     """`batch_norm_training`: the output is like the operand, all else has an element per feature."""
     operand, *parameters = op.operands
     output, *statistics = op.results
-    _demand_features(op, (operand, output), (*parameters, *statistics))
+    _require_features(op, (operand, output), (*parameters, *statistics))
 
 
-def infers(op: Operation) -> None:
+def check_batch_norm_inference(op: Operation) -> None:
     """`batch_norm_inference`: the result is like the operand, all else has an element per feature."""
-    _demand_features(op, (op.operands[0], op.results[0]), op.operands[1:])
+    _require_features(op, (op.operands[0], op.results[0]), op.operands[1:])
 
 
-def gives_gradients(op: Operation) -> None:
+def check_batch_norm_grad(op: Operation) -> None:
     """`batch_norm_grad`: two operands and one result are like the batch, all else has an element per feature."""
     operand, *parameters, grad_output = op.operands
     grad_operand, *gradients = op.results
-    _demand_features(op, (operand, grad_output, grad_operand), (*parameters, *gradients))
+    _require_features(op, (operand, grad_output, grad_operand), (*parameters, *gradients))
 
 
-def _demand_features(op: Operation, batches: Sequence[SSAValue], features: Sequence[SSAValue]) -> None:
-    demand_same_type(op, batches)
+def _require_features(op: Operation, batches: Sequence[SSAValue], features: Sequence[SSAValue]) -> None:
+    require_same_type(op, batches)
     sizes = shape(op, batches[0])
     index = integer(op, "feature_index")
-    demand_dims(op, "feature_index", [index], len(sizes), "the operand")
+    require_dims(op, "feature_index", [index], len(sizes), "the operand")
     for value in features:
-        demand_shape(op, value, (sizes[index],), "it has an element per feature")
-        demand_same_element(op, (batches[0], value))
+        require_shape(op, value, (sizes[index],), "it has an element per feature")
+        require_same_element_type(op, (batches[0], value))
 
 
-def _demand_square(op: Operation) -> None:
+def _require_square(op: Operation) -> None:
     sizes = shape(op, op.operands[0])
     if len(sizes) < 2 or (sizes[-1] != sizes[-2] and DYNAMIC_INDEX not in sizes[-2:]):
         fail(op, "SDY-D011", f"{name_of(op, op.operands[0])} holds no square matrices")

@@ -6,43 +6,43 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from sdy.dialects.stablehlo.checks.demands import (
-    demand_dims,
-    demand_element,
-    demand_same_element,
-    demand_same_shape,
-    demand_shape,
+from sdy.dialects.stablehlo.checks.requirements import (
     fail,
     ints,
     name_of,
+    require_dims,
+    require_element_type,
+    require_same_element_type,
+    require_same_shape,
+    require_shape,
     shape,
     tensor,
 )
 
 
-def reduces(op: Operation) -> None:
+def check_reduce(op: Operation) -> None:
     """`reduce`: inputs of one shape, an init value each; the results lack the reduced dims."""
     inputs, inits = _halves(op)
-    demand_same_shape(op, inputs)
+    require_same_shape(op, inputs)
     operand = shape(op, inputs[0])
     dims = ints(op, "dimensions")
-    demand_dims(op, "dimensions", dims, len(operand), "the first input")
-    _demand_inits(op, inputs, inits)
-    _demand_one_result_each(op, inputs)
+    require_dims(op, "dimensions", dims, len(operand), "the first input")
+    _require_inits(op, inputs, inits)
+    _require_one_result_each(op, inputs)
     wanted = [size for dim, size in enumerate(operand) if dim not in dims]
     for result in op.results:
-        demand_shape(op, result, wanted, "inputs and dimensions give it")
-    demand_folded(op, inputs)
+        require_shape(op, result, wanted, "inputs and dimensions give it")
+    require_reducer(op, inputs)
 
 
-def demand_folded(op: Operation, inputs: Sequence[SSAValue]) -> None:
+def require_reducer(op: Operation, inputs: Sequence[SSAValue]) -> None:
     """The first region folds the inputs, and gives elements of the types of the results."""
-    demand_fold_region(op, op.regions[0], inputs)
+    require_reducer_region(op, op.regions[0], inputs)
     for result, argument in zip(op.results, op.regions[0].block.args, strict=False):
-        demand_element(op, result, tensor(op, argument).element_type, "the region gives it")
+        require_element_type(op, result, tensor(op, argument).element_type, "the region gives it")
 
 
-def demand_fold_region(op: Operation, region: Region, folded: Sequence[SSAValue]) -> None:
+def require_reducer_region(op: Operation, region: Region, folded: Sequence[SSAValue]) -> None:
     """The region takes an element so far and a new element of every value, and gives an element of every value."""
     block = region.block
     if len(block.args) != 2 * len(folded):
@@ -59,12 +59,12 @@ def demand_fold_region(op: Operation, region: Region, folded: Sequence[SSAValue]
             fail(op, "SDY-D018", f"value {index} that the region gives is {value.type}, it should be {wanted}")
 
 
-def demand_reductions(op: Operation) -> tuple[Sequence[SSAValue], Sequence[SSAValue]]:
+def reduction_operands(op: Operation) -> tuple[Sequence[SSAValue], Sequence[SSAValue]]:
     """The inputs and the init values of an op with a result per input; both checked against each other."""
     inputs, inits = _halves(op)
-    demand_same_shape(op, inputs)
-    _demand_inits(op, inputs, inits)
-    _demand_one_result_each(op, inputs)
+    require_same_shape(op, inputs)
+    _require_inits(op, inputs, inits)
+    _require_one_result_each(op, inputs)
     return inputs, inits
 
 
@@ -76,13 +76,13 @@ def _halves(op: Operation) -> tuple[Sequence[SSAValue], Sequence[SSAValue]]:
     return op.operands[:count], op.operands[count:]
 
 
-def _demand_inits(op: Operation, inputs: Sequence[SSAValue], inits: Sequence[SSAValue]) -> None:
+def _require_inits(op: Operation, inputs: Sequence[SSAValue], inits: Sequence[SSAValue]) -> None:
     for value, init in zip(inputs, inits, strict=True):
-        demand_same_element(op, (value, init))
-        demand_shape(op, init, (), "it is one element")
+        require_same_element_type(op, (value, init))
+        require_shape(op, init, (), "it is one element")
 
 
-def _demand_one_result_each(op: Operation, inputs: Sequence[SSAValue]) -> None:
+def _require_one_result_each(op: Operation, inputs: Sequence[SSAValue]) -> None:
     if len(op.results) != len(inputs):
         fail(
             op,

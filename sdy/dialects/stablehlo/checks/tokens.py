@@ -5,10 +5,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Operation
 
-from sdy.dialects.stablehlo.checks.demands import agree, fail, integer, name_of
+from sdy.dialects.stablehlo.checks.requirements import fail, have_compatible_types, integer, name_of
 
 
-def makes_tuple(op: Operation) -> None:
+def check_tuple(op: Operation) -> None:
     """`tuple`: the result lists the types of the operands."""
     found = op.results[0].type
     if not isinstance(found, TupleType) or tuple(found.types) != tuple(op.operand_types):
@@ -16,7 +16,7 @@ def makes_tuple(op: Operation) -> None:
         fail(op, "SDY-D012", f"{name_of(op, op.results[0])} should be tuple<{wanted}>")
 
 
-def takes_element(op: Operation) -> None:
+def check_get_tuple_element(op: Operation) -> None:
     """`get_tuple_element`: the tuple has such an element, and the result its type."""
     found, index = op.operands[0].type, integer(op, "index")
     if not isinstance(found, TupleType):
@@ -24,5 +24,5 @@ def takes_element(op: Operation) -> None:
     if not 0 <= index < len(found.types):
         fail(op, "SDY-D015", f"index is {index}, the tuple has {len(found.types)} elements")
     wanted = found.types.data[index]
-    if not agree(wanted, op.results[0].type):
+    if not have_compatible_types(wanted, op.results[0].type):
         fail(op, "SDY-D012", f"{name_of(op, op.results[0])} should be {wanted}, as element {index} of the tuple")

@@ -10,22 +10,22 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.stablehlo.checks.demands import (
-    demand_int64,
-    demand_same_element,
-    demand_same_type,
-    demand_shape,
+from sdy.dialects.stablehlo.checks.reduction import reduction_operands, require_reducer
+from sdy.dialects.stablehlo.checks.requirements import (
     fail,
     integer,
     ints,
+    require_i64_elements,
+    require_same_element_type,
+    require_same_type,
+    require_shape,
     shape,
 )
-from sdy.dialects.stablehlo.checks.reduction import demand_folded, demand_reductions
 from sdy.dialects.stablehlo.syntax.conv_numbers import ConvDimensionNumbersAttr
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class WindowDim:
     """How a window moves along one dim."""
 
     size: int
@@ -45,7 +45,7 @@ class Window:
         return room // self.stride + 1 if room >= 0 and reach else 0
 
 
-def convolves(op: Operation) -> None:
+def check_convolution(op: Operation) -> None:
     """`convolution`: kernel and groups fit the input; the result has a place per window."""
     numbers = cast(ConvDimensionNumbersAttr, op.properties["dimension_numbers"]).data
     lhs, rhs = shape(op, op.operands[0]), shape(op, op.operands[1])
@@ -70,46 +70,46 @@ def convolves(op: Operation) -> None:
     spatial = zip(numbers.output_spatial_dimensions, numbers.input_spatial_dimensions, windows, strict=True)
     for output, data, window in spatial:
         wanted[output] = window.count(lhs[data])
-    demand_shape(op, op.results[0], wanted, "lhs, rhs and the window give it")
+    require_shape(op, op.results[0], wanted, "lhs, rhs and the window give it")
 
 
-def reduces_windows(op: Operation) -> None:
+def check_reduce_window(op: Operation) -> None:
     """`reduce_window`: a result element per window."""
-    inputs, _ = demand_reductions(op)
+    inputs, _ = reduction_operands(op)
     operand = shape(op, inputs[0])
     windows = _windows(op, ints(op, "window_dimensions"), "base_dilations", "window_dilations", len(operand))
     wanted = [window.count(size) for window, size in zip(windows, operand, strict=True)]
     for result in op.results:
-        demand_shape(op, result, wanted, "inputs and window give it")
-    demand_folded(op, inputs)
+        require_shape(op, result, wanted, "inputs and window give it")
+    require_reducer(op, inputs)
 
 
-def selects_and_scatters(op: Operation) -> None:
+def check_select_and_scatter(op: Operation) -> None:
     """`select_and_scatter`: a source element per window; the result is like the operand."""
     operand, source, init = op.operands
-    demand_same_type(op, (operand, op.results[0]))
-    demand_same_element(op, (operand, source, init))
-    demand_shape(op, init, (), "it is one element")
+    require_same_type(op, (operand, op.results[0]))
+    require_same_element_type(op, (operand, source, init))
+    require_shape(op, init, (), "it is one element")
     sizes = shape(op, operand)
     windows = _windows(op, ints(op, "window_dimensions") or (1,) * len(sizes), "", "", len(sizes))
     wanted = [window.count(size) for window, size in zip(windows, sizes, strict=True)]
-    demand_shape(op, source, wanted, "operand and window give it")
+    require_shape(op, source, wanted, "operand and window give it")
 
 
 def _windows(
     op: Operation, sizes: Sequence[int], base_dilation: str, window_dilation: str, rank: int | None = None
-) -> list[Window]:
+) -> list[WindowDim]:
     """A window per dim, from the properties of the op; `rank` dims are wanted where it is given."""
     if rank is not None and len(sizes) != rank:
         fail(op, "SDY-D014", f"window_dimensions has {len(sizes)} numbers, the operand has {rank} dims")
     columns = [_column(op, name, len(sizes), at_least=1) for name in ("window_strides", base_dilation, window_dilation)]
     padding = op.properties.get("padding")
-    demand_int64(op, "padding")
+    require_i64_elements(op, "padding")
     amounts = padding.get_ints() if isinstance(padding, DenseElementsAttr) else (0, 0) * len(sizes)
     if len(amounts) != 2 * len(sizes):
         fail(op, "SDY-D014", f"padding has {len(amounts)} numbers, it takes two for each of {len(sizes)} dims")
     rows = zip(sizes, columns[0], amounts[::2], amounts[1::2], columns[1], columns[2], strict=True)
-    return [Window(*row) for row in rows]
+    return [WindowDim(*row) for row in rows]
 
 
 def _column(op: Operation, name: str, rank: int, at_least: int) -> tuple[int, ...]:

@@ -12,9 +12,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 
 from sdy.dialects.stablehlo.attributes.attrs import parse_int, parse_ints
-from sdy.dialects.stablehlo.attributes.enums import EnumT, Word
+from sdy.dialects.stablehlo.attributes.enums import EnumDataAttr, EnumT
 
-Properties = dict[str, Attribute]
+PropertyDict = dict[str, Attribute]
 
 
 class Clause(ABC):
@@ -30,7 +30,7 @@ class Clause(ABC):
     """Whether a comma divides the clause from what comes before."""
 
     @abstractmethod
-    def parse(self, parser: Parser, into: Properties) -> bool:
+    def parse(self, parser: Parser, into: PropertyDict) -> bool:
         """Reads the clause into `into`; False, and nothing read, where it does not start here."""
 
     @abstractmethod
@@ -48,7 +48,7 @@ class KeywordClause(Clause):
         self.properties = (name,)
         self.start = f"{keyword} ="
 
-    def parse(self, parser: Parser, into: Properties) -> bool:
+    def parse(self, parser: Parser, into: PropertyDict) -> bool:
         if parser.parse_optional_keyword(self.keyword) is None:
             return False
         parser.parse_punctuation("=")
@@ -115,7 +115,7 @@ class String(KeywordClause):
 class Choice(KeywordClause, Generic[EnumT]):
     """`distribution = UNIFORM`: a word of an enum."""
 
-    def __init__(self, keyword: str, name: str, attribute: type[Word[EnumT]]) -> None:
+    def __init__(self, keyword: str, name: str, attribute: type[EnumDataAttr[EnumT]]) -> None:
         super().__init__(keyword, name)
         self.attribute = attribute
 
@@ -123,26 +123,26 @@ class Choice(KeywordClause, Generic[EnumT]):
         return self.attribute(self.attribute.parse_parameter(parser))
 
     def value_text(self, value: Attribute) -> str:
-        return str(cast(Word[Enum], value).data.value)
+        return str(cast(EnumDataAttr[Enum], value).data.value)
 
 
 class BareChoice(Clause, Generic[EnumT]):
     """A word of an enum that stands alone: `EQ`."""
 
-    def __init__(self, name: str, attribute: type[Word[EnumT]], *, is_optional: bool = False) -> None:
+    def __init__(self, name: str, attribute: type[EnumDataAttr[EnumT]], *, is_optional: bool = False) -> None:
         self.name = name
         self.attribute = attribute
         self.is_optional = is_optional
         self.properties = (name,)
-        self.start = " or ".join(member.value for member in attribute.WORDS)
+        self.start = " or ".join(member.value for member in attribute.ENUM)
 
-    def parse(self, parser: Parser, into: Properties) -> bool:
+    def parse(self, parser: Parser, into: PropertyDict) -> bool:
         into[self.name] = self.attribute(self.attribute.parse_parameter(parser))
         return True
 
     def text(self, op: Operation) -> str | None:
         value = op.properties.get(self.name)
-        return None if value is None else str(cast(Word[Enum], value).data.value)
+        return None if value is None else str(cast(EnumDataAttr[Enum], value).data.value)
 
 
 _FORMAT = re.compile(r"e(\d+)m(\d+)")
@@ -154,7 +154,7 @@ class ExponentMantissa(Clause):
     properties = ("exponent_bits", "mantissa_bits")
     start = "format ="
 
-    def parse(self, parser: Parser, into: Properties) -> bool:
+    def parse(self, parser: Parser, into: PropertyDict) -> bool:
         parser.parse_keyword("format")
         parser.parse_punctuation("=")
         place = parser.pos

@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from sdy.dialects.stablehlo.attributes.attrs import Dims, parse_int, parse_ints
+from sdy.dialects.stablehlo.attributes.attrs import DimNumbers, parse_int, parse_ints
 
 Tag = str | int  # a letter for a dim with a meaning, a number for a spatial dim
 
@@ -20,13 +20,13 @@ class ConvDimensionNumbers:
 
     input_batch_dimension: int
     input_feature_dimension: int
-    input_spatial_dimensions: Dims
+    input_spatial_dimensions: DimNumbers
     kernel_input_feature_dimension: int
     kernel_output_feature_dimension: int
-    kernel_spatial_dimensions: Dims
+    kernel_spatial_dimensions: DimNumbers
     output_batch_dimension: int
     output_feature_dimension: int
-    output_spatial_dimensions: Dims
+    output_spatial_dimensions: DimNumbers
 
     def __str__(self) -> str:
         data = _tagged(self.input_spatial_dimensions, b=self.input_batch_dimension, f=self.input_feature_dimension)
@@ -73,7 +73,7 @@ def parse_conv_numbers(parser: AttrParser) -> ConvDimensionNumbers:
     )
 
 
-def _parse_tags(parser: AttrParser, letters: str) -> tuple[dict[str, int], Dims]:
+def _parse_tags(parser: AttrParser, letters: str) -> tuple[dict[str, int], DimNumbers]:
     """The places of both letters, and of the spatial dims 0, 1, 2, ... in this order."""
     start = parser.pos
     tags = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_tag(parser, letters))
@@ -92,7 +92,7 @@ def _parse_tag(parser: AttrParser, letters: str) -> Tag:
 def _parse_raw(parser: AttrParser) -> ConvDimensionNumbers:
     """`input_batch_dimension = 0, ...`: every field by its name, in any order."""
     lists = {field.name for field in fields(ConvDimensionNumbers) if field.name.endswith("dimensions")}
-    given: dict[str, int | Dims] = {}
+    given: dict[str, int | DimNumbers] = {}
 
     def parse_field() -> None:
         name = parser.parse_keyword_in([field.name for field in fields(ConvDimensionNumbers)])
@@ -107,7 +107,7 @@ def _parse_raw(parser: AttrParser) -> ConvDimensionNumbers:
     return ConvDimensionNumbers(**given)  # pyright: ignore[reportArgumentType] -- parse_field reads each field's type
 
 
-def _tagged(spatial: Dims, **letters: int) -> str:
+def _tagged(spatial: DimNumbers, **letters: int) -> str:
     tags: dict[int, Tag] = {place: letter for letter, place in letters.items()}
     tags |= {place: number for number, place in enumerate(spatial)}
     return f"[{', '.join(str(tags.get(place, '?')) for place in range(len(tags)))}]"

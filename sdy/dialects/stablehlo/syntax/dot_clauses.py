@@ -12,14 +12,14 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
 from sdy.dialects.stablehlo.attributes.attrs import (
-    Dims,
+    DimNumbers,
     DotDimensionNumbers,
     DotDimensionNumbersAttr,
     parse_int,
     parse_ints,
 )
 from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
-from sdy.dialects.stablehlo.syntax.clauses import Clause, Properties
+from sdy.dialects.stablehlo.syntax.clauses import Clause, PropertyDict
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,12 @@ class DotAlgorithmAttr(Data[DotAlgorithm]):
 
     def text(self) -> str:
         """The attribute without its name."""
-        shown: list[str] = []
+        printed: list[str] = []
         for field in fields(DotAlgorithm):
             value: Attribute | int = getattr(self.data, field.name)
             spelled = str(value).lower() if isinstance(value, bool) else str(value)
-            shown.append(f"{field.name} = {spelled}")
-        return f"<{', '.join(shown)}>"
+            printed.append(f"{field.name} = {spelled}")
+        return f"<{', '.join(printed)}>"
 
 
 class DotDims(Clause):
@@ -81,8 +81,8 @@ class DotDims(Clause):
     properties = ("dot_dimension_numbers",)
     start = "contracting_dims ="
 
-    def parse(self, parser: Parser, into: Properties) -> bool:
-        batching: tuple[Dims, Dims] = ((), ())
+    def parse(self, parser: Parser, into: PropertyDict) -> bool:
+        batching: tuple[DimNumbers, DimNumbers] = ((), ())
         if parser.parse_optional_keyword("batching_dims") is not None:
             batching = _parse_pair(parser)
             parser.parse_punctuation(",")
@@ -108,7 +108,7 @@ class PrecisionConfig(Clause):
     is_optional = True
     start = "precision ="
 
-    def parse(self, parser: Parser, into: Properties) -> bool:
+    def parse(self, parser: Parser, into: PropertyDict) -> bool:
         if parser.parse_optional_keyword("precision") is None:
             return False
         parser.parse_punctuation("=")
@@ -131,7 +131,7 @@ class DotAlgorithmClause(Clause):
     is_optional = True
     start = "algorithm ="
 
-    def parse(self, parser: Parser, into: Properties) -> bool:
+    def parse(self, parser: Parser, into: PropertyDict) -> bool:
         if parser.parse_optional_keyword("algorithm") is None:
             return False
         parser.parse_punctuation("=")
@@ -143,12 +143,12 @@ class DotAlgorithmClause(Clause):
         return f"algorithm = {algorithm.text()}" if algorithm is not None else None
 
 
-def _parse_pair(parser: Parser) -> tuple[Dims, Dims]:
+def _parse_pair(parser: Parser) -> tuple[DimNumbers, DimNumbers]:
     parser.parse_punctuation("=")
     lhs = parse_ints(parser)
     parser.parse_keyword("x")
     return lhs, parse_ints(parser)
 
 
-def _pair_text(lhs: Dims, rhs: Dims) -> str:
+def _pair_text(lhs: DimNumbers, rhs: DimNumbers) -> str:
     return f"{list(lhs)} x {list(rhs)}"

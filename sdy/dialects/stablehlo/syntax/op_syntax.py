@@ -10,8 +10,8 @@ from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
-from sdy.dialects.stablehlo.syntax.clauses import Clause, Properties
-from sdy.dialects.stablehlo.syntax.signatures import FUNCTIONAL, Signature
+from sdy.dialects.stablehlo.syntax.clauses import Clause, PropertyDict
+from sdy.dialects.stablehlo.syntax.type_signatures import FUNCTIONAL, TypeSignature
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 
@@ -25,13 +25,13 @@ class Form:
     """
 
     clauses: tuple[Clause, ...] = ()
-    signature: Signature = FUNCTIONAL
+    signature: TypeSignature = FUNCTIONAL
     lead: Clause | None = None
     leaves_room: bool = False  # the blank before the operands stands also where there is none
 
     def parse(self, op_class: type[OpT], parser: Parser) -> OpT:
         """The op whose name has just been read."""
-        properties: Properties = {}
+        properties: PropertyDict = {}
         operands = self._parse_items(parser, properties)
         attributes = parse_attributes(op_class, parser, properties)
         parser.parse_punctuation(":")
@@ -70,7 +70,7 @@ class Form:
         clauses = self.clauses if self.lead is None else (self.lead, *self.clauses)
         return frozenset(name for clause in clauses for name in clause.properties)
 
-    def _parse_items(self, parser: Parser, properties: Properties) -> list[UnresolvedOperand]:
+    def _parse_items(self, parser: Parser, properties: PropertyDict) -> list[UnresolvedOperand]:
         operands: list[UnresolvedOperand] = []
         is_open = True  # whether another item may stand here
         if self.lead is not None:
@@ -90,7 +90,7 @@ class Form:
         return operands
 
 
-def parse_attributes(op_class: type[IRDLOperation], parser: Parser, properties: Properties) -> dict[str, Attribute]:
+def parse_attributes(op_class: type[IRDLOperation], parser: Parser, properties: PropertyDict) -> dict[str, Attribute]:
     """The attribute dictionary, if there is one; entries that the op declares go to `properties`."""
     attributes = parser.parse_optional_attr_dict()
     declared = op_class.get_irdl_definition().properties
@@ -107,9 +107,9 @@ def print_attributes(op: IRDLOperation, printer: Printer, written: frozenset[str
     if not op.attributes and written.issuperset(op.properties):
         return
     declared = op.get_irdl_definition().properties
-    shown = {
+    printed = {
         name: value
         for name, value in op.properties.items()
         if name not in written and name in declared and value != declared[name].default_value
     }
-    printer.print_op_attributes({**shown, **op.attributes}, print_keyword=keyword)
+    printer.print_op_attributes({**printed, **op.attributes}, print_keyword=keyword)

@@ -18,8 +18,8 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.passes import ModulePass
 
 from sdy.dialects.data_flow import argument_owners, edge_of_owner, result_owners
-from sdy.dialects.ir.unchecked import replace_uses
-from sdy.dialects.ir.walk import inside_out
+from sdy.dialects.ir.fast_ops import replace_uses
+from sdy.dialects.ir.walk import nested_first
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ReturnOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.shardings import set_argument_sharding, set_result_shardings
@@ -40,7 +40,7 @@ class ExportNamedComputationsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Inner computations first."""
         names = UniqueNames(op)
-        for computation in inside_out(op_order(op).of(NamedComputationOp)):
+        for computation in nested_first(op_order(op).of(NamedComputationOp)):
             _export(computation, op, names)
 
 

@@ -19,7 +19,7 @@ from xdsl.rewriter import InsertPoint
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.shardings import (
-    Shardings,
+    ValueShardings,
     function_result_shardings,
     result_shardings,
     set_result_shardings,
@@ -52,7 +52,7 @@ class InsertFuncCallReshardsPass(ModulePass):
             keep_order(op)
 
 
-def _reshard_results(call: CallOp, given: Shardings, asked: Shardings | None) -> bool:
+def _reshard_results(call: CallOp, given: ValueShardings, asked: ValueShardings | None) -> bool:
     """Let the results be as the function gives them; whether any had to be resharded."""
     inserted = False
     for index, result in enumerate(call.results):

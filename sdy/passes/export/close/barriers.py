@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.dialects.ir.unchecked import replace_uses
+from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.sdy.ops import PropagationBarrierOp
 from sdy.passes.rewriting.insertion import erase

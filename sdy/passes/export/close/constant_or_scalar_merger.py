@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
-from sdy.dialects.ir.unchecked import nth_result, operands_of, replace_uses, type_of
+from sdy.dialects.ir.fast_ops import nth_result, operands_of, replace_uses, type_of
 from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp

@@ -25,12 +25,12 @@ from sdy.dialects.ir.debug_names import (
     RESULT_EDGES,
     RESULT_ORIGINS,
 )
-from sdy.dialects.ir.unchecked import replace_uses
+from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
 from sdy.dialects.sdy.ops import DataFlowEdgeOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.sdy.types import rank_of_type
-from sdy.dialects.shardings import Shardings, set_result_shardings
+from sdy.dialects.shardings import ValueShardings, set_result_shardings
 from sdy.model.manual_axes import with_manual_axes
 from sdy.model.sharding_update import fully_open
 from sdy.passes.rewriting.insertion import erase
@@ -86,7 +86,7 @@ def _sink_records(op: DataFlowOp, name: str, of_arguments: str, of_results: str)
         op.attributes[collected] = ArrayAttr(record for record in records if record is not None)
 
 
-def edge_shardings(owners: Sequence[SSAValue]) -> Shardings | None:
+def edge_shardings(owners: Sequence[SSAValue]) -> ValueShardings | None:
     """The shardings of the owners' edges, fully open ones in place of missing ones; None where all are missing."""
     edges = [edge_of_owner(owner) for owner in owners]
     found = [None if edge is None or edge.sharding is None else edge.sharding.data for edge in edges]

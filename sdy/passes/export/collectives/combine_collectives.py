@@ -24,7 +24,7 @@ from xdsl.passes import ModulePass
 
 from sdy.cost.memory import Peaks, bytes_of_tensor
 from sdy.dialects.ir.context import remark
-from sdy.dialects.ir.unchecked import replace_uses
+from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.types import element_type_of

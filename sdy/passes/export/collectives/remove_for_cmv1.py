@@ -14,7 +14,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.dialects.ir.unchecked import replace_uses
+from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.collectives import AllGatherOp, ReduceScatterOp
 from sdy.dialects.shardings import set_sharding, sharding_of

@@ -20,9 +20,9 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue, Use
 from xdsl.passes import ModulePass
 
+from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.unchecked import replace_uses
-from sdy.dialects.ir.walk import ops_in, with_inner
+from sdy.dialects.ir.walk import op_and_nested_ops, ops_in
 from sdy.dialects.shardings import (
     result_shardings,
     set_argument_sharding,
@@ -154,7 +154,7 @@ def _fold(layers: _Layers, name: str) -> FuncOp:
     calls = [_call(layers, number, name) for number in range(len(layers.stretches))]
     first, *others = layers.stretches
     _set_shardings(calls, _returned(layers, first))
-    own = {each for op in first for each in with_inner(op)}
+    own = {each for op in first for each in op_and_nested_ops(op)}
     for value, result in zip(_returned(layers, first), calls[0].results, strict=True):
         value.replace_uses_with_if(result, lambda use: use.operation not in own)
     for stretch, call in zip(others, calls[1:], strict=True):
@@ -233,4 +233,4 @@ def _set_shardings(calls: Sequence[CallOp], results: Sequence[SSAValue]) -> None
 
 
 def _locations(stretch: Sequence[Operation]) -> ArrayAttr[LocationAttr]:
-    return ArrayAttr([each.location for op in stretch for each in with_inner(op)])
+    return ArrayAttr([each.location for op in stretch for each in op_and_nested_ops(op)])

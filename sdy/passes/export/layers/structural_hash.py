@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 
-from sdy.dialects.ir.unchecked import operands_of, type_of
+from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.ir.walk import pre_order
 
 

@@ -16,9 +16,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from sdy.dialects.ir.fast_ops import copy_before, copy_with_regions, operands_of, replace_uses
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.unchecked import copy_before, copy_with_regions, operands_of, replace_uses
-from sdy.dialects.ir.walk import pre_order, with_inner
+from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
 from sdy.passes.export.layers.fold_layers import LAYER, LOCATIONS
 from sdy.passes.rewriting.call_graph import call_sites, callee_name
 from sdy.passes.rewriting.insertion import erase, insert
@@ -66,7 +66,7 @@ def _unfold(call: CallOp, layer: FuncOp, places: Sequence[int | None]) -> None:
         if op.regions:
             copy = copy_with_regions(op, new)
             insert(copy, InsertPoint.before(call), op.location)
-            copies = with_inner(copy)
+            copies = op_and_nested_ops(copy)
         else:
             copies = (copy_before(op, [new[operand] for operand in operands_of(op)], call),)
             new.update(zip(op.results, copies[0].results, strict=True))

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sdy.dialects.data_flow import Source, other_targets_of, sources_of
+from sdy.dialects.data_flow import EdgeSource, other_targets_of, sources_of
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import ops_of, pre_order
 from sdy.dialects.sdy.regions import ManualComputationOp
@@ -26,7 +26,7 @@ from sdy.model.sharding import TensorSharding
 class Edge:
     """What feeds a value that goes through a loop, a branch or a call, and what it comes out of."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[EdgeSource, ...]
     targets: tuple[SSAValue, ...]
     result_of: tuple[FuncOp, int] | None = None  # the function, and the number of its result, that this is
 
@@ -72,14 +72,14 @@ def _edges_of_op(op: Operation) -> Iterator[Edge]:
             yield Edge(sources_of(owner), (owner, *other_targets_of(owner)))
     elif isinstance(op, IfOp):
         for index, result in enumerate(op.results):
-            yield Edge(tuple(Source(_terminator(region.block), index) for region in op.regions), (result,))
+            yield Edge(tuple(EdgeSource(_terminator(region.block), index) for region in op.regions), (result,))
 
 
 def _edges_of_calls(func: FuncOp, calls: Sequence[CallOp]) -> Iterator[Edge]:
     for argument in func.body.block.args:
-        yield Edge(tuple(Source(call, argument.index) for call in calls), (argument,))
+        yield Edge(tuple(EdgeSource(call, argument.index) for call in calls), (argument,))
     for index in range(len(func.function_type.outputs)):
-        source = Source(_terminator(func.body.block), index)
+        source = EdgeSource(_terminator(func.body.block), index)
         yield Edge((source,), tuple(call.results[index] for call in calls), (func, index))
 
 

@@ -17,7 +17,7 @@ from xdsl.traits import IsTerminator
 from sdy.cost.executions import execution_counts
 from sdy.cost.flops import contraction_flops
 from sdy.cost.tensor_bytes import element_bytes
-from sdy.dialects.data_flow import Source
+from sdy.dialects.data_flow import EdgeSource
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.sdy.ops import ConstantOp, ReshardOp
@@ -45,7 +45,7 @@ OPAQUE = CONTROL | FREE | {CallOp, OptimizationBarrierOp, ManualComputationOp}
 class Use(NamedTuple):
     """An operand by which a value is read: by a node, or where there is none, in a fixed layout."""
 
-    source: Source
+    source: EdgeSource
     end: End | None
     layout: Layout
 
@@ -101,7 +101,7 @@ class GraphReader:
         edges = list(edges_of(module, self._functions))
         self._ops: list[Operation | Edge] = [*edges]
         self._nodes = [self._edge_node(edge) for edge in edges]
-        self._read_at: dict[Source, End] = {}
+        self._read_at: dict[EdgeSource, End] = {}
         self._made_at: dict[SSAValue, End] = {}
         for number, edge in enumerate(edges):
             self._read_at |= dict.fromkeys(edge.sources, End(number, 0))
@@ -194,7 +194,7 @@ class GraphReader:
         number = len(self._nodes)
         for index, operand in enumerate(op.operands):
             if operand in self._number:
-                self._read_operand(Source(op, index), None if node is None else End(number, index))
+                self._read_operand(EdgeSource(op, index), None if node is None else End(number, index))
         kinds = reduction_kinds(op) or (ReductionKind.SUM,) * len(op.results)
         for result, kind in zip(op.results, kinds, strict=True):
             if node is not None:
@@ -205,7 +205,7 @@ class GraphReader:
             self._nodes.append(node)
             self._ops.append(op)
 
-    def _read_operand(self, source: Source, end: End | None) -> None:
+    def _read_operand(self, source: EdgeSource, end: End | None) -> None:
         number = self._number[source.value]
         value = self._values[number]
         end = self._read_at.get(source, end)

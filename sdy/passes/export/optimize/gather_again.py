@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint
 
 from sdy.cost.memory import peak
 from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.dialects.ir.walk import ancestor_in, with_inner
+from sdy.dialects.ir.walk import ancestor_in, op_and_nested_ops
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.sdy.ops import ReshardOp
@@ -123,6 +123,6 @@ def _relieve(op: Operation, shards: _Shards) -> _Again | None:
         return None
     _, reshard, later = best
     again = insert(reshard.clone(), InsertPoint.before(later[0]), reshard.location)
-    inside = {each for user in later for each in with_inner(user)}
+    inside = {each for user in later for each in op_and_nested_ops(user)}
     reshard.result.replace_uses_with_if(again.result, lambda use: use.operation in inside)
     return _Again(reshard, again)

@@ -23,8 +23,8 @@ from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
 from sdy.dialects.ir.context import emit
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.unchecked import copy_with_regions
 from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
 from sdy.partitioner.layout_search.layout import MOST_ATOMS, Atoms

@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from sdy.cost.tensor_bytes import element_bytes
-from sdy.dialects.data_flow import Source
+from sdy.dialects.data_flow import EdgeSource
 from sdy.dialects.ir.walk import ancestor_in, block_of
 from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterOp
 from sdy.dialects.sharded_types import static_shape
@@ -134,7 +134,7 @@ class Writer:
         return tuple(self._state.atoms.split(dim.axes) or () for dim in sharding.dims)
 
 
-def _read_instead(source: Source, value: SSAValue) -> None:
+def _read_instead(source: EdgeSource, value: SSAValue) -> None:
     if source.value is not value:
         source.op.operands[source.index] = value
 

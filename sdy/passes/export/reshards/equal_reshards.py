@@ -11,7 +11,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 
-from sdy.dialects.ir.unchecked import replace_uses
+from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.model.sharding import TensorSharding

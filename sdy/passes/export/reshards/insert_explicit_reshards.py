@@ -25,7 +25,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.data_flow import (
     DATA_FLOW_OPS,
     DataFlowOp,
-    Source,
+    EdgeSource,
     argument_owners,
     has_data_flow_edges,
     index_of,
@@ -109,7 +109,7 @@ class _Inserter:
             for index in range(len(terminator.operands)):
                 target = function_result_sharding(func, index)
                 point = InsertPoint.before(terminator)
-                adapt_use(Source(terminator, index), target, point, self._meshes, full=self._full)
+                adapt_use(EdgeSource(terminator, index), target, point, self._meshes, full=self._full)
 
     def _is_concerned(self, op: Operation) -> bool:
         if self._full or self._has_unreduced or self._has_single_devices:
@@ -153,12 +153,12 @@ class _Inserter:
                 return
             targets = tuple(fully_closed(mesh, rank_of_type(operand.type)) for operand in op.operands)
         for index, target in enumerate(targets):
-            use = Source(op, index)
+            use = EdgeSource(op, index)
             adapt_use(use, target, after_definition(use.value), self._meshes, full=True)
 
     def _make_unreduced_instead(self, op: ReshardOp) -> bool:
         """Replace a reshard to a sharding with further unreduced axes by the ops that make them so."""
-        use = Source(op, 0)
+        use = EdgeSource(op, 0)
         if not make_unreduced(use, op.sharding.data, InsertPoint.before(op), self._meshes):
             return False
         op.result.replace_all_uses_with(use.value)
@@ -185,7 +185,7 @@ class _Inserter:
             message = f"{op.name} takes partial values; its results must exist and be unreduced on the same axes"
             raise SdyError(Diagnostic("SDY-L101", message, span_of(op), hint="reduce the operand before the op"))
         for index in unreduced:
-            reduce_use(Source(op, index), sharding_of(op.results[0]), InsertPoint.before(op), self._meshes)
+            reduce_use(EdgeSource(op, index), sharding_of(op.results[0]), InsertPoint.before(op), self._meshes)
 
 
 def _mentions_unreduced_axes(module: ModuleOp) -> bool:

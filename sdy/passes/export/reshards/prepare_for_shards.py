@@ -20,9 +20,9 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from sdy.dialects.data_flow import Source
+from sdy.dialects.data_flow import EdgeSource
 from sdy.dialects.ir.context import remark
-from sdy.dialects.ir.unchecked import operands_of
+from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
@@ -134,7 +134,7 @@ def _adapt_branches(op: IfOp, meshes: MeshTable) -> None:
         assert terminator is not None  # verified
         for index, result in enumerate(op.results):
             point = InsertPoint.before(terminator)
-            adapt_use(Source(terminator, index), sharding_of(result), point, meshes, full=True)
+            adapt_use(EdgeSource(terminator, index), sharding_of(result), point, meshes, full=True)
 
 
 def _remark(ctx: Context, op: Operation, rule: OpShardingRule, meshes: MeshTable) -> None:

@@ -8,7 +8,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from sdy.dialects.ir.unchecked import operands_of
+from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_before_barriers, sharding_of

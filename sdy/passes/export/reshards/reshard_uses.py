@@ -7,7 +7,7 @@ from dataclasses import replace
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
-from sdy.dialects.data_flow import Source
+from sdy.dialects.data_flow import EdgeSource
 from sdy.dialects.sdy.collectives import AllReduceOp, ReplicatedToUnreducedOp, ShardedToUnreducedOp
 from sdy.dialects.shardings import sharding_before_barriers, sharding_of
 from sdy.model.axis import AxisList
@@ -21,7 +21,9 @@ from sdy.model.sharding_update import fully_closed_like
 from sdy.passes.rewriting.insertion import insert, location_of, reshard
 
 
-def adapt_use(use: Source, target: TensorSharding | None, point: InsertPoint, meshes: MeshTable, *, full: bool) -> None:
+def adapt_use(
+    use: EdgeSource, target: TensorSharding | None, point: InsertPoint, meshes: MeshTable, *, full: bool
+) -> None:
     """Reduce what the user wants reduced, make unreduced what it wants so; if `full`, reshard what else differs.
 
     New ops go to `point`. A target of None means replicated.
@@ -40,7 +42,7 @@ def adapt_use(use: Source, target: TensorSharding | None, point: InsertPoint, me
         use.op.operands[use.index] = insert(reshard(use.value, needed), point, location_of(use.value)).result
 
 
-def reduce_use(use: Source, target: TensorSharding | None, point: InsertPoint, meshes: MeshTable) -> None:
+def reduce_use(use: EdgeSource, target: TensorSharding | None, point: InsertPoint, meshes: MeshTable) -> None:
     """All-reduce a value over the axes on which it is unreduced and the user wants it not to be."""
     sharding = sharding_of(use.value)
     if sharding is None or not sharding.unreduced:
@@ -54,7 +56,7 @@ def reduce_use(use: Source, target: TensorSharding | None, point: InsertPoint, m
         use.op.operands[use.index] = insert(op, point, location_of(use.value)).result
 
 
-def make_unreduced(use: Source, target: TensorSharding | None, point: InsertPoint, meshes: MeshTable) -> bool:
+def make_unreduced(use: EdgeSource, target: TensorSharding | None, point: InsertPoint, meshes: MeshTable) -> bool:
     """Turn cuts or copies into partial values where the user wants them; whether anything was inserted.
 
     Copies go first, while the tensor is in its smaller form.

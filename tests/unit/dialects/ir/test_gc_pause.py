@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sdy.dialects.ir.gc_pause import MOST_UNSEEN, collection_paused
+from sdy.dialects.ir.gc_pause import MAX_UNCOLLECTED, garbage_collection_paused
 
 
 class Kept:
@@ -31,7 +31,7 @@ def is_young(kept: Kept) -> bool:
 
 
 def test_what_is_left_is_old() -> None:
-    with collection_paused():
+    with garbage_collection_paused():
         assert not gc.isenabled()
         kept = Kept()
         assert is_young(kept)
@@ -43,14 +43,14 @@ def test_what_is_left_is_old() -> None:
 def test_what_was_put_aside_stays_so() -> None:
     gc.freeze()
     aside = gc.get_freeze_count()
-    with collection_paused():
+    with garbage_collection_paused():
         pass
     assert gc.get_freeze_count() == aside > 0
 
 
 def test_who_has_switched_it_off_finds_it_off() -> None:
     gc.disable()
-    with collection_paused():
+    with garbage_collection_paused():
         kept = Kept()
     assert not gc.isenabled()
     assert is_young(kept)
@@ -59,8 +59,8 @@ def test_who_has_switched_it_off_finds_it_off() -> None:
 def test_garbage_does_not_pile_up() -> None:
     gone: list[weakref.ref[Kept]] = []
     for _ in range(4):
-        with collection_paused():
-            garbage = [Kept() for _ in range(MOST_UNSEEN // 2)]
+        with garbage_collection_paused():
+            garbage = [Kept() for _ in range(MAX_UNCOLLECTED // 2)]
             gone.append(weakref.ref(garbage[0]))
             del garbage
     assert [each() is None for each in gone[:2]] == [True, True]

@@ -7,7 +7,7 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
-from sdy.dialects.text.lexer import LazyState, RegexLexer
+from sdy.dialects.text.lexer import LazyTokenState, RegexLexer
 
 FILE_TESTS = sorted((Path(__file__).parents[2] / "filecheck").rglob("*.mlir"))
 ODD_TEXTS = [
@@ -60,7 +60,7 @@ def test_blanks_before_a_bad_character_take_no_time() -> None:
 
 def test_the_state_reads_a_token_only_when_it_is_asked_for() -> None:
     lexer = RegexLexer(Input("a b", "f"))
-    state = LazyState(lexer)
+    state = LazyTokenState(lexer)
     assert lexer.pos == 0
     assert state.current_token.text == "a"
     assert lexer.pos == 1

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation
 from xdsl.irdl import IRDLOperation
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects.ir.unchecked import make_location, make_op
+from sdy.dialects.ir.fast_ops import make_location, make_op
 from sdy.dialects.module_text import parse_module, print_module
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.text import locating_parser

@@ -3,7 +3,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Operation
 
-from sdy.dialects.ir.unchecked import copy_with_regions, detach_run, set_type
+from sdy.dialects.ir.fast_ops import copy_with_regions, detach_range, set_type
 from sdy.dialects.ir.walk import blocks_of, pre_order
 from sdy.dialects.module_text import make_context, parse_module, print_module
 
@@ -61,10 +61,10 @@ def test_a_run_of_ops_leaves_its_block_at_once() -> None:
     assert function is not None
     block = blocks_of(function)[0]
     twice, chosen, returned = block.ops
-    detach_run(chosen, returned)
+    detach_range(chosen, returned)
     assert list(block.ops) == [twice]
     assert (block.last_op, twice.next_op, chosen.prev_op, chosen.next_op) == (twice, None, None, returned)
-    detach_run(twice, twice)
+    detach_range(twice, twice)
     assert (block.first_op, block.last_op) == (None, None)
 
 

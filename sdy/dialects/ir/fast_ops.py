@@ -108,7 +108,7 @@ def _link_before(new: Operation, op: Operation) -> None:
         before._next_op = new  # pyright: ignore[reportPrivateUsage] -- see above
 
 
-def detach_run(first: Operation, last: Operation) -> None:
+def detach_range(first: Operation, last: Operation) -> None:
     """Take all ops from `first` to `last` out of their block at once; they remain linked with each other."""
     block, before, after = first.parent, first._prev_op, last._next_op  # pyright: ignore[reportPrivateUsage] -- see above
     assert block is not None

@@ -56,14 +56,14 @@ def integer(op: Operation, name: str) -> int:
     return cast(IntegerAttr, op.properties[name]).value.data
 
 
-def demand_int64(op: Operation, name: str) -> None:
+def require_i64_elements(op: Operation, name: str) -> None:
     """A property that is a dense constant, if it is there, has elements of 64 bits."""
     value = op.properties.get(name)
     if isinstance(value, DenseElementsAttr) and value.type.get_element_type() != i64:
         fail(op, "SDY-D017", f"{name} should have elements of type i64, it is {value.type}")
 
 
-def is_compatible(one: Shape, other: Shape) -> bool:
+def are_compatible_shapes(one: Shape, other: Shape) -> bool:
     """Whether both shapes can be the same, given what is known of them."""
     if one == other:
         return True
@@ -75,26 +75,26 @@ def shape_text(of: Shape) -> str:
     return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in of) or "scalar"
 
 
-def demand_same_type(op: Operation, values: Sequence[SSAValue]) -> None:
+def require_same_type(op: Operation, values: Sequence[SSAValue]) -> None:
     """All values have the same element type, and shapes that can be the same."""
     if not values:
         return
     first = values[0]
     for other in values[1:]:
         if other.type != first.type:
-            demand_same_shape(op, (first, other))
-            demand_same_element(op, (first, other))
+            require_same_shape(op, (first, other))
+            require_same_element_type(op, (first, other))
 
 
-def demand_same_shape(op: Operation, values: Sequence[SSAValue]) -> None:
+def require_same_shape(op: Operation, values: Sequence[SSAValue]) -> None:
     """All values have shapes that can be the same."""
     first = values[0]
     for other in values[1:]:
-        if not is_compatible(shape(op, first), shape(op, other)):
+        if not are_compatible_shapes(shape(op, first), shape(op, other)):
             fail(op, "SDY-D013", f"{name_of(op, first)} and {name_of(op, other)} should have the same shape")
 
 
-def demand_same_element(op: Operation, values: Sequence[SSAValue]) -> None:
+def require_same_element_type(op: Operation, values: Sequence[SSAValue]) -> None:
     """All values have the same element type."""
     first = values[0]
     for other in values[1:]:
@@ -102,28 +102,28 @@ def demand_same_element(op: Operation, values: Sequence[SSAValue]) -> None:
             fail(op, "SDY-D013", f"{name_of(op, first)} and {name_of(op, other)} should have the same element type")
 
 
-def agree(one: Attribute, other: Attribute) -> bool:
+def have_compatible_types(one: Attribute, other: Attribute) -> bool:
     """Whether two types can be the same, given what is known of their shapes."""
     first, second = as_tensor(one), as_tensor(other)
     if one == other or first is None or second is None:
         return one == other
-    return first.element_type == second.element_type and is_compatible(first.get_shape(), second.get_shape())
+    return first.element_type == second.element_type and are_compatible_shapes(first.get_shape(), second.get_shape())
 
 
-def demand_shape(op: Operation, value: SSAValue, wanted: Sequence[int], reason: str) -> None:
+def require_shape(op: Operation, value: SSAValue, wanted: Sequence[int], reason: str) -> None:
     """The value, a result or an operand, has the shape that `reason` gives."""
-    if not is_compatible(shape(op, value), tuple(wanted)):
+    if not are_compatible_shapes(shape(op, value), tuple(wanted)):
         message = f"{name_of(op, value)} should have the shape {shape_text(tuple(wanted))}, as {reason}"
         fail(op, "SDY-D012", message)
 
 
-def demand_element(op: Operation, value: SSAValue, wanted: Attribute, reason: str) -> None:
+def require_element_type(op: Operation, value: SSAValue, wanted: Attribute, reason: str) -> None:
     """The value has the element type that `reason` gives."""
     if tensor(op, value).element_type != wanted:
         fail(op, "SDY-D012", f"{name_of(op, value)} should have elements of type {wanted}, as {reason}")
 
 
-def demand_length(op: Operation, name: str, wanted: int, of: str) -> tuple[int, ...]:
+def require_length(op: Operation, name: str, wanted: int, of: str) -> tuple[int, ...]:
     """An array property has one number per dim of something; the numbers."""
     values = ints(op, name)
     if len(values) != wanted:
@@ -131,7 +131,7 @@ def demand_length(op: Operation, name: str, wanted: int, of: str) -> tuple[int, 
     return values
 
 
-def demand_dims(op: Operation, name: str, dims: Sequence[int], rank: int, of: str) -> None:
+def require_dims(op: Operation, name: str, dims: Sequence[int], rank: int, of: str) -> None:
     """Dim numbers are dims of something with `rank` dims, each at most once."""
     for dim in dims:
         if not 0 <= dim < rank:
@@ -140,6 +140,6 @@ def demand_dims(op: Operation, name: str, dims: Sequence[int], rank: int, of: st
         fail(op, "SDY-D015", f"{name} names a dim twice: {list(dims)}")
 
 
-def times(size: int, factor: int) -> int:
+def scaled_size(size: int, factor: int) -> int:
     """A dim size times a number."""
     return DYNAMIC_INDEX if size == DYNAMIC_INDEX else size * factor

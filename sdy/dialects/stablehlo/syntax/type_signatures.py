@@ -12,13 +12,13 @@ from xdsl.printer import Printer
 
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 
-Types = tuple[Sequence[Attribute], Sequence[Attribute]]
+TypeLists = tuple[Sequence[Attribute], Sequence[Attribute]]
 
 
-class Signature(Protocol):
+class TypeSignature(Protocol):
     """One way to write the types of operands and results."""
 
-    def parse(self, parser: Parser, operand_count: int) -> Types:
+    def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         """The types of operands and results."""
         ...
 
@@ -27,20 +27,20 @@ class Signature(Protocol):
         ...
 
 
-class Functional:
+class FunctionalSignature:
     """`(tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>`."""
 
-    def parse(self, parser: Parser, operand_count: int) -> Types:
+    def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         return _types_of(parser.parse_function_type())
 
     def print(self, op: Operation, printer: Printer) -> None:
         printer.print_operation_type(op)
 
 
-class Arrow:
+class ArrowSignature:
     """`tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>`: functional without the parentheses."""
 
-    def parse(self, parser: Parser, operand_count: int) -> Types:
+    def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         operand_types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         parser.parse_punctuation("->")
         results = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
@@ -53,10 +53,10 @@ class Arrow:
         printer.print_string("" if len(op.results) == 1 else ")")
 
 
-class Same:
+class SameSignature:
     """One type where all operands and results share it, else functional."""
 
-    def parse(self, parser: Parser, operand_count: int) -> Types:
+    def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         written = parser.parse_type()
         return _types_of(written) if isinstance(written, FunctionType) else ([written] * operand_count, [written])
 
@@ -68,40 +68,40 @@ class Same:
             printer.print_operation_type(op)
 
 
-class ResultOnly:
+class ResultOnlySignature:
     """The type of the only result, of an op without operands."""
 
-    def parse(self, parser: Parser, operand_count: int) -> Types:
+    def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         return [], [parser.parse_type()]
 
     def print(self, op: Operation, printer: Printer) -> None:
         printer.print_attribute(op.results[0].type)
 
 
-class OperandsOnly:
+class OperandsOnlySignature:
     """The one type of all operands, of an op without results."""
 
-    def parse(self, parser: Parser, operand_count: int) -> Types:
+    def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         return [parser.parse_type()] * operand_count, []
 
     def print(self, op: Operation, printer: Printer) -> None:
         printer.print_attribute(op.operands[0].type)
 
 
-class EachOperand:
+class EachOperandSignature:
     """The types of the operands in turn, of an op without results."""
 
-    def parse(self, parser: Parser, operand_count: int) -> Types:
+    def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         return parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type), []
 
     def print(self, op: Operation, printer: Printer) -> None:
         printer.print_list([operand.type for operand in op.operands], printer.print_attribute)
 
 
-class SelectTypes:
+class SelectSignature:
     """`pred type, result type` where both branches have the result type, else functional."""
 
-    def parse(self, parser: Parser, operand_count: int) -> Types:
+    def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         first = parser.parse_type()
         if isinstance(first, FunctionType):
             return _types_of(first)
@@ -117,10 +117,10 @@ class SelectTypes:
             printer.print_operation_type(op)
 
 
-class ComplexTypes:
+class ComplexSignature:
     """The complex result type where both operands hold its parts, else functional."""
 
-    def parse(self, parser: Parser, operand_count: int) -> Types:
+    def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         start = parser.pos
         written = parser.parse_type()
         if isinstance(written, FunctionType):
@@ -138,10 +138,10 @@ class ComplexTypes:
             printer.print_operation_type(op)
 
 
-class TupleTypes:
+class TupleSignature:
     """The tuple type of the result, which lists the types of the operands."""
 
-    def parse(self, parser: Parser, operand_count: int) -> Types:
+    def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         start = parser.pos
         written = parser.parse_type()
         if not isinstance(written, TupleType):
@@ -152,7 +152,7 @@ class TupleTypes:
         printer.print_attribute(op.results[0].type)
 
 
-def _types_of(function: FunctionType) -> Types:
+def _types_of(function: FunctionType) -> TypeLists:
     return function.inputs.data, function.outputs.data
 
 
@@ -165,12 +165,12 @@ def _part_type(complex_tensor: Attribute) -> Attribute | None:
     return TensorType(part, tensor.shape, tensor.encoding)
 
 
-FUNCTIONAL = Functional()
-ARROW = Arrow()
-SAME = Same()
-RESULT_ONLY = ResultOnly()
-OPERANDS_ONLY = OperandsOnly()
-EACH_OPERAND = EachOperand()
-SELECT_TYPES = SelectTypes()
-COMPLEX_TYPES = ComplexTypes()
-TUPLE_TYPES = TupleTypes()
+FUNCTIONAL = FunctionalSignature()
+ARROW = ArrowSignature()
+SAME = SameSignature()
+RESULT_ONLY = ResultOnlySignature()
+OPERANDS_ONLY = OperandsOnlySignature()
+EACH_OPERAND = EachOperandSignature()
+SELECT_TYPES = SelectSignature()
+COMPLEX_TYPES = ComplexSignature()
+TUPLE_TYPES = TupleSignature()
