@@ -1,4 +1,4 @@
-"""Collects the file tests: every `.mlir` file in tests/filecheck with RUN lines is a test."""
+"""Collect the file tests: every `.mlir` file in tests/filecheck with RUN lines is a test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
-from support.run_lines import RunLineError, run, run_lines
+from support.file_tests.run_lines import first_failure, run_lines
+from support.file_tests.update import update
 
 from sdy.dialects.ir.walk import pre_order
 from sdy.passes.rewriting.op_order import Memory, OpOrder
@@ -22,6 +23,21 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 
 FILE_TESTS = Path(__file__).parent / "filecheck"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update",
+        action="store_true",
+        help="rewrite the CHECK lines of file tests and the outputs in docs to what is printed now; read the diff",
+    )
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Run the tests of a single file in this process: starting workers would take longer than most files."""
+    names = {argument.partition("::")[0] for argument in config.args}
+    is_one_file = len(names) == 1 and Path(names.pop()).is_file()
+    return 0 if is_one_file or config.option.collectonly else None
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -44,12 +60,12 @@ class RunLinesItem(pytest.Item):
         commands = run_lines(self.path)
         if not commands:
             pytest.fail("the file has no RUN line", pytrace=False)
-        with TemporaryDirectory() as scratch:
-            for command in commands:
-                try:
-                    run(command, self.path, Path(scratch) / "t")
-                except RunLineError as failure:
-                    pytest.fail(str(failure), pytrace=False)
+        with TemporaryDirectory() as folder:
+            scratch = Path(folder) / "t"
+            if not self.config.getoption("update") or not update(self.path, scratch):
+                failure = first_failure(commands, self.path, scratch)
+                if failure is not None:
+                    pytest.fail(failure.message, pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, str(self.path.relative_to(FILE_TESTS))

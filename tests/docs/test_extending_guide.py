@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.run_lines import TOOLS
+from support.file_tests.run_lines import TOOLS
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
 BLOCK = re.compile(r"```(?:python|mlir)\n(?:#|//) (\S+)\n(.*?)```", re.DOTALL)

@@ -21,12 +21,13 @@ def named(path: Path) -> str:
 
 
 @pytest.mark.parametrize("page", pages(), ids=named)
-def test_examples_print_what_the_page_shows(page: Path) -> None:
+def test_examples_print_what_the_page_shows(page: Path, pytestconfig: pytest.Config) -> None:
     if re.search(r"^(import|from) jax\b", page.read_text(), re.MULTILINE):
         pytest.importorskip("jax", reason="the page is about JAX, which is not installed")
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    update = ["--update"] if pytestconfig.getoption("update") else []
     done = subprocess.run(
-        [sys.executable, "-m", "support.pages", str(page)],
+        [sys.executable, "-m", "support.pages", *update, str(page)],
         cwd=ROOT / "tests",
         env=os.environ | {"PYTHONPATH": path},
         capture_output=True,

@@ -24,7 +24,7 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from support.run_lines import TOOLS, call
+from support.file_tests.run_lines import TOOLS, call
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = tuple(

@@ -1,0 +1,1 @@
+"""File tests: `.mlir` files whose RUN lines call our tools and whose CHECK lines say what they print."""

@@ -1,0 +1,89 @@
+"""File tests that fail: what they print, and how `pytest --update` rewrites them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from support.file_tests.run_lines import RunLineError, run, run_lines
+from support.file_tests.update import update
+
+PROGRAM = """\
+// RUN: sdy-opt %s --sdy-close-shardings | filecheck %s
+
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a", ?}, {?}]>}) -> tensor<8x8xf32> {
+  %0 = stablehlo.abs %x : tensor<8x8xf32>
+  %1 = stablehlo.negate %0 : tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
+"""
+EXPECTED = """
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8x8xf32> {
+// CHECK-NEXT: %0 = stablehlo.abs %arg0 : tensor<8x8xf32>
+// CHECK-NEXT: %1 = stablehlo.negate %0 : tensor<8x8xf32>
+// CHECK-NEXT: return %1 : tensor<8x8xf32>
+"""
+
+
+def file_test(folder: Path, checks: str) -> Path:
+    path = folder / "close.mlir"
+    path.write_text(PROGRAM + checks)
+    return path
+
+
+def failure(path: Path) -> str:
+    (command,) = run_lines(path)
+    with pytest.raises(RunLineError) as caught:
+        run(command, path, path.parent / "t")
+    return str(caught.value)
+
+
+def test_a_failure_shows_the_directive_the_command_and_the_output(tmp_path: Path) -> None:
+    path = file_test(tmp_path, EXPECTED.replace("negate %0", "negate %arg0"))
+    message = failure(path)
+    directive = "// CHECK-NEXT: %1 = stablehlo.negate %arg0 : tensor<8x8xf32>"
+    line = path.read_text().splitlines().index(directive) + 1
+    assert message.startswith(f"close.mlir:{line}: ")
+    assert f"\n  {directive}\n" in message
+    assert "\n  RUN: sdy-opt %s --sdy-close-shardings | filecheck %s\n" in message
+    assert "\n>    4 |     %0 = stablehlo.abs %arg0 : tensor<8x8xf32>\n" in message
+    assert message.count("stablehlo.negate %0") == 1
+    assert f"pytest --update {os.path.relpath(path)}" in message
+
+
+def test_a_tool_that_fails_shows_its_diagnostic(tmp_path: Path) -> None:
+    path = file_test(tmp_path, EXPECTED)
+    path.write_text(path.read_text().replace("stablehlo.abs %x", "stablehlo.abs %y"))
+    assert "got exit code 1" in failure(path)
+    assert "error" in failure(path)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("negate %0", "negate %arg0"),
+        ('[{"a"}, {}]', '[{"b"}, {}]'),
+        ("func.func @main(", "func.func @man("),
+        ("// CHECK-NEXT: %1 = stablehlo.negate %0 : tensor<8x8xf32>\n", ""),
+        ("// CHECK-NEXT: return", "// CHECK-NEXT: %7 = stablehlo.tanh\n// CHECK-NEXT: return"),
+    ],
+)
+def test_update_restores_what_is_printed(tmp_path: Path, right: str, wrong: str) -> None:
+    assert right in EXPECTED
+    path = file_test(tmp_path, EXPECTED.replace(right, wrong))
+    failure(path)
+    assert update(path, tmp_path / "t")
+    (command,) = run_lines(path)
+    run(command, path, tmp_path / "t")
+    assert path.read_text().count("CHECK-NEXT") == 3
+
+
+def test_update_leaves_what_output_alone_cannot_say(tmp_path: Path) -> None:
+    path = file_test(tmp_path, EXPECTED + "// CHECK-NOT: return\n// CHECK: }\n" + "// CHECK-NOT: }\n")
+    before = path.read_text()
+    assert not update(path, tmp_path / "t")
+    assert path.read_text() == before
+    assert "CHECK-NOT" in failure(path)
