@@ -35,7 +35,7 @@ class CollectiveTime:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TorusLine:
     """The devices of a group along one axis of a torus: every `stride`-th of the axis, on a ring where it `wraps`."""
 
     size: int
@@ -44,7 +44,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes:
+class SwitchGroup:
     """A group of devices that a switch joins: how many nodes it spreads over, and its members in each."""
 
     count: int
@@ -52,18 +52,19 @@ class Nodes:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class PermuteLoad:
     """The messages of a permutation: hops of the longest way, and messages that the busiest link carries."""
 
     hops: int
     messages: int
 
 
-def torus_time(kind: CollectiveKind, result_bytes: float, rows: Sequence[Row], torus: Torus) -> CollectiveTime:
+def torus_time(kind: CollectiveKind, result_bytes: float, rows: Sequence[TorusLine], torus: Torus) -> CollectiveTime:
     """Of a collective other than a permutation along `rows`, one per axis; `result_bytes` are those of one device.
 
     >>> from sdy.cost.hardware import HARDWARE
-    >>> round(torus_time(CollectiveKind.ALL_GATHER, 9e6, [Row(4, wraps=True)], HARDWARE["tpu_v4p"].network).seconds, 9)
+    >>> torus = HARDWARE["tpu_v4p"].network
+    >>> round(torus_time(CollectiveKind.ALL_GATHER, 9e6, [TorusLine(4, wraps=True)], torus).seconds, 9)
     0.0001
     """
     rows = [row for row in rows if row.size > 1]
@@ -84,7 +85,7 @@ def torus_time(kind: CollectiveKind, result_bytes: float, rows: Sequence[Row], t
             raise ValueError("a permutation takes a route: see permute_time")
 
 
-def switch_time(kind: CollectiveKind, result_bytes: float, nodes: Nodes, switch: Switch) -> CollectiveTime:
+def switch_time(kind: CollectiveKind, result_bytes: float, nodes: SwitchGroup, switch: Switch) -> CollectiveTime:
     """Of a collective other than a permutation; `result_bytes` are those of one device.
 
     What nodes send one another is shared evenly by the members in a node, and passes while these talk to one another.
@@ -112,29 +113,29 @@ def switch_time(kind: CollectiveKind, result_bytes: float, nodes: Nodes, switch:
             raise ValueError("a permutation takes a route: see permute_time")
 
 
-def permute_time(result_bytes: float, route: Route, link_bandwidth: float, hop_seconds: float) -> CollectiveTime:
+def permute_time(result_bytes: float, route: PermuteLoad, link_bandwidth: float, hop_seconds: float) -> CollectiveTime:
     """Of a permutation, each message of which has `result_bytes`."""
     return CollectiveTime(result_bytes * route.messages / link_bandwidth, route.hops * hop_seconds)
 
 
-def _hops(row: Row, torus: Torus) -> int:
+def _hops(row: TorusLine, torus: Torus) -> int:
     """Steps until every device has heard of every other one of its row."""
     return row.size // 2 if row.wraps and torus.is_bidirectional else row.size - 1
 
 
-def _gather_seconds(whole_bytes: float, rows: Sequence[Row], torus: Torus) -> float:
+def _gather_seconds(whole_bytes: float, rows: Sequence[TorusLine], torus: Torus) -> float:
     """Each row takes the part of the bytes that fits its speed, so that all end at once."""
     alone = (_hops(row, torus) * whole_bytes / row.size * row.stride / torus.link_bandwidth for row in rows)
     speed = sum(1 / seconds if seconds else 0.0 for seconds in alone)
     return 1 / speed if speed else 0.0
 
 
-def _exchange_seconds(result_bytes: float, row: Row, torus: Torus) -> float:
+def _exchange_seconds(result_bytes: float, row: TorusLine, torus: Torus) -> float:
     """What an all-to-all sends over the busiest link of a row, where each member has as much for every other."""
     return _busiest_link(row, torus) * result_bytes / row.size * row.stride / torus.link_bandwidth
 
 
-def _busiest_link(row: Row, torus: Torus) -> float:
+def _busiest_link(row: TorusLine, torus: Torus) -> float:
     """Messages over it in one direction, where every device of the row has one for every other."""
     if not row.wraps:
         return (row.size // 2) * ((row.size + 1) // 2)

@@ -22,7 +22,7 @@ from sdy.grammar.write import write_all_to_all_params, write_axes_per_dim, write
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.collective import AxesPerDim
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.shape import local_shape
 
 Shape = tuple[int, ...]
@@ -41,10 +41,10 @@ class CollectiveUse:
 
 def collectives_of(module: ModuleOp) -> Counter[CollectiveUse]:
     """The collectives of a module with explicit ones, in program order; how often each occurs."""
-    return Counter(use for _, use in placed_collectives(module))
+    return Counter(use for _, use in collectives_with_ops(module))
 
 
-def placed_collectives(module: ModuleOp) -> Iterator[tuple[Operation, CollectiveUse]]:
+def collectives_with_ops(module: ModuleOp) -> Iterator[tuple[Operation, CollectiveUse]]:
     """Each collective of a module with explicit ones, with its op, in program order."""
     meshes = meshes_of(module)
     for op in module.walk():
@@ -54,7 +54,7 @@ def placed_collectives(module: ModuleOp) -> Iterator[tuple[Operation, Collective
 
 def _use(op: ops.CollectiveOp, meshes: MeshTable) -> CollectiveUse | None:
     described = _describe(op)
-    mesh = resolved(op.out_sharding.data.mesh, meshes)
+    mesh = resolve_mesh(op.out_sharding.data.mesh, meshes)
     whole = as_tensor(op.result.type)
     if described is None or mesh is None or whole is None:
         return None

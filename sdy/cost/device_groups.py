@@ -9,16 +9,16 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_location import span_of
 from sdy.model.mesh import Mesh
 
-Group = tuple[int, ...]  # device ids
+DeviceGroup = tuple[int, ...]  # device ids
 
 
-def groups_of(op: Operation, mesh: Mesh) -> tuple[Group, ...]:
+def groups_of(op: Operation, mesh: Mesh) -> tuple[DeviceGroup, ...]:
     """The device ids of each group; of a permutation, pairs of source and target. All devices where none are named.
 
     A -1 fills up a short group, and is left out. Raises: SdyError SDY-T210 where a device is none of the mesh.
     """
     named = op.properties.get("replica_groups", op.properties.get("source_target_pairs"))
-    rows = rows_of(named) if isinstance(named, DenseElementsAttr) else ()
+    rows = group_rows(named) if isinstance(named, DenseElementsAttr) else ()
     devices = mesh.devices()
     strange = {device for row in rows for device in row} - set(devices)
     if strange:
@@ -27,7 +27,7 @@ def groups_of(op: Operation, mesh: Mesh) -> tuple[Group, ...]:
     return rows or (devices,)
 
 
-def rows_of(table: DenseElementsAttr) -> tuple[Group, ...]:
+def group_rows(table: DenseElementsAttr) -> tuple[DeviceGroup, ...]:
     """The rows of a table of devices, without what fills them up."""
     count, size = table.type.get_shape()
     numbers = table.get_ints()

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation
 
-from sdy.cost.trips import trip_count
+from sdy.cost.trip_count import trip_count
 from sdy.dialects.ir.symbols import functions_of, main_function, recursion_error
 from sdy.dialects.stablehlo.control import WhileOp
 

@@ -113,7 +113,7 @@ HARDWARE = {
 DEFAULT_MACHINE = "tpu_v5e"  # of pictures that need one
 
 
-def hardware_called(name: str) -> Hardware:
+def hardware_by_name(name: str) -> Hardware:
     """The hardware of that name. Raises: SdyError SDY-T209 where there is none."""
     found = HARDWARE.get(name)
     if found is None:
@@ -123,6 +123,6 @@ def hardware_called(name: str) -> Hardware:
     return found
 
 
-def hardware_of(machine: str | Hardware) -> Hardware:
+def resolve_hardware(machine: str | Hardware) -> Hardware:
     """A machine that may be given by its name. Raises: SdyError SDY-T209 where none is called so."""
-    return hardware_called(machine) if isinstance(machine, str) else machine
+    return hardware_by_name(machine) if isinstance(machine, str) else machine

@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Generic[V]):
+class LifetimeStep(Generic[V]):
     """What runs at once. `inside` are the most bytes that its regions have alive, with what they are given.
 
     `gives` is what they are given of what the step reads; `in_place`: what the step makes comes in the place of that.
@@ -27,7 +27,7 @@ class Step(Generic[V]):
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class MemoryUse:
     """Bytes while one step runs: of what is beside its inside, of all that is there around the step, and the most."""
 
     beside: int
@@ -35,7 +35,9 @@ class Moment:
     most: int
 
 
-def moments(arguments: Iterable[V], steps: Sequence[Step[V]], bytes_of: Callable[[V], int]) -> list[Moment]:
+def memory_uses(
+    arguments: Iterable[V], steps: Sequence[LifetimeStep[V]], bytes_of: Callable[[V], int]
+) -> list[MemoryUse]:
     """One for each step; `arguments` live from the start, and to the end where no step reads them.
 
     What a step gives its inside, and no later step reads, is what the inside starts with: it is not there twice.
@@ -45,7 +47,7 @@ def moments(arguments: Iterable[V], steps: Sequence[Step[V]], bytes_of: Callable
     for value, number in last.items():
         dying[number] += bytes_of(value)
     alive = sum(map(bytes_of, arguments))
-    found: list[Moment] = []
+    found: list[MemoryUse] = []
     for number, (step, dead) in enumerate(zip(steps, dying, strict=True)):
         made = unread = 0
         for value in step.makes:
@@ -55,6 +57,6 @@ def moments(arguments: Iterable[V], steps: Sequence[Step[V]], bytes_of: Callable
                 unread += size
         given = sum(bytes_of(value) for value in {*step.gives} if last.get(value) == number)
         around = alive + made - (given if step.in_place else 0)
-        found.append(Moment(alive - given, around, max(around, alive - given + step.inside)))
+        found.append(MemoryUse(alive - given, around, max(around, alive - given + step.inside)))
         alive += made - dead - unread
     return found

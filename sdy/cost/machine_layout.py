@@ -13,11 +13,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from sdy.cost.collective_time import CollectiveTime, Nodes, Route, Row, permute_time, switch_time, torus_time
+from sdy.cost.collective_time import (
+    CollectiveTime,
+    PermuteLoad,
+    SwitchGroup,
+    TorusLine,
+    permute_time,
+    switch_time,
+    torus_time,
+)
 from sdy.cost.collectives import CollectiveKind
-from sdy.cost.device_groups import Group
+from sdy.cost.device_groups import DeviceGroup
 from sdy.cost.hardware import Network, Switch, Torus
-from sdy.model.axis import AxisList, AxisRef, between
+from sdy.model.axis import AxisList, AxisRef, sub_axis_ref
 from sdy.model.mesh import Mesh
 
 
@@ -35,7 +43,7 @@ class _Digit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _TorusAxis:
     """An axis of the torus: `size` devices that are `stride` positions of the mesh apart."""
 
     size: int
@@ -58,7 +66,7 @@ class MachineLayout:
         self._digits = _digits(mesh)
         self._sides = _sides([axis.size for axis in mesh.axes], network.axis_count if isinstance(network, Torus) else 1)
 
-    def axes_of(self, groups: Sequence[Group]) -> AxisList:
+    def axes_of(self, groups: Sequence[DeviceGroup]) -> AxisList:
         """The axes of the mesh in which members of a group differ, major first; adjacent sub-axes as one."""
         parts: list[tuple[str, int, int]] = []  # name, start and end
         for digit in self._varying(groups):
@@ -67,11 +75,11 @@ class MachineLayout:
                 _, start, _ = parts.pop()
             parts.append((digit.axis, start, digit.pre_size * digit.size))
         return tuple(
-            AxisRef(name) if end // start == self._mesh.axis_size(name) else between(name, start, end)
+            AxisRef(name) if end // start == self._mesh.axis_size(name) else sub_axis_ref(name, start, end)
             for name, start, end in parts
         )
 
-    def time_of(self, kind: CollectiveKind, result_bytes: float, groups: Sequence[Group]) -> CollectiveTime:
+    def time_of(self, kind: CollectiveKind, result_bytes: float, groups: Sequence[DeviceGroup]) -> CollectiveTime:
         """Of a collective among the members of each group; of a permutation, groups are pairs of source and target.
 
         A group that is no product of axes counts as the smallest one that holds it.
@@ -84,22 +92,22 @@ class MachineLayout:
             case Switch() as switch:
                 return self._switch_time(kind, result_bytes, groups, switch)
 
-    def _varying(self, groups: Sequence[Group]) -> list[_Digit]:
+    def _varying(self, groups: Sequence[DeviceGroup]) -> list[_Digit]:
         places = [[self._positions[device] for device in group] for group in groups]
         return [digit for digit in self._digits if any(len(set(map(digit.of, group))) > 1 for group in places)]
 
-    def _rows(self, groups: Sequence[Group], torus: Torus) -> list[Row]:
+    def _rows(self, groups: Sequence[DeviceGroup], torus: Torus) -> list[TorusLine]:
         varying = self._varying(groups)
-        rows: list[Row] = []
+        rows: list[TorusLine] = []
         for side in self._sides:
             inside = [digit for digit in varying if side.holds(digit)]
             if inside:
                 size = prod(digit.size for digit in inside)
                 extent = inside[0].stride * inside[0].size // side.stride
-                rows.append(Row(size, extent == side.size and torus.wraps(side.size), extent // size))
+                rows.append(TorusLine(size, extent == side.size and torus.wraps(side.size), extent // size))
         return rows
 
-    def _route(self, pairs: Sequence[Group], torus: Torus) -> Route:
+    def _route(self, pairs: Sequence[DeviceGroup], torus: Torus) -> PermuteLoad:
         """Every message goes along the first axis, then the second: the shorter way round where there are two."""
         load: dict[tuple[int, int], int] = {}
         longest = 0
@@ -108,7 +116,7 @@ class MachineLayout:
             longest = max(longest, len(way))
             for link in way:
                 load[link] = load.get(link, 0) + 1
-        return Route(longest, max(load.values(), default=0))
+        return PermuteLoad(longest, max(load.values(), default=0))
 
     def _way(self, here: int, target: int, torus: Torus) -> list[tuple[int, int]]:
         """The links, as pairs of positions."""
@@ -125,16 +133,16 @@ class MachineLayout:
         return way
 
     def _switch_time(
-        self, kind: CollectiveKind, result_bytes: float, groups: Sequence[Group], switch: Switch
+        self, kind: CollectiveKind, result_bytes: float, groups: Sequence[DeviceGroup], switch: Switch
     ) -> CollectiveTime:
         nodes = [[self._positions[device] // switch.node_size for device in group] for group in groups]
         if kind is CollectiveKind.COLLECTIVE_PERMUTE:
             moves = any(source != target for source, target in groups)
             bandwidth = switch.node_bandwidth if all(a == b for a, b in nodes) else switch.network_bandwidth
-            return permute_time(result_bytes, Route(int(moves), int(moves)), bandwidth, switch.hop_seconds)
+            return permute_time(result_bytes, PermuteLoad(int(moves), int(moves)), bandwidth, switch.hop_seconds)
         widest = max(nodes, key=lambda group: len(set(group)))
         count = len(set(widest))
-        return switch_time(kind, result_bytes, Nodes(count, -(-len(widest) // count)), switch)
+        return switch_time(kind, result_bytes, SwitchGroup(count, -(-len(widest) // count)), switch)
 
 
 def _digits(mesh: Mesh) -> list[_Digit]:
@@ -162,10 +170,10 @@ def _primes(number: int) -> list[int]:
     return primes
 
 
-def _sides(axis_sizes: Sequence[int], most: int) -> list[_Side]:
+def _sides(axis_sizes: Sequence[int], most: int) -> list[_TorusAxis]:
     """At most so many sides, major first."""
     sizes = [size for size in axis_sizes if size > 1]
     while len(sizes) > most:
         first = min(range(len(sizes) - 1), key=lambda index: sizes[index] * sizes[index + 1])
         sizes[first : first + 2] = [sizes[first] * sizes[first + 1]]
-    return [_Side(size, prod(sizes[index + 1 :])) for index, size in enumerate(sizes)]
+    return [_TorusAxis(size, prod(sizes[index + 1 :])) for index, size in enumerate(sizes)]

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sdy.cost.lifetimes import Step, moments
+from sdy.cost.lifetimes import LifetimeStep, memory_uses
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of, main_function
@@ -42,10 +42,10 @@ def bytes_of_tensor(value: SSAValue) -> int:
 
 def peak(module: ModuleOp, bytes_of: Callable[[SSAValue], int]) -> Peak:
     """When the most bytes are alive in a run of the main function, where a value has the bytes that it is told to."""
-    return Peaks(module, bytes_of).of_function(main_function(module))
+    return PeakFinder(module, bytes_of).of_function(main_function(module))
 
 
-class Peaks:
+class PeakFinder:
     """Of the functions and blocks of a module; each as it is when it is asked for the first time."""
 
     def __init__(self, module: ModuleOp, bytes_of: Callable[[SSAValue], int]) -> None:
@@ -74,12 +74,12 @@ class Peaks:
         found = Peak(sum(map(self.bytes_of, block.args)))
         insides = [self._inside(op) for op in block.ops]
         steps = [self._step(op, block, inside) for op, inside in zip(block.ops, insides, strict=True)]
-        for op, inside, moment in zip(block.ops, insides, moments(block.args, steps, self.bytes_of), strict=True):
+        for op, inside, moment in zip(block.ops, insides, memory_uses(block.args, steps, self.bytes_of), strict=True):
             if moment.most > found.bytes:
                 found = Peak(moment.most, op if moment.most == moment.around else inside.op)
         return found
 
-    def steps(self, block: Block) -> list[Step[SSAValue]]:
+    def steps(self, block: Block) -> list[LifetimeStep[SSAValue]]:
         """What each op of a block reads and makes of the values of the block; reads in regions are those of the op."""
         return [self._step(op, block, self._inside(op)) for op in block.ops]
 
@@ -90,8 +90,8 @@ class Peaks:
             size = self._sizes[value] = self._bytes_of(value)
         return size
 
-    def _step(self, op: Operation, block: Block, inside: Peak) -> Step[SSAValue]:
-        return Step(_reads(op, block), op.results, inside.bytes, given_to_region(op), isinstance(op, WhileOp))
+    def _step(self, op: Operation, block: Block, inside: Peak) -> LifetimeStep[SSAValue]:
+        return LifetimeStep(_reads(op, block), op.results, inside.bytes, region_inputs(op), isinstance(op, WhileOp))
 
     def _inside(self, op: Operation) -> Peak:
         if isinstance(op, CallOp):
@@ -114,7 +114,7 @@ def last_reads(block: Block) -> dict[Operation, set[SSAValue]]:
     return dying
 
 
-def given_to_region(op: Operation) -> Sequence[SSAValue]:
+def region_inputs(op: Operation) -> Sequence[SSAValue]:
     """What a region, or a function, has as its arguments; what else it reads stays where it is."""
     return operands_of(op) if isinstance(op, WhileOp | CallOp) else ()
 

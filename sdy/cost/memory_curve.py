@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sdy.cost.memory import given_to_region, last_reads
+from sdy.cost.memory import last_reads, region_inputs
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.stablehlo.control import WhileOp
@@ -64,7 +64,7 @@ class _Lives:
         dying = self._dying(block)
         for op in block.ops:
             inner = self._inner_blocks(op)
-            given = dying[op].intersection(given_to_region(op))
+            given = dying[op].intersection(region_inputs(op))
             if inner:
                 yield self._total
                 # What is given to the region, and read by no later op, is what it starts with: it is not there twice.

@@ -10,7 +10,7 @@ from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes
 from sdy.cost.roofline import OpTime
-from sdy.cost.schedule import Sending, schedule_of
+from sdy.cost.schedule import CollectiveRun, schedule_of
 from sdy.grammar.write import write_axis_list
 from sdy.model.mesh import Mesh
 
@@ -104,14 +104,14 @@ def cost_of(local: ModuleOp, mesh: Mesh, hardware: Hardware, free_bytes: float |
                 compute += slot.visit.times * time.compute_seconds
                 memory += slot.visit.times * time.memory_seconds
                 seconds += slot.seconds
-            case Sending(kind=kind, axes=axes) as sending:
+            case CollectiveRun(kind=kind, axes=axes) as sending:
                 key = kind, write_axis_list(axes)
                 collectives[key] = _with_runs(collectives.get(key, CollectiveCost(*key)), sending, slot.visit.times)
     free = hardware.hbm_bytes if free_bytes is None else free_bytes
     return ProgramCost(hardware, tuple(collectives.values()), compute, memory, seconds, peak_bytes(local), free)
 
 
-def _with_runs(so_far: CollectiveCost, sending: Sending, times: int) -> CollectiveCost:
+def _with_runs(so_far: CollectiveCost, sending: CollectiveRun, times: int) -> CollectiveCost:
     """With another place of the program where the collective stands."""
     return replace(
         so_far,

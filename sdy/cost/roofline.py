@@ -16,7 +16,7 @@ from xdsl.traits import IsTerminator
 from sdy.cost.flops import contraction_flops
 from sdy.cost.hardware import Hardware, MatrixRates
 from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.cost.traffic import KINDS
+from sdy.cost.traffic import COLLECTIVE_KINDS
 from sdy.dialects.constants.elements import IntCodec, codec_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import as_tensor
@@ -24,8 +24,8 @@ from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, 
 from sdy.dialects.stablehlo.shape import ConstantOp, ReshapeOp
 
 # They hand values on, or stand for the ops inside of them.
-MOVES_NOTHING = (ConstantOp, ReshapeOp, OptimizationBarrierOp, CallOp, WhileOp, IfOp, CaseOp)
-RUNS_ITS_OPS = (FuncOp, WhileOp, IfOp, CaseOp)
+FREE_OPS = (ConstantOp, ReshapeOp, OptimizationBarrierOp, CallOp, WhileOp, IfOp, CaseOp)
+OPS_WITH_TIMED_BODIES = (FuncOp, WhileOp, IfOp, CaseOp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class OpTime:
 def op_time(op: Operation, hardware: Hardware) -> OpTime:
     """Of an op on one device. Shapes that are not static, and collectives, take none."""
     values = (*op.operands, *op.results)
-    if isinstance(op, (*MOVES_NOTHING, *KINDS)) or op.has_trait(IsTerminator):
+    if isinstance(op, (*FREE_OPS, *COLLECTIVE_KINDS)) or op.has_trait(IsTerminator):
         return OpTime(0.0, 0.0)
     moved = sum(tensor_bytes(value.type) for value in values)
     is_static = all(static_shape(value.type) is not None for value in values)

@@ -17,7 +17,7 @@ from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo import collectives as ops
 
-KINDS: dict[type[Operation], CollectiveKind] = {
+COLLECTIVE_KINDS: dict[type[Operation], CollectiveKind] = {
     ops.AllGatherOp: CollectiveKind.ALL_GATHER,
     ops.AllReduceOp: CollectiveKind.ALL_REDUCE,
     ops.AllToAllOp: CollectiveKind.ALL_TO_ALL,
@@ -42,7 +42,7 @@ def traffic_of(local: ModuleOp) -> Iterator[Traffic]:
     One that is called from several places comes once for each of them.
     """
     for op, times in executions(local):
-        kind = KINDS.get(type(op))
+        kind = COLLECTIVE_KINDS.get(type(op))
         if kind is not None:
             result_bytes = sum(tensor_bytes(result.type) for result in op.results)
             yield Traffic(op, kind, times, bytes_sent(kind, group_size(op), result_bytes))

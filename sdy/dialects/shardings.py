@@ -22,7 +22,7 @@ from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.stablehlo.tokens import AsyncStartOp
 from sdy.model.manual_axes import with_manual_axes, without_manual_axes
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open, open_except, replaced_at, unsharded
 
@@ -230,7 +230,7 @@ def first_usable_mesh(shardings: Sequence[TensorSharding | None], meshes: MeshTa
 
 def is_on_single_device(sharding: TensorSharding, meshes: MeshTable) -> bool:
     """Whether the sharding puts the value on one device."""
-    mesh = resolved(sharding.mesh, meshes)
+    mesh = resolve_mesh(sharding.mesh, meshes)
     return mesh is not None and mesh.is_maximal
 
 

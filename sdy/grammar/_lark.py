@@ -14,7 +14,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 from sdy.grammar.errors import NotationError
 
 
-class Node(Tree[Token]):
+class ParseNode(Tree[Token]):
     """A rule of the grammar as found in a text. What the grammar puts at a place is what callers may ask for there."""
 
     def token(self, index: int) -> Token:
@@ -23,10 +23,10 @@ class Node(Tree[Token]):
         assert isinstance(child, Token)
         return child
 
-    def node(self, index: int) -> Node:
+    def node(self, index: int) -> ParseNode:
         """The child at `index`, a node."""
         child = self.children[index]
-        assert isinstance(child, Node)
+        assert isinstance(child, ParseNode)
         return child
 
     def has(self, index: int) -> bool:
@@ -37,9 +37,9 @@ class Node(Tree[Token]):
         """The children that are tokens."""
         return [child for child in self.children if isinstance(child, Token)]
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[ParseNode]:
         """The children that are nodes."""
-        return [child for child in self.children if isinstance(child, Node)]
+        return [child for child in self.children if isinstance(child, ParseNode)]
 
     def extent(self) -> tuple[int, int]:
         """Where the first token of the node begins and the last one ends, punctuation aside."""
@@ -86,13 +86,13 @@ _LAST_OF_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*\Z")
 _TOKEN = re.compile(r'[A-Za-z_@#][A-Za-z0-9_$.]*|0x[0-9A-Fa-f]+|[0-9]+|"(?:\\.|[^"\\\n])*"|->|.')
 
 
-def parse_tree(rule: str, text: str) -> Node:
+def parse_tree(rule: str, text: str) -> ParseNode:
     """The tree of `text`, which must be one `rule` and nothing else.
 
     Raises: NotationError at the first token that does not fit.
     """
     try:
-        return cast(Node, _parser().parse(text, start=rule))
+        return cast(ParseNode, _parser().parse(text, start=rule))
     except UnexpectedToken as error:
         if error.token.type == "$END":
             raise NotationError("SDY-P102", "the text ends here", len(text), hint=_hint(error.expected)) from None
@@ -104,7 +104,7 @@ def parse_tree(rule: str, text: str) -> Node:
 @cache
 def _parser() -> Lark:
     grammar = files("sdy.grammar").joinpath("sharding.lark").read_text(encoding="utf-8")
-    return Lark(grammar, start=list(START_RULES), parser="lalr", lexer="contextual", tree_class=Node)
+    return Lark(grammar, start=list(START_RULES), parser="lalr", lexer="contextual", tree_class=ParseNode)
 
 
 def _unexpected(text: str, offset: int, expected: Iterable[str]) -> NotationError:

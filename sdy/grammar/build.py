@@ -7,15 +7,15 @@ from collections.abc import Callable
 from lark import Token
 
 from sdy.diagnostics.diagnostic import Diagnostic
-from sdy.grammar._lark import Node
+from sdy.grammar._lark import ParseNode
 from sdy.grammar.errors import NotationError
-from sdy.grammar.text import symbol_name, unquoted
+from sdy.grammar.quoting import symbol_name, unquoted
 from sdy.model.axis import AxisList, AxisRef, SubAxis
 from sdy.model.checks.check_edges import check_propagation_edges
 from sdy.model.checks.check_mesh import check_mesh, check_mesh_axis
 from sdy.model.collective import AllToAllParam, AxesPerDim
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.model.propagation_edges import AxisFlow, EdgeNode, NodeKind, PropagationEdges, PropagationStep
+from sdy.model.propagation_edges import AxisFlow, EdgeNode, EdgeNodeKind, PropagationEdges, PropagationStep
 from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
 _INT64_MAX = 2**63 - 1
@@ -33,12 +33,12 @@ def error_at(token: Token, code: str, message: str, hint: str | None = None) -> 
     return NotationError(code, message, start, start + len(token), hint)
 
 
-def _demand(problem: Diagnostic | None, node: Node) -> None:
+def _demand(problem: Diagnostic | None, node: ParseNode) -> None:
     if problem is not None:
         raise NotationError(problem.code, problem.message, *node.extent(), problem.hint)
 
 
-def integer(node: Node) -> int:
+def integer(node: ParseNode) -> int:
     """`int`: decimal or hexadecimal, of 64 bits."""
     number = node.token(1)
     magnitude = _magnitude(number)
@@ -57,7 +57,7 @@ def _magnitude(number: str) -> int | None:
 # Meshes, checked as they are built
 
 
-def mesh(node: Node, _: Aliases = no_aliases) -> Mesh:
+def mesh(node: ParseNode, _: Aliases = no_aliases) -> Mesh:
     """`mesh`"""
     axes = tuple(mesh_axis(child) for child in node.node(0).nodes())
     ids = tuple(integer(child) for child in node.node(1).nodes()) if node.has(1) else ()
@@ -65,7 +65,7 @@ def mesh(node: Node, _: Aliases = no_aliases) -> Mesh:
     return Mesh(axes, ids)
 
 
-def mesh_axis(node: Node, _: Aliases = no_aliases) -> MeshAxis:
+def mesh_axis(node: ParseNode, _: Aliases = no_aliases) -> MeshAxis:
     """`mesh_axis`"""
     axis = MeshAxis(unquoted(node.token(0)), integer(node.node(1)))
     _demand(check_mesh_axis(axis), node)
@@ -75,27 +75,27 @@ def mesh_axis(node: Node, _: Aliases = no_aliases) -> MeshAxis:
 # Axes
 
 
-def axis_ref(node: Node, _: Aliases = no_aliases) -> AxisRef:
+def axis_ref(node: ParseNode, _: Aliases = no_aliases) -> AxisRef:
     """`axis_ref`"""
     return AxisRef(unquoted(node.token(0)), sub_axis(node.node(1)) if node.has(1) else None)
 
 
-def sub_axis(node: Node, _: Aliases = no_aliases) -> SubAxis:
+def sub_axis(node: ParseNode, _: Aliases = no_aliases) -> SubAxis:
     """`sub_axis`"""
     return SubAxis(integer(node.node(0)), integer(node.node(1)))
 
 
-def axis_list(node: Node, _: Aliases = no_aliases) -> AxisList:
+def axis_list(node: ParseNode, _: Aliases = no_aliases) -> AxisList:
     """`axis_list` and `axes`"""
     return tuple(axis_ref(child) for child in node.nodes())
 
 
-def axes_per_dim(node: Node, _: Aliases = no_aliases) -> AxesPerDim:
+def axes_per_dim(node: ParseNode, _: Aliases = no_aliases) -> AxesPerDim:
     """`axes_per_dim`"""
     return tuple(axis_list(child) for child in node.nodes())
 
 
-def manual_axes(node: Node, _: Aliases = no_aliases) -> tuple[str, ...]:
+def manual_axes(node: ParseNode, _: Aliases = no_aliases) -> tuple[str, ...]:
     """`manual_axes`"""
     return tuple(unquoted(token) for token in node.tokens())
 
@@ -103,7 +103,7 @@ def manual_axes(node: Node, _: Aliases = no_aliases) -> tuple[str, ...]:
 # Shardings
 
 
-def dim_sharding(node: Node, _: Aliases = no_aliases) -> DimSharding:
+def dim_sharding(node: ParseNode, _: Aliases = no_aliases) -> DimSharding:
     """`dim_sharding`"""
     is_closed = not any(token.type == "OPEN" for token in node.tokens())
     return DimSharding(
@@ -121,7 +121,7 @@ def _priority(word: Token) -> int:
     return priority
 
 
-def tensor_sharding(node: Node, aliases: Aliases = no_aliases) -> TensorSharding:
+def tensor_sharding(node: ParseNode, aliases: Aliases = no_aliases) -> TensorSharding:
     """`tensor_sharding`"""
     first = node.children[0]
     on_mesh = symbol_name(first) if isinstance(first, Token) else _mesh_item(node.node(0), aliases)
@@ -141,22 +141,22 @@ def tensor_sharding(node: Node, aliases: Aliases = no_aliases) -> TensorSharding
     return TensorSharding(on_mesh, dims, replicated or (), unreduced or (), kind)
 
 
-def _reduction_kind(group: Node) -> ReductionKind:
+def _reduction_kind(group: ParseNode) -> ReductionKind:
     words = [token for token in group.tokens() if token.type == "REDUCTION_KIND"]
     return ReductionKind(str(words[0])) if words else ReductionKind.SUM
 
 
-def sharding_list(node: Node, aliases: Aliases = no_aliases) -> tuple[TensorSharding, ...]:
+def sharding_list(node: ParseNode, aliases: Aliases = no_aliases) -> tuple[TensorSharding, ...]:
     """`sharding_list`"""
     return tuple(_sharding_item(child, aliases) for child in node.nodes())
 
 
-def sharding_per_value(node: Node, aliases: Aliases = no_aliases) -> tuple[TensorSharding, ...]:
+def sharding_per_value(node: ParseNode, aliases: Aliases = no_aliases) -> tuple[TensorSharding, ...]:
     """`sharding_per_value`"""
     return sharding_list(node.node(0), aliases)
 
 
-def _sharding_item(node: Node, aliases: Aliases) -> TensorSharding:
+def _sharding_item(node: ParseNode, aliases: Aliases) -> TensorSharding:
     if node.data == "sharding_alias":
         value = aliases(node.token(0)[1:])
         if not isinstance(value, TensorSharding):
@@ -165,7 +165,7 @@ def _sharding_item(node: Node, aliases: Aliases) -> TensorSharding:
     return tensor_sharding(node.node(1) if node.data == "long" else node, aliases)
 
 
-def _mesh_item(node: Node, aliases: Aliases) -> Mesh:
+def _mesh_item(node: ParseNode, aliases: Aliases) -> Mesh:
     if node.data == "mesh_alias":
         value = aliases(node.token(0)[1:])
         if not isinstance(value, Mesh):
@@ -183,13 +183,13 @@ def _bad_alias(alias: Token, wanted: str, value: object) -> NotationError:
 # Collectives
 
 
-def all_to_all_param(node: Node, _: Aliases = no_aliases) -> AllToAllParam:
+def all_to_all_param(node: ParseNode, _: Aliases = no_aliases) -> AllToAllParam:
     """`all_to_all_param`"""
     *axes, source, target = node.nodes()
     return AllToAllParam(tuple(axis_ref(axis) for axis in axes), integer(source), integer(target))
 
 
-def all_to_all_params(node: Node, _: Aliases = no_aliases) -> tuple[AllToAllParam, ...]:
+def all_to_all_params(node: ParseNode, _: Aliases = no_aliases) -> tuple[AllToAllParam, ...]:
     """`all_to_all_params`"""
     return tuple(all_to_all_param(child) for child in node.nodes())
 
@@ -197,24 +197,24 @@ def all_to_all_params(node: Node, _: Aliases = no_aliases) -> tuple[AllToAllPara
 # Propagation edges
 
 
-def propagation_edges(node: Node, _: Aliases = no_aliases) -> PropagationEdges:
+def propagation_edges(node: ParseNode, _: Aliases = no_aliases) -> PropagationEdges:
     """`propagation_edges`, checked as they are built"""
     edges = tuple(propagation_step(child) for child in node.nodes())
     _demand(check_propagation_edges(edges), node)
     return edges
 
 
-def propagation_step(node: Node, _: Aliases = no_aliases) -> PropagationStep:
+def propagation_step(node: ParseNode, _: Aliases = no_aliases) -> PropagationStep:
     """`propagation_step`"""
     index, *flows = node.nodes()
     return PropagationStep(integer(index), tuple(axis_flow(flow) for flow in flows))
 
 
-def axis_flow(node: Node, _: Aliases = no_aliases) -> AxisFlow:
+def axis_flow(node: ParseNode, _: Aliases = no_aliases) -> AxisFlow:
     """`axis_flow`"""
     axis, source, *targets = node.nodes()
     return AxisFlow(axis_ref(axis), _edge_node(source), tuple(_edge_node(target) for target in targets))
 
 
-def _edge_node(node: Node) -> EdgeNode:
-    return EdgeNode(NodeKind(str(node.token(0))), integer(node.node(1)))
+def _edge_node(node: ParseNode) -> EdgeNode:
+    return EdgeNode(EdgeNodeKind(str(node.token(0))), integer(node.node(1)))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from lark import Token
 
-from sdy.grammar._lark import Node
+from sdy.grammar._lark import ParseNode
 from sdy.grammar.build import Aliases, error_at, integer, no_aliases
 from sdy.grammar.errors import NotationError
-from sdy.model.factor import factor_symbol, factors_of
-from sdy.model.rule import DimMapping, FactorIndex, OpShardingRule, TensorMapping
+from sdy.model.rule import DimMapping, FactorIndex, OpShardingRule, TensorMapping, factor_symbol, parse_factor_symbols
 
 
-def op_sharding_rule(node: Node, _: Aliases = no_aliases) -> OpShardingRule:
+def op_sharding_rule(node: ParseNode, _: Aliases = no_aliases) -> OpShardingRule:
     """`op_sharding_rule`"""
     operands, results = (tuple(tensor_mapping(child) for child in node.node(place).nodes()) for place in (0, 1))
     sizes = _factor_sizes(node.node(2)) if node.has(2) else ()
@@ -24,14 +23,14 @@ def op_sharding_rule(node: Node, _: Aliases = no_aliases) -> OpShardingRule:
     )
 
 
-def tensor_mapping(node: Node, _: Aliases = no_aliases) -> TensorMapping:
+def tensor_mapping(node: ParseNode, _: Aliases = no_aliases) -> TensorMapping:
     """`tensor_mapping`. A dim may be without factors in the text; verification rejects it."""
     if node.tokens():
         return (_factors(node.token(0)),)
     return tuple(_factors(dim.token(0)) if dim.tokens() else () for dim in node.nodes())
 
 
-def _factor_sizes(node: Node) -> tuple[int, ...]:
+def _factor_sizes(node: ParseNode) -> tuple[int, ...]:
     sizes: list[int] = []
     for child in node.nodes():
         word = child.token(0)
@@ -42,13 +41,13 @@ def _factor_sizes(node: Node) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _factor_set(node: Node) -> tuple[FactorIndex, ...]:
+def _factor_set(node: ParseNode) -> tuple[FactorIndex, ...]:
     # Of a word that holds several symbols the first one counts, as in Shardy.
     return tuple(_factors(word)[0] for word in node.tokens())
 
 
 def _factors(word: Token) -> DimMapping:
-    factors = factors_of(word)
+    factors = parse_factor_symbols(word)
     if factors is None:
         raise _not_factors(word)
     return tuple(FactorIndex(factor) for factor in factors)

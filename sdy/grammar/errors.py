@@ -21,7 +21,7 @@ class NotationError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceText:
     """Where a text stands: it is `text[start:]` of a file, or a string of its own."""
 
     file: str

@@ -8,9 +8,17 @@ from math import prod
 from typing import assert_never
 
 from sdy.grammar.errors import NotationError
-from sdy.model.devices.hlo_sharding import HloSharding, Maximal, Subgroup, Tiled, Whole, digits_of, tiled
+from sdy.model.devices.hlo_sharding import (
+    HloSharding,
+    Maximal,
+    SubgroupKind,
+    Tiled,
+    Untiled,
+    canonical_tiling,
+    device_digits,
+)
 
-MOST_DEVICES = 1 << 20  # the largest machines have fewer by far; a larger number is a slip
+MAX_DEVICES = 1 << 20  # the largest machines have fewer by far; a larger number is a slip
 _NUMBERS = r"\d+(?:\s*,\s*\d+)*"
 _TEXT = re.compile(
     rf"""\s*\{{\s*(?:
@@ -28,10 +36,10 @@ _HINT = (
 )
 
 
-def write_hlo(hlo: HloSharding) -> str:
+def write_hlo_sharding(hlo: HloSharding) -> str:
     """The text, as XLA prints it."""
     match hlo:
-        case Whole():
+        case Untiled():
             return f"{{{hlo.value}}}"
         case Maximal(device):
             return f"{{maximal device={device}}}"
@@ -42,7 +50,7 @@ def write_hlo(hlo: HloSharding) -> str:
 
 
 def _devices(devices: tuple[int, ...]) -> str:
-    digits = digits_of(devices)
+    digits = device_digits(devices)
     if digits is None:
         return _joined(devices)
     major_first = sorted(digits, key=lambda digit: -digit.stride)
@@ -53,7 +61,7 @@ def _devices(devices: tuple[int, ...]) -> str:
 
 def _groups(hlo: Tiled) -> str:
     kinds = [kind for kind, _ in hlo.subgroups]
-    if kinds == [Subgroup.REPLICATED]:
+    if kinds == [SubgroupKind.REPLICATED]:
         return " last_tile_dim_replicate"
     return f" last_tile_dims={{{', '.join(kind.value for kind in kinds)}}}" if kinds else ""
 
@@ -62,21 +70,21 @@ def _joined(numbers: tuple[int, ...] | list[int]) -> str:
     return ",".join(map(str, numbers))
 
 
-def read_hlo(text: str) -> HloSharding:
+def read_hlo_sharding(text: str) -> HloSharding:
     """The value of a text. Raises: NotationError SDY-P111 where it is none, SDY-P112 where its numbers do not fit."""
     match = _TEXT.fullmatch(text)
     if match is None:
         raise NotationError("SDY-P111", f"{text.strip()!r} is no HLO sharding", 0, len(text), _HINT)
     if match["whole"]:
-        return Whole(match["whole"])
+        return Untiled(match["whole"])
     if match["device"]:
         return Maximal(int(match["device"]))
     sizes, groups = _numbers(match["sizes"]), _subgroups(match)
     count = prod(_numbers(match["from"])) if match["from"] else len(_numbers(match["devices"]))
     needed = prod(sizes)
-    if count != needed or not 0 < needed <= MOST_DEVICES:
+    if count != needed or not 0 < needed <= MAX_DEVICES:
         message = f"the pieces {list(sizes)} need {needed} devices, there are {count}"
-        hint = f"a sharding is of 1 to {MOST_DEVICES} devices"
+        hint = f"a sharding is of 1 to {MAX_DEVICES} devices"
         raise NotationError("SDY-P112", message, match.start("sizes"), match.end("sizes"), hint)
     devices = _numbers(match["devices"]) if match["devices"] else _counted(match)
     if sorted(devices) != list(range(needed)):
@@ -86,7 +94,7 @@ def read_hlo(text: str) -> HloSharding:
         message = f"there are {len(groups)} subgroups and {len(sizes)} sizes"
         raise NotationError("SDY-P112", message, match.start("sizes"), match.end("sizes"))
     tiles = sizes[: len(sizes) - len(groups)]
-    return tiled(tiles, tuple(zip(groups, sizes[len(tiles) :], strict=True)), devices)
+    return canonical_tiling(tiles, tuple(zip(groups, sizes[len(tiles) :], strict=True)), devices)
 
 
 def _counted(match: re.Match[str]) -> tuple[int, ...]:
@@ -101,10 +109,10 @@ def _counted(match: re.Match[str]) -> tuple[int, ...]:
     return tuple(sum(place) for place in product(*steps))
 
 
-def _subgroups(match: re.Match[str]) -> tuple[Subgroup, ...]:
+def _subgroups(match: re.Match[str]) -> tuple[SubgroupKind, ...]:
     if match["copies"]:
-        return (Subgroup.REPLICATED,)
-    known = {kind.value: kind for kind in Subgroup}
+        return (SubgroupKind.REPLICATED,)
+    known = {kind.value: kind for kind in SubgroupKind}
     words = [word.strip() for word in (match["groups"] or "").split(",") if word.strip()]
     for word in words:
         if word not in known:

@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 from sdy.grammar import build, build_rule
-from sdy.grammar._lark import Node, parse_tree
+from sdy.grammar._lark import ParseNode, parse_tree
 from sdy.grammar.build import Aliases, no_aliases
-from sdy.grammar.errors import NotationError, Source
+from sdy.grammar.errors import NotationError, SourceText
 from sdy.model.axis import AxisList, AxisRef, SubAxis
 from sdy.model.collective import AllToAllParam, AxesPerDim
 from sdy.model.mesh import Mesh, MeshAxis
@@ -29,7 +29,7 @@ class Notation(Generic[T_co]):
     """One kind of text: the rule of the grammar that it follows, and the value that it stands for."""
 
     rule: str
-    build: Callable[[Node, Aliases], T_co]
+    build: Callable[[ParseNode, Aliases], T_co]
 
     def read(self, text: str, aliases: Aliases = no_aliases) -> T_co:
         """The value of `text`. Raises: NotationError where it does not follow the rule."""
@@ -46,7 +46,7 @@ class Notation(Generic[T_co]):
         try:
             return self.read(text)
         except NotationError as error:
-            raise Source(file, text).error(error) from None
+            raise SourceText(file, text).error(error) from None
 
 
 MESH: Notation[Mesh] = Notation("mesh", build.mesh)

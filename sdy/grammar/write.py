@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from sdy.grammar.text import quoted, symbol
+from sdy.grammar.quoting import quoted, symbol
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.collective import AllToAllParam, AxesPerDim
-from sdy.model.factor import factor_symbol
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.propagation_edges import AxisFlow, PropagationEdges, PropagationStep
-from sdy.model.rule import DimMapping, FactorIndex, OpShardingRule, TensorMapping
+from sdy.model.rule import DimMapping, FactorIndex, OpShardingRule, TensorMapping, factor_symbol
 from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
 

@@ -52,10 +52,10 @@ class AxisRef:
 AxisList = tuple[AxisRef, ...]  # major first
 
 
-def between(name: str, pre_size: int, end: int) -> AxisRef:
+def sub_axis_ref(name: str, pre_size: int, end: int) -> AxisRef:
     """The sub-axis of `name` that spans `[pre_size, end)`.
 
-    >>> str(between("u", 2, 12))
+    >>> str(sub_axis_ref("u", 2, 12))
     '"u":(2)6'
     """
     return AxisRef(name, SubAxis(pre_size, end // pre_size))
@@ -68,7 +68,7 @@ def order_key(ref: AxisRef) -> tuple[str, int, int]:
 
 
 def contains(a: AxisRef, b: AxisRef) -> bool:
-    """Whether the interval of `a` includes that of `b`. It need not split evenly: see `coexist`."""
+    """Whether the interval of `a` includes that of `b`. It need not split evenly: see `can_coexist`."""
     if a.name != b.name or a.sub_axis is None:
         return a.name == b.name
     return b.sub_axis is not None and a.sub_axis.pre_size <= b.sub_axis.pre_size and a.sub_axis.end >= b.sub_axis.end
@@ -98,7 +98,7 @@ def overlaps(a: AxisRef, b: AxisRef) -> bool:
     return a.sub_axis.pre_size < b.sub_axis.end and b.sub_axis.pre_size < a.sub_axis.end
 
 
-def coexist(a: AxisRef, b: AxisRef) -> bool:
+def can_coexist(a: AxisRef, b: AxisRef) -> bool:
     """Whether one factorisation of the axis exposes both refs.
 
     On an axis of size 24, `(1)4` and `(2)6` coexist (cuts 1|2|4|12), `(1)2` and `(1)3` do not.
@@ -112,9 +112,11 @@ def coexist(a: AxisRef, b: AxisRef) -> bool:
     return high_start % low_end == 0
 
 
-def all_coexist(refs: Iterable[AxisRef]) -> bool:
+def can_all_coexist(refs: Iterable[AxisRef]) -> bool:
     """Whether one factorisation of each axis exposes all refs."""
-    return all(coexist(one, other) for one, other in combinations((ref for ref in refs if ref.sub_axis is not None), 2))
+    return all(
+        can_coexist(one, other) for one, other in combinations((ref for ref in refs if ref.sub_axis is not None), 2)
+    )
 
 
 def can_merge(a: AxisRef, b: AxisRef) -> bool:
@@ -124,7 +126,7 @@ def can_merge(a: AxisRef, b: AxisRef) -> bool:
     )
 
 
-def overlap(a: AxisRef, b: AxisRef) -> AxisRef | None:
+def intersection(a: AxisRef, b: AxisRef) -> AxisRef | None:
     """What both refs share; None where they share nothing or do not coexist."""
     if a.name != b.name:
         return None
@@ -134,21 +136,21 @@ def overlap(a: AxisRef, b: AxisRef) -> AxisRef | None:
         return a
     start = max(a.sub_axis.pre_size, b.sub_axis.pre_size)
     end = min(a.sub_axis.end, b.sub_axis.end)
-    return between(a.name, start, end) if end > start and coexist(a, b) else None
+    return sub_axis_ref(a.name, start, end) if end > start and can_coexist(a, b) else None
 
 
 def prefix_without(a: AxisRef, b: AxisRef) -> AxisRef | None:
     """The largest major part of `a` that does not touch `b`; None where nothing is left or they do not coexist."""
-    if not coexist(a, b):
+    if not can_coexist(a, b):
         return None
     if not overlaps(a, b):
         return a
-    return between(a.name, a.pre_size, b.pre_size) if a.pre_size < b.pre_size else None
+    return sub_axis_ref(a.name, a.pre_size, b.pre_size) if a.pre_size < b.pre_size else None
 
 
 def greatest_common_prefix(a: AxisRef, b: AxisRef) -> AxisRef | None:
     """The longest ref that is a prefix of both, if any."""
-    if not coexist(a, b):
+    if not can_coexist(a, b):
         return None
     if is_prefix(a, b):
         return a

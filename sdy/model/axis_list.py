@@ -20,7 +20,7 @@ from sdy.model.axis import (
     overlaps,
     prefix_without,
 )
-from sdy.model.axis_on_mesh import in_mesh_order, merge, suffix_without
+from sdy.model.axis_on_mesh import in_mesh_order, merge_refs, suffix_without
 from sdy.model.mesh import Mesh
 
 
@@ -37,7 +37,7 @@ def expansion(axes: AxisList, prefix: AxisList, mesh: Mesh) -> int:
 def add_or_merge(axes: AxisList, ref: AxisRef, mesh: Mesh) -> AxisList:
     """`axes` with `ref` added at the minor end, as part of the last ref where the two are adjacent."""
     if axes and can_merge(axes[-1], ref):
-        return (*axes[:-1], merge(axes[-1], ref, mesh))
+        return (*axes[:-1], merge_refs(axes[-1], ref, mesh))
     return (*axes, ref)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import prod
 
-from sdy.model.axis import AxisList, AxisRef, SubAxis, between, can_merge, coexist, contains, overlaps
+from sdy.model.axis import AxisList, AxisRef, SubAxis, can_coexist, can_merge, contains, overlaps, sub_axis_ref
 from sdy.model.mesh import Mesh, axis_positions
 
 
@@ -31,15 +31,15 @@ def is_strict_suffix(a: AxisRef, b: AxisRef, mesh: Mesh) -> bool:
 
 def suffix_without(a: AxisRef, b: AxisRef, mesh: Mesh) -> AxisRef | None:
     """The largest minor part of `a` that lies after `b`; None where nothing is left or they do not coexist."""
-    if not coexist(a, b):
+    if not can_coexist(a, b):
         return None
     if not overlaps(a, b):
         return a
     start, end = axis_end(b, mesh), axis_end(a, mesh)
-    return between(a.name, start, end) if end > start else None
+    return sub_axis_ref(a.name, start, end) if end > start else None
 
 
-def merge(a: AxisRef, b: AxisRef, mesh: Mesh) -> AxisRef:
+def merge_refs(a: AxisRef, b: AxisRef, mesh: Mesh) -> AxisRef:
     """The one ref that `a, b` stands for, where `a` `can_merge` with `b`; a full axis where it covers all of it."""
     assert can_merge(a, b)
     size = mesh.size_of(a) * mesh.size_of(b)
@@ -49,7 +49,7 @@ def merge(a: AxisRef, b: AxisRef, mesh: Mesh) -> AxisRef:
 def split_at(ref: AxisRef, size: int, mesh: Mesh) -> tuple[AxisRef, AxisRef]:
     """The major part of `ref` with `size` devices, and the rest."""
     cut = ref.pre_size * size
-    return between(ref.name, ref.pre_size, cut), between(ref.name, cut, ref.pre_size * mesh.size_of(ref))
+    return sub_axis_ref(ref.name, ref.pre_size, cut), sub_axis_ref(ref.name, cut, ref.pre_size * mesh.size_of(ref))
 
 
 def mesh_order_key(ref: AxisRef, mesh: Mesh) -> tuple[int, int, int]:
@@ -84,7 +84,7 @@ def ordered_refs(refs: Iterable[AxisRef], mesh: Mesh) -> AxisList:
             refined.append(AxisRef(axis.name))
             continue
         points = sorted(cuts[axis.name])
-        refined += (between(axis.name, start, end) for start, end in pairwise(points))
+        refined += (sub_axis_ref(axis.name, start, end) for start, end in pairwise(points))
     return tuple(refined)
 
 

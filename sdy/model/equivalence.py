@@ -10,14 +10,14 @@ from math import isclose, prod
 
 from sdy.model.axis import AxisRef, can_merge
 from sdy.model.axis_list import sharded_size
-from sdy.model.axis_on_mesh import merge
+from sdy.model.axis_on_mesh import merge_refs
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 
 _TOLERANCE = 1e-6
 
 
-def equivalent(a: TensorSharding | None, b: TensorSharding | None, *, ignore_unreduced: bool = False) -> bool:
+def is_equivalent(a: TensorSharding | None, b: TensorSharding | None, *, ignore_unreduced: bool = False) -> bool:
     """Whether both cut the tensor by the same axes in the same way.
 
     Open flags, priorities, replicated axes and the reduction kind do not count; a missing sharding equals one without
@@ -50,7 +50,7 @@ class _Stride:
     dim_size: int
 
 
-def equivalent_across_reshape(
+def is_equivalent_across_reshape(
     a: TensorSharding,
     a_shape: tuple[int, ...],
     b: TensorSharding,
@@ -93,7 +93,7 @@ def _strides(sharding: TensorSharding, shape: tuple[int, ...], mesh: Mesh, allow
     for stride in sorted(strides, key=lambda stride: stride.elements):
         if joined and _joins(stride, joined[-1], mesh, allow_uneven):
             minor = joined.pop()
-            axis = merge(stride.axis, minor.axis, mesh)
+            axis = merge_refs(stride.axis, minor.axis, mesh)
             stride = replace(minor, axis=axis, prefix=min(stride.prefix, minor.prefix))
         joined.append(stride)
     return joined

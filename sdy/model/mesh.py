@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import prod
 
 from sdy.model.axis import AxisRef
-from sdy.model.hashed_once import HashedOnce
+from sdy.model.cached_hash import CachedHash
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class MeshAxis:
 
 
 @dataclass(frozen=True, slots=True)
-class Mesh(HashedOnce):
+class Mesh(CachedHash):
     """An ordered list of axes, major first, and the devices in row-major order of their coordinates.
 
     `device_ids` is empty for the identity order: ids that are 0..N-1 in order are dropped at construction, unless
@@ -30,7 +30,7 @@ class Mesh(HashedOnce):
     axes: tuple[MeshAxis, ...]
     device_ids: tuple[int, ...] = ()
 
-    __hash__ = HashedOnce.__hash__
+    __hash__ = CachedHash.__hash__
 
     def __post_init__(self) -> None:
         ids = self.device_ids

@@ -11,7 +11,7 @@ from enum import Enum
 from sdy.model.axis import AxisRef
 
 
-class NodeKind(Enum):
+class EdgeNodeKind(Enum):
     """Where a value stands at its op. The value is the word in the text."""
 
     OPERAND = "operand"
@@ -22,7 +22,7 @@ class NodeKind(Enum):
 class EdgeNode:
     """One operand or result of the op."""
 
-    kind: NodeKind
+    kind: EdgeNodeKind
     index: int
 
     def __str__(self) -> str:

@@ -6,17 +6,22 @@ tensor maps to a non-empty list of them, major first. Source: docs/spec/01, 1.4.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import NewType
 
-from sdy.model.hashed_once import HashedOnce
+from sdy.model.cached_hash import CachedHash
 
 FactorIndex = NewType("FactorIndex", int)  # counts the factors of one rule
 DimIndex = NewType("DimIndex", int)  # counts the dims of one tensor
 
 DimMapping = tuple[FactorIndex, ...]  # the factors of one dim, major first
 TensorMapping = tuple[DimMapping, ...]  # one entry a dim
+
+_LETTERS = "ijklmnopqrstuvwxyz"
+_SYMBOL = re.compile(r"z_([1-9][0-9]*)|(?!z_)[i-z]")
+_LARGEST_NUMBER = 2**63 - 1
 
 
 class FactorKind(Enum):
@@ -29,7 +34,7 @@ class FactorKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class OpShardingRule(HashedOnce):
+class OpShardingRule(CachedHash):
     """The sharding rule of one op.
 
     The factor sets keep the order and the duplicates of the text, which verification rejects. A `blocked` factor is
@@ -45,7 +50,7 @@ class OpShardingRule(HashedOnce):
     blocked: tuple[FactorIndex, ...] = ()
     is_custom: bool = False
 
-    __hash__ = HashedOnce.__hash__
+    __hash__ = CachedHash.__hash__
 
     @property
     def tensors(self) -> tuple[TensorMapping, ...]:
@@ -61,3 +66,65 @@ class OpShardingRule(HashedOnce):
         if factor in self.permutation:
             return FactorKind.PERMUTATION
         return FactorKind.PASS_THROUGH
+
+
+def has_factor(mapping: TensorMapping, factor: FactorIndex) -> bool:
+    """Whether some dim of the tensor maps to `factor`."""
+    return any(factor in dim for dim in mapping)
+
+
+def is_minor_most(dim: DimMapping, factor: FactorIndex) -> bool:
+    """Whether `factor` varies fastest within the dim."""
+    return dim[-1:] == (factor,)
+
+
+def non_scalar_tensors(rule: OpShardingRule) -> tuple[int, ...]:
+    """Places in `rule.tensors` of the tensors that have a dim."""
+    return tuple(place for place, mapping in enumerate(rule.tensors) if mapping)
+
+
+def is_in_all_non_scalars(rule: OpShardingRule, factor: FactorIndex) -> bool:
+    """Whether every tensor that has a dim has `factor`."""
+    return all(has_factor(mapping, factor) for mapping in rule.tensors if mapping)
+
+
+def is_batching(rule: OpShardingRule, factor: FactorIndex) -> bool:
+    """Whether `factor` passes through and every tensor that has a dim has it."""
+    return rule.kind(factor) is FactorKind.PASS_THROUGH and is_in_all_non_scalars(rule, factor)
+
+
+def has_multi_factor_dims(rule: OpShardingRule) -> bool:
+    """Whether some dim maps to two factors or more."""
+    return any(len(dim) > 1 for mapping in rule.tensors for dim in mapping)
+
+
+def factor_symbol(factor: int) -> str:
+    """The symbol of a factor.
+
+    >>> [factor_symbol(factor) for factor in (0, 1, 17, 18, 27)]
+    ['i', 'j', 'z', 'z_1', 'z_10']
+    """
+    return _LETTERS[factor] if 0 <= factor < len(_LETTERS) else f"z_{factor - len(_LETTERS) + 1}"
+
+
+def parse_factor_symbols(word: str) -> tuple[int, ...] | None:
+    """The factors whose symbols make up `word`, None where it holds something else.
+
+    >>> parse_factor_symbols("ij"), parse_factor_symbols("zz_1"), parse_factor_symbols("z_2i")
+    ((0, 1), (17, 18), (19, 0))
+    """
+    factors: list[int] = []
+    place = 0
+    while place < len(word):
+        match = _SYMBOL.match(word, place)
+        if match is None:
+            return None
+        number = match[1]
+        if number is None:
+            factors.append(_LETTERS.index(match[0]))
+        elif len(number) <= len(str(_LARGEST_NUMBER)) and int(number) <= _LARGEST_NUMBER:
+            factors.append(len(_LETTERS) - 1 + int(number))
+        else:
+            return None
+        place = match.end()
+    return tuple(factors)

@@ -8,7 +8,7 @@ from typing import Self
 
 from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule, TensorMapping
 
-Places = Sequence[int | None]  # the dim of each tensor that a factor belongs to, None where it is absent
+DimPerTensor = Sequence[int | None]  # the dim of each tensor that a factor belongs to, None where it is absent
 
 
 class RuleBuilder:
@@ -35,8 +35,8 @@ class RuleBuilder:
     def factor(
         self,
         size: int,
-        operands: Places,
-        results: Places,
+        operands: DimPerTensor,
+        results: DimPerTensor,
         kind: FactorKind = FactorKind.PASS_THROUGH,
         *,
         is_blocked: bool = False,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sdy.model.axis import AxisList, AxisRef
-from sdy.model.hashed_once import HashedOnce
+from sdy.model.cached_hash import CachedHash
 from sdy.model.mesh import Mesh
 
 
@@ -23,7 +23,7 @@ class ReductionKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class DimSharding(HashedOnce):
+class DimSharding(CachedHash):
     """The axes that cut one dim, major first. Open: propagation may append further ones.
 
     `priority` None and 0 mean the same rank, yet are different values: a written `p0` is printed back.
@@ -33,7 +33,7 @@ class DimSharding(HashedOnce):
     is_closed: bool = True
     priority: int | None = None
 
-    __hash__ = HashedOnce.__hash__
+    __hash__ = CachedHash.__hash__
 
     @property
     def effective_priority(self) -> int:
@@ -42,7 +42,7 @@ class DimSharding(HashedOnce):
 
 
 @dataclass(frozen=True, slots=True)
-class TensorSharding(HashedOnce):
+class TensorSharding(CachedHash):
     """How a tensor is laid out on a mesh, named by its symbol or given inline.
 
     Axes that neither cut a dim nor are listed as unreduced are replicated; listing them in `replicated` keeps
@@ -56,7 +56,7 @@ class TensorSharding(HashedOnce):
     unreduced: AxisList = ()
     unreduced_kind: ReductionKind = ReductionKind.SUM
 
-    __hash__ = HashedOnce.__hash__
+    __hash__ = CachedHash.__hash__
 
     @property
     def rank(self) -> int:

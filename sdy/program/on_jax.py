@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.model.devices.placement import Boundary, Placement
+from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 
 
 def named_shardings(
-    places: Sequence[Placement], devices: Sequence[object], axis_types: Mapping[str, object]
+    places: Sequence[TensorPlacement], devices: Sequence[object], axis_types: Mapping[str, object]
 ) -> list[object]:
     """The `NamedSharding` of each value. Raises: SdyError SDY-T205 without JAX."""
     try:
@@ -21,7 +21,9 @@ def named_shardings(
     return [named_sharding(place, devices, axis_types) for place in places]
 
 
-def jax_function(local: ModuleOp, boundary: Boundary, devices: Sequence[object]) -> Callable[..., Sequence[object]]:
+def jax_function(
+    local: ModuleOp, boundary: ProgramPlacement, devices: Sequence[object]
+) -> Callable[..., Sequence[object]]:
     """The local program as a function of whole JAX arrays. Raises: SdyError SDY-T205 without JAX."""
     try:
         from sdy.backends.jax.run_on_devices import function_on_devices

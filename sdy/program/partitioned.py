@@ -9,7 +9,7 @@ from functools import cached_property
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.cost.hardware import Hardware, hardware_of
+from sdy.cost.hardware import Hardware, resolve_hardware
 from sdy.cost.memory_curve import memory_curve
 from sdy.cost.program_cost import ProgramCost, cost_of
 from sdy.cost.schedule import schedule_of
@@ -23,7 +23,7 @@ from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.executor import Observer
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.spmd import run_spmd
-from sdy.model.devices.placement import Boundary
+from sdy.model.devices.placement import ProgramPlacement
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
 from sdy.passes.run import run_passes
 from sdy.program.lowered import is_in_order, local_program_by_place
@@ -46,7 +46,7 @@ class PartitionedProgram(Placed[R]):
 
     folded: ModuleOp
     local: ModuleOp
-    boundary: Boundary
+    boundary: ProgramPlacement
     origin: Origin[R]
     remarks: tuple[Diagnostic, ...] = ()
     optimize_communication: bool = True  # as it was when this was made
@@ -92,7 +92,7 @@ class PartitionedProgram(Placed[R]):
         `free_bytes`: memory of the device that the program may use; all of it without.
         Raises: SdyError SDY-T209 where no machine is called so.
         """
-        return cost_of(self.local, self.boundary.mesh, hardware_of(machine), free_bytes)
+        return cost_of(self.local, self.boundary.mesh, resolve_hardware(machine), free_bytes)
 
     def trace(self, machine: str | Hardware) -> dict[str, object]:
         """When each op runs on a machine, as `json.dump` writes it for Chrome's and Perfetto's viewers.
@@ -100,7 +100,7 @@ class PartitionedProgram(Placed[R]):
         Ops run one after another, so that the end is `cost(machine).seconds_in_turn`.
         Raises: SdyError SDY-T209 where no machine is called so.
         """
-        hardware, mesh = hardware_of(machine), self.boundary.mesh
+        hardware, mesh = resolve_hardware(machine), self.boundary.mesh
         slots = list(schedule_of(self.local, mesh, hardware))
         return schedule_trace(slots, memory_curve(self.local), mesh, hardware, self.origin.source_lines)
 

@@ -8,7 +8,7 @@ from typing import Generic
 from typing_extensions import TypeVar
 
 from sdy.interpreter.arrays.element_types import Array
-from sdy.model.devices.placement import Boundary
+from sdy.model.devices.placement import ProgramPlacement
 from sdy.program.on_jax import named_shardings
 from sdy.program.origin import Origin
 
@@ -18,7 +18,7 @@ R = TypeVar("R", default=list[Array])
 class Placed(Generic[R]):
     """What programs have in common whose arguments and results have places."""
 
-    boundary: Boundary
+    boundary: ProgramPlacement
     origin: Origin[R]
 
     def input_shardings(self, devices: Sequence[object] = ()) -> object:

@@ -8,30 +8,30 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
-from sdy.model.devices.placement import Boundary, Placement
+from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import resolved
+from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 
 ONE_DEVICE = Mesh(())
 
 
-def boundary_of(module: ModuleOp) -> Boundary:
+def boundary_of(module: ModuleOp) -> ProgramPlacement:
     """The boundary of a partitioned program that still has whole tensors."""
     meshes = meshes_of(module)
     name, mesh = next(((name, mesh) for name, mesh in meshes.items() if mesh.axes), ("", ONE_DEVICE))
     func = main_function(module)
 
-    def placed(shape: tuple[int, ...] | None, sharding: TensorSharding | None) -> Placement:
+    def placed(shape: tuple[int, ...] | None, sharding: TensorSharding | None) -> TensorPlacement:
         dims = shape or ()
-        on = None if sharding is None else resolved(sharding.mesh, meshes)
+        on = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
         if sharding is None or on is None or on == ONE_DEVICE:  # a mesh without axes says as little as none
-            return Placement(dims, fully_closed(name or mesh, len(dims)), mesh)
-        return Placement(dims, sharding, on)
+            return TensorPlacement(dims, fully_closed(name or mesh, len(dims)), mesh)
+        return TensorPlacement(dims, sharding, on)
 
     types = func.function_type
-    return Boundary(
+    return ProgramPlacement(
         mesh,
         tuple(placed(static_shape(each), argument_sharding(func, index)) for index, each in enumerate(types.inputs)),
         tuple(

@@ -11,7 +11,7 @@ from typing import Generic, cast
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.cost.hardware import DEFAULT_MACHINE, Hardware, hardware_of
+from sdy.cost.hardware import DEFAULT_MACHINE, Hardware, resolve_hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
@@ -143,7 +143,7 @@ class Program(Generic[R]):
             argument_names=origin.argument_names,
             remarks=partitioned.remarks,
         )
-        return html_page(paged, hardware_of(machine))
+        return html_page(paged, resolve_hardware(machine))
 
     def cost(self, machine: str | Hardware, free_bytes: float | None = None) -> ProgramCost:
         """Of one device that runs the partitioned program on a machine: as `PartitionedProgram.cost`."""

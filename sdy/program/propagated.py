@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.dialects.module_text import print_module
 from sdy.interpreter.arrays.element_types import Array
-from sdy.model.devices.placement import Boundary
+from sdy.model.devices.placement import ProgramPlacement
 from sdy.program.origin import Origin
 from sdy.program.placed import Placed
 
@@ -21,7 +21,7 @@ class PropagatedProgram(Placed[R]):
     """What the propagation pipeline makes of a program: all shardings are there and closed."""
 
     module: ModuleOp
-    boundary: Boundary
+    boundary: ProgramPlacement
     origin: Origin[R]
 
     def __str__(self) -> str:

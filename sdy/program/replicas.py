@@ -7,13 +7,13 @@ import numpy as np
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
 from sdy.interpreter.devices.values import DeviceArray, regridded
-from sdy.model.devices.placement import Placement
+from sdy.model.devices.placement import TensorPlacement
 from sdy.program.comparison import compare
 
 _HINT = "a manual computation promised equal copies and broke its word; without one, please report it: sdy is wrong"
 
 
-def disagreeing_devices(value: DeviceArray, place: Placement, index: int) -> None:
+def disagreeing_devices(value: DeviceArray, place: TensorPlacement, index: int) -> None:
     """Compare the copies of result `index` along the axes that its sharding does not use.
 
     Raises: SdyError SDY-X101 where two of them differ.

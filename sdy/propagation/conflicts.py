@@ -12,7 +12,7 @@ from enum import Enum, auto
 
 from sdy.model.axis import AxisRef, overlaps
 from sdy.model.axis_list import is_strict_list_prefix
-from sdy.model.meshes import common_mesh
+from sdy.model.mesh_table import common_mesh
 from sdy.model.rule import FactorIndex
 from sdy.model.sharding import TensorSharding
 from sdy.propagation.graph import MISSING, Direction, Graph, Node, NodeKind

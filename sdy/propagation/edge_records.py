@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from sdy.model.axis import AxisRef, order_key
-from sdy.model.propagation_edges import AxisFlow, EdgeNode, NodeKind, PropagationEdges, PropagationStep
+from sdy.model.propagation_edges import AxisFlow, EdgeNode, EdgeNodeKind, PropagationEdges, PropagationStep
 from sdy.propagation.trace import AxisMove
 
 NumberedMoves = tuple[int, Sequence[AxisMove]]  # the number of a step, and what moved in it
@@ -47,5 +47,5 @@ def _flows(targets: Mapping[tuple[AxisRef, int], list[int]], operand_count: int)
 
 def _node(place: int, operand_count: int) -> EdgeNode:
     if place < operand_count:
-        return EdgeNode(NodeKind.OPERAND, place)
-    return EdgeNode(NodeKind.RESULT, place - operand_count)
+        return EdgeNode(EdgeNodeKind.OPERAND, place)
+    return EdgeNode(EdgeNodeKind.RESULT, place - operand_count)

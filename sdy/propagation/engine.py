@@ -22,12 +22,12 @@ from sdy.propagation.graph import (
     Value,
 )
 from sdy.propagation.manual_boundary import held_by_edge, seen_by_sources
-from sdy.propagation.notify import Notifier
+from sdy.propagation.notifier import Notifier
 from sdy.propagation.numbering import Numbering
 from sdy.propagation.op_classes import OpClasses
-from sdy.propagation.op_step import Directions, StepFunction, StepResult
+from sdy.propagation.step_function import Directions, StepFunction, StepResult
 from sdy.propagation.strategies.aggressive import aggressive
-from sdy.propagation.strategies.step import Strategy
+from sdy.propagation.strategies.step import PropagationStrategy
 from sdy.propagation.worklist import Worklist
 
 
@@ -35,7 +35,7 @@ from sdy.propagation.worklist import Worklist
 class Schedule:
     """What runs, in what order. `strategies` each get a sweep of their own at every level."""
 
-    strategies: tuple[Strategy, ...] = (aggressive,)
+    strategies: tuple[PropagationStrategy, ...] = (aggressive,)
     levels: tuple[DirectionFunction, ...] = OP_PRIORITIES
     conservative: bool = False
 

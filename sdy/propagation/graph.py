@@ -83,7 +83,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Boundary:
+class ManualBoundary:
     """The edge of a manual computation: what its sharding looks like from the sources' side.
 
     For a block argument the edge holds the local sharding and its sources are outside; for a result the edge holds
@@ -115,7 +115,7 @@ class Node:
     children: Sequence[Node] = ()
     tensors: tuple[Value | None, ...] = ()
     direction: Direction = Direction.BOTH  # of a barrier
-    boundary: Boundary | None = None  # of an edge
+    boundary: ManualBoundary | None = None  # of an edge
     linked_values: tuple[Value, ...] = ()  # an edge's targets other than the owner
     feeds: Mapping[int, Node] | None = None
     is_erased: bool = False

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from sdy.model.axis import AxisRef, contains, overlaps
 from sdy.model.sharding import TensorSharding
 from sdy.propagation.graph import Value
-from sdy.propagation.trace import AxisMove, Step, holders_of
+from sdy.propagation.trace import AxisMove, TraceStep, holders_of
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """A step that brought an axis to a holder: as the target of `move`, or as a member of the target's group."""
 
-    step: Step
+    step: TraceStep
     move: AxisMove
     holder: Value
 
@@ -35,7 +35,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class AxisPath:
     """Where an axis began, and the steps that brought it on, in order."""
 
     axis: AxisRef
@@ -46,7 +46,7 @@ class Chain:
 class History:
     """What the trace of a run says, by holder. `initial` are the shardings before the run."""
 
-    def __init__(self, initial: Mapping[Value, TensorSharding], steps: Sequence[Step]) -> None:
+    def __init__(self, initial: Mapping[Value, TensorSharding], steps: Sequence[TraceStep]) -> None:
         self._initial = initial
         self._arrivals: dict[Value, list[Arrival]] = {}
         for step in steps:
@@ -55,7 +55,7 @@ class History:
                 for holder in _reached(holders[move.target]):
                     self._arrivals.setdefault(holder, []).append(Arrival(step, move, holder))
 
-    def chain(self, holder: Value, axis: AxisRef) -> Chain:
+    def chain(self, holder: Value, axis: AxisRef) -> AxisPath:
         """From the start to `axis` at `holder`, by the steps that brought it first."""
         arrivals: list[Arrival] = []
         wanted, before = axis, None
@@ -64,7 +64,7 @@ class History:
             before, holder = arrival.step.number, arrival.source
             if contains(wanted, arrival.move.axis):
                 wanted = arrival.move.axis
-        return Chain(axis, holder, tuple(reversed(arrivals)))
+        return AxisPath(axis, holder, tuple(reversed(arrivals)))
 
     def arrival(self, holder: Value, axis: AxisRef, before: int | None = None) -> Arrival | None:
         """The first step (of those `before` a number) that brought `axis`; None where it was there from the start.

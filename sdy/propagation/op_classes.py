@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sdy.propagation.directions import DirectionFunction, Kinds, OpTraits, factor_directions, kinds_of
 from sdy.propagation.graph import Direction, Graph, Node, NodeKind
 from sdy.propagation.numbering import Numbering
-from sdy.propagation.op_step import Directions
+from sdy.propagation.step_function import Directions
 
 
 @dataclass(frozen=True, slots=True)

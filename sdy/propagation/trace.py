@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from sdy.model.axis import AxisList, AxisRef, can_merge
 from sdy.model.axis_list import is_strict_list_prefix
-from sdy.model.axis_on_mesh import merge
+from sdy.model.axis_on_mesh import merge_refs
 from sdy.model.rule import DimMapping, FactorIndex
 from sdy.propagation.graph import FunctionResult, Node, Value
-from sdy.propagation.op_step import Change, StepResult
 from sdy.propagation.projection import Projection, TensorProjection
+from sdy.propagation.step_function import Change, StepResult
 
 Site = Node | FunctionResult  # where a step happens: at an op, or between a returned value and its result attribute
 
@@ -32,7 +32,7 @@ class AxisMove:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TraceStep:
     """One visit that changed something."""
 
     number: int
@@ -45,12 +45,12 @@ class Trace:
     """The steps of a run of the engine, in order: give `record` to the engine as `on_update`."""
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[TraceStep] = []
 
     def record(self, site: Site, outcome: StepResult) -> None:
         """Append a step. It must have changed something."""
         assert outcome.change is not None
-        self.steps.append(Step(len(self.steps), site, outcome.change, moves_in(outcome.change)))
+        self.steps.append(TraceStep(len(self.steps), site, outcome.change, moves_in(outcome.change)))
 
 
 def holders_of(site: Site) -> tuple[Value | None, ...]:
@@ -89,7 +89,7 @@ def _compare_dim(
         joined = axes
         if previous is not None and can_merge(previous, last):
             gained.pop(previous, None)
-            joined = (*axes[:-1], merge(previous, last, change.step.mesh))
+            joined = (*axes[:-1], merge_refs(previous, last, change.step.mesh))
         previous = last
         source = _source(change.before, factor, axes)
         if source is None:

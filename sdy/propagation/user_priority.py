@@ -12,7 +12,7 @@ from dataclasses import replace
 from sdy.model.axis import AxisList
 from sdy.model.axis_on_mesh import in_mesh_order
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import resolved
+from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.propagation.engine import Engine
 from sdy.propagation.graph import Graph, Value
@@ -58,7 +58,7 @@ def initial(sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> TensorShard
     """The sharding with the dims of later priorities hidden, and no priority left."""
     hidden: AxisList = tuple(axis for dim in sharding.dims if dim.priority for axis in dim.axes)
     dims = tuple(DimSharding() if dim.priority else replace(dim, priority=None) for dim in sharding.dims)
-    mesh = resolved(sharding.mesh, meshes)
+    mesh = resolve_mesh(sharding.mesh, meshes)
     replicated = (*sharding.replicated, *hidden)
     return replace(sharding, dims=dims, replicated=in_mesh_order(replicated, mesh) if mesh else replicated)
 

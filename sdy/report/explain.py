@@ -25,7 +25,7 @@ from sdy.model.axis import AxisRef
 from sdy.passes.manager.traced_propagation import TracedPropagation, trace_propagation
 from sdy.propagation.conflicts import conflicts_of
 from sdy.propagation.graph import Value
-from sdy.propagation.history import Arrival, Chain
+from sdy.propagation.history import Arrival, AxisPath
 from sdy.report.conflict_text import conflict_lines
 from sdy.report.counterparts import Counterparts
 from sdy.report.places import Places, dims_text
@@ -133,12 +133,12 @@ class Explainer:
                 yield f"  dim {index} is cut by {axis}:"
                 yield from self._chain(self._traced.history.chain(holder, axis))
 
-    def _chain(self, chain: Chain) -> Lines:
+    def _chain(self, chain: AxisPath) -> Lines:
         steps = self._steps(chain)
         width = max(len(line) for line, _ in steps)
         yield from (f"    {line:{width}}  {text}" for line, text in steps)
 
-    def _steps(self, chain: Chain) -> tuple[tuple[str, str], ...]:
+    def _steps(self, chain: AxisPath) -> tuple[tuple[str, str], ...]:
         return (self._places.root(chain.root), *map(self._step, chain.arrivals))
 
     def _step(self, arrival: Arrival) -> tuple[str, str]:

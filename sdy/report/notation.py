@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.grammar.errors import NotationError, Source
-from sdy.grammar.hlo_text import read_hlo, write_hlo
+from sdy.grammar.errors import NotationError, SourceText
+from sdy.grammar.hlo_text import read_hlo_sharding, write_hlo_sharding
 from sdy.grammar.parse import MESH, TENSOR_SHARDING
 from sdy.grammar.partition_spec import read_partition_spec, write_partition_spec
 from sdy.grammar.subscripts import read_subscripts, write_subscripts
@@ -70,7 +70,7 @@ def read_any(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorShar
     try:
         return checked(*_read(text, mesh, rank), rank)
     except NotationError as error:
-        raise Source("TEXT", text).error(error) from None
+        raise SourceText("TEXT", text).error(error) from None
 
 
 def _read(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorSharding, Mesh]:
@@ -89,13 +89,13 @@ def _read(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorShardin
 
 
 def _read_hlo(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorSharding, Mesh]:
-    hlo = read_hlo(text)
+    hlo = read_hlo_sharding(text)
     dims = len(hlo.tiles) if isinstance(hlo, Tiled) else rank or 0
     on = mesh_of_hlo(hlo) if mesh is None else mesh
     sharding = sharding_of_hlo(hlo, on, dims)
     if sharding is None:
         what = "no mesh" if mesh is None or isinstance(hlo, Maximal) else f"the mesh {write_mesh(on)}"
-        raise NotationError("SDY-T207", f"axes of {what} cannot say {write_hlo(hlo)}", 0, len(text))
+        raise NotationError("SDY-T207", f"axes of {what} cannot say {write_hlo_sharding(hlo)}", 0, len(text))
     return sharding, on
 
 
@@ -119,7 +119,7 @@ def notations(sharding: TensorSharding, mesh: Mesh, tensor: Tensor | None) -> It
     """What it is called, and the text: the sharding in each notation, the mesh, the tensor whole and on one device."""
     yield "sdy", write_sharding(replace(sharding, mesh="mesh"))
     yield "PartitionSpec", "-" if mesh.is_maximal else write_partition_spec(sharding)
-    yield "HloSharding", write_hlo(hlo_of_sharding(sharding, mesh))
+    yield "HloSharding", write_hlo_sharding(hlo_of_sharding(sharding, mesh))
     yield "subscripts", "-" if mesh.is_maximal else write_subscripts(sharding)
     if sharding.unreduced and sharding.unreduced_kind is not ReductionKind.SUM:
         yield "reduction", f"{sharding.unreduced_kind.value}, as sdy alone can say; in the others it is a sum"

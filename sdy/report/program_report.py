@@ -9,7 +9,7 @@ from io import StringIO
 from rich.console import Console
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.cost.communication import placed_collectives
+from sdy.cost.communication import collectives_with_ops
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.diagnostics.render import render
 from sdy.dialects.meshes import meshes_of
@@ -41,7 +41,7 @@ def program_report(
 
     console.print(mesh_table(meshes_of(whole)))
     console.print(values_table("arguments and results", boundary))
-    uses = Counter((place(line_of(op)), use) for op, use in placed_collectives(whole))
+    uses = Counter((place(line_of(op)), use) for op, use in collectives_with_ops(whole))
     console.print(placed_collectives_table(uses) if uses else "no collectives")
     console.print("[bold]conflicts[/bold]")
     for line in explainer.conflicts():

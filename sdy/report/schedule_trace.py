@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 from sdy.cost.executions import runs_of_regions
 from sdy.cost.hardware import Hardware
 from sdy.cost.roofline import OpTime
-from sdy.cost.schedule import Sending, Slot
+from sdy.cost.schedule import CollectiveRun, ScheduledOp
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.grammar.write import write_axis_list
@@ -38,7 +38,7 @@ class Tracks:
 
 
 def schedule_trace(
-    slots: Sequence[Slot], curve: Sequence[int], mesh: Mesh, hardware: Hardware, source_lines: Mapping[int, str]
+    slots: Sequence[ScheduledOp], curve: Sequence[int], mesh: Mesh, hardware: Hardware, source_lines: Mapping[int, str]
 ) -> dict[str, object]:
     """The trace as plain data for `json.dump`. `curve` is the bytes alive at each slot."""
     tracks = _tracks(slots, mesh)
@@ -54,13 +54,13 @@ def schedule_trace(
     }
 
 
-def link_axes(sending: Sending) -> tuple[str, ...]:
+def link_axes(sending: CollectiveRun) -> tuple[str, ...]:
     """The mesh axes whose links a collective uses."""
     return tuple(dict.fromkeys(ref.name for ref in sending.axes))
 
 
-def _tracks(slots: Iterable[Slot], mesh: Mesh) -> Tracks:
-    used = {axis for slot in slots if isinstance(slot.work, Sending) for axis in link_axes(slot.work)}
+def _tracks(slots: Iterable[ScheduledOp], mesh: Mesh) -> Tracks:
+    used = {axis for slot in slots if isinstance(slot.work, CollectiveRun) for axis in link_axes(slot.work)}
     links = (_links(axis.name) for axis in mesh.axes if axis.name in used)
     return Tracks((_LOOPS, _COMPUTE, *links))
 
@@ -73,7 +73,7 @@ def _metadata(kind: str, thread: int, name: str) -> Event:
     return {"ph": "M", "pid": _PROCESS, "tid": thread, "name": kind, "args": {"name": name}}
 
 
-def _slices(slot: Slot, tracks: Tracks, source_lines: Mapping[int, str]) -> Iterable[Event]:
+def _slices(slot: ScheduledOp, tracks: Tracks, source_lines: Mapping[int, str]) -> Iterable[Event]:
     """One of an op; of a collective, one on each of the links that it uses. What takes no time is left out."""
     if not slot.seconds:
         return
@@ -83,7 +83,7 @@ def _slices(slot: Slot, tracks: Tracks, source_lines: Mapping[int, str]) -> Iter
             bound = "FLOPs" if time.is_compute_bound else "memory"
             name = op.name.partition(".")[2]
             yield _slice(tracks.number(_COMPUTE), name, slot, _arguments(op, runs, source_lines) | {"bound by": bound})
-        case Sending() as sending:
+        case CollectiveRun() as sending:
             name = f"{sending.kind.value} {write_axis_list(sending.axes)}"
             arguments = _arguments(op, runs, source_lines) | {
                 "bytes sent": round(runs * sending.bytes_sent),
@@ -93,7 +93,7 @@ def _slices(slot: Slot, tracks: Tracks, source_lines: Mapping[int, str]) -> Iter
                 yield _slice(tracks.number(_links(axis)), name, slot, arguments)
 
 
-def _slice(thread: int, name: str, slot: Slot, arguments: Event) -> Event:
+def _slice(thread: int, name: str, slot: ScheduledOp, arguments: Event) -> Event:
     return _complete(thread, name, slot.start, slot.end, arguments)
 
 
@@ -114,9 +114,9 @@ def _arguments(op: Operation, runs: int, source_lines: Mapping[int, str]) -> Eve
     return {"op": op.name, "results": shapes, "runs": runs, **place}
 
 
-def _loops(slots: Sequence[Slot], tracks: Tracks, source_lines: Mapping[int, str]) -> Iterable[Event]:
+def _loops(slots: Sequence[ScheduledOp], tracks: Tracks, source_lines: Mapping[int, str]) -> Iterable[Event]:
     """One slice a loop, around what runs inside of it."""
-    open_: list[Slot] = []
+    open_: list[ScheduledOp] = []
     for slot in slots:
         op = slot.visit.op
         if not isinstance(op, WhileOp):
@@ -129,7 +129,7 @@ def _loops(slots: Sequence[Slot], tracks: Tracks, source_lines: Mapping[int, str
         yield _complete(tracks.number(_LOOPS), f"while, {trips} trips", begun.start, slot.start, arguments)
 
 
-def _counter(slots: Sequence[Slot], curve: Sequence[int]) -> Iterable[Event]:
+def _counter(slots: Sequence[ScheduledOp], curve: Sequence[int]) -> Iterable[Event]:
     """The bytes alive, where they change."""
     before = -1
     for slot, alive in zip(slots, curve, strict=True):

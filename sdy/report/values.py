@@ -15,7 +15,7 @@ from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
 from sdy.dialects.text.ssa_names import SsaNames, name_values
 from sdy.grammar.write import write_sharding
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
 
 
@@ -65,7 +65,7 @@ def _op_rows(func: FuncOp, names: SsaNames, meshes: MeshTable) -> Iterator[Value
 
 
 def _row(name: str, value_type: Attribute, sharding: TensorSharding | None, meshes: MeshTable) -> ValueRow:
-    mesh = None if sharding is None else resolved(sharding.mesh, meshes)
+    mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
     if sharding is None or mesh is None:
         return ValueRow(name, "", str(value_type), str(value_type))
     return ValueRow(name, _dims_text(sharding), str(value_type), str(local_type(value_type, sharding, mesh)))

@@ -64,7 +64,7 @@ CONSERVATIVE = OpTable[OpShardingRule | None](slicing.CONSERVATIVE, window.CONSE
 BY_TYPE = frozenset(
     (*elementwise.RULES, *contraction.RULES, *reduction.RULES, *shape.RULES, slices.SliceOp, slices.PadOp)
 )
-Signature = tuple[type[Operation] | Attribute | int | str | None, ...]
+RuleKey = tuple[type[Operation] | Attribute | int | str | None, ...]
 
 # Ops that are known to have no rule.
 WITHOUT_RULE = frozenset[type[Operation]](
@@ -126,11 +126,11 @@ class RuleCache:
     def __init__(self, *, conservative: bool = False) -> None:
         self._conservative = conservative
         # By class and identities; the op is kept, so that the identities stay those of its types and properties.
-        self._by_type: dict[Signature, tuple[Operation, OpShardingRule | None]] = {}
+        self._by_type: dict[RuleKey, tuple[Operation, OpShardingRule | None]] = {}
 
     def __call__(self, op: Operation) -> OpShardingRule | None:
         """The rule of `op`."""
-        signature = None if RULE_ATTRIBUTE in op.attributes else signature_of(op)
+        signature = None if RULE_ATTRIBUTE in op.attributes else rule_key(op)
         if signature is None:
             return sharding_rule(op, conservative=self._conservative)
         known = self._by_type.get(signature)
@@ -162,7 +162,7 @@ class RuleSource:
         emit_once(self._ctx, diagnostic, "custom calls" if is_call else "ops")
 
 
-def signature_of(op: Operation) -> Signature | None:
+def rule_key(op: Operation) -> RuleKey | None:
     """What the rule of an op depends on, as long as the op lives; None where that is more than its class, its types,
     its properties and the rule that it carries.
     """

@@ -10,7 +10,7 @@ from sdy.dialects.stablehlo import collectives as ops
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
 from sdy.rules.elementwise import pointwise
-from sdy.rules.tensors import Shape, all_ranks, shape_of
+from sdy.rules.tensors import Shape, operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
 RULES.of(ops.AllReduceOp, ops.CollectiveBroadcastOp, ops.CollectivePermuteOp, ops.CrossReplicaSumOp)(pointwise)
@@ -38,8 +38,8 @@ def all_to_all(op: ops.AllToAllOp) -> OpShardingRule:
 
 
 def _rearranged(op: CollectiveOp, dims: Shape) -> OpShardingRule:
-    operand, result = shape_of(op.operands[0]), shape_of(op.results[0])
-    builder = RuleBuilder(*all_ranks(op))
+    operand, result = shape_or_empty(op.operands[0]), shape_or_empty(op.results[0])
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, size in enumerate(operand):
         if dim not in dims:
             builder.spread(dim, size)

@@ -9,7 +9,7 @@ from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import contraction as ops
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
-from sdy.rules.tensors import all_ranks, shape_of
+from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
 
@@ -17,8 +17,8 @@ RULES = OpTable[OpShardingRule | None]()
 @RULES.of(ops.DotOp)
 def dot(op: ops.DotOp) -> OpShardingRule:
     """`([i, k], [k, j]) -> ([i, j])`; either operand may be a vector."""
-    lhs, rhs = shape_of(op.lhs), shape_of(op.rhs)
-    builder = RuleBuilder(*all_ranks(op))
+    lhs, rhs = shape_or_empty(op.lhs), shape_or_empty(op.rhs)
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     if len(lhs) == 2:
         builder.factor(lhs[0], operands=(0, None), results=(0,))
     if len(rhs) == 2:
@@ -30,8 +30,8 @@ def dot(op: ops.DotOp) -> OpShardingRule:
 def dot_general(op: ops.DotGeneralOp) -> OpShardingRule:
     """`([b, i, k], [b, k, j]) -> ([b, i, j])`: batching pairs, free dims of lhs, of rhs, contracting pairs."""
     dims = op.dot_dimension_numbers.data
-    lhs, rhs = shape_of(op.lhs), shape_of(op.rhs)
-    builder = RuleBuilder(*all_ranks(op))
+    lhs, rhs = shape_or_empty(op.lhs), shape_or_empty(op.rhs)
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     result_dim = 0
     for left, right in zip(dims.lhs_batching_dimensions, dims.rhs_batching_dimensions, strict=True):
         builder.factor(lhs[left], operands=(left, right), results=(result_dim,))

@@ -10,7 +10,7 @@ from sdy.dialects.stablehlo.random import RngBitGeneratorOp
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
 from sdy.rules.elementwise import pointwise
-from sdy.rules.tensors import all_ranks, shape_of
+from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
 WHOLE = FactorKind.NEED_REPLICATION
@@ -67,7 +67,7 @@ def custom_call(op: CustomCallOp) -> OpShardingRule | None:
 
 def _batch(builder: RuleBuilder, op: CustomCallOp) -> tuple[int, int]:
     """Add the dims before the last two; the places of these."""
-    shape = shape_of(op.operands[0])
+    shape = shape_or_empty(op.operands[0])
     for dim in range(len(shape) - 2):
         builder.spread(dim, shape[dim])
     return len(shape) - 2, len(shape) - 1
@@ -75,44 +75,48 @@ def _batch(builder: RuleBuilder, op: CustomCallOp) -> tuple[int, int]:
 
 def eigh(op: CustomCallOp) -> OpShardingRule:
     """`([b, i, j]) -> ([b, i, j], [b, j])`."""
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     rows, columns = _batch(builder, op)
-    shape = shape_of(op.operands[0])
+    shape = shape_or_empty(op.operands[0])
     builder.factor(shape[rows], operands=(rows,), results=(rows, None))
     return builder.factor(shape[columns], operands=(columns,), results=(columns, rows)).build()
 
 
 def qr(op: CustomCallOp) -> OpShardingRule:
     """`([b, i, j]) -> ([b, i, j], [b, k])` with whole matrices."""
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     rows, columns = _batch(builder, op)
-    shape = shape_of(op.operands[0])
+    shape = shape_or_empty(op.operands[0])
     for dim in (rows, columns):
         builder.factor(shape[dim], operands=(dim,), results=(dim, None), kind=WHOLE)
-    return builder.factor(shape_of(op.results[1])[rows], operands=(None,), results=(None, rows), kind=WHOLE).build()
+    return builder.factor(
+        shape_or_empty(op.results[1])[rows], operands=(None,), results=(None, rows), kind=WHOLE
+    ).build()
 
 
 def householder_product(op: CustomCallOp) -> OpShardingRule:
     """`([b, i, j], [b, k]) -> ([b, i, j])` with whole matrices."""
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     rows, columns = _batch(builder, op)
-    shape = shape_of(op.operands[0])
+    shape = shape_or_empty(op.operands[0])
     for dim in (rows, columns):
         builder.factor(shape[dim], operands=(dim, None), results=(dim,), kind=WHOLE)
-    return builder.factor(shape_of(op.operands[1])[rows], operands=(None, rows), results=(None,), kind=WHOLE).build()
+    return builder.factor(
+        shape_or_empty(op.operands[1])[rows], operands=(None, rows), results=(None,), kind=WHOLE
+    ).build()
 
 
 def top_k(op: CustomCallOp) -> OpShardingRule:
     """`([i, j]) -> ([i, j], [i, j])`; the dim that shrinks is whole, and nothing propagates along it."""
-    builder = RuleBuilder(*all_ranks(op))
-    shapes = shape_of(op.operands[0]), shape_of(op.results[0])
+    builder = RuleBuilder(*operand_and_result_ranks(op))
+    shapes = shape_or_empty(op.operands[0]), shape_or_empty(op.results[0])
     return builder.pointwise_where_equal(*shapes, WHOLE, is_blocked=True).build()
 
 
 def approximate_top_k(op: CustomCallOp) -> OpShardingRule:
     """`([i, k], [i, k], [], []) -> ([j, k], [j, k])`; the operands may be cut along the dim that shrinks."""
-    builder = RuleBuilder(*all_ranks(op))
-    for dim, (size, kept) in enumerate(zip(shape_of(op.operands[0]), shape_of(op.results[0]), strict=True)):
+    builder = RuleBuilder(*operand_and_result_ranks(op))
+    for dim, (size, kept) in enumerate(zip(shape_or_empty(op.operands[0]), shape_or_empty(op.results[0]), strict=True)):
         if size == kept:
             builder.spread(dim, size)
         else:
@@ -125,8 +129,8 @@ def combine_64_bits(op: CustomCallOp) -> OpShardingRule | None:
     """Pointwise, unless the result is the state of a random bit generator: that is whole."""
     if not any(isinstance(use.operation, RngBitGeneratorOp) for result in op.results for use in result.uses):
         return pointwise(op)
-    builder = RuleBuilder(*all_ranks(op))
-    return builder.spread(0, shape_of(op.results[0])[0], WHOLE, is_blocked=True).build()
+    builder = RuleBuilder(*operand_and_result_ranks(op))
+    return builder.spread(0, shape_or_empty(op.results[0])[0], WHOLE, is_blocked=True).build()
 
 
 # How many operands and results the target has, None for any number, and its rule.

@@ -9,7 +9,7 @@ from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.model.rule import OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
-from sdy.rules.tensors import all_ranks, is_shaped, shape_of
+from sdy.rules.tensors import is_shaped, operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
 
@@ -18,9 +18,9 @@ def pointwise(op: Operation) -> OpShardingRule | None:
     """`([i, j], [i, j]) -> ([i, j])`, with the sizes of the first result; none where that is a token."""
     if not is_shaped(op.results[0]):
         return None
-    builder = RuleBuilder(*all_ranks(op))
-    for dim, size in enumerate(shape_of(op.results[0])):
-        places = tuple(tuple(dim if dim < rank else None for rank in ranks) for ranks in all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
+    for dim, size in enumerate(shape_or_empty(op.results[0])):
+        places = tuple(tuple(dim if dim < rank else None for rank in ranks) for ranks in operand_and_result_ranks(op))
         builder.factor(size, operands=places[0], results=places[1])
     return builder.build()
 
@@ -77,4 +77,4 @@ RULES.of(
 @RULES.of(ops.ClampOp, ops.SelectOp)
 def with_scalars(op: ops.ClampOp | ops.SelectOp) -> OpShardingRule:
     """`([], [i, j], [i, j]) -> ([i, j])`: scalar bounds or a scalar predicate stay out."""
-    return RuleBuilder(*all_ranks(op)).pointwise(shape_of(op.results[0])).build()
+    return RuleBuilder(*operand_and_result_ranks(op)).pointwise(shape_or_empty(op.results[0])).build()

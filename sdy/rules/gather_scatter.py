@@ -15,8 +15,8 @@ from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo import gather_scatter as ops
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.model.rule import FactorKind, OpShardingRule
-from sdy.model.rule_builder import Places, RuleBuilder
-from sdy.rules.tensors import all_ranks, shape_of
+from sdy.model.rule_builder import DimPerTensor, RuleBuilder
+from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
 WHOLE = FactorKind.NEED_REPLICATION
@@ -33,11 +33,11 @@ def _other_dims(rank: int, *left_out: Sequence[int]) -> list[int]:
 def gather(op: ops.GatherOp) -> OpShardingRule:
     """`([l, k], [i, j]) -> ([i, j, k])` with l reduced, for the lookup of rows."""
     numbers = op.dimension_numbers.data
-    operand, indices, result = shape_of(op.operand), shape_of(op.start_indices), shape_of(op.result)
+    operand, indices, result = shape_or_empty(op.operand), shape_or_empty(op.start_indices), shape_or_empty(op.result)
     windows = iter(_other_dims(len(operand), numbers.collapsed_slice_dims, numbers.operand_batching_dims))
     index_dims = iter(_other_dims(len(indices), (numbers.index_vector_dim,)))
     batching = dict(zip(numbers.start_indices_batching_dims, numbers.operand_batching_dims, strict=True))
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, size in enumerate(result):
         if dim in numbers.offset_dims:
             _add_window(builder, operand, next(windows), dim, size)
@@ -67,14 +67,18 @@ def _add_window(builder: RuleBuilder, operand: Sequence[int], window: int, dim: 
 def scatter(op: ops.ScatterOp) -> OpShardingRule:
     """`([l, k], [i, j], [i, j, k]) -> ([l, k])` with i and j reduced, for adding rows."""
     numbers, count = op.scatter_dimension_numbers.data, len(op.inputs)
-    operand, indices, update = shape_of(op.inputs[0]), shape_of(op.scatter_indices), shape_of(op.updates[0])
+    operand, indices, update = (
+        shape_or_empty(op.inputs[0]),
+        shape_or_empty(op.scatter_indices),
+        shape_or_empty(op.updates[0]),
+    )
     windows = iter(_other_dims(len(operand), numbers.inserted_window_dims, numbers.input_batching_dims))
     index_dims = iter(_other_dims(len(indices), (numbers.index_vector_dim,)))
     batching = dict(zip(numbers.scatter_indices_batching_dims, numbers.input_batching_dims, strict=True))
     index_kind = FactorKind.REDUCTION if is_mergeable(op) else WHOLE
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
 
-    def places(operand_dim: int | None, index_dim: int | None, update_dim: int | None) -> Places:
+    def places(operand_dim: int | None, index_dim: int | None, update_dim: int | None) -> DimPerTensor:
         return (*(operand_dim,) * count, index_dim, *(update_dim,) * count)
 
     def add(

@@ -10,7 +10,7 @@ from sdy.dialects.stablehlo import linalg as ops
 from sdy.dialects.stablehlo.attributes.enums import Transpose
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
-from sdy.rules.tensors import all_ranks, shape_of
+from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
 WHOLE = FactorKind.NEED_REPLICATION
@@ -19,8 +19,8 @@ WHOLE = FactorKind.NEED_REPLICATION
 @RULES.of(ops.CholeskyOp)
 def cholesky(op: ops.CholeskyOp) -> OpShardingRule:
     """`([i, j, k]) -> ([i, j, k])` with whole matrices."""
-    shape = shape_of(op.a)
-    builder = RuleBuilder(*all_ranks(op))
+    shape = shape_or_empty(op.a)
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, size in enumerate(shape):
         builder.spread(dim, size, WHOLE if dim >= len(shape) - 2 else FactorKind.PASS_THROUGH)
     return builder.build()
@@ -29,9 +29,9 @@ def cholesky(op: ops.CholeskyOp) -> OpShardingRule:
 @RULES.of(ops.FftOp)
 def fft(op: ops.FftOp) -> OpShardingRule:
     """`([i, j]) -> ([i, j])` with the transformed dims whole; one that changes its size blocks propagation."""
-    shape, result = shape_of(op.operand), shape_of(op.result)
+    shape, result = shape_or_empty(op.operand), shape_or_empty(op.result)
     first, last = len(shape) - len(op.fft_length.get_values()), len(shape) - 1
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, size in enumerate(shape):
         is_resized = dim == last and size != result[dim]
         builder.spread(dim, size, WHOLE if dim >= first else FactorKind.PASS_THROUGH, is_blocked=is_resized)
@@ -44,10 +44,10 @@ def sort(op: ops.SortOp) -> OpShardingRule:
 
     A negative dimension matches none, as in the reference.
     """
-    shape = shape_of(op.inputs[0])
+    shape = shape_or_empty(op.inputs[0])
     sorted_dim = op.dimension.value.data
     is_alone = all(size == 1 for dim, size in enumerate(shape) if dim != sorted_dim)
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, size in enumerate(shape):
         if dim == sorted_dim:
             builder.spread(dim, size, WHOLE, is_blocked=is_alone)
@@ -59,8 +59,8 @@ def sort(op: ops.SortOp) -> OpShardingRule:
 @RULES.of(ops.BatchNormInferenceOp)
 def batch_norm_inference(op: ops.BatchNormInferenceOp) -> OpShardingRule:
     """`([i, j], [j], [j], [j], [j]) -> ([i, j])`, where j is the feature dim."""
-    builder = RuleBuilder(*all_ranks(op))
-    for dim, size in enumerate(shape_of(op.operands[0])):
+    builder = RuleBuilder(*operand_and_result_ranks(op))
+    for dim, size in enumerate(shape_or_empty(op.operands[0])):
         feature = 0 if dim == op.feature_index.value.data else None
         builder.factor(size, operands=(dim, *(feature,) * 4), results=(dim,))
     return builder.build()
@@ -69,11 +69,11 @@ def batch_norm_inference(op: ops.BatchNormInferenceOp) -> OpShardingRule:
 @RULES.of(ops.TriangularSolveOp)
 def triangular_solve(op: ops.TriangularSolveOp) -> OpShardingRule:
     """`([b, i, k], [b, i, j]) -> ([b, k, j])` with whole matrices, as the sides and the transposition have it."""
-    a, b = shape_of(op.a), shape_of(op.b)
+    a, b = shape_or_empty(op.a), shape_or_empty(op.b)
     rows, columns = len(a) - 2, len(a) - 1
     is_transposed = op.transpose_a.data in (Transpose.TRANSPOSE, Transpose.ADJOINT)
     into, out_of = (columns, rows) if is_transposed else (rows, columns)
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim in range(rows):
         builder.spread(dim, a[dim])
     if op.left_side.value.data:

@@ -6,7 +6,7 @@ from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import reduction as ops
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
-from sdy.rules.tensors import all_ranks, shape_of
+from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
 
@@ -16,9 +16,9 @@ def reduce(op: ops.ReduceOp) -> OpShardingRule:
     """`([i, j], []) -> ([i])` with j reduced. The body does not matter, initial values are not mapped."""
     count = len(op.inputs)
     reduced = op.dimensions.get_values()
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     result_dim = 0
-    for dim, size in enumerate(shape_of(op.inputs[0])):
+    for dim, size in enumerate(shape_or_empty(op.inputs[0])):
         operands = (*(dim,) * count, *(None,) * count)
         if dim in reduced:
             builder.factor(size, operands=operands, results=(None,) * count, kind=FactorKind.REDUCTION)

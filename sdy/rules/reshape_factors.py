@@ -16,7 +16,7 @@ from sdy.model.rule_builder import RuleBuilder
 Shape = tuple[int, ...]
 
 
-class _Side:
+class _ReshapeSide:
     """One of the two shapes: the dim that factors are given to, what is left of it, and the product given so far."""
 
     def __init__(self, shape: Shape) -> None:
@@ -60,7 +60,7 @@ def reshape_rule(operand: Shape, result: Shape) -> OpShardingRule | None:
     if 0 in operand:
         return None
     builder = RuleBuilder((len(operand),), (len(result),))
-    ours, theirs = _Side(operand), _Side(result)
+    ours, theirs = _ReshapeSide(operand), _ReshapeSide(result)
     while not (ours.is_exhausted and theirs.is_exhausted):
         if ours.is_at_unit_dim:
             builder.factor(1, operands=(ours.dim,), results=(None,))
@@ -75,7 +75,7 @@ def reshape_rule(operand: Shape, result: Shape) -> OpShardingRule | None:
     return builder.build()
 
 
-def _add_factors(builder: RuleBuilder, ours: _Side, theirs: _Side) -> None:
+def _add_factors(builder: RuleBuilder, ours: _ReshapeSide, theirs: _ReshapeSide) -> None:
     common = gcd(ours.left, theirs.left)
     if ours.product != theirs.product:
         _let_catch_up(builder, ours, theirs, common)
@@ -87,7 +87,7 @@ def _add_factors(builder: RuleBuilder, ours: _Side, theirs: _Side) -> None:
         builder.factor(size := theirs.left, operands=(None,), results=(theirs.give(size),))
 
 
-def _let_catch_up(builder: RuleBuilder, ours: _Side, theirs: _Side, common: int) -> None:
+def _let_catch_up(builder: RuleBuilder, ours: _ReshapeSide, theirs: _ReshapeSide, common: int) -> None:
     """Give the side that lags a factor of its own."""
     lagging, leading = (ours, theirs) if ours.product < theirs.product else (theirs, ours)
     gap, rest = divmod(leading.product, lagging.product)

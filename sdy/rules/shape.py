@@ -10,7 +10,7 @@ from sdy.dialects.stablehlo import shape as ops
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
 from sdy.rules.reshape_factors import reshape_rule
-from sdy.rules.tensors import all_ranks, shape_of
+from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
 
@@ -18,9 +18,9 @@ RULES = OpTable[OpShardingRule | None]()
 @RULES.of(ops.BroadcastInDimOp)
 def broadcast_in_dim(op: ops.BroadcastInDimOp) -> OpShardingRule:
     """`([i]) -> ([i, j])`: a factor per result dim. An operand dim of size 1 that is widened has one of its own."""
-    operand, result = shape_of(op.operand), shape_of(op.result)
+    operand, result = shape_or_empty(op.operand), shape_or_empty(op.result)
     source = {target: dim for dim, target in enumerate(op.broadcast_dimensions.get_values())}
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     for target, size in enumerate(result):
         dim = source.get(target)
         if dim is not None and operand[dim] == 1 != size:
@@ -33,24 +33,24 @@ def broadcast_in_dim(op: ops.BroadcastInDimOp) -> OpShardingRule:
 @RULES.of(ops.TransposeOp)
 def transpose(op: ops.TransposeOp) -> OpShardingRule:
     """`([j, i]) -> ([i, j])`, numbered in the order of the result."""
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     for target, dim in enumerate(op.permutation.get_values()):
-        builder.factor(shape_of(op.operand)[dim], operands=(dim,), results=(target,))
+        builder.factor(shape_or_empty(op.operand)[dim], operands=(dim,), results=(target,))
     return builder.build()
 
 
 @RULES.of(ops.ReshapeOp)
 def reshape(op: ops.ReshapeOp) -> OpShardingRule | None:
     """Dims split and merge along shared factors; none for empty tensors."""
-    return reshape_rule(shape_of(op.operand), shape_of(op.result))
+    return reshape_rule(shape_or_empty(op.operand), shape_or_empty(op.result))
 
 
 @RULES.of(ops.ReverseOp)
 def reverse(op: ops.ReverseOp) -> OpShardingRule:
     """`([i, j]) -> ([i, j])`; along a reversed dim shards trade places."""
     reversed_dims = op.dimensions.get_values()
-    builder = RuleBuilder(*all_ranks(op))
-    for dim, size in enumerate(shape_of(op.result)):
+    builder = RuleBuilder(*operand_and_result_ranks(op))
+    for dim, size in enumerate(shape_or_empty(op.result)):
         builder.spread(dim, size, FactorKind.PERMUTATION if dim in reversed_dims else FactorKind.PASS_THROUGH)
     return builder.build()
 
@@ -58,8 +58,8 @@ def reverse(op: ops.ReverseOp) -> OpShardingRule:
 @RULES.of(ops.BitcastConvertOp)
 def bitcast_convert(op: ops.BitcastConvertOp) -> OpShardingRule:
     """`([i]) -> ([i, j])`: the dim that holds the bytes of an element, on either side, cannot be cut."""
-    operand, result = shape_of(op.operand), shape_of(op.result)
-    builder = RuleBuilder(*all_ranks(op)).pointwise(min(operand, result, key=len))
+    operand, result = shape_or_empty(op.operand), shape_or_empty(op.result)
+    builder = RuleBuilder(*operand_and_result_ranks(op)).pointwise(min(operand, result, key=len))
     if len(operand) > len(result):
         builder.factor(operand[-1], operands=(len(operand) - 1,), results=(None,), kind=FactorKind.NEED_REPLICATION)
     elif len(result) > len(operand):

@@ -13,7 +13,7 @@ from sdy.dialects.stablehlo import slicing as ops
 from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
-from sdy.rules.tensors import all_ranks, shape_of
+from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
 CONSERVATIVE = OpTable[OpShardingRule | None]()
@@ -32,29 +32,29 @@ def pad_or_slice_conservatively(op: ops.PadOp | ops.SliceOp) -> OpShardingRule:
 
 
 def _moved(op: ops.PadOp | ops.SliceOp, *, is_blocked: bool) -> OpShardingRule:
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     return builder.pointwise_where_equal(
-        shape_of(op.operand), shape_of(op.result), FactorKind.PERMUTATION, is_blocked=is_blocked
+        shape_or_empty(op.operand), shape_or_empty(op.result), FactorKind.PERMUTATION, is_blocked=is_blocked
     ).build()
 
 
 @RULES.of(ops.DynamicSliceOp)
 def dynamic_slice(op: ops.DynamicSliceOp) -> OpShardingRule:
     """`([i, j], [], []) -> ([i, j])`; a sliced dim is whole on every device, and nothing propagates along it."""
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     return builder.pointwise_where_equal(
-        shape_of(op.operand), shape_of(op.result), FactorKind.NEED_REPLICATION, is_blocked=True
+        shape_or_empty(op.operand), shape_or_empty(op.result), FactorKind.NEED_REPLICATION, is_blocked=True
     ).build()
 
 
 @RULES.of(ops.DynamicUpdateSliceOp)
 def dynamic_update_slice(op: ops.DynamicUpdateSliceOp) -> OpShardingRule:
     """`([i, j], [i, k], [], []) -> ([i, j])`; the update is whole along j unless all starts are constants."""
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     is_fixed = all(_is_constant(start) for start in op.start_indices)
     kind = FactorKind.PASS_THROUGH if is_fixed else FactorKind.NEED_REPLICATION
     scalars = (None,) * len(op.start_indices)
-    for dim, (size, update) in enumerate(zip(shape_of(op.operand), shape_of(op.update), strict=True)):
+    for dim, (size, update) in enumerate(zip(shape_or_empty(op.operand), shape_or_empty(op.update), strict=True)):
         if size == update:
             builder.spread(dim, size)
         else:
@@ -70,9 +70,9 @@ def _is_constant(value: SSAValue) -> bool:
 @RULES.of(ops.ConcatenateOp)
 def concatenate(op: ops.ConcatenateOp) -> OpShardingRule:
     """`([i, j], [i, j]) -> ([i, j])`; pieces of one tensor are moved, other operands must be whole along the dim."""
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     kind = FactorKind.PERMUTATION if _joins_slices(op) else FactorKind.NEED_REPLICATION
-    for dim, size in enumerate(shape_of(op.result)):
+    for dim, size in enumerate(shape_or_empty(op.result)):
         builder.spread(dim, size, kind if dim == op.dimension.value.data else FactorKind.PASS_THROUGH)
     return builder.build()
 
@@ -80,8 +80,8 @@ def concatenate(op: ops.ConcatenateOp) -> OpShardingRule:
 @CONSERVATIVE.of(ops.ConcatenateOp)
 def concatenate_conservatively(op: ops.ConcatenateOp) -> OpShardingRule:
     """`([i, j], [i, k]) -> ([i, l])`: nothing is shared along the dim."""
-    builder = RuleBuilder(*all_ranks(op))
-    for dim, size in enumerate(shape_of(op.result)):
+    builder = RuleBuilder(*operand_and_result_ranks(op))
+    for dim, size in enumerate(shape_or_empty(op.result)):
         if dim != op.dimension.value.data:
             builder.spread(dim, size)
     return builder.build()

@@ -12,14 +12,14 @@ from sdy.dialects.sharded_types import static_shape
 Shape = tuple[int, ...]
 
 
-def shape_of(value: SSAValue) -> Shape:
+def shape_or_empty(value: SSAValue) -> Shape:
     """The dims of a tensor; none for a type without static shape, such as a token."""
     return static_shape(value.type) or ()
 
 
 def ranks_of(values: Iterable[SSAValue]) -> tuple[int, ...]:
     """The rank of each value."""
-    return tuple(len(shape_of(value)) for value in values)
+    return tuple(len(shape_or_empty(value)) for value in values)
 
 
 def is_shaped(value: SSAValue) -> bool:
@@ -27,6 +27,6 @@ def is_shaped(value: SSAValue) -> bool:
     return isinstance(value.type, ShapedType)
 
 
-def all_ranks(op: Operation) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def operand_and_result_ranks(op: Operation) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The ranks of all operands, and of all results."""
     return ranks_of(op.operands), ranks_of(op.results)

@@ -9,7 +9,7 @@ from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import window as ops
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
-from sdy.rules.tensors import all_ranks, shape_of
+from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
 CONSERVATIVE = OpTable[OpShardingRule | None]()
@@ -29,8 +29,8 @@ def reduce_window_conservatively(op: ops.ReduceWindowOp) -> OpShardingRule:
 
 
 def _reduce_window(op: ops.ReduceWindowOp, *, is_blocked: bool) -> OpShardingRule:
-    builder = RuleBuilder(*all_ranks(op))
-    for dim, size in enumerate(shape_of(op.results[0])):
+    builder = RuleBuilder(*operand_and_result_ranks(op))
+    for dim, size in enumerate(shape_or_empty(op.results[0])):
         if _has_window(op, dim):
             builder.spread(dim, size, FactorKind.PERMUTATION, is_blocked=is_blocked)
         else:
@@ -51,8 +51,8 @@ def select_and_scatter_conservatively(op: ops.SelectAndScatterOp) -> OpShardingR
 
 
 def _select_and_scatter(op: ops.SelectAndScatterOp, *, is_blocked: bool) -> OpShardingRule:
-    builder = RuleBuilder(*all_ranks(op))
-    for dim, (size, source) in enumerate(zip(shape_of(op.result), shape_of(op.source), strict=True)):
+    builder = RuleBuilder(*operand_and_result_ranks(op))
+    for dim, (size, source) in enumerate(zip(shape_or_empty(op.result), shape_or_empty(op.source), strict=True)):
         if not _has_window(op, dim):
             builder.spread(dim, size)
             continue
@@ -91,11 +91,11 @@ def convolution_conservatively(op: ops.ConvolutionOp) -> OpShardingRule:
 
 def _convolution(op: ops.ConvolutionOp, *, with_spatial: bool) -> OpShardingRule:
     numbers = op.dimension_numbers.data
-    result = shape_of(op.result)
-    kernel = shape_of(op.rhs)
+    result = shape_or_empty(op.result)
+    kernel = shape_or_empty(op.rhs)
     batch_groups, feature_groups = op.batch_group_count.value.data, op.feature_group_count.value.data
     into, out_of = numbers.kernel_input_feature_dimension, numbers.kernel_output_feature_dimension
-    builder = RuleBuilder(*all_ranks(op))
+    builder = RuleBuilder(*operand_and_result_ranks(op))
     batch, feature = numbers.input_batch_dimension, numbers.input_feature_dimension
     if batch_groups > 1:
         builder.factor(batch_groups, operands=(batch, out_of), results=(numbers.output_feature_dimension,))
@@ -116,7 +116,7 @@ def _convolution(op: ops.ConvolutionOp, *, with_spatial: bool) -> OpShardingRule
 def _add_spatial_factors(builder: RuleBuilder, op: ops.ConvolutionOp) -> None:
     """Of each spatial dim, a factor for the windows and one for the place within a window, the larger first."""
     numbers = op.dimension_numbers.data
-    lhs, kernel, result = shape_of(op.lhs), shape_of(op.rhs), shape_of(op.result)
+    lhs, kernel, result = shape_or_empty(op.lhs), shape_or_empty(op.rhs), shape_or_empty(op.result)
     for dim, kernel_dim, result_dim in zip(
         numbers.input_spatial_dimensions,
         numbers.kernel_spatial_dimensions,

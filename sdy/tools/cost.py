@@ -9,7 +9,7 @@ from math import inf
 
 from rich.console import Console
 
-from sdy.cost.hardware import HARDWARE, hardware_called
+from sdy.cost.hardware import HARDWARE, hardware_by_name
 from sdy.cost.program_cost import ProgramCost
 from sdy.program.program import Program
 from sdy.report.cost_tables import cost_tables
@@ -45,7 +45,7 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> int:
     """Partition, cost, print."""
-    hardware = hardware_called(arguments.on)
+    hardware = hardware_by_name(arguments.on)
 
     def cost(program: Program, text: str) -> ProgramCost:
         chosen = replace(program, optimize_communication=not arguments.no_optimizer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from dataclasses import replace
 
-from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE, hardware_called
+from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE, hardware_by_name
 from sdy.program.program import Program
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_program
@@ -37,7 +37,7 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> int:
     """Partition, report."""
-    hardware = hardware_called(arguments.on)
+    hardware = hardware_by_name(arguments.on)
 
     def report(program: Program) -> str:
         chosen = replace(program, optimize_communication=not arguments.no_optimizer)

@@ -12,11 +12,11 @@ from support.sharding_strategies import MESH, disjoint_lists, pieces, refs_of_u
 from sdy.model.axis import (
     AxisList,
     AxisRef,
-    coexist,
+    can_coexist,
     contains,
     greatest_common_prefix,
+    intersection,
     is_prefix,
-    overlap,
     overlaps,
     prefix_without,
 )
@@ -37,8 +37,8 @@ from sdy.model.checks.check_axes import AxisUse
 @given(refs_of_u(), refs_of_u())
 def test_relations_of_pairs_are_symmetric(a: AxisRef, b: AxisRef) -> None:
     assert overlaps(a, b) == overlaps(b, a)
-    assert coexist(a, b) == coexist(b, a)
-    assert overlap(a, b) == overlap(b, a)
+    assert can_coexist(a, b) == can_coexist(b, a)
+    assert intersection(a, b) == intersection(b, a)
     assert greatest_common_prefix(a, b) == greatest_common_prefix(b, a)
 
 
@@ -51,15 +51,17 @@ def test_what_is_left_of_a_ref_is_a_part_that_does_not_touch_the_other(a: AxisRe
 
 @given(refs_of_u(), refs_of_u())
 def test_splitting_then_merging_is_the_identity(a: AxisRef, b: AxisRef) -> None:
-    if overlaps(a, b) and coexist(a, b):
-        parts = [part for part in (prefix_without(a, b), overlap(a, b), suffix_without(a, b, MESH)) if part is not None]
+    if overlaps(a, b) and can_coexist(a, b):
+        parts = [
+            part for part in (prefix_without(a, b), intersection(a, b), suffix_without(a, b, MESH)) if part is not None
+        ]
         assert extended((), parts, MESH) == (a,)
 
 
 @given(refs_of_u(), refs_of_u())
 def test_a_common_prefix_is_a_prefix_of_both(a: AxisRef, b: AxisRef) -> None:
     common = greatest_common_prefix(a, b)
-    assert (common is None) == (not (is_prefix(a, b) or is_prefix(b, a)) or not coexist(a, b))
+    assert (common is None) == (not (is_prefix(a, b) or is_prefix(b, a)) or not can_coexist(a, b))
     if common is not None:
         assert is_prefix(common, a)
         assert is_prefix(common, b)
@@ -107,7 +109,7 @@ def test_truncating_leaves_the_longest_prefix_that_touches_nothing(a: AxisList, 
     left = truncate_overlaps(a, b)
     assert not lists_overlap(left, b)
     assert left == a or is_strict_list_prefix(left, a)
-    touches = any(overlaps(x, y) or not coexist(x, y) for x in a for y in b)
+    touches = any(overlaps(x, y) or not can_coexist(x, y) for x in a for y in b)
     assert (left == a) == (not touches)
 
 

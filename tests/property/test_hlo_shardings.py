@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 from jaxlib import xla_client
 
-from sdy.grammar.hlo_text import read_hlo, write_hlo
+from sdy.grammar.hlo_text import read_hlo_sharding, write_hlo_sharding
 from sdy.model.axis import AxisRef
-from sdy.model.devices.hlo_sharding import Subgroup, Tiled, hlo_of_sharding, mesh_of_hlo, sharding_of_hlo
+from sdy.model.devices.hlo_sharding import SubgroupKind, Tiled, hlo_of_sharding, mesh_of_hlo, sharding_of_hlo
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import closed_on
@@ -54,14 +54,14 @@ def text_of_jax(sharding: TensorSharding, mesh: Mesh) -> str:
 @given(placed_shardings())
 def test_a_sharding_becomes_what_jax_makes_of_it(placed: tuple[TensorSharding, Mesh]) -> None:
     sharding, mesh = placed
-    assert write_hlo(hlo_of_sharding(sharding, mesh)) == text_of_jax(sharding, mesh)
+    assert write_hlo_sharding(hlo_of_sharding(sharding, mesh)) == text_of_jax(sharding, mesh)
 
 
 @given(placed_shardings())
 def test_there_and_back_again(placed: tuple[TensorSharding, Mesh]) -> None:
     sharding, mesh = placed
     hlo = hlo_of_sharding(sharding, mesh)
-    assert read_hlo(write_hlo(hlo)) == hlo
+    assert read_hlo_sharding(write_hlo_sharding(hlo)) == hlo
     back = sharding_of_hlo(hlo, mesh, sharding.rank)
     assert back is not None
     assert hlo_of_sharding(back, mesh) == hlo
@@ -85,7 +85,7 @@ def texts(draw: st.DrawFn) -> str:
     transposed = f"T({','.join(map(str, order))})" if len(grid) > 1 else ""
     by_grid = f"<=[{','.join(map(str, grid))}]{transposed}"
     one_by_one = ",".join(map(str, draw(st.permutations(range(count)))))
-    kinds = draw(st.lists(st.sampled_from([kind.value for kind in Subgroup]), max_size=4))
+    kinds = draw(st.lists(st.sampled_from([kind.value for kind in SubgroupKind]), max_size=4))
     groups = f" last_tile_dims={{{', '.join(kinds)}}}" if kinds and len(kinds) < len(sizes) else ""
     return f"{{devices=[{','.join(map(str, sizes))}]{draw(st.sampled_from([by_grid, one_by_one]))}{groups}}}"
 
@@ -93,9 +93,9 @@ def texts(draw: st.DrawFn) -> str:
 @given(texts())
 @settings(max_examples=300)
 def test_texts_mean_what_xla_reads_in_them(text: str) -> None:
-    hlo = read_hlo(text)
+    hlo = read_hlo_sharding(text)
     theirs = from_xla(text)
     if isinstance(hlo, Tiled):
         assert hlo.devices == tuple(theirs.tile_assignment_devices())
-    assert write_hlo(hlo).partition(" last_tile")[2] == str(theirs).partition(" last_tile")[2]
-    assert from_xla(write_hlo(hlo)) == theirs
+    assert write_hlo_sharding(hlo).partition(" last_tile")[2] == str(theirs).partition(" last_tile")[2]
+    assert from_xla(write_hlo_sharding(hlo)) == theirs

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sharding_strategies import MESH, pieces
 
-from sdy.grammar.hlo_text import read_hlo, write_hlo
+from sdy.grammar.hlo_text import read_hlo_sharding, write_hlo_sharding
 from sdy.grammar.partition_spec import read_partition_spec, write_partition_spec
 from sdy.grammar.subscripts import read_subscripts, write_subscripts
 from sdy.model.axis import AxisList
@@ -54,7 +54,7 @@ def test_subscripts(sharding: TensorSharding) -> None:
 def test_hlo_shardings(sharding: TensorSharding) -> None:
     mesh = mesh_of(sharding)
     hlo = hlo_of_sharding(sharding, mesh)
-    assert read_hlo(write_hlo(hlo)) == hlo
+    assert read_hlo_sharding(write_hlo_sharding(hlo)) == hlo
     for on in (mesh, mesh_of_hlo(hlo)):
         back = sharding_of_hlo(hlo, on, sharding.rank)
         assert back is not None

@@ -11,7 +11,7 @@ from math import lcm
 import numpy as np
 
 from sdy.grammar.write import write_mesh, write_sharding
-from sdy.model.axis import AxisList, AxisRef, between
+from sdy.model.axis import AxisList, AxisRef, sub_axis_ref
 from sdy.model.axis_list import extended, sharded_size, sort_and_merge
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import DimSharding, TensorSharding
@@ -75,8 +75,8 @@ def _pieces(rng: random.Random, axis: MeshAxis) -> Iterator[AxisRef]:
         yield AxisRef(axis.name)
         return
     cut = rng.choice(cuts)
-    yield between(axis.name, 1, cut)
-    yield between(axis.name, cut, axis.size)
+    yield sub_axis_ref(axis.name, 1, cut)
+    yield sub_axis_ref(axis.name, cut, axis.size)
 
 
 def _random_sharding(

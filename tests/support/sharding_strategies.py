@@ -7,10 +7,10 @@ from math import prod
 
 from hypothesis import strategies as st
 
-from sdy.model.axis import AxisList, AxisRef, SubAxis, between
+from sdy.model.axis import AxisList, AxisRef, SubAxis, sub_axis_ref
 from sdy.model.collective import AllToAllParam
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.model.propagation_edges import AxisFlow, EdgeNode, NodeKind, PropagationStep
+from sdy.model.propagation_edges import AxisFlow, EdgeNode, EdgeNodeKind, PropagationStep
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
@@ -67,7 +67,7 @@ rules = st.builds(
 
 all_to_all_params = st.builds(AllToAllParam, axis_lists.filter(bool), INT64, INT64)
 
-edge_nodes = st.builds(EdgeNode, st.sampled_from(NodeKind), INT64)
+edge_nodes = st.builds(EdgeNode, st.sampled_from(EdgeNodeKind), INT64)
 
 
 @st.composite
@@ -95,7 +95,7 @@ def pieces(draw: st.DrawFn) -> AxisList:
     for axis in MESH.axes:
         cuts = draw(st.sampled_from(_CUTS[axis.name]))
         for start, end in pairwise(cuts):
-            refs.append(AxisRef(axis.name) if (start, end) == (1, axis.size) else between(axis.name, start, end))
+            refs.append(AxisRef(axis.name) if (start, end) == (1, axis.size) else sub_axis_ref(axis.name, start, end))
     return tuple(refs)
 
 
@@ -109,7 +109,7 @@ def refs_of_u() -> st.SearchStrategy[AxisRef]:
     """Any valid ref of the axis "u", the whole axis included."""
     divisors = [1, 2, 3, 4, 6, 8, 12, 24]
     parts = [
-        between("u", start, end)
+        sub_axis_ref("u", start, end)
         for start in divisors
         for end in divisors
         if end > start and end % start == 0 and end // start < 24

@@ -11,13 +11,15 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.axis import AxisList
-from sdy.model.devices.placement import Placement
+from sdy.model.devices.placement import TensorPlacement
 from sdy.model.devices.split_mesh import names_on_split_mesh, split_mesh
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 
 
-def named_sharding(place: Placement, devices: Sequence[object], axis_types: Mapping[str, object]) -> NamedSharding:
+def named_sharding(
+    place: TensorPlacement, devices: Sequence[object], axis_types: Mapping[str, object]
+) -> NamedSharding:
     """The sharding on a mesh of `devices`, or on an abstract one where there are none.
 
     The mesh is split only where the sharding cuts an axis. Its axes have the types given by name; those along which the

@@ -22,7 +22,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.grammar.write import write_mesh
 from sdy.interpreter.arrays.element_types import dtype_of_type
 from sdy.model.axis import AxisList
-from sdy.model.devices.placement import Boundary
+from sdy.model.devices.placement import ProgramPlacement
 from sdy.model.devices.split_mesh import names_on_split_mesh, split_mesh
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import ReductionKind, TensorSharding
@@ -37,7 +37,7 @@ _REDUCTIONS: dict[ReductionKind, Callable[[jax.Array, tuple[str, ...]], jax.Arra
 }
 
 
-def function_on_devices(local: ModuleOp, boundary: Boundary, devices: Sequence[object]) -> FlatFunction:
+def function_on_devices(local: ModuleOp, boundary: ProgramPlacement, devices: Sequence[object]) -> FlatFunction:
     """From whole arguments in a row to whole results in a row; results that are unreduced are reduced.
 
     The program numbers devices by their place in the mesh.
@@ -71,7 +71,7 @@ def function_on_devices(local: ModuleOp, boundary: Boundary, devices: Sequence[o
     return on_all
 
 
-def _only_mesh(boundary: Boundary) -> Mesh:
+def _only_mesh(boundary: ProgramPlacement) -> Mesh:
     """The mesh of all values. Raises: SdyError SDY-X104 where there are several."""
     for place in (*boundary.arguments, *boundary.results):
         if place.mesh != boundary.mesh:

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Data
 from xdsl.parser import AttrParser
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.grammar.errors import NotationError, Source
+from sdy.grammar.errors import NotationError, SourceText
 from sdy.grammar.parse import Notation
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ def _content(parser: AttrParser) -> str:
 
 
 def _error(parser: AttrParser, start: int, error: NotationError) -> SdyError:
-    return Source(parser.lexer.input.name, _content(parser), start).error(error)
+    return SourceText(parser.lexer.input.name, _content(parser), start).error(error)
 
 
 def _named(notation: Notation[T]) -> str:

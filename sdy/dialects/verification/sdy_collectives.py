@@ -26,10 +26,10 @@ from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.verification.sdy_scope import Scope, failure, raise_problem
 from sdy.model.checks import check_collective as model
+from sdy.model.checks.check_unreduced import check_unreduced_transition
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open
-from sdy.model.unreduced import check_transition
 
 
 def check_collective_structure(op: CollectiveOp, scope: Scope) -> None:
@@ -89,7 +89,7 @@ def _problem(
 
 def _check_reduction(op: ReducingOp, given: TensorSharding, out: TensorSharding, scope: Scope) -> Diagnostic | None:
     """AR5 and RD1."""
-    return check_transition([given], [out], scope.meshes, introduced_by=None, removed_by=op.kind)
+    return check_unreduced_transition([given], [out], scope.meshes, introduced_by=None, removed_by=op.kind)
 
 
 def _named(sharding: TensorSharding) -> str:

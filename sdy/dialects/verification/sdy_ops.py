@@ -40,9 +40,9 @@ from sdy.dialects.verification.sdy_regions import (
     check_named_results,
 )
 from sdy.dialects.verification.sdy_scope import Scope, failure, raise_problem
+from sdy.model.checks.check_unreduced import check_unreduced_transition
 from sdy.model.shape import Shapeless
 from sdy.model.sharding import ReductionKind
-from sdy.model.unreduced import check_transition
 
 OPS_WITH_STRUCTURE_RULES: frozenset[type[Operation]] = frozenset(
     {ConstantOp, ManualComputationOp, MeshOp, NamedComputationOp, PropagationBarrierOp, *collectives.OPS}
@@ -132,7 +132,7 @@ def _check_reshard(op: ShardingConstraintOp | ReshardOp, scope: Scope) -> None:
     before = sharding_before_barriers(op.input)
     if before is not None:
         raise_problem(
-            check_transition(
+            check_unreduced_transition(
                 [before],
                 [sharding],
                 scope.meshes,

@@ -16,7 +16,7 @@ from sdy.model.axis import AxisRef
 from sdy.model.axis_list import sharded_size
 from sdy.model.checks.check_axes import unknown_axis
 from sdy.model.manual_axes import manual_prefix
-from sdy.model.meshes import common_mesh
+from sdy.model.mesh_table import common_mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 
 

@@ -13,7 +13,7 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import value_shape
 from sdy.model.checks.check_sharding import check_per_value, check_sharding
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import resolved
+from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
 
 
@@ -31,7 +31,7 @@ class Scope:
 
     def mesh_of(self, sharding: TensorSharding) -> Mesh | None:
         """The mesh that the sharding names."""
-        return resolved(sharding.mesh, self.meshes)
+        return resolve_mesh(sharding.mesh, self.meshes)
 
     def require_fits(self, op: Operation, sharding: TensorSharding, value_type: Attribute, where: str = "") -> None:
         """Raise SdyError at `op` where the sharding does not fit a value of this type, which `where` names."""

@@ -31,8 +31,8 @@ from sdy.dialects.verification.sdy_ops import OPS_WITH_STRUCTURE_RULES, OPS_WITH
 from sdy.dialects.verification.sdy_scope import Scope, failure, raise_problem
 from sdy.model.checks.check_edges import check_edges_have_shardings, check_flows, is_in_range, nodes_of
 from sdy.model.checks.check_rule import check_rule
-from sdy.model.meshes import common_mesh
-from sdy.model.propagation_edges import NodeKind, PropagationEdges
+from sdy.model.mesh_table import common_mesh
+from sdy.model.propagation_edges import EdgeNodeKind, PropagationEdges
 from sdy.model.shape import Shapeless, ValueShape
 from sdy.model.sharding import TensorSharding
 
@@ -139,7 +139,7 @@ def _check_edges(op: Operation, edges: PropagationEdges, scope: Scope) -> None:
     shardings: list[TensorSharding] = []
     for node in nodes_of(edges):
         if is_in_range(node, *counts):
-            values = op.operands if node.kind is NodeKind.OPERAND else op.results
+            values = op.operands if node.kind is EdgeNodeKind.OPERAND else op.results
             sharding = sharding_of(values[node.index])
             if sharding is not None:
                 shardings.append(sharding)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sdy.model.axis import AxisRef
 from sdy.model.axis_on_mesh import axis_end
-from sdy.model.hashed_once import HashedOnce
+from sdy.model.cached_hash import CachedHash
 from sdy.model.mesh import Mesh
 
 Cuts = tuple[int, ...]  # ascending from 1 to the number of devices, each dividing the next
@@ -25,7 +25,7 @@ IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Grid(HashedOnce):
+class Grid(CachedHash):
     """The sizes of the axes, and the device at each position in row-major order.
 
     No `device_ids` stand for 0, 1, 2 and so on. The id of a device is `replica * partition_count + partition`.
@@ -37,7 +37,7 @@ class Grid(HashedOnce):
     partition_count: int
     device_ids: tuple[int, ...] = ()
 
-    __hash__ = HashedOnce.__hash__
+    __hash__ = CachedHash.__hash__
 
     @property
     def rank(self) -> int:

@@ -18,7 +18,7 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import Grid, IntArray, cuts_of, positions_by_id, refined, strides_of
 from sdy.interpreter.failure import failure
-from sdy.model.hashed_once import HashedOnce
+from sdy.model.cached_hash import CachedHash
 
 Rows = tuple[tuple[int, ...], ...]
 
@@ -33,13 +33,13 @@ class Strategy(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaGroups(HashedOnce):
+class ReplicaGroups(CachedHash):
     """The groups of a collective as the op gives them; no rows stand for one group of all."""
 
     rows: Rows
     strategy: Strategy
 
-    __hash__ = HashedOnce.__hash__
+    __hash__ = CachedHash.__hash__
 
 
 def device_groups(groups: ReplicaGroups, replicas: int, partitions: int) -> Rows:

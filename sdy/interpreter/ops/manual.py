@@ -16,7 +16,7 @@ from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 from sdy.model.manual_axes import manual_prefix
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import common_mesh
+from sdy.model.mesh_table import common_mesh
 from sdy.model.sharding import TensorSharding
 
 KERNELS = KernelTable()

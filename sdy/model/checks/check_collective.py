@@ -15,7 +15,7 @@ from sdy.model.axis_list import extended, sharded_size, sort_and_merge
 from sdy.model.axis_on_mesh import is_suffix
 from sdy.model.checks.check_axes import AxisUse
 from sdy.model.collective import AllToAllParam, AxesPerDim
-from sdy.model.equivalence import equivalent
+from sdy.model.equivalence import is_equivalent
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import ReductionKind, TensorSharding
 
@@ -139,7 +139,7 @@ def check_collective_permute(
 
 def check_all_reduce(given: TensorSharding, out: TensorSharding, axes: AxisList, mesh: Mesh) -> Diagnostic | None:
     """AR1 to AR4."""
-    if not equivalent(given, out, ignore_unreduced=True):
+    if not is_equivalent(given, out, ignore_unreduced=True):
         return Diagnostic("SDY-D241", "operand and result are cut differently")
     problem = AxisUse(mesh).add_sorted(axes)
     if problem is not None:

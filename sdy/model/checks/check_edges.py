@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.model.mesh import Mesh
-from sdy.model.propagation_edges import AxisFlow, EdgeNode, NodeKind, PropagationEdges
+from sdy.model.propagation_edges import AxisFlow, EdgeNode, EdgeNodeKind, PropagationEdges
 from sdy.model.sharding import TensorSharding
 
 
@@ -44,7 +44,7 @@ def nodes_of(edges: PropagationEdges) -> Iterator[EdgeNode]:
 
 def is_in_range(node: EdgeNode, operands: int, results: int) -> bool:
     """Whether an op with so many operands and results has the node."""
-    return 0 <= node.index < (operands if node.kind is NodeKind.OPERAND else results)
+    return 0 <= node.index < (operands if node.kind is EdgeNodeKind.OPERAND else results)
 
 
 def check_edges_have_shardings(shardings: Sequence[TensorSharding]) -> Diagnostic | None:

@@ -10,9 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from sdy.diagnostics.diagnostic import Diagnostic
-from sdy.model.factor import factor_symbol
-from sdy.model.rule import FactorIndex, OpShardingRule, TensorMapping
-from sdy.model.rule_query import has_factor
+from sdy.model.rule import FactorIndex, OpShardingRule, TensorMapping, factor_symbol, has_factor
 from sdy.model.shape import Shapeless, ValueShape
 
 

@@ -13,7 +13,7 @@ from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.model.axis_list import sharded_size
 from sdy.model.checks.check_axes import AxisUse
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.shape import Shape, Shapeless, ValueShape
 from sdy.model.sharding import DimSharding, TensorSharding
 
@@ -103,14 +103,14 @@ def check_per_value(
     puts the op on a device is allowed.
     """
     if not shapes and len(shardings) == 1:
-        mesh = resolved(shardings[0].mesh, meshes)
+        mesh = resolve_mesh(shardings[0].mesh, meshes)
         if shardings[0].is_fully_replicated or (mesh is not None and mesh.is_maximal):
             problem = check_sharding(shardings[0], Shapeless.NO_VALUE, mesh, manual_axes, allow_uneven=True)
             return None if problem is None else (None, problem)
     if len(shardings) != len(shapes):
         return None, Diagnostic("SDY-S022", f"{_counted(len(shardings), 'sharding')} for {len(shapes)} values")
     for index, (sharding, shape) in enumerate(zip(shardings, shapes, strict=True)):
-        mesh = resolved(sharding.mesh, meshes)
+        mesh = resolve_mesh(sharding.mesh, meshes)
         problem = check_sharding(sharding, shape, mesh, manual_axes, allow_uneven=True)
         if problem is not None:
             return (index if len(shapes) > 1 else None), problem

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import prod
 
 from sdy.model.axis import AxisList
-from sdy.model.devices.tiling import devices_between
+from sdy.model.devices.tiling import device_stride
 from sdy.model.mesh import Mesh
 
 Weights = list[tuple[int, int]]  # per axis, major first: how many positions apart neighbours are, and their number
@@ -36,12 +36,12 @@ def shift_pairs(axes: AxisList, mesh: Mesh, hops: int) -> tuple[tuple[int, int],
     return tuple(pairs)
 
 
-def reversed_along(axes: AxisList, mesh: Mesh) -> Mesh:
+def mesh_reversed_along(axes: AxisList, mesh: Mesh) -> Mesh:
     """The mesh on which each device has the coordinates along `axes` counted from the other end.
 
     >>> from sdy.model.axis import AxisRef
     >>> from sdy.model.mesh import MeshAxis
-    >>> reversed_along((AxisRef("a"),), Mesh((MeshAxis("a", 2), MeshAxis("b", 2)))).device_ids
+    >>> mesh_reversed_along((AxisRef("a"),), Mesh((MeshAxis("a", 2), MeshAxis("b", 2)))).device_ids
     (2, 3, 0, 1)
     """
     weights = _weights(axes, mesh)
@@ -54,7 +54,7 @@ def reversed_along(axes: AxisList, mesh: Mesh) -> Mesh:
 
 
 def _weights(axes: AxisList, mesh: Mesh) -> Weights:
-    return [(devices_between(ref, mesh), mesh.size_of(ref)) for ref in axes]
+    return [(device_stride(ref, mesh), mesh.size_of(ref)) for ref in axes]
 
 
 def _shard_at(position: int, weights: Weights) -> int:

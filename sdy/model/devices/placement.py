@@ -9,7 +9,7 @@ from sdy.model.sharding import TensorSharding
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class TensorPlacement:
     """A tensor's whole shape, and its sharding on a mesh; replicated where the program says nothing."""
 
     shape: tuple[int, ...]
@@ -18,9 +18,9 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Boundary:
+class ProgramPlacement:
     """The arguments and results of the main function, and the mesh that it runs on."""
 
     mesh: Mesh
-    arguments: tuple[Placement, ...]
-    results: tuple[Placement, ...]
+    arguments: tuple[TensorPlacement, ...]
+    results: tuple[TensorPlacement, ...]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from math import prod
 
-from sdy.model.axis import AxisList, AxisRef, all_coexist, contains
+from sdy.model.axis import AxisList, AxisRef, can_all_coexist, contains
 from sdy.model.axis_on_mesh import ordered_refs
 from sdy.model.mesh import Mesh, axis_positions
 from sdy.model.sharding import TensorSharding
@@ -22,7 +22,7 @@ def shard_coordinates(axes: AxisList, mesh: Mesh) -> tuple[int, ...]:
     >>> shard_coordinates((AxisRef("q", SubAxis(1, 2)),), mesh)
     (0, 0, 1, 1, 0, 0, 1, 1)
     """
-    weights = [(devices_between(ref, mesh), mesh.size_of(ref)) for ref in axes]
+    weights = [(device_stride(ref, mesh), mesh.size_of(ref)) for ref in axes]
     of_device = [0] * mesh.device_count
     for position, device in enumerate(mesh.devices()):
         coordinate = 0
@@ -32,7 +32,7 @@ def shard_coordinates(axes: AxisList, mesh: Mesh) -> tuple[int, ...]:
     return tuple(of_device)
 
 
-def devices_between(ref: AxisRef, mesh: Mesh) -> int:
+def device_stride(ref: AxisRef, mesh: Mesh) -> int:
     """How many positions apart two devices are that are neighbours along `ref`."""
     later_axes = mesh.axes[axis_positions(mesh)[ref.name] + 1 :]
     within = mesh.axis_size(ref.name) // (ref.pre_size * mesh.size_of(ref))
@@ -69,7 +69,7 @@ def _in_common_digits(
     Where an axis has no split with all refs, they are taken as they are, and axes that cut none are whole ones.
     """
     refs = (*source.axis_refs(), *target.axis_refs())
-    if all_coexist(refs):
+    if can_all_coexist(refs):
         digits = ordered_refs(refs, mesh)
         before, after = _digits_in_use(source, digits), _digits_in_use(target, digits)
         return before, after, tuple(digit for digit in digits if digit not in before and digit not in after)

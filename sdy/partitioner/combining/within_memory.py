@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TypeVar
 
-from sdy.cost.lifetimes import Moment
+from sdy.cost.lifetimes import MemoryUse
 from sdy.partitioner.combining.blame import blamed
 from sdy.partitioner.combining.groups import Candidate, halves, largest_groups
 from sdy.partitioner.combining.program import Order, Program
@@ -39,7 +39,7 @@ def combined_order(program: Program[V], candidates: Sequence[Candidate], most_by
     return program.order(())
 
 
-def _crowded(alive: Sequence[Moment], most_alive: int) -> Iterator[tuple[int, int]]:
+def _crowded(alive: Sequence[MemoryUse], most_alive: int) -> Iterator[tuple[int, int]]:
     """The worst place of each stretch with too much alive, and how much that is too much."""
     places = enumerate(moment.most - most_alive for moment in alive)
     for is_too_much, stretch in groupby(places, key=lambda place: place[1] > 0):

@@ -25,7 +25,7 @@ from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.axis_on_mesh import replica_groups
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import CommonMesh
+from sdy.model.mesh_table import CommonMesh
 from sdy.model.sharding import ReductionKind
 from sdy.partitioner.emit.emitter import Emitter, Properties, shape_of, tensor_of, with_shape
 from sdy.partitioner.on_shards.combiners import COMBINER_OF_KIND, combining_body

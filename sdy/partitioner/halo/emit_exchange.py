@@ -15,7 +15,7 @@ from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.model.axis import AxisList
 from sdy.model.devices.device_shifts import shift_pairs
-from sdy.model.devices.tiling import devices_between, shard_coordinates
+from sdy.model.devices.tiling import device_stride, shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.collective_ops import collective_permute
@@ -106,7 +106,7 @@ def shard_index(emit: Emitter, axes: AxisList, mesh: Mesh) -> SSAValue:
     index: SSAValue | None = None
     for ref in axes:
         size = mesh.size_of(ref)
-        coordinate = _coordinate(emit, number, devices_between(ref, mesh), size, mesh.device_count)
+        coordinate = _coordinate(emit, number, device_stride(ref, mesh), size, mesh.device_count)
         if index is None:
             index = coordinate
         else:

@@ -15,7 +15,7 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.shape import ReshapeOp
 from sdy.model.axis import AxisRef
 from sdy.model.axis_list import sharded_size
-from sdy.model.equivalence import equivalent_across_reshape
+from sdy.model.equivalence import is_equivalent_across_reshape
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.emit.emitter import Emitter
@@ -48,7 +48,7 @@ class ReshapeExchange:
         return not (self._is_equivalent(allow_uneven=True) and all(group.is_pass_through for group in self.groups))
 
     def _is_equivalent(self, *, allow_uneven: bool) -> bool:
-        return equivalent_across_reshape(
+        return is_equivalent_across_reshape(
             self.before, self.shapes[0], self.after, self.shapes[1], self.mesh, allow_uneven=allow_uneven
         )
 

@@ -21,9 +21,9 @@ from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
-from sdy.model.devices.device_shifts import reversed_along
+from sdy.model.devices.device_shifts import mesh_reversed_along
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import CommonMesh, MeshTable, common_mesh, resolved
+from sdy.model.mesh_table import CommonMesh, MeshTable, common_mesh, resolve_mesh
 from sdy.model.rule import FactorIndex, OpShardingRule, TensorMapping
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed
@@ -66,7 +66,7 @@ class Resolver:
         """The mesh of a sharding with cut dims."""
         if sharding is None or sharding.is_fully_replicated:
             return None
-        mesh = resolved(sharding.mesh, self.meshes)
+        mesh = resolve_mesh(sharding.mesh, self.meshes)
         return None if mesh is None or mesh.is_maximal else mesh
 
     def _emitter(self, before: Operation) -> Emitter:
@@ -102,7 +102,7 @@ class Resolver:
             return True
         emit = self._emitter(op)
         operand = shifted_operand(op, sharding, mesh, emit)
-        turned = replace(sharding, mesh=self.name_reversed(sharding.mesh, reversed_along(axes, mesh)))
+        turned = replace(sharding, mesh=self.name_reversed(sharding.mesh, mesh_reversed_along(axes, mesh)))
         reverse = emit.value(ReverseOp, [operand], operand.type, {"dimensions": op.dimensions})
         result = resharded(emit, annotated(reverse, turned), result_sharding)
         sizes = shape_of(op.result)
@@ -166,7 +166,7 @@ class Resolver:
             DimSharding((), dim.is_closed) if dim.axes and factors.intersection(own) else dim
             for dim, own in zip(sharding.dims, mapping, strict=True)
         )
-        mesh = sharding.mesh if resolved(sharding.mesh, self.meshes) == common.mesh else common.reference
+        mesh = sharding.mesh if resolve_mesh(sharding.mesh, self.meshes) == common.mesh else common.reference
         return replace(sharding, mesh=mesh, dims=dims)
 
     def _stays_in_shards(self, op: Operation, dim: int) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
-from sdy.model.axis import AxisList, AxisRef, between
+from sdy.model.axis import AxisList, AxisRef, sub_axis_ref
 from sdy.model.axis_list import extended
 from sdy.model.mesh import Mesh
 
@@ -63,7 +63,7 @@ class Atoms:
             pre_size = 1
             for size in _prime_factors(axis.size):
                 is_whole = size == axis.size
-                refs.append(AxisRef(axis.name) if is_whole else between(axis.name, pre_size, pre_size * size))
+                refs.append(AxisRef(axis.name) if is_whole else sub_axis_ref(axis.name, pre_size, pre_size * size))
                 pre_size *= size
         return Atoms(mesh, tuple(refs), tuple(mesh.size_of(ref) for ref in refs))
 

@@ -14,7 +14,7 @@ from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.collective import AllToAllParam, AxesPerDim
 from sdy.model.devices.tiling import source_target_pairs
-from sdy.model.meshes import CommonMesh
+from sdy.model.mesh_table import CommonMesh
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.emit import collective_ops as talk
 from sdy.partitioner.emit.emitter import Emitter, Tensor, identity_constant, shape_of, tensor_of, with_shape

@@ -27,7 +27,7 @@ from sdy.grammar.write import write_sharding
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import CommonMesh, resolved
+from sdy.model.mesh_table import CommonMesh, resolve_mesh
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.emitter import Emitter, Style, shape_of
@@ -69,7 +69,7 @@ class Lowering:
 
     def mesh(self, sharding: TensorSharding) -> Mesh:
         """The mesh of a sharding of the program, which is verified."""
-        mesh = resolved(sharding.mesh, self._meshes)
+        mesh = resolve_mesh(sharding.mesh, self._meshes)
         assert mesh is not None
         return mesh
 

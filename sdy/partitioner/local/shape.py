@@ -15,8 +15,8 @@ from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
 from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo import shape as ops
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.model.devices.device_shifts import reversed_along
-from sdy.model.equivalence import equivalent_across_reshape
+from sdy.model.devices.device_shifts import mesh_reversed_along
+from sdy.model.equivalence import is_equivalent_across_reshape
 from sdy.partitioner.emit.emitter import Emitter, Tensor, ints, shape_of, tensor_of
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 from sdy.partitioner.on_shards.agreement import Layout, same_layout
@@ -40,7 +40,7 @@ def reverses_shards(op: ops.ReverseOp) -> Check:
         before, after = (lowering.layout(lowering.sharding(value)) for value in (op.operand, op.result))
         axes = tuple(ref for dim in ints_of(op.dimensions) for ref in lowering.dim_axes(op.operand, dim))
         if before is not None and axes:
-            mirrored = Layout(before.sharding, reversed_along(axes, before.mesh))
+            mirrored = Layout(before.sharding, mesh_reversed_along(axes, before.mesh))
             if same_layout(mirrored, after):
                 return
         lowering.check_agreement(op)
@@ -57,7 +57,7 @@ def keeps_elements_in_place(op: ops.ReshapeOp) -> Check:
         is_alike = (
             before is not None
             and after is not None
-            and equivalent_across_reshape(
+            and is_equivalent_across_reshape(
                 before, shape_of(op.operand), after, shape_of(op.result), lowering.mesh(before)
             )
         )

@@ -42,7 +42,7 @@ from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 from sdy.partitioner.on_shards.shard_exchanges import exchanges_results
 from sdy.partitioner.on_shards.shard_offsets import moves_of
 from sdy.partitioner.on_shards.shard_windows import halos_of, tiles_shards, window_dim_of_update
-from sdy.rules.all import RULE_ATTRIBUTE, RULES, sharding_rule, signature_of
+from sdy.rules.all import RULE_ATTRIBUTE, RULES, rule_key, sharding_rule
 from sdy.rules.elementwise import pointwise
 
 WHOLE = FactorKind.NEED_REPLICATION
@@ -126,7 +126,7 @@ def top_k(op: TopKOp) -> OpShardingRule:
 
 def kind_of(op: Operation, shardings: Iterable[TensorSharding | None]) -> Hashable:
     """The same for ops that run on shards alike, as long as they live as they are; `shardings` are all of the op's."""
-    signature = None if op.regions else signature_of(op)
+    signature = None if op.regions else rule_key(op)
     return op if signature is None else (signature, *shardings)
 
 

@@ -12,8 +12,14 @@ from math import prod
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import add_or_merge, lists_overlap, sharded_size, truncate_overlaps
 from sdy.model.mesh import Mesh
-from sdy.model.rule import FactorIndex, OpShardingRule
-from sdy.model.rule_query import has_multi_factor_dims, is_batching, is_in_all_non_scalars, non_scalar_tensors
+from sdy.model.rule import (
+    FactorIndex,
+    OpShardingRule,
+    has_multi_factor_dims,
+    is_batching,
+    is_in_all_non_scalars,
+    non_scalar_tensors,
+)
 from sdy.partitioner.op_agreement.factor_vote import vote
 from sdy.propagation.projection import Projection, TensorProjection
 

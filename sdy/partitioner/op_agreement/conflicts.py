@@ -11,8 +11,8 @@ from functools import lru_cache
 
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import common_prefix, set_difference, sort_and_merge
-from sdy.model.equivalence import equivalent
-from sdy.model.meshes import CommonMesh, MeshTable, resolved
+from sdy.model.equivalence import is_equivalent
+from sdy.model.mesh_table import CommonMesh, MeshTable, resolve_mesh
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.op_agreement.common_axes import FactorAxes, common_axes
@@ -150,7 +150,7 @@ def _has_other_axes(tensor: TensorProjection, axes: FactorAxes) -> bool:
 def _has_other_devices(sharding: TensorSharding | None, on: CommonMesh, meshes: MeshTable) -> bool:
     if sharding is None or sharding.is_fully_replicated:
         return False
-    mesh = resolved(sharding.mesh, meshes)
+    mesh = resolve_mesh(sharding.mesh, meshes)
     return mesh is not None and mesh.device_ids != on.mesh.device_ids
 
 
@@ -164,6 +164,6 @@ def _needed(tensors: Tensors, place: int, tensor: TensorProjection, axes: Factor
 def _moves_of_reshape(tensors: Tensors, projection: Projection, axes: FactorAxes, on: CommonMesh) -> Sequence[bool]:
     """For a reshape dealt out anew, whether a side's sharding changes at all."""
     return [
-        not equivalent(sharding, _needed(tensors, place, tensor, axes, on))
+        not is_equivalent(sharding, _needed(tensors, place, tensor, axes, on))
         for place, (tensor, sharding) in enumerate(zip(projection.tensors, tensors.shardings, strict=True))
     ]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import CommonMesh, MeshTable, common_mesh, resolved
+from sdy.model.mesh_table import CommonMesh, MeshTable, common_mesh, resolve_mesh
 from sdy.model.sharding import TensorSharding
 
 
@@ -25,5 +25,5 @@ def op_mesh(shardings: Sequence[TensorSharding | None], meshes: MeshTable) -> Co
             votes[sharding.mesh] += 1
             if best is None or votes[sharding.mesh] > votes[best]:
                 best = sharding.mesh
-    mesh = None if best is None else resolved(best, meshes)
+    mesh = None if best is None else resolve_mesh(best, meshes)
     return common if best is None or mesh is None else CommonMesh(mesh, best)

@@ -29,7 +29,7 @@ from sdy.grammar.write import write_sharding
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import resolved
+from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed_like, with_dim
 from sdy.partitioner.emit.emitter import Emitter, Style, shape_of, tensor_of, with_element, with_shape
@@ -83,7 +83,7 @@ class Padder:
 
     def mesh(self, sharding: TensorSharding | None) -> Mesh | None:
         """The mesh of a sharding, if it has one."""
-        return None if sharding is None else resolved(sharding.mesh, self._meshes)
+        return None if sharding is None else resolve_mesh(sharding.mesh, self._meshes)
 
     def even_sizes(self, sizes: Sizes, sharding: TensorSharding | None) -> Sizes:
         """The sizes, rounded up to what the axes of the sharding divide."""

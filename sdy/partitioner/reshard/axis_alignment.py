@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from sdy.model.axis import AxisList, AxisRef, coexist, contains, order_key, overlap, overlaps, prefix_without
+from sdy.model.axis import AxisList, AxisRef, can_coexist, contains, intersection, order_key, overlaps, prefix_without
 from sdy.model.axis_on_mesh import suffix_without
 from sdy.model.mesh import Mesh
 
@@ -19,9 +19,14 @@ def aligned(axes: Iterable[AxisRef], boundaries: Sequence[AxisRef], mesh: Mesh) 
     for ref in axes:
         rest: AxisRef | None = ref
         for boundary in boundaries[_first_overlapping(ref, boundaries) :]:
-            if rest is None or not coexist(rest, boundary) or not overlaps(rest, boundary) or contains(boundary, rest):
+            if (
+                rest is None
+                or not can_coexist(rest, boundary)
+                or not overlaps(rest, boundary)
+                or contains(boundary, rest)
+            ):
                 break
-            pieces += (piece for piece in (prefix_without(rest, boundary), overlap(rest, boundary)) if piece)
+            pieces += (piece for piece in (prefix_without(rest, boundary), intersection(rest, boundary)) if piece)
             rest = suffix_without(rest, boundary, mesh)
         if rest is not None:
             pieces.append(rest)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
-from sdy.model.axis import AxisList, AxisRef, all_coexist
+from sdy.model.axis import AxisList, AxisRef, can_all_coexist
 from sdy.model.axis_list import add_or_merge, extended
 from sdy.model.checks.check_sharding import check_sharding
 from sdy.model.collective import (
@@ -90,7 +90,7 @@ class _Schedule:
         shape = tuple(self._shape)
         is_spelled = all(
             check_sharding(step.sharding, shape, mesh, allow_uneven=True) is None
-            and all_coexist(step.sharding.axis_refs())
+            and can_all_coexist(step.sharding.axis_refs())
             for step in self.steps
         )
         return ends_right and is_spelled and self._permutes_evenly and self._mesh == self._target.mesh

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sdy.model.axis import AxisList, AxisRef, SubAxis, all_coexist, contains
+from sdy.model.axis import AxisList, AxisRef, SubAxis, can_all_coexist, contains
 from sdy.model.axis_list import extended
 from sdy.model.axis_on_mesh import ordered_refs
 from sdy.model.mesh import Mesh
@@ -52,7 +52,7 @@ def digits_of(refs: Collection[AxisRef], mesh: Mesh) -> Digits | None:
 
 @lru_cache(maxsize=4096)
 def _digits(parts: frozenset[AxisRef], mesh: Mesh) -> Digits | None:
-    if not all_coexist(parts):
+    if not can_all_coexist(parts):
         return None
     pieces = [piece for ref in ordered_refs(parts, mesh) for piece in _primes_of(ref, mesh)]
     return Digits(mesh, tuple(pieces), tuple(mesh.size_of(piece) for piece in pieces))

@@ -24,7 +24,7 @@ from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import set_sharding, sharding_of, storing_value
-from sdy.model.meshes import resolved
+from sdy.model.mesh_table import resolve_mesh
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open
@@ -32,8 +32,8 @@ from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
 from sdy.passes.rewriting.insertion import after_definition, insert
 from sdy.passes.rewriting.op_order import keep_order, op_order
 from sdy.propagation.graph import Direction
-from sdy.propagation.op_step import Change
 from sdy.propagation.projection import project
+from sdy.propagation.step_function import Change
 from sdy.propagation.strategies.step import OpStep
 from sdy.propagation.trace import moves_in
 from sdy.rules.all import RULE_ATTRIBUTE, sharding_rule
@@ -129,7 +129,7 @@ def _apply_constraint(constraint: ShardingConstraintOp, records: DebugRecords | 
 def _record(records: DebugRecords, constraint: ShardingConstraintOp, rule: OpShardingRule) -> None:
     """Record that the input, which had no sharding, has taken that of the constraint."""
     sharding = constraint.sharding.data
-    mesh = resolved(sharding.mesh, records.meshes)
+    mesh = resolve_mesh(sharding.mesh, records.meshes)
     if mesh is None:
         return
     step = OpStep(rule, (Direction.BACKWARD,) * len(rule.factor_sizes), mesh, is_elementwise=True, conservative=False)

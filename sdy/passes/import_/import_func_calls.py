@@ -26,7 +26,7 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import ReturnOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.shardings import SHARDING, argument_shardings, result_shardings
-from sdy.model.meshes import MeshTable
+from sdy.model.mesh_table import MeshTable
 from sdy.passes.import_.add_data_flow_edges import add_edges
 from sdy.passes.rewriting.call_graph import call_sites, callee_name, callee_of, callees_first, original_name
 from sdy.passes.rewriting.insertion import erase, replace_op

@@ -27,7 +27,7 @@ from sdy.dialects.shardings import ValueShardings
 from sdy.model.axis import AxisRef
 from sdy.model.axis_list import set_difference, sort_and_merge
 from sdy.model.axis_on_mesh import in_mesh_order
-from sdy.model.meshes import CommonMesh, MeshTable, common_mesh
+from sdy.model.mesh_table import CommonMesh, MeshTable, common_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.passes.rewriting.op_order import keep_order, op_order
 

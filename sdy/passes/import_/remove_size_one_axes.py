@@ -18,7 +18,7 @@ from sdy.dialects.meshes import meshes_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import extended
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import resolved
+from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.passes.rewriting.op_order import keep_order
 from sdy.passes.rewriting.sharding_walk import map_shardings
@@ -34,7 +34,7 @@ class RemoveSizeOneAxesPass(ModulePass):
         """Look at the shardings only if some mesh has such an axis."""
         meshes = meshes_of(op)
         if any(axis.size == 1 for mesh in meshes.values() for axis in mesh.axes):
-            map_shardings(op, lambda sharding: without_size_one_axes(sharding, resolved(sharding.mesh, meshes)))
+            map_shardings(op, lambda sharding: without_size_one_axes(sharding, resolve_mesh(sharding.mesh, meshes)))
         keep_order(op)
 
 

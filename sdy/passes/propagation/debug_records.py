@@ -27,7 +27,7 @@ from sdy.passes.propagation.origin_attributes import write_origins
 from sdy.propagation.edge_records import NumberedMoves, propagation_edges
 from sdy.propagation.graph import Node, Value
 from sdy.propagation.origins import Origins
-from sdy.propagation.trace import AxisMove, Step, holders_of
+from sdy.propagation.trace import AxisMove, TraceStep, holders_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class DebugRecords:
 
     def add_trace(
         self,
-        steps: Sequence[Step],
+        steps: Sequence[TraceStep],
         op_of_node: Mapping[Node, Operation],
         stored_on: Mapping[Value, SSAValue],
     ) -> None:

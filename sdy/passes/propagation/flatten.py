@@ -39,10 +39,10 @@ from sdy.passes.propagation.op_facts import FactSource, OpFacts, RuleOf
 from sdy.passes.rewriting.insertion import erase
 from sdy.propagation.graph import (
     MISSING,
-    Boundary,
     Direction,
     FunctionResult,
     Graph,
+    ManualBoundary,
     Node,
     NodeKind,
     PassThrough,
@@ -322,10 +322,10 @@ def _share_a_list(values: Sequence[Value]) -> None:
             stored.siblings = holders
 
 
-def _boundary(owner: SSAValue) -> Boundary | None:
+def _boundary(owner: SSAValue) -> ManualBoundary | None:
     op = op_of(owner)
     if not isinstance(op, ManualComputationOp):
         return None
     is_result = not isinstance(owner.owner, Block)
     shardings = op.out_shardings.data if is_result else op.in_shardings.data
-    return Boundary(op.manual_axes.data, shardings[index_of(owner)], is_result)
+    return ManualBoundary(op.manual_axes.data, shardings[index_of(owner)], is_result)

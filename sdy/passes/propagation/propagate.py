@@ -31,12 +31,12 @@ from sdy.propagation.directions import NO_PRIORITIES, OP_PRIORITIES
 from sdy.propagation.engine import Engine, Schedule
 from sdy.propagation.strategies.aggressive import aggressive
 from sdy.propagation.strategies.basic import basic
-from sdy.propagation.strategies.step import Strategy
+from sdy.propagation.strategies.step import PropagationStrategy
 from sdy.propagation.trace import Trace
 from sdy.propagation.user_priority import run_by_user_priority
 from sdy.rules.all import RULE_ATTRIBUTE, RuleSource, drop_rules
 
-STRATEGIES: Mapping[str, tuple[Strategy, ...]] = {
+STRATEGIES: Mapping[str, tuple[PropagationStrategy, ...]] = {
     "basic": (basic,),
     "aggressive": (aggressive,),
     "basic-then-aggressive": (basic, aggressive),
@@ -183,7 +183,7 @@ class UserPriorityPropagatePass(OpPriorityPropagatePass):
     by_user_priority: ClassVar[bool] = True
 
 
-def _strategies(name: str) -> tuple[Strategy, ...]:
+def _strategies(name: str) -> tuple[PropagationStrategy, ...]:
     if name not in STRATEGIES:
         message = f'no propagation strategy is called "{name}"'
         raise SdyError(Diagnostic("SDY-T106", message, hint=f"strategies: {', '.join(STRATEGIES)}"))

@@ -18,7 +18,7 @@ from sdy.grammar.write import write_sharding
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open_like
 from sdy.passes.rewriting.op_order import op_order
-from sdy.propagation.groups import common_sharding, conflicting
+from sdy.propagation.groups import common_sharding, first_conflict
 
 Members = list[SSAValue]
 Warn = Callable[[Diagnostic], None]
@@ -51,7 +51,7 @@ def synchronise(groups: dict[int, Members], warn: Warn) -> None:
         if len(members) < 2:
             continue
         shardings = [sharding_of(member) for member in members]
-        conflict = conflicting(shardings)
+        conflict = first_conflict(shardings)
         common = common_sharding(shardings)
         if conflict is not None:
             warn(_warning(number, members[0], conflict))

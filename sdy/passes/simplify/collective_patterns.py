@@ -23,8 +23,8 @@ from sdy.dialects.sdy.collectives import (
 )
 from sdy.dialects.shardings import sharding_of
 from sdy.model.axis_list import sort_and_merge
-from sdy.model.equivalence import equivalent
-from sdy.model.meshes import resolved
+from sdy.model.equivalence import is_equivalent
+from sdy.model.mesh_table import resolve_mesh
 
 
 class DropEmptyAllGather(RewritePattern):
@@ -68,7 +68,7 @@ class DropIdentityPermute(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CollectivePermuteOp, rewriter: PatternRewriter) -> None:
-        if equivalent(sharding_of(op.tensor), op.out_sharding.data):
+        if is_equivalent(sharding_of(op.tensor), op.out_sharding.data):
             _forward(op, rewriter)
 
 
@@ -109,7 +109,7 @@ class ReduceOfSharded(RewritePattern):
         inner = op.tensor.owner
         if not isinstance(inner, ShardedToUnreducedOp):
             return
-        mesh = resolved(inner.out_sharding.data.mesh, visible_meshes(op))
+        mesh = resolve_mesh(inner.out_sharding.data.mesh, visible_meshes(op))
         axes = inner.axes.data
         if mesh is not None and sort_and_merge(chain.from_iterable(axes), mesh) == op.reduction_axes.data:
             gather = AllGatherOp(inner.tensor, axes, op.out_sharding.data)

@@ -11,7 +11,7 @@ from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
 from sdy.dialects.sdy.ops import ReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp
-from sdy.model.meshes import common_mesh
+from sdy.model.mesh_table import common_mesh
 
 
 class DropUnusedOperands(RewritePattern):

@@ -25,7 +25,7 @@ from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import extended
 from sdy.model.collective import AxesPerDim
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import resolved
+from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_open
 
@@ -40,7 +40,7 @@ class FuseReduceAndSlice(RewritePattern):
             return
         slices = _slices_alike(reduce, op)
         split = split_axes(reduce.reduction_axes.data, op.slicing_axes.data)
-        mesh = resolved(op.out_sharding.data.mesh, visible_meshes(op))
+        mesh = resolve_mesh(op.out_sharding.data.mesh, visible_meshes(op))
         if slices is None or split is None or mesh is None or reduce.kind is None:
             return
         scatter_axes, left_axes = split

@@ -14,9 +14,9 @@ from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import shape_of_type
 from sdy.dialects.stablehlo.shape import ReshapeOp, TransposeOp
-from sdy.model.equivalence import equivalent_across_reshape
+from sdy.model.equivalence import is_equivalent_across_reshape
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import resolved
+from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
 
@@ -44,7 +44,7 @@ class ReuseReshard(RewritePattern):
         steps = _steps_to(op.input)
         root = steps[0].operands[0] if steps else op.input
         target = _before_steps(op.sharding.data, steps)
-        mesh = resolved(target.mesh, visible_meshes(op))
+        mesh = resolve_mesh(target.mesh, visible_meshes(op))
         shape = _static_shape(op.result.type)
         if mesh is None or shape is None:
             return
@@ -101,7 +101,7 @@ def _places_alike(other: ReshardOp, target: TensorSharding, shape: tuple[int, ..
         target.unreduced_kind,
     ):
         return False
-    return equivalent_across_reshape(sharding, other_shape, target, shape, mesh)
+    return is_equivalent_across_reshape(sharding, other_shape, target, shape, mesh)
 
 
 def _redo(

@@ -23,4 +23,4 @@ class OpStep:
 
 
 # Expands factors of a projection; never shrinks one. A user's own strategy is such a function.
-Strategy = Callable[[OpStep, Projection], Projection]
+PropagationStrategy = Callable[[OpStep, Projection], Projection]

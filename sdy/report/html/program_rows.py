@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sdy.cost.communication import placed_collectives
-from sdy.cost.roofline import RUNS_ITS_OPS
+from sdy.cost.communication import collectives_with_ops
+from sdy.cost.roofline import OPS_WITH_TIMED_BODIES
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
@@ -21,7 +21,7 @@ from sdy.report.html.repeats import repeats_in
 from sdy.report.html.tables_of_page import Json, KindTable, StepTable, axis_cells
 from sdy.report.value_names import line_of
 
-SHOWS_ITS_OPS = (*RUNS_ITS_OPS, ManualComputationOp, NamedComputationOp)
+SHOWS_ITS_OPS = (*OPS_WITH_TIMED_BODIES, ManualComputationOp, NamedComputationOp)
 ARGUMENT = "argument"
 
 
@@ -53,7 +53,7 @@ class ProgramRows:
     ) -> None:
         self._explainer = explainer
         self._counterparts = Counterparts(written, whole)
-        self._collectives = dict(placed_collectives(whole))
+        self._collectives = dict(collectives_with_ops(whole))
         self._kinds = KindTable(meshes_of(whole))
         self._steps = StepTable()
         self._values: list[Value] = []

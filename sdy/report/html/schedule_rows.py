@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from sdy.cost.memory_curve import memory_curve, values_at_peak
-from sdy.cost.schedule import Sending, Slot
+from sdy.cost.schedule import CollectiveRun, ScheduledOp
 from sdy.dialects.data_flow import op_of
 from sdy.report.counterparts import Counterparts
 from sdy.report.html.tables_of_page import Json, axis_cells
@@ -50,11 +50,11 @@ class AliveValue(NamedTuple):
     line: int | None
 
 
-def collective_rows(slots: Sequence[Slot], source_lines: Mapping[int, str]) -> list[CollectiveRow]:
+def collective_rows(slots: Sequence[ScheduledOp], source_lines: Mapping[int, str]) -> list[CollectiveRow]:
     """The collectives of a schedule, in program order."""
     found: list[CollectiveRow] = []
     for slot in slots:
-        if isinstance(slot.work, Sending) and not slot.visit.is_left:
+        if isinstance(slot.work, CollectiveRun) and not slot.visit.is_left:
             line, runs, sending = line_of(slot.visit.op), slot.visit.times, slot.work
             source = "" if line is None else source_lines.get(line, "")
             cells, sent = axis_cells(sending.axes), round(runs * sending.bytes_sent)
@@ -63,7 +63,7 @@ def collective_rows(slots: Sequence[Slot], source_lines: Mapping[int, str]) -> l
     return found
 
 
-def memory_json(local: ModuleOp, slots: Sequence[Slot], written: ModuleOp, names: ValueNames) -> Json:
+def memory_json(local: ModuleOp, slots: Sequence[ScheduledOp], written: ModuleOp, names: ValueNames) -> Json:
     """The curve of a local program, its highest point, and what is alive there, the largest first."""
     curve = memory_curve(local)
     peak = values_at_peak(local, curve)
@@ -78,7 +78,7 @@ def memory_json(local: ModuleOp, slots: Sequence[Slot], written: ModuleOp, names
     }
 
 
-def _point(slot: Slot, alive: int) -> MemoryPoint:
+def _point(slot: ScheduledOp, alive: int) -> MemoryPoint:
     return MemoryPoint(slot.start, alive, slot.visit.op.name, line_of(slot.visit.op))
 
 

@@ -13,7 +13,7 @@ from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.grammar.write import write_axis_ref, write_sharding
 from sdy.model.axis import AxisRef
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
 
 Json = dict[str, object]
@@ -43,7 +43,7 @@ class KindTable:
         return self._numbers[key]
 
     def _row(self, whole: Attribute, sharding: TensorSharding | None) -> Json:
-        mesh = None if sharding is None else resolved(sharding.mesh, self.meshes)
+        mesh = None if sharding is None else resolve_mesh(sharding.mesh, self.meshes)
         local = whole if sharding is None or mesh is None else local_type(whole, sharding, mesh) or whole
         tensor, shape = as_tensor(whole), static_shape(whole)
         row: Json = {"type": str(whole), "local": str(local), "bytes": [tensor_bytes(whole), tensor_bytes(local)]}

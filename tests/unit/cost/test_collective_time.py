@@ -6,9 +6,17 @@ from math import prod
 
 import pytest
 
-from sdy.cost.collective_time import CollectiveTime, Nodes, Route, Row, permute_time, switch_time, torus_time
+from sdy.cost.collective_time import (
+    CollectiveTime,
+    PermuteLoad,
+    SwitchGroup,
+    TorusLine,
+    permute_time,
+    switch_time,
+    torus_time,
+)
 from sdy.cost.collectives import CollectiveKind
-from sdy.cost.hardware import HARDWARE, Switch, Torus, hardware_called
+from sdy.cost.hardware import HARDWARE, Switch, Torus, hardware_by_name
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.grammar.parse import parse_mesh, parse_sharding
 from sdy.model.shape import local_shape
@@ -39,12 +47,12 @@ def _switch(name: str) -> Switch:
     return network
 
 
-def _ring(size: int) -> Row:
-    return Row(size, wraps=True)
+def _ring(size: int) -> TorusLine:
+    return TorusLine(size, wraps=True)
 
 
-def _line(size: int) -> Row:
-    return Row(size, wraps=False)
+def _line(size: int) -> TorusLine:
+    return TorusLine(size, wraps=False)
 
 
 def _local(sharding: str, mesh: str, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -127,7 +135,7 @@ def test_all_to_all_takes_its_longest_axis_over_four_times_all_devices(sizes: tu
 
 
 @pytest.mark.parametrize("rows", [[_ring(4)], [_ring(5)], [_line(8)], [_ring(4), _line(2)]])
-def test_reduce_scatter_takes_as_long_as_the_all_gather_back_and_all_reduce_as_both(rows: list[Row]) -> None:
+def test_reduce_scatter_takes_as_long_as_the_all_gather_back_and_all_reduce_as_both(rows: list[TorusLine]) -> None:
     torus = _torus("tpu_v4p")
     gather = torus_time(GATHER, 1e8, rows, torus)
     scatter = torus_time(SCATTER, 1e8 / prod(row.size for row in rows), rows, torus)
@@ -187,8 +195,8 @@ def test_all_gather_of_128_on_a_ring_of_four_takes_two_hops() -> None:
 
 def test_groups_that_interleave_share_links_and_hop_over_one_another() -> None:
     torus = _torus("tpu_v5p")
-    alone = torus_time(GATHER, 1e8, [Row(4, wraps=True)], torus)
-    every_second = torus_time(GATHER, 1e8, [Row(4, wraps=True, stride=2)], torus)
+    alone = torus_time(GATHER, 1e8, [TorusLine(4, wraps=True)], torus)
+    every_second = torus_time(GATHER, 1e8, [TorusLine(4, wraps=True, stride=2)], torus)
     assert every_second == CollectiveTime(2 * alone.bandwidth_seconds, 2 * alone.latency_seconds)
 
 
@@ -197,7 +205,7 @@ def test_a_group_of_one_device_takes_no_time() -> None:
 
 
 def test_a_permutation_takes_its_longest_way_or_its_busiest_link() -> None:
-    time = permute_time(9e10, Route(hops=3, messages=2), link_bandwidth=4.5e10, hop_seconds=1e-6)
+    time = permute_time(9e10, PermuteLoad(hops=3, messages=2), link_bandwidth=4.5e10, hop_seconds=1e-6)
     assert (time.bandwidth_seconds, time.latency_seconds) == (4.0, pytest.approx(3e-6))
 
 
@@ -205,27 +213,27 @@ def test_a_permutation_takes_its_longest_way_or_its_busiest_link() -> None:
 
 
 def test_all_gather_inside_a_node_of_gpus_receives_all_but_its_own_shard() -> None:
-    time = switch_time(GATHER, 8e9, Nodes(1, 8), _switch("h100"))
+    time = switch_time(GATHER, 8e9, SwitchGroup(1, 8), _switch("h100"))
     assert time.seconds == _about(7e9 / 4.5e11)
 
 
 def test_all_to_all_inside_a_node_takes_an_eighth_of_all_gather() -> None:
-    gather = switch_time(GATHER, 8e9, Nodes(1, 8), _switch("h100"))
-    exchange = switch_time(EXCHANGE, 1e9, Nodes(1, 8), _switch("h100"))
+    gather = switch_time(GATHER, 8e9, SwitchGroup(1, 8), _switch("h100"))
+    exchange = switch_time(EXCHANGE, 1e9, SwitchGroup(1, 8), _switch("h100"))
     assert exchange.seconds == pytest.approx(gather.seconds / 8)
 
 
 def test_nodes_share_the_network_by_their_members() -> None:
     network = _switch("a100").network_bandwidth
-    whole = switch_time(REDUCE, 8e9, Nodes(4, 8), _switch("a100"))
-    single = switch_time(REDUCE, 8e9, Nodes(4, 1), _switch("a100"))
+    whole = switch_time(REDUCE, 8e9, SwitchGroup(4, 8), _switch("a100"))
+    single = switch_time(REDUCE, 8e9, SwitchGroup(4, 1), _switch("a100"))
     assert whole.seconds == pytest.approx(2 * 8e9 * 3 / 4 / (8 * network))
     assert single.seconds == pytest.approx(8 * whole.seconds)
     assert whole.latency_seconds == 2 * single.latency_seconds
 
 
 def test_reduce_scatter_behind_a_switch_takes_as_long_as_the_all_gather_back() -> None:
-    nodes = Nodes(2, 8)
+    nodes = SwitchGroup(2, 8)
     gather, scatter = (
         switch_time(kind, size, nodes, _switch("a100")) for kind, size in ((GATHER, 16e6), (SCATTER, 1e6))
     )
@@ -239,20 +247,20 @@ RATE_OVER_BANDWIDTH = 4.59e14 / 1.8e11
 
 def _gather_first(batch: int, depth: int, features: int, devices: int) -> tuple[float, float]:
     """Seconds of computing and of communicating when every device gathers Y and multiplies all of it."""
-    v5p = hardware_called("tpu_v5p")
+    v5p = hardware_by_name("tpu_v5p")
     gather = torus_time(GATHER, depth * features * BF16, [_ring(devices)], _torus("tpu_v5p"))
     return 2 * batch * depth * features / v5p.rates.bits16, gather.bandwidth_seconds
 
 
 def _reduce_after(batch: int, depth: int, features: int, devices: int) -> tuple[float, float]:
     """The same when every device multiplies its shards, and the results are summed."""
-    v5p = hardware_called("tpu_v5p")
+    v5p = hardware_by_name("tpu_v5p")
     reduce = torus_time(REDUCE, batch * features * BF16, [_ring(devices)], _torus("tpu_v5p"))
     return 2 * batch * depth * features / devices / v5p.rates.bits16, reduce.bandwidth_seconds
 
 
 def test_compute_over_communication_of_v5p_is_2550() -> None:
-    v5p = hardware_called("tpu_v5p")
+    v5p = hardware_by_name("tpu_v5p")
     assert v5p.rates.bits16 / (2 * _torus("tpu_v5p").link_bandwidth) == _about(2550)
 
 
@@ -292,7 +300,7 @@ def test_gathering_a_against_reduce_scattering_the_result_is_m_over_k(contracted
 
 def test_hardware_that_is_not_known_is_refused_with_the_closest_name() -> None:
     with pytest.raises(SdyError) as error:
-        hardware_called("tpu_v5")
+        hardware_by_name("tpu_v5")
     (diagnostic,) = error.value.diagnostics
     assert diagnostic.code == "SDY-T209"
     assert diagnostic.hint is not None

@@ -2,50 +2,50 @@
 
 from __future__ import annotations
 
-from sdy.cost.lifetimes import Moment, Step, moments
+from sdy.cost.lifetimes import LifetimeStep, MemoryUse, memory_uses
 
 SIZES = {"a": 1, "b": 10, "c": 100, "d": 1000}
 
 
-def _of(arguments: str, *steps: Step[str]) -> list[Moment]:
-    return moments(arguments, steps, SIZES.__getitem__)
+def _of(arguments: str, *steps: LifetimeStep[str]) -> list[MemoryUse]:
+    return memory_uses(arguments, steps, SIZES.__getitem__)
 
 
 def test_a_value_dies_at_its_last_read() -> None:
-    assert _of("a", Step("a", "b"), Step("ab", "c"), Step("c", "")) == [
-        Moment(beside=1, around=11, most=11),
-        Moment(beside=11, around=111, most=111),
-        Moment(beside=100, around=100, most=100),
+    assert _of("a", LifetimeStep("a", "b"), LifetimeStep("ab", "c"), LifetimeStep("c", "")) == [
+        MemoryUse(beside=1, around=11, most=11),
+        MemoryUse(beside=11, around=111, most=111),
+        MemoryUse(beside=100, around=100, most=100),
     ]
 
 
 def test_what_nobody_reads_lives_while_it_is_made() -> None:
-    assert [moment.most for moment in _of("", Step("", "b"), Step("", "a"))] == [10, 1]
+    assert [moment.most for moment in _of("", LifetimeStep("", "b"), LifetimeStep("", "a"))] == [10, 1]
 
 
 def test_an_argument_that_nobody_reads_is_always_alive() -> None:
-    assert [moment.beside for moment in _of("ab", Step("a", ""), Step("", ""))] == [11, 10]
+    assert [moment.beside for moment in _of("ab", LifetimeStep("a", ""), LifetimeStep("", ""))] == [11, 10]
 
 
 def test_what_a_step_gives_its_inside_is_part_of_that() -> None:
-    (call, _) = _of("bc", Step("b", "a", inside=500, gives="b"), Step("c", ""))
-    assert call == Moment(beside=100, around=111, most=600)
+    (call, _) = _of("bc", LifetimeStep("b", "a", inside=500, gives="b"), LifetimeStep("c", ""))
+    assert call == MemoryUse(beside=100, around=111, most=600)
 
 
 def test_what_is_read_inside_stays_beside_it() -> None:
-    (branch, _) = _of("bc", Step("b", "a", inside=500), Step("c", ""))
-    assert branch == Moment(beside=110, around=111, most=610)
+    (branch, _) = _of("bc", LifetimeStep("b", "a", inside=500), LifetimeStep("c", ""))
+    assert branch == MemoryUse(beside=110, around=111, most=610)
 
 
 def test_what_is_read_later_is_there_twice() -> None:
-    (call, _) = _of("bc", Step("b", "a", inside=500, gives="b"), Step("bc", ""))
+    (call, _) = _of("bc", LifetimeStep("b", "a", inside=500, gives="b"), LifetimeStep("bc", ""))
     assert call.most == 610
 
 
 def test_a_loop_gives_its_results_in_place_of_what_it_is_given() -> None:
-    (loop, _) = _of("bc", Step("b", "a", inside=20, gives="b", in_place=True), Step("c", ""))
-    assert loop == Moment(beside=100, around=101, most=120)
+    (loop, _) = _of("bc", LifetimeStep("b", "a", inside=20, gives="b", in_place=True), LifetimeStep("c", ""))
+    assert loop == MemoryUse(beside=100, around=101, most=120)
 
 
 def test_a_value_read_twice_at_once_dies_once() -> None:
-    assert _of("b", Step("bb", "a"), Step("a", ""))[1].most == 1
+    assert _of("b", LifetimeStep("bb", "a"), LifetimeStep("a", ""))[1].most == 1

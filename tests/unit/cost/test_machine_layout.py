@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sdy.cost.collective_time import Nodes, Row, switch_time, torus_time
+from sdy.cost.collective_time import SwitchGroup, TorusLine, switch_time, torus_time
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import HARDWARE, Switch, Torus
 from sdy.cost.machine_layout import MachineLayout
@@ -41,16 +41,16 @@ def test_groups_are_told_by_the_axes_in_which_their_members_differ(
 @pytest.mark.parametrize(
     ("mesh", "groups", "rows"),
     [
-        ('<["x"=4, "y"=2]>', [(0, 2, 4, 6)], [Row(4, wraps=True)]),
-        ('<["x"=4, "y"=2]>', [tuple(range(8))], [Row(4, wraps=True), Row(2, wraps=False)]),
-        ('<["x"=8]>', [(0, 1, 2, 3)], [Row(4, wraps=False)]),
-        ('<["x"=8]>', [(0, 2, 4, 6)], [Row(4, wraps=True, stride=2)]),
-        ('<["a"=2, "b"=4, "c"=4, "d"=2]>', [(0, 2, 4, 6)], [Row(4, wraps=True)]),
-        ('<["a"=4, "b"=4, "c"=2, "d"=2]>', [(0, 2)], [Row(2, wraps=True, stride=2)]),
+        ('<["x"=4, "y"=2]>', [(0, 2, 4, 6)], [TorusLine(4, wraps=True)]),
+        ('<["x"=4, "y"=2]>', [tuple(range(8))], [TorusLine(4, wraps=True), TorusLine(2, wraps=False)]),
+        ('<["x"=8]>', [(0, 1, 2, 3)], [TorusLine(4, wraps=False)]),
+        ('<["x"=8]>', [(0, 2, 4, 6)], [TorusLine(4, wraps=True, stride=2)]),
+        ('<["a"=2, "b"=4, "c"=4, "d"=2]>', [(0, 2, 4, 6)], [TorusLine(4, wraps=True)]),
+        ('<["a"=4, "b"=4, "c"=2, "d"=2]>', [(0, 2)], [TorusLine(2, wraps=True, stride=2)]),
     ],
 )
 def test_a_group_takes_the_axes_of_the_torus_that_its_own_lie_on(
-    mesh: str, groups: list[tuple[int, ...]], rows: list[Row]
+    mesh: str, groups: list[tuple[int, ...]], rows: list[TorusLine]
 ) -> None:
     assert isinstance(CUBE, Torus)
     time = MachineLayout(parse_mesh(mesh), CUBE).time_of(GATHER, 1e8, groups)
@@ -93,9 +93,9 @@ def test_nodes_hold_the_minor_devices() -> None:
     assert isinstance(switch, Switch)
     layout = MachineLayout(parse_mesh('<["x"=4, "y"=4]>'), switch)
     along_x, along_y, all_devices = [(0, 4, 8, 12)], [(0, 1, 2, 3)], [tuple(range(16))]
-    assert layout.time_of(GATHER, 1e9, along_x) == switch_time(GATHER, 1e9, Nodes(2, 2), switch)
-    assert layout.time_of(GATHER, 1e9, along_y) == switch_time(GATHER, 1e9, Nodes(1, 4), switch)
-    assert layout.time_of(GATHER, 1e9, all_devices) == switch_time(GATHER, 1e9, Nodes(2, 8), switch)
+    assert layout.time_of(GATHER, 1e9, along_x) == switch_time(GATHER, 1e9, SwitchGroup(2, 2), switch)
+    assert layout.time_of(GATHER, 1e9, along_y) == switch_time(GATHER, 1e9, SwitchGroup(1, 4), switch)
+    assert layout.time_of(GATHER, 1e9, all_devices) == switch_time(GATHER, 1e9, SwitchGroup(2, 8), switch)
 
 
 def test_a_permutation_between_nodes_takes_the_network() -> None:

@@ -14,7 +14,7 @@ from sdy.cost.executions import visits
 from sdy.cost.hardware import HARDWARE
 from sdy.cost.memory import peak_bytes
 from sdy.cost.memory_curve import memory_curve, values_at_peak
-from sdy.cost.schedule import Sending, schedule_of
+from sdy.cost.schedule import CollectiveRun, schedule_of
 
 LOOP = """
 sdy.mesh @m = <["x"=2, "y"=2]>
@@ -52,7 +52,7 @@ def test_slots_follow_one_another_and_end_with_the_whole_time(name: str) -> None
     assert [slot.visit for slot in slots] == list(visits(partitioned.local))
     assert all(after.start == slot.end for slot, after in pairwise(slots))
     assert slots[-1].end == pytest.approx(partitioned.cost("tpu_v5e").seconds_in_turn)
-    sent = sum(slot.seconds for slot in slots if isinstance(slot.work, Sending))
+    sent = sum(slot.seconds for slot in slots if isinstance(slot.work, CollectiveRun))
     assert sent == pytest.approx(partitioned.cost("tpu_v5e").communication_seconds)
 
 

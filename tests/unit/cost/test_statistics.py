@@ -8,7 +8,7 @@ from sdy.cost.collectives import CollectiveKind
 from sdy.cost.flops import flops_of
 from sdy.cost.memory import peak_bytes
 from sdy.cost.statistics import CollectiveStatistics, statistics_of
-from sdy.cost.trips import trip_count
+from sdy.cost.trip_count import trip_count
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.control import WhileOp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.grammar.hlo_text import read_hlo, write_hlo
+from sdy.grammar.hlo_text import read_hlo_sharding, write_hlo_sharding
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,4 @@ from sdy.grammar.hlo_text import read_hlo, write_hlo
     ],
 )
 def test_subgroups_have_one_form(given: str, written: str) -> None:
-    assert write_hlo(read_hlo(given)) == written
+    assert write_hlo_sharding(read_hlo_sharding(given)) == written

@@ -11,7 +11,7 @@ from sdy.grammar.parse import Notation, parse_axis_ref, parse_mesh, parse_rule, 
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.collective import AllToAllParam
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.model.propagation_edges import AxisFlow, EdgeNode, NodeKind, PropagationStep
+from sdy.model.propagation_edges import AxisFlow, EdgeNode, EdgeNodeKind, PropagationStep
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
@@ -67,7 +67,7 @@ def test_of_a_word_in_a_factor_set_the_first_symbol_counts() -> None:
 def test_collective_parameters_and_edges() -> None:
     assert parse.ALL_TO_ALL_PARAMS.parse('[{"x", "y":(2)4}: 0->2]') == (AllToAllParam((X, Y), 0, 2),)
     assert parse.PROPAGATION_EDGES.parse('<[{step-4 = [{"x" = result-0 -> [operand-1]}]}]>') == (
-        PropagationStep(4, (AxisFlow(X, EdgeNode(NodeKind.RESULT, 0), (EdgeNode(NodeKind.OPERAND, 1),)),)),
+        PropagationStep(4, (AxisFlow(X, EdgeNode(EdgeNodeKind.RESULT, 0), (EdgeNode(EdgeNodeKind.OPERAND, 1),)),)),
     )
 
 

@@ -7,14 +7,14 @@ from support.notation import ref
 
 from sdy.model.axis import (
     AxisRef,
+    can_coexist,
     can_merge,
-    coexist,
     contains,
     greatest_common_prefix,
+    intersection,
     is_prefix,
     is_strict_prefix,
     order_key,
-    overlap,
     overlaps,
     prefix_without,
     strictly_contains,
@@ -66,9 +66,9 @@ def test_nothing_relates_across_names() -> None:
     assert not contains(a, b)
     assert not is_prefix(a, b)
     assert not overlaps(a, b)
-    assert coexist(a, b)
+    assert can_coexist(a, b)
     assert not can_merge(ref('"a":(1)2'), ref('"b":(2)2'))
-    assert overlap(a, b) is None
+    assert intersection(a, b) is None
     assert prefix_without(a, b) == a
     assert greatest_common_prefix(a, b) is None
 
@@ -111,8 +111,8 @@ def test_overlaps_both_ways(a: str, b: str, expected: bool) -> None:
     ],
 )
 def test_coexist_both_ways(a: str, b: str, expected: bool) -> None:
-    assert coexist(u(a), u(b)) is expected
-    assert coexist(u(b), u(a)) is expected
+    assert can_coexist(u(a), u(b)) is expected
+    assert can_coexist(u(b), u(a)) is expected
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_can_merge(a: str, b: str, expected: bool) -> None:
     ],
 )
 def test_overlap_both_ways(a: str, b: str, expected: str | None) -> None:
-    assert overlap(u(a), u(b)) == maybe_u(expected)
-    assert overlap(u(b), u(a)) == maybe_u(expected)
+    assert intersection(u(a), u(b)) == maybe_u(expected)
+    assert intersection(u(b), u(a)) == maybe_u(expected)
 
 
 @pytest.mark.parametrize(

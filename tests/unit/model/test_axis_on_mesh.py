@@ -9,7 +9,7 @@ from sdy.model.axis_on_mesh import (
     in_mesh_order,
     is_strict_suffix,
     is_suffix,
-    merge,
+    merge_refs,
     ordered_refs,
     replica_groups,
     suffix_without,
@@ -49,8 +49,8 @@ def test_suffix_without(a: str, b: str, expected: str | None) -> None:
 
 
 def test_merge_makes_a_longer_sub_axis_or_the_whole_axis() -> None:
-    assert merge(ref('"u":(2)3'), ref('"u":(6)4'), MESH) == ref('"u":(2)12')
-    assert merge(ref('"u":(1)2'), ref('"u":(2)12'), MESH) == ref('"u"')
+    assert merge_refs(ref('"u":(2)3'), ref('"u":(6)4'), MESH) == ref('"u":(2)12')
+    assert merge_refs(ref('"u":(1)2'), ref('"u":(2)12'), MESH) == ref('"u"')
 
 
 def test_mesh_order_follows_the_mesh_and_puts_unknown_axes_last() -> None:

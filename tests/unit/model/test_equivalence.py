@@ -6,7 +6,7 @@ import pytest
 from support.notation import mesh, sharding
 
 from sdy.grammar.parse import parse_sharding
-from sdy.model.equivalence import equivalent, equivalent_across_reshape
+from sdy.model.equivalence import is_equivalent, is_equivalent_across_reshape
 
 MESH = mesh('<["a"=6, "b"=2, "c"=4]>')
 
@@ -24,29 +24,29 @@ MESH = mesh('<["a"=6, "b"=2, "c"=4]>')
     ],
 )
 def test_equivalent(left: str, right: str, expected: bool) -> None:
-    assert equivalent(sharding(left), sharding(right)) is expected
-    assert equivalent(sharding(right), sharding(left)) is expected
+    assert is_equivalent(sharding(left), sharding(right)) is expected
+    assert is_equivalent(sharding(right), sharding(left)) is expected
 
 
 def test_unreduced_axes_may_be_ignored() -> None:
-    assert equivalent(sharding('[{"a"}], unreduced={"b"}'), sharding('[{"a"}]'), ignore_unreduced=True)
-    assert equivalent(sharding('[{}], unreduced={"b"}'), None, ignore_unreduced=True)
+    assert is_equivalent(sharding('[{"a"}], unreduced={"b"}'), sharding('[{"a"}]'), ignore_unreduced=True)
+    assert is_equivalent(sharding('[{}], unreduced={"b"}'), None, ignore_unreduced=True)
 
 
 def test_a_missing_sharding_equals_one_without_axes_on_any_mesh() -> None:
-    assert equivalent(None, None)
-    assert equivalent(None, sharding("[{?}]"))
-    assert equivalent(sharding("[{}]"), parse_sharding("<@other, [{}]>"))
-    assert not equivalent(None, sharding('[{"a"}]'))
-    assert not equivalent(sharding('[{"a"}]'), None)
-    assert equivalent(None, sharding('[{}], unreduced={"a"}'))
-    assert not equivalent(sharding('[{}], unreduced={"a"}'), None)
+    assert is_equivalent(None, None)
+    assert is_equivalent(None, sharding("[{?}]"))
+    assert is_equivalent(sharding("[{}]"), parse_sharding("<@other, [{}]>"))
+    assert not is_equivalent(None, sharding('[{"a"}]'))
+    assert not is_equivalent(sharding('[{"a"}]'), None)
+    assert is_equivalent(None, sharding('[{}], unreduced={"a"}'))
+    assert not is_equivalent(sharding('[{}], unreduced={"a"}'), None)
 
 
 def test_a_mesh_is_not_its_name() -> None:
     named, inlined = parse_sharding('<@m, [{"x"}]>'), parse_sharding('<mesh<["x"=2]>, [{"x"}]>')
-    assert not equivalent(named, inlined)
-    assert not equivalent(named, parse_sharding('<@n, [{"x"}]>'))
+    assert not is_equivalent(named, inlined)
+    assert not is_equivalent(named, parse_sharding('<@n, [{"x"}]>'))
 
 
 @pytest.mark.parametrize(
@@ -66,27 +66,27 @@ def test_equivalent_across_reshape(
     left: str, left_shape: tuple[int, ...], right: str, right_shape: tuple[int, ...], expected: bool
 ) -> None:
     a, b = sharding(left), sharding(right)
-    assert equivalent_across_reshape(a, left_shape, b, right_shape, MESH) is expected
-    assert equivalent_across_reshape(b, right_shape, a, left_shape, MESH) is expected
+    assert is_equivalent_across_reshape(a, left_shape, b, right_shape, MESH) is expected
+    assert is_equivalent_across_reshape(b, right_shape, a, left_shape, MESH) is expected
 
 
 def test_across_reshapes_the_mesh_has_one_name() -> None:
     inlined = parse_sharding('<mesh<["b"=2]>, [{"b"}]>')
-    assert equivalent_across_reshape(inlined, (8,), inlined, (8,), mesh('<["b"=2]>'))
-    assert not equivalent_across_reshape(inlined, (8,), inlined, (8, 1), mesh('<["b"=2]>'))
+    assert is_equivalent_across_reshape(inlined, (8,), inlined, (8,), mesh('<["b"=2]>'))
+    assert not is_equivalent_across_reshape(inlined, (8,), inlined, (8, 1), mesh('<["b"=2]>'))
     other = parse_sharding('<@n, [{"b"}]>')
-    assert not equivalent_across_reshape(sharding('[{"b"}]'), (8,), other, (8,), MESH)
+    assert not is_equivalent_across_reshape(sharding('[{"b"}]'), (8,), other, (8,), MESH)
 
 
 def test_uneven_dims_compare_by_what_is_major_to_an_axis() -> None:
     a, b = sharding('[{"c"}, {}]'), sharding('[{"c"}]')
-    assert not equivalent_across_reshape(a, (6, 4), b, (24,), MESH)
-    assert equivalent_across_reshape(a, (6, 4), b, (24,), MESH, allow_uneven=True)
-    assert not equivalent_across_reshape(sharding('[{}, {"c"}]'), (6, 4), b, (24,), MESH, allow_uneven=True)
+    assert not is_equivalent_across_reshape(a, (6, 4), b, (24,), MESH)
+    assert is_equivalent_across_reshape(a, (6, 4), b, (24,), MESH, allow_uneven=True)
+    assert not is_equivalent_across_reshape(sharding('[{}, {"c"}]'), (6, 4), b, (24,), MESH, allow_uneven=True)
 
 
 def test_uneven_parts_of_one_axis_join_where_the_major_one_fills_its_dim() -> None:
     whole = sharding('[{"a"}]')
     parts = sharding('[{"a":(1)3}, {"a":(3)2}]')
-    assert equivalent_across_reshape(parts, (3, 4), whole, (12,), MESH, allow_uneven=True)
-    assert not equivalent_across_reshape(parts, (6, 4), whole, (24,), MESH, allow_uneven=True)
+    assert is_equivalent_across_reshape(parts, (3, 4), whole, (12,), MESH, allow_uneven=True)
+    assert not is_equivalent_across_reshape(parts, (6, 4), whole, (24,), MESH, allow_uneven=True)

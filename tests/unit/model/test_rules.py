@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from support.notation import rule
 
-from sdy.model.factor import factor_symbol, factors_of
-from sdy.model.rule import FactorIndex, FactorKind
-from sdy.model.rule_builder import RuleBuilder, identity_rule
-from sdy.model.rule_query import (
+from sdy.model.rule import (
+    FactorIndex,
+    FactorKind,
+    factor_symbol,
     has_factor,
     has_multi_factor_dims,
     is_batching,
     is_in_all_non_scalars,
     is_minor_most,
     non_scalar_tensors,
+    parse_factor_symbols,
 )
+from sdy.model.rule_builder import RuleBuilder, identity_rule
 
 FIRST, J, K = FactorIndex(0), FactorIndex(1), FactorIndex(2)
 
@@ -86,9 +88,9 @@ def test_factor_symbols_count_on_behind_z() -> None:
 
 
 def test_words_split_greedily_into_factors() -> None:
-    assert factors_of("z_8z_9z_10") == (25, 26, 27)
-    assert factors_of("z_2i") == (19, 0)
-    assert factors_of("zz_1") == (17, 18)
+    assert parse_factor_symbols("z_8z_9z_10") == (25, 26, 27)
+    assert parse_factor_symbols("z_2i") == (19, 0)
+    assert parse_factor_symbols("zz_1") == (17, 18)
     for word in ("i_1", "z_", "z_0", "a", "z_2_i", "I", "z_9223372036854775808", "i."):
-        assert factors_of(word) is None, word
-    assert factors_of("z_9223372036854775807") == (2**63 + 16,)
+        assert parse_factor_symbols(word) is None, word
+    assert parse_factor_symbols("z_9223372036854775807") == (2**63 + 16,)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.grammar.hlo_text import read_hlo
+from sdy.grammar.hlo_text import read_hlo_sharding
 from sdy.grammar.parse import TENSOR_SHARDING
-from sdy.model.devices.hlo_sharding import Subgroup, Tiled, Whole, sharding_of_hlo
+from sdy.model.devices.hlo_sharding import SubgroupKind, Tiled, Untiled, sharding_of_hlo
 from sdy.report.notation import notations, read_any, read_mesh, read_tensor
 from sdy.tools.main import main
 
@@ -138,16 +138,16 @@ def test_types_and_meshes_that_cannot_be_read() -> None:
 
 
 def test_groups_of_one_device_are_none() -> None:
-    assert read_hlo("{devices=[2,2,1]<=[4] last_tile_dims={manual}}") == Tiled((2, 2), (), (0, 1, 2, 3))
-    assert read_hlo("{devices=[1,4]<=[4] last_tile_dims={manual}}") is Whole.MANUAL
-    assert read_hlo("{devices=[2,2]<=[4] last_tile_dims={manual}}") == Tiled(
-        (2,), ((Subgroup.MANUAL, 2),), (0, 1, 2, 3)
+    assert read_hlo_sharding("{devices=[2,2,1]<=[4] last_tile_dims={manual}}") == Tiled((2, 2), (), (0, 1, 2, 3))
+    assert read_hlo_sharding("{devices=[1,4]<=[4] last_tile_dims={manual}}") is Untiled.MANUAL
+    assert read_hlo_sharding("{devices=[2,2]<=[4] last_tile_dims={manual}}") == Tiled(
+        (2,), ((SubgroupKind.MANUAL, 2),), (0, 1, 2, 3)
     )
 
 
 def test_the_order_of_devices_of_a_mesh_counts() -> None:
     mesh = read_mesh('<["x"=2, "y"=2], device_ids=[0, 2, 1, 3]>')
-    sharding = sharding_of_hlo(read_hlo("{devices=[2,2]<=[2,2]T(1,0)}"), mesh, 2)
+    sharding = sharding_of_hlo(read_hlo_sharding("{devices=[2,2]<=[2,2]T(1,0)}"), mesh, 2)
     assert sharding == replace(TENSOR_SHARDING.parse('<@m, [{"x"}, {"y"}]>'), mesh=mesh)
 
 

@@ -24,7 +24,7 @@ from sdy.dialects.shardings import (
     result_shardings,
     set_result_shardings,
 )
-from sdy.model.equivalence import equivalent
+from sdy.model.equivalence import is_equivalent
 from sdy.model.sharding_update import fully_closed_like
 from sdy.passes.rewriting.call_graph import callee_of
 from sdy.passes.rewriting.insertion import insert, redirect_other_uses, reshard
@@ -57,7 +57,7 @@ def _reshard_results(call: CallOp, given: ValueShardings, asked: ValueShardings 
     inserted = False
     for index, result in enumerate(call.results):
         wanted = asked[index] if asked else None
-        if not equivalent(given[index], wanted):
+        if not is_equivalent(given[index], wanted):
             needed = wanted if wanted is not None else fully_closed_like(given[index])
             after = insert(reshard(result, needed), InsertPoint.after(call), call.location)
             redirect_other_uses(result, after.result)

@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.shardings import argument_shardings, function_result_shardings
-from sdy.model.meshes import MeshTable
+from sdy.model.mesh_table import MeshTable
 from sdy.passes.rewriting.call_graph import ORIGINAL_NAME, callee_of, original_name
 from sdy.passes.rewriting.op_order import keep_order, op_order
 

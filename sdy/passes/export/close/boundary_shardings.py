@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import takewhile
 from math import gcd
 
-from sdy.model.axis import AxisRef, all_coexist
+from sdy.model.axis import AxisRef, can_all_coexist
 from sdy.model.axis_list import sharded_size
 from sdy.model.axis_on_mesh import split_at
 from sdy.model.mesh import Mesh
@@ -29,12 +29,12 @@ def _of_one_split(sharding: TensorSharding) -> TensorSharding:
 
     Upstream lets a program say so, but has no shards for it.
     """
-    if all_coexist(sharding.axis_refs()):
+    if can_all_coexist(sharding.axis_refs()):
         return sharding
     kept = list(sharding.unreduced)  # what a value is, not only where it lies
 
     def goes_along(ref: AxisRef) -> bool:
-        if not all_coexist((*kept, ref)):
+        if not can_all_coexist((*kept, ref)):
             return False
         kept.append(ref)
         return True

@@ -19,7 +19,7 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.stablehlo.attributes.replica_groups import HloMesh, HloMeshAttr, HloMeshAxis, ReplicaGroupMeshAxesAttr
-from sdy.model.meshes import MeshTable
+from sdy.model.mesh_table import MeshTable
 from sdy.model.sharding import TensorSharding
 from sdy.passes.import_.lift_inlined_meshes import REPLICA_GROUPS, device_ids_attribute
 from sdy.passes.rewriting.insertion import erase

@@ -22,7 +22,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from sdy.cost.memory import Peaks, bytes_of_tensor
+from sdy.cost.memory import PeakFinder, bytes_of_tensor
 from sdy.dialects.ir.context import remark
 from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.walk import pre_order
@@ -64,7 +64,7 @@ class _Combiner:
         self._ctx = ctx
         self._functions = {func.sym_name.data: func for func in callees_first(module)}
         self._most_bytes = most_bytes
-        self._peaks = Peaks(module, bytes_of_tensor)
+        self._peaks = PeakFinder(module, bytes_of_tensor)
         self._needs = OpNeeds(module)
         self._looks = OpLooks()
         self._most_alive: dict[Block, int] = {}

@@ -19,9 +19,9 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from sdy.cost.device_groups import rows_of
-from sdy.cost.lifetimes import moments
-from sdy.cost.memory import Peaks, bytes_of_tensor
+from sdy.cost.device_groups import group_rows
+from sdy.cost.lifetimes import memory_uses
+from sdy.cost.memory import PeakFinder, bytes_of_tensor
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.context import remark
 from sdy.dialects.ir.walk import block_of
@@ -45,7 +45,7 @@ class FusePermutesPass(ModulePass):
         pairs = {pair.all_to_all: pair for pair in found if pair is not None}  # each with one permute at most
         if not pairs:
             return
-        peaks = Peaks(op, bytes_of_tensor)
+        peaks = PeakFinder(op, bytes_of_tensor)
         for pair in [pair for pair in pairs.values() if _has_room(pair, peaks)]:
             _remark(ctx, pair)
             _fuse(pair)
@@ -83,13 +83,13 @@ def _exchange(permute: CollectivePermuteOp, all_to_all: AllToAllOp) -> Exchange 
     groups = all_to_all.replica_groups
     if len(all_to_all.inputs) != 1 or not isinstance(groups, DenseElementsAttr):
         return None
-    rows = rows_of(groups)
+    rows = group_rows(groups)
     if any(len(row) != all_to_all.split_count.value.data for row in rows):
         return None
     if _crosses_partitions(permute) != _crosses_partitions(all_to_all):
         return None
     both = permuted_before if all_to_all.inputs[0] is permute.result else permuted_behind
-    return both(rows, [(source, target) for source, target in rows_of(permute.source_target_pairs)])
+    return both(rows, [(source, target) for source, target in group_rows(permute.source_target_pairs)])
 
 
 def _crosses_partitions(op: CollectivePermuteOp | AllToAllOp) -> bool:
@@ -97,12 +97,12 @@ def _crosses_partitions(op: CollectivePermuteOp | AllToAllOp) -> bool:
     return op.channel_handle is not None and op.channel_handle.data.handle > 0
 
 
-def _has_room(pair: _Pair, peaks: Peaks) -> bool:
+def _has_room(pair: _Pair, peaks: PeakFinder) -> bool:
     """Whether the operand and the result of the all-to-all may be there once more, if they are."""
     block = pair.first.parent
     assert block is not None  # it is in a function
     ops = list(block.ops)
-    found = moments(block.args, peaks.steps(block), peaks.bytes_of)
+    found = memory_uses(block.args, peaks.steps(block), peaks.bytes_of)
     around = max(found[ops.index(op)].around for op in (pair.first, pair.second))
     more = 2 * (pair.exchange.halves - 1) * bytes_of_tensor(pair.first.operands[0])
     return around + more <= peaks.of_block(block).bytes

@@ -9,8 +9,8 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator, RecursiveMemoryEffect, is_side_effect_free
 
-from sdy.cost.lifetimes import Step
-from sdy.cost.traffic import KINDS
+from sdy.cost.lifetimes import LifetimeStep
+from sdy.cost.traffic import COLLECTIVE_KINDS
 from sdy.dialects.ir.symbols import functions_of
 from sdy.passes.rewriting.call_graph import callee_name
 
@@ -22,7 +22,7 @@ class OpNeeds:
         self._functions = functions_of(module)
         self._has_effect: dict[str, bool] = {}
 
-    def of(self, ops: Sequence[Operation], steps: Sequence[Step[SSAValue]]) -> list[list[int]]:
+    def of(self, ops: Sequence[Operation], steps: Sequence[LifetimeStep[SSAValue]]) -> list[list[int]]:
         """For each op of a block its places that have to come before; `steps` say what the ops read."""
         place_of: dict[SSAValue, int] = {result: place for place, op in enumerate(ops) for result in op.results}
         last_effect = -1
@@ -38,7 +38,7 @@ class OpNeeds:
 
     def _is_seen(self, op: Operation) -> bool:
         """Whether it matters when the op runs; not for collectives, which all devices run in the same order."""
-        if type(op) in KINDS or op.has_trait(IsTerminator):
+        if type(op) in COLLECTIVE_KINDS or op.has_trait(IsTerminator):
             return False
         if isinstance(op, CallOp):
             return self._is_function_seen(callee_name(op))

@@ -24,7 +24,7 @@ from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import sharding_of
 from sdy.model.axis_list import sharded_size
-from sdy.model.meshes import resolved
+from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.passes.rewriting.insertion import erase, insert
 
@@ -55,7 +55,7 @@ class _Shards:
         use = value.get_user_of_unique_use()
         if not isinstance(use, ReshardOp):
             return False
-        mesh = resolved(reduction.out_sharding.data.mesh, self._meshes)
+        mesh = resolve_mesh(reduction.out_sharding.data.mesh, self._meshes)
         assert mesh is not None  # verified
         parts = sharded_size(reduction.reduction_axes.data, mesh)
         return self._shard_bytes(use.result) * parts == self._shard_bytes(value)
@@ -68,7 +68,7 @@ class _Shards:
         return found
 
     def _bytes(self, value_type: Attribute, sharding: TensorSharding | None) -> int:
-        mesh = None if sharding is None else resolved(sharding.mesh, self._meshes)
+        mesh = None if sharding is None else resolve_mesh(sharding.mesh, self._meshes)
         if sharding is None or mesh is None:
             return tensor_bytes(value_type)
         shard = local_type(value_type, sharding, mesh)

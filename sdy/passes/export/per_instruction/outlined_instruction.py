@@ -28,7 +28,7 @@ from sdy.dialects.shardings import set_argument_sharding, set_function_result_sh
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import CommonMesh, common_mesh
+from sdy.model.mesh_table import CommonMesh, common_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.emit.emitter import Emitter, Properties, Style, shape_of

@@ -48,7 +48,7 @@ from sdy.dialects.shardings import (
 )
 from sdy.dialects.stablehlo.slicing import ConcatenateOp
 from sdy.model.manual_axes import without_manual_axes
-from sdy.model.meshes import MeshTable
+from sdy.model.mesh_table import MeshTable
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.passes.export.reshards.reshard_op import RESOLVED_LIGHTLY, Resharder

@@ -32,7 +32,7 @@ from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.shape import ReshapeOp
 from sdy.model.axis import AxisRef
 from sdy.model.collective import AllSlice
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.reshard.plan import plan
@@ -83,7 +83,7 @@ class _Planner:
         if ends is None:
             return value
         taken = frozenset(AxisRef(name) for name in self._scopes.around(reshard))
-        target_mesh = resolved(ends.target.mesh, self._meshes)
+        target_mesh = resolve_mesh(ends.target.mesh, self._meshes)
         steps = plan(ends.source, ends.target, ends.shape, ends.mesh, target_mesh, taken)
         reduction = _reduction_of(value, reshard)
         if reduction is not None and [type(step.action) for step in steps[:2]] == [Reshape, AllSlice]:

@@ -32,7 +32,7 @@ from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.grammar.write import write_axis_list
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.on_shards.agreement import Layout, disagreement
@@ -118,12 +118,12 @@ def _is_cut_one_way(
 
 
 def _count(sharding: TensorSharding, dim: int, meshes: MeshTable) -> int:
-    mesh = resolved(sharding.mesh, meshes)
+    mesh = resolve_mesh(sharding.mesh, meshes)
     return 1 if mesh is None else sharded_size(sharding.dims[dim].axes, mesh)
 
 
 def _layout(sharding: TensorSharding | None, meshes: MeshTable) -> Layout | None:
-    mesh = None if sharding is None else resolved(sharding.mesh, meshes)
+    mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
     return None if sharding is None or mesh is None or sharding.is_fully_replicated else Layout(sharding, mesh)
 
 
@@ -141,7 +141,7 @@ def _remark(ctx: Context, op: Operation, rule: OpShardingRule, meshes: MeshTable
     """Say what is gathered because of `op`."""
     for place, operand in enumerate(op.operands):
         sharding = sharding_of(operand)
-        mesh = None if sharding is None else resolved(sharding.mesh, meshes)
+        mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
         if sharding is None or mesh is None:
             continue
         projection = project_tensor(sharding, rule.operands[place], rule.factor_sizes, mesh, missing_is_closed=True)

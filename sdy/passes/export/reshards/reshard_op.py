@@ -15,7 +15,7 @@ from sdy.dialects.shardings import set_sharding, sharding_before_barriers, shard
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.shape import ReshapeOp
 from sdy.model.axis import AxisList
-from sdy.model.meshes import CommonMesh, MeshTable
+from sdy.model.mesh_table import CommonMesh, MeshTable
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed

@@ -25,9 +25,9 @@ from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp
 from sdy.dialects.sdy.types import value_shape
 from sdy.dialects.shardings import sharding_before_barriers
 from sdy.model.collective import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
-from sdy.model.equivalence import equivalent
+from sdy.model.equivalence import is_equivalent
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.shape import Shape, Shapeless
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed, fully_closed_like
@@ -48,7 +48,7 @@ class ReshardToCollectivesPass(ModulePass):
         meshes = meshes_of(op)
         for reshard in ops_of(op, ReshardOp):
             source, target = sharding_before_barriers(reshard.input), reshard.sharding.data
-            if self.keep_redundant_reshards and equivalent(source, target):
+            if self.keep_redundant_reshards and is_equivalent(source, target):
                 continue
             if is_expressible(source, target, meshes):
                 _rewrite(reshard, source, meshes)
@@ -56,8 +56,8 @@ class ReshardToCollectivesPass(ModulePass):
 
 def is_expressible(source: TensorSharding | None, target: TensorSharding, meshes: MeshTable) -> bool:
     """Whether collectives lead from `source` to `target`: on meshes that differ at most in their device order."""
-    target_mesh = resolved(target.mesh, meshes)
-    source_mesh = target_mesh if source is None else resolved(source.mesh, meshes)
+    target_mesh = resolve_mesh(target.mesh, meshes)
+    source_mesh = target_mesh if source is None else resolve_mesh(source.mesh, meshes)
     if target_mesh is None or source_mesh is None or target_mesh.is_maximal or source_mesh.is_maximal:
         return False
     return _is_same_everywhere(target) or source_mesh.same_axes(target_mesh)
@@ -101,13 +101,13 @@ def ends_of(
     if _is_same_everywhere(source) and _is_same_everywhere(target):
         return reshard.input, None
     value = _without_barriers(reshard.input)
-    mesh = resolved(source.mesh, meshes)
+    mesh = resolve_mesh(source.mesh, meshes)
     shape = value_shape(value.type)
     assert mesh is not None  # checked by `is_expressible`
     assert not isinstance(shape, Shapeless)  # its sharding has axes
     if _is_same_everywhere(target):
         target = replace(fully_closed_like(target), mesh=source.mesh)
-    elif resolved(target.mesh, meshes) == mesh:
+    elif resolve_mesh(target.mesh, meshes) == mesh:
         target = replace(target, mesh=source.mesh)  # another name is no permutation
     return value, ReshardEnds(source, target, shape, mesh)
 

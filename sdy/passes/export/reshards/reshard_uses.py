@@ -13,9 +13,9 @@ from sdy.dialects.shardings import sharding_before_barriers, sharding_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import is_strict_list_prefix, set_difference, sort_and_merge
 from sdy.model.axis_on_mesh import suffix_without
-from sdy.model.equivalence import equivalent
+from sdy.model.equivalence import is_equivalent
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import MeshTable
+from sdy.model.mesh_table import MeshTable
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed_like
 from sdy.passes.rewriting.insertion import insert, location_of, reshard
@@ -35,7 +35,9 @@ def adapt_use(
     make_unreduced(use, target, point, meshes)
     # What comes through a propagation barrier is cut as before it, though the barrier may say otherwise.
     differing = [
-        each for each in (sharding_of(use.value), sharding_before_barriers(use.value)) if not equivalent(each, target)
+        each
+        for each in (sharding_of(use.value), sharding_before_barriers(use.value))
+        if not is_equivalent(each, target)
     ]
     if full and differing:
         needed = target if target is not None else fully_closed_like(_present(differing[0]))

@@ -31,10 +31,10 @@ from sdy.dialects.stablehlo import collectives as hlo_collectives
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.grammar.write import write_axis_list
 from sdy.model.axis import AxisList
+from sdy.model.checks.check_unreduced import check_unreduced_transition
 from sdy.model.manual_axes import without_manual_axes
-from sdy.model.meshes import MeshTable
+from sdy.model.mesh_table import MeshTable
 from sdy.model.sharding import ReductionKind, TensorSharding
-from sdy.model.unreduced import check_transition
 from sdy.partitioner.on_shards.reduction_kinds import body_kinds
 
 RESHARDS = (ReshardOp, ShardingConstraintOp)  # what they do to unreduced axes is theirs to verify
@@ -90,7 +90,7 @@ def _check(
     after = [sharding for sharding in results if sharding is not None]
     if not any(sharding.unreduced for sharding in (*before, *after)):
         return None
-    return check_transition(before, after, meshes, introduced_by=introduced_by, removed_by=removed_by)
+    return check_unreduced_transition(before, after, meshes, introduced_by=introduced_by, removed_by=removed_by)
 
 
 def _results(op: Operation) -> list[TensorSharding | None]:

@@ -38,7 +38,7 @@ from sdy.dialects.stablehlo.tokens import CreateTokenOp
 from sdy.grammar.write import write_sharding
 from sdy.model.axis import AxisRef
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import CommonMesh
+from sdy.model.mesh_table import CommonMesh
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.emit.emitter import Emitter, Style
 from sdy.passes.export.single_device.single_device import device_mesh, global_mesh

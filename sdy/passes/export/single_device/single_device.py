@@ -24,8 +24,8 @@ from sdy.dialects.shardings import (
     sharding_before_barriers,
     sharding_of,
 )
-from sdy.model.equivalence import equivalent
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.equivalence import is_equivalent
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.passes.rewriting.insertion import insert, location_of, redirect_other_uses, reshard
@@ -61,7 +61,7 @@ def check_boundary(func: FuncOp, meshes: MeshTable) -> None:
     results = [(f"result {i}", function_result_sharding(func, i)) for i in range(len(func.function_type.outputs))]
     for name, sharding in (*arguments, *results):
         if sharding is not None and is_on_single_device(sharding, meshes):
-            mesh = resolved(sharding.mesh, meshes)
+            mesh = resolve_mesh(sharding.mesh, meshes)
             device = "" if mesh is None else f", on device {mesh.device_ids[0]}"
             message = f"function {name} cannot have a single-device (maximal) sharding attribute{device}"
             hint = "replicate it over a mesh of several devices"
@@ -92,7 +92,7 @@ def _on_device(
 ) -> SSAValue:
     sharding = sharding_of(operand) or copies
     is_there = is_on_single_device(sharding, meshes) and sharding.mesh == alone.mesh
-    if is_there and equivalent(sharding, alone):
+    if is_there and is_equivalent(sharding, alone):
         return operand
     point, location = InsertPoint.before(op), location_of(operand)
     if not (sharding.mesh == copies.mesh and sharding.is_fully_replicated):

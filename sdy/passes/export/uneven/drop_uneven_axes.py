@@ -21,7 +21,7 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.grammar.write import write_sharding
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.passes.export.close.boundary_shardings import divisible
 
 
@@ -41,7 +41,7 @@ class DropUnevenAxesPass(ModulePass):
 
 def _shrink(ctx: Context, op: Operation, result: SSAValue, meshes: MeshTable) -> None:
     sharding, shape = sharding_of(result), static_shape(result.type)
-    mesh = None if sharding is None else resolved(sharding.mesh, meshes)
+    mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
     if sharding is None or shape is None or mesh is None or sharding.is_fully_replicated:
         return
     even = divisible(sharding, shape, mesh)

@@ -26,7 +26,7 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.grammar.write import write_sharding
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.partitioner.padding.all import pad_module
 from sdy.partitioner.padding.unshard_ops import compute_whole_what_shards_cannot
 from sdy.passes.export.close.barriers import erase_barriers
@@ -55,7 +55,7 @@ def _check_boundary(func: FuncOp, meshes: MeshTable) -> None:
         *((f"result #{i}", each, function_result_sharding(func, i)) for i, each in enumerate(outputs)),
     ]
     for name, value_type, sharding in values:
-        mesh = None if sharding is None else resolved(sharding.mesh, meshes)
+        mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
         if sharding is None or mesh is None or local_type(value_type, sharding, mesh, allow_uneven=False) is not None:
             continue
         message = f"{name} has a non-divisible sharding: {value_type} does not divide by {write_sharding(sharding)}"

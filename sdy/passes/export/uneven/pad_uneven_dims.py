@@ -29,7 +29,7 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.model.axis_list import sharded_size
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.partitioner.padding.before_reshards import pad_as_planned
 from sdy.passes.export.optimize.communication_edges import edges_of, functions_on_whole_tensors
 from sdy.passes.export.uneven.dim_classes import Place, dim_classes
@@ -101,7 +101,7 @@ def _values_in(func: FuncOp) -> Iterable[SSAValue]:
 def _counts(value: SSAValue, meshes: MeshTable) -> Iterable[tuple[Place, int]]:
     """Into how many shards the dims of a value are cut that are cut."""
     sharding, sizes = sharding_of(value), static_shape(value.type)
-    mesh = None if sharding is None else resolved(sharding.mesh, meshes)
+    mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
     if sharding is not None and sizes is not None and mesh is not None:
         for dim, own in enumerate(sharding.dims):
             count = sharded_size(own.axes, mesh)

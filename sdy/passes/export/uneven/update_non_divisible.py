@@ -30,7 +30,7 @@ from sdy.dialects.shardings import (
     set_sharding,
     sharding_of,
 )
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.passes.export.close.boundary_shardings import divisible
 from sdy.passes.rewriting.op_order import keep_order, op_order
@@ -80,5 +80,5 @@ def _update_computation(op: ManualComputationOp, meshes: MeshTable) -> None:
 
 
 def _divisible(sharding: TensorSharding, value_type: Attribute, meshes: MeshTable) -> TensorSharding:
-    shape, mesh = static_shape(value_type), resolved(sharding.mesh, meshes)
+    shape, mesh = static_shape(value_type), resolve_mesh(sharding.mesh, meshes)
     return sharding if shape is None or mesh is None else divisible(sharding, shape, mesh)

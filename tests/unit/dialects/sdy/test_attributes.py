@@ -10,7 +10,7 @@ from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.sdy.attrs import ATTRIBUTES, MeshAttr, PropagationEdgesAttr
 from sdy.model.axis import AxisRef
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.model.propagation_edges import AxisFlow, EdgeNode, NodeKind, PropagationStep
+from sdy.model.propagation_edges import AxisFlow, EdgeNode, EdgeNodeKind, PropagationStep
 
 CONTEXT = make_context(allow_unregistered=True)
 
@@ -115,7 +115,7 @@ def test_values_made_by_hand_are_checked_where_the_text_would_be() -> None:
         MeshAttr(Mesh((MeshAxis("x", 2), MeshAxis("x", 2))))
     with pytest.raises(SdyError, match="has size 0"):
         MeshAttr(Mesh((MeshAxis("x", 0),)))
-    node = EdgeNode(NodeKind.OPERAND, 0)
+    node = EdgeNode(EdgeNodeKind.OPERAND, 0)
     with pytest.raises(SdyError, match="flows from operand-0 to itself"):
         PropagationEdgesAttr((PropagationStep(0, (AxisFlow(AxisRef("x"), node, (node,)),)),))
 

@@ -7,12 +7,12 @@ from support.notation import edges, mesh, sharding
 
 from sdy.model.axis import AxisRef
 from sdy.model.checks.check_edges import check_edges_have_shardings, check_flows, check_propagation_edges, nodes_of
-from sdy.model.propagation_edges import AxisFlow, EdgeNode, NodeKind, PropagationStep
+from sdy.model.propagation_edges import AxisFlow, EdgeNode, EdgeNodeKind, PropagationStep
 
 OPERAND_0, RESULT_0, RESULT_1 = (
-    EdgeNode(NodeKind.OPERAND, 0),
-    EdgeNode(NodeKind.RESULT, 0),
-    EdgeNode(NodeKind.RESULT, 1),
+    EdgeNode(EdgeNodeKind.OPERAND, 0),
+    EdgeNode(EdgeNodeKind.RESULT, 0),
+    EdgeNode(EdgeNodeKind.RESULT, 1),
 )
 FLOW = AxisFlow(AxisRef("a"), OPERAND_0, (RESULT_0,))
 MESH = mesh('<["a"=2]>')

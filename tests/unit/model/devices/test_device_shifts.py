@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdy.model.axis import AxisRef, SubAxis
-from sdy.model.devices.device_shifts import reversed_along, shift_pairs
+from sdy.model.devices.device_shifts import mesh_reversed_along, shift_pairs
 from sdy.model.mesh import Mesh, MeshAxis
 
 MESH = Mesh((MeshAxis("a", 2), MeshAxis("b", 4)))
@@ -33,5 +33,5 @@ def test_no_shard_is_as_far_away_as_there_are_shards() -> None:
 def test_reversing_twice_is_the_identity() -> None:
     mesh = Mesh(MESH.axes, (3, 1, 2, 0, 7, 6, 5, 4))
     for axes in ((AxisRef("b"),), (AxisRef("a"), AxisRef("b", SubAxis(2, 2)))):
-        assert reversed_along(axes, mesh) != mesh
-        assert reversed_along(axes, reversed_along(axes, mesh)) == mesh
+        assert mesh_reversed_along(axes, mesh) != mesh
+        assert mesh_reversed_along(axes, mesh_reversed_along(axes, mesh)) == mesh

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdy.cost.lifetimes import Step
+from sdy.cost.lifetimes import LifetimeStep
 from sdy.partitioner.combining.groups import Candidate
 from sdy.partitioner.combining.program import Program
 from sdy.partitioner.combining.within_memory import combined_order
@@ -12,12 +12,12 @@ COUNT = 4
 
 def _gathers_with_users() -> tuple[Program[str], list[Candidate]]:
     """gather, use, gather, use, ...: shards are s0, s1, ..., what is gathered of them g0, g1, ..."""
-    steps: list[Step[str]] = []
+    steps: list[LifetimeStep[str]] = []
     needs: list[list[int]] = []
     for number in range(COUNT):
-        steps += [Step([f"s{number}"], [f"g{number}"]), Step([f"g{number}"], [])]
+        steps += [LifetimeStep([f"s{number}"], [f"g{number}"]), LifetimeStep([f"g{number}"], [])]
         needs += [[], [2 * number]]
-    steps.append(Step([], []))
+    steps.append(LifetimeStep([], []))
     needs.append([])
     shards = [f"s{number}" for number in range(COUNT)]
     program = Program(shards, steps, needs, lambda value: 1 if value.startswith("s") else 10)
@@ -51,9 +51,9 @@ def test_only_those_in_the_way_are_parted() -> None:
     program, candidates = _gathers_with_users()
     steps = [
         *program.steps[:-1],
-        Step(["sum0"], ["shared0"]),
-        Step(["sum1"], ["shared1"]),
-        Step(["shared0", "shared1"], []),
+        LifetimeStep(["sum0"], ["shared0"]),
+        LifetimeStep(["sum1"], ["shared1"]),
+        LifetimeStep(["shared0", "shared1"], []),
     ]
     needs = [*program.needs[:-1], [], [], [2 * COUNT, 2 * COUNT + 1]]
     more = Program([*program.arguments, "sum0", "sum1"], steps, needs, program.bytes_of)
@@ -66,15 +66,15 @@ def test_a_group_is_to_blame_for_what_waits_for_it() -> None:
     # Two sums; the first one's user is the last to read a large value, and would wait while another one is made. The
     # gathers in between are larger groups, and not in the way.
     steps = [
-        Step(["s0"], ["large"]),
-        Step(["s0"], ["s1"]),  # a sum
-        Step(["s1", "large"], []),
-        Step(["s2"], ["s5"]),  # two gathers of small things
-        Step(["s3"], ["s6"]),
-        Step(["s4"], ["large2"]),
-        Step(["large2"], ["s7"]),
-        Step(["s7"], ["s8"]),  # the other sum
-        Step(["s5", "s6", "s8"], []),
+        LifetimeStep(["s0"], ["large"]),
+        LifetimeStep(["s0"], ["s1"]),  # a sum
+        LifetimeStep(["s1", "large"], []),
+        LifetimeStep(["s2"], ["s5"]),  # two gathers of small things
+        LifetimeStep(["s3"], ["s6"]),
+        LifetimeStep(["s4"], ["large2"]),
+        LifetimeStep(["large2"], ["s7"]),
+        LifetimeStep(["s7"], ["s8"]),  # the other sum
+        LifetimeStep(["s5", "s6", "s8"], []),
     ]
     needs = [[], [], [0, 1], [], [], [], [5], [6], [3, 4, 7]]
     program = Program(["s0", "s2", "s3", "s4"], steps, needs, lambda value: 1 if value.startswith("s") else 10)

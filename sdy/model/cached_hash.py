@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 
-class HashedOnce:
+class CachedHash:
     """Base of a frozen, slotted dataclass that keeps its hash.
 
-    A subclass says `__hash__ = HashedOnce.__hash__`, or `dataclass` would generate one that hashes every field
+    A subclass says `__hash__ = CachedHash.__hash__`, or `dataclass` would generate one that hashes every field
     at every call. The kept hash is no field: it takes no part in equality, and pickling leaves it behind (string
     hashes differ between processes).
     """

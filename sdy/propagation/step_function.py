@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import common_mesh
+from sdy.model.mesh_table import common_mesh
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.propagation.graph import MISSING, Direction
 from sdy.propagation.numbering import Numbering
 from sdy.propagation.projection import Projection, project, to_sharding
-from sdy.propagation.strategies.step import OpStep, Strategy
+from sdy.propagation.strategies.step import OpStep, PropagationStrategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class StepFunction:
 
     def __init__(
         self,
-        strategy: Strategy,
+        strategy: PropagationStrategy,
         meshes: Mapping[str, Mesh],
         rules: Numbering[OpShardingRule],
         shardings: Numbering[TensorSharding],

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support.notation import mesh, sharding
 
+from sdy.model.checks.check_unreduced import check_unreduced_transition
 from sdy.model.sharding import ReductionKind
-from sdy.model.unreduced import check_transition
 
 MESHES = {"m": mesh('<["a"=2, "b"=4, "c"=2]>')}
 SUM, MAX = ReductionKind.SUM, ReductionKind.MAX
@@ -32,7 +32,7 @@ SUM, MAX = ReductionKind.SUM, ReductionKind.MAX
 def test_check_transition(
     before: str, after: str, introduced_by: ReductionKind | None, removed_by: ReductionKind | None, code: str | None
 ) -> None:
-    problem = check_transition(
+    problem = check_unreduced_transition(
         [sharding(before)], [sharding(after)], MESHES, introduced_by=introduced_by, removed_by=removed_by
     )
     assert (problem and problem.code) == code
@@ -41,7 +41,7 @@ def test_check_transition(
 def test_all_operands_count_together() -> None:
     operands = [sharding('[], unreduced={"a"}'), sharding('[], unreduced={"b":(1)2}')]
     result = sharding('[], unreduced={"a", "b"}')
-    problem = check_transition(operands, [result], MESHES, introduced_by=None, removed_by=None)
+    problem = check_unreduced_transition(operands, [result], MESHES, introduced_by=None, removed_by=None)
     assert problem is not None
     assert '"b":(2)2 become unreduced' in problem.message
 
@@ -50,4 +50,4 @@ def test_different_meshes_are_not_compared() -> None:
     meshes = {**MESHES, "n": mesh('<["a"=2]>')}
     other = sharding('[], unreduced={"a"}')
     before = type(other)("n", ())
-    assert check_transition([before], [other], meshes, introduced_by=None, removed_by=None) is None
+    assert check_unreduced_transition([before], [other], meshes, introduced_by=None, removed_by=None) is None

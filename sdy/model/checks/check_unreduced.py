@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.model.axis import AxisList, overlaps
 from sdy.model.axis_list import lists_overlap, set_difference
-from sdy.model.meshes import MeshTable, resolved
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import ReductionKind, TensorSharding
 
 
-def check_transition(
+def check_unreduced_transition(
     operands: Sequence[TensorSharding],
     results: Sequence[TensorSharding],
     meshes: MeshTable,
@@ -27,7 +27,7 @@ def check_transition(
     The op makes axes unreduced by the kind `introduced_by` and combines them by the kind `removed_by`; None: it may
     not. Axes that stay unreduced keep their kind. On different meshes there is nothing to compare.
     """
-    on_meshes = {resolved(sharding.mesh, meshes) for sharding in (*operands, *results)}
+    on_meshes = {resolve_mesh(sharding.mesh, meshes) for sharding in (*operands, *results)}
     mesh = on_meshes.pop() if len(on_meshes) == 1 else None
     if mesh is None:
         return None

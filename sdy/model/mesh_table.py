@@ -14,7 +14,7 @@ from sdy.model.sharding import TensorSharding
 MeshTable = Mapping[str, Mesh]  # the meshes of a module, by symbol name
 
 
-def resolved(mesh: str | Mesh, meshes: MeshTable) -> Mesh | None:
+def resolve_mesh(mesh: str | Mesh, meshes: MeshTable) -> Mesh | None:
     """The mesh itself; None where its name is not known."""
     return meshes.get(mesh) if isinstance(mesh, str) else mesh
 
@@ -37,7 +37,7 @@ def common_mesh(
     """
     candidate: CommonMesh | None = None
     for sharding in shardings:
-        mesh = None if sharding is None else resolved(sharding.mesh, meshes)
+        mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
         if sharding is None or mesh is None:
             continue
         if candidate is None or candidate.mesh.is_empty:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.notation import mesh
 
 from sdy.grammar.parse import parse_sharding
-from sdy.model.meshes import CommonMesh, common_mesh, resolved
+from sdy.model.mesh_table import CommonMesh, common_mesh, resolve_mesh
 from sdy.model.sharding import TensorSharding
 
 GRID = mesh('<["x"=2, "y"=2]>')
@@ -38,9 +38,9 @@ def test_meshes_that_differ_in_the_order_of_devices_have_the_same_axes() -> None
 
 
 def test_resolved() -> None:
-    assert resolved("m", MESHES) is GRID
-    assert resolved("none", MESHES) is None
-    assert resolved(TURNED, MESHES) is TURNED
+    assert resolve_mesh("m", MESHES) is GRID
+    assert resolve_mesh("none", MESHES) is None
+    assert resolve_mesh(TURNED, MESHES) is TURNED
 
 
 def test_no_sharding_no_mesh() -> None:
