@@ -1,6 +1,6 @@
 """Shardy in pure Python: sharding notation, propagation, SPMD partitioning, NumPy execution on simulated devices.
 
-Names load when they are first used, so that `import sdy` is quick and needs neither NumPy nor JAX.
+Names are imported on first use, so that `import sdy` is fast and loads neither NumPy nor JAX.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Teaching sdy a dialect, or a pass, of somebody else's. A walk through is in docs/extending.md."""
+"""Registers dialects and passes defined outside of sdy; docs/extending.md shows how to write them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 def register_dialect(
     dialect: Dialect, *, rules: OpTable[OpShardingRule | None] | None = None, kernels: KernelTable | None = None
 ) -> None:
-    """Let programs use a dialect: its ops parse, verify and print; with rules they propagate and partition, with
-    kernels they run.
+    """Register a dialect, so that its ops can be parsed, verified and printed.
 
-    An op with the trait `Elementwise` needs no rule. An op without rule must have whole tensors to be run on shards.
-    Raises: ValueError where the dialect is known already; InternalError where an op has a rule or a kernel already.
+    `rules` map its ops to sharding rules, which propagation and partitioning use; `kernels` let the interpreter run
+    them. An op with the trait `Elementwise` needs no rule. The tensors of an op without a rule must be unsharded.
+    Raises: ValueError if the dialect is already registered; InternalError if an op already has a rule or a kernel.
     """
     from sdy.dialects.module_text import add_dialect
     from sdy.rules.all import RULES
@@ -35,9 +35,9 @@ def register_dialect(
 
 
 def register_pass(kind: type[ModulePass]) -> None:
-    """Let `sdy-opt` and textual pipelines name a pass; the fields of the class are its options.
+    """Register a pass for `sdy-opt` and textual pipelines; the fields of the class are the options of the pass.
 
-    Raises: ValueError where there is a pass of that name.
+    Raises: ValueError if a pass of that name is already registered.
     """
     from sdy.passes.manager.all import add_pass
 

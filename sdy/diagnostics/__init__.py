@@ -1,1 +1,1 @@
-"""What we say to people whose input is wrong, and where. Imports the standard library alone."""
+"""Diagnostics: codes, messages, source spans and rendering. Imports only the standard library."""

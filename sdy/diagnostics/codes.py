@@ -1,7 +1,8 @@
-"""Every diagnostic code, with its cause and its cure. Codes are stable: tests match them, people read the words.
+"""The table of all diagnostic codes, with a cause and a fix for each.
 
-P: text that does not parse. S: shardings and meshes. D: ops that do not verify. R: sharding rules.
-T: tools, passes and files. X: execution. L: lowering to per-device code.
+Codes are stable: tests match them, people read the messages. The letter of a code names its subject:
+P: text that does not parse. S: shardings and meshes. R: sharding rules. D: ops that do not verify.
+T: tools, passes and files. L: lowering to per-device code. X: execution.
 """
 
 from __future__ import annotations
@@ -10,503 +11,573 @@ from typing import NamedTuple
 
 
 class Code(NamedTuple):
-    """Why a diagnostic is given, and what to do about it."""
+    """The cause of a diagnostic, and how to fix it."""
 
     cause: str
-    cure: str
+    fix: str
 
 
 CODES: dict[str, Code] = {
     "SDY-P001": Code(
-        "The text does not follow the syntax at this place.", "Write one of the tokens that the hint lists."
+        "The text does not follow the MLIR syntax at this location.", "Write one of the tokens that the hint lists."
     ),
     "SDY-P002": Code(
-        "The op is not known, and unregistered dialects are not allowed.",
-        "Check the name; or pass -allow-unregistered-dialect.",
+        "The op is not registered, and unregistered dialects are not allowed.",
+        "Check the op name, or pass -allow-unregistered-dialect.",
     ),
     "SDY-P003": Code("The text uses a value or a block that it does not define.", "Define it, or correct the name."),
-    "SDY-P004": Code("A name stands for two values.", "Give one of them another name."),
-    "SDY-P005": Code("A value is used with another type than it has.", "Correct the type, or convert the value."),
-    "SDY-P006": Code(
-        "The attribute or type is not known, and unregistered dialects are not allowed.",
-        "Check the name; or pass -allow-unregistered-dialect.",
+    "SDY-P004": Code("The same name is defined twice.", "Rename one of the two definitions."),
+    "SDY-P005": Code(
+        "A value is used with a type other than the one it was defined with.", "Correct the type, or convert the value."
     ),
-    "SDY-P007": Code("Brackets or regions nest too deeply.", "Nest less deeply."),
-    "SDY-P008": Code("The file is not text in UTF-8.", "Give a file of MLIR text; bytecode is not read."),
-    "SDY-P009": Code("An op has more or fewer results than names are given for.", "Give one name per result."),
-    "SDY-P010": Code("An op has more or fewer operands than types.", "Write one type per operand."),
+    "SDY-P006": Code(
+        "The attribute or type is not registered, and unregistered dialects are not allowed.",
+        "Check the name, or pass -allow-unregistered-dialect.",
+    ),
+    "SDY-P007": Code("Brackets or regions are nested too deeply.", "Reduce the nesting depth."),
+    "SDY-P008": Code("The file is not valid UTF-8.", "Pass MLIR in text form; MLIR bytecode is not supported."),
+    "SDY-P009": Code("The number of result names differs from the number of results.", "Write one name per result."),
+    "SDY-P010": Code("The number of operands differs from the number of operand types.", "Write one type per operand."),
     "SDY-P101": Code(
-        "The sharding notation has something else at this place.", "Write one of the tokens that the hint lists."
+        "The sharding notation contains an unexpected token.", "Write one of the tokens that the hint lists."
     ),
     "SDY-P102": Code("The sharding notation ends too early.", "Add one of the tokens that the hint lists."),
     "SDY-P103": Code(
-        "The word after a dim sharding is not a priority.",
+        "The token after a dim sharding is not a priority.",
         "Write `p` and a number without leading zeros, such as `p0` or `p12`.",
     ),
     "SDY-P104": Code(
-        "An integer of the sharding notation does not fit 64 bits.", "Write a number between -2^63 and 2^63 - 1."
+        "An integer in the sharding notation does not fit in 64 bits.", "Write a number between -2^63 and 2^63 - 1."
     ),
-    "SDY-P105": Code("A sharding lists its replicated or its unreduced axes twice.", "Join the two lists to one."),
+    "SDY-P105": Code(
+        "A sharding has two lists of replicated axes, or two lists of unreduced axes.", "Merge the two lists."
+    ),
     "SDY-P106": Code(
-        "A word of a sharding rule is not made of factor symbols.",
-        "Write symbols `i` to `z`, then `z_1`, `z_2` and so on.",
+        "A token of a sharding rule is not a sequence of factor symbols.",
+        "Use the symbols `i` to `z`, then `z_1`, `z_2` and so on.",
     ),
     "SDY-P107": Code(
         "The factor sizes of a sharding rule do not name the factors in order.",
-        "List every factor once: `i`, `j`, `k` and so on.",
+        "List every factor once, in the order `i`, `j`, `k` and so on.",
     ),
     "SDY-P108": Code(
-        "An alias in the sharding notation is not defined, or stands for another kind of attribute.",
-        "Define it before, or write the attribute in place of the alias.",
+        "An alias in the sharding notation is undefined, or refers to another kind of attribute.",
+        "Define the alias before its first use, or write the attribute instead of the alias.",
     ),
     "SDY-P110": Code(
-        "An attribute of the sharding notation does not begin with what its kind begins with.",
-        "Write the body right after the name of the attribute.",
+        "The body of a sharding attribute does not start as its kind requires.",
+        "Write the body directly after the name of the attribute.",
     ),
-    "SDY-P111": Code("A sharding in the notation of HLO, of JAX or of subscripts cannot be read.", "See the hint."),
-    "SDY-P112": Code("The numbers of an HLO sharding do not fit together.", "Each device holds one piece."),
+    "SDY-P111": Code(
+        "A sharding in HLO, PartitionSpec or subscript notation is malformed.", "See the hint of the message."
+    ),
+    "SDY-P112": Code(
+        "The numbers of an HLO sharding are inconsistent.",
+        "List every device once; the number of devices must equal the number of shards times the number of copies.",
+    ),
     "SDY-S001": Code(
-        "A sharding names a mesh that the module does not have.",
+        "A sharding refers to a mesh that is not defined in the module.",
         "Define the mesh with `sdy.mesh`, or correct the name.",
     ),
     "SDY-S002": Code(
-        "A sharding that puts a value on one device, or has no axes to speak of, says something of dims or axes.",
-        "Write it as `<@mesh, []>`.",
+        "A sharding on a single-device mesh, or of an op without results, lists dims or axes.",
+        "Write the sharding as `<@mesh, []>`.",
     ),
     "SDY-S003": Code(
-        "A tuple of other than one element has a sharding.", "Take the elements out of the tuple and shard them."
+        "A tuple that does not have exactly one element has a sharding.",
+        "Extract the elements of the tuple and shard those.",
     ),
     "SDY-S004": Code(
         "A value without a shape, such as a token, has a sharding with dims or axes.",
-        "Write the sharding as `<@mesh, []>`, or leave it out.",
+        "Write the sharding as `<@mesh, []>`, or remove it.",
     ),
-    "SDY-S005": Code("A tensor without a rank has a sharding.", "Give the tensor a rank."),
-    "SDY-S006": Code("A sharding speaks of more or fewer dims than the tensor has.", "Write one `{...}` per dim."),
-    "SDY-S007": Code("The priority of a dim sharding is negative.", "Use 0 or a larger number."),
+    "SDY-S005": Code("An unranked tensor has a sharding.", "Use a ranked tensor type."),
+    "SDY-S006": Code("The rank of a sharding differs from the rank of the tensor.", "Write one `{...}` per dim."),
+    "SDY-S007": Code("The priority of a dim sharding is negative.", "Use a priority of 0 or more."),
     "SDY-S008": Code(
-        "A closed dim without axes has a priority, though nothing can be propagated to it.",
-        "Drop the priority, or open the dim with `?`.",
+        "A closed dim without axes has a priority, although nothing can be propagated to it.",
+        "Remove the priority, or open the dim with `?`.",
     ),
     "SDY-S010": Code(
-        "A dim is not divisible by the number of pieces it is cut into.",
-        "Use axes whose size divides the dim, or pad the tensor.",
+        "The size of a dim is not divisible by its number of shards.",
+        "Use axes whose total size divides the dim, or pad the tensor.",
     ),
     "SDY-S014": Code(
-        "A sharding within a manual computation uses one of the axes that the computation is manual on.",
-        "Use the other axes: the body sees one shard along the manual ones.",
+        "A sharding in the body of a manual computation uses one of its manual axes.",
+        "Use the other axes only: the body already sees one shard along the manual axes.",
     ),
-    "SDY-S022": Code("There are more or fewer shardings than values.", "Write one sharding per value."),
+    "SDY-S022": Code("The number of shardings differs from the number of values.", "Write one sharding per value."),
     "SDY-S031": Code(
-        "An attribute that describes shardings is of another kind of attribute.",
-        "Write the kind of attribute that the message names.",
+        "An attribute that describes shardings has the wrong kind.", "Use the kind of attribute that the message names."
     ),
-    "SDY-S101": Code("An axis of a mesh has no device.", "Give it a size of 1 or more."),
-    "SDY-S102": Code("A device id is negative.", "Use 0 to the number of devices - 1."),
-    "SDY-S103": Code("A mesh without axes has several device ids.", "Give the mesh an axis, or list one device."),
+    "SDY-S101": Code("The size of a mesh axis is less than 1.", "Use a size of 1 or more."),
+    "SDY-S102": Code("A device id is negative.", "Use device ids from 0 to the number of devices - 1."),
+    "SDY-S103": Code(
+        "A mesh without axes lists several device ids.", "Add an axis to the mesh, or list a single device."
+    ),
     "SDY-S104": Code("Two axes of a mesh have the same name.", "Rename one of them."),
     "SDY-S105": Code(
-        "A mesh lists more or fewer device ids than the product of its axis sizes.", "List every device once."
+        "The number of device ids of a mesh differs from the product of its axis sizes.", "List every device once."
     ),
     "SDY-S106": Code(
-        "The device ids of a mesh do not name every device once.", "List 0 to the number of devices - 1 in any order."
+        "The device ids of a mesh are not a permutation of 0 to the number of devices - 1.",
+        "List every device once, in any order.",
     ),
-    "SDY-S201": Code("An axis is not an axis of the mesh.", "Use one of the axes that the hint lists."),
-    "SDY-S202": Code("The same axis is used twice.", "Use every axis, and every part of an axis, once."),
-    "SDY-S203": Code("Two adjacent sub-axes follow each other.", "Write them as one longer sub-axis."),
+    "SDY-S201": Code("The mesh does not have the axis.", "Use one of the axes that the hint lists."),
+    "SDY-S202": Code("An axis or sub-axis is used twice.", "Use every axis, and every sub-axis, at most once."),
+    "SDY-S203": Code("Two consecutive sub-axes of a list could be merged.", "Write them as one sub-axis."),
     "SDY-S204": Code(
-        "A list of axes that stands for a set is not in the order of the mesh.",
-        "Sort the axes as the mesh lists them, parts of one axis from major to minor.",
+        "A list of axes whose order has no meaning is not sorted in mesh order.",
+        "Sort the axes as the mesh lists them, and the sub-axes of one axis from major to minor.",
     ),
-    "SDY-S205": Code("An axis is used in whole and in part.", "Use either the axis or its parts."),
+    "SDY-S205": Code("A list uses both an axis and a sub-axis of it.", "Use either the full axis or its sub-axes."),
     "SDY-S206": Code(
-        "The pre-size of a sub-axis is below 1.",
-        "The pre-size is the product of the sizes of all that is major to the sub-axis: at least 1.",
+        "The pre-size of a sub-axis is less than 1.",
+        "Use the product of the sizes of all more major sub-axes, which is at least 1.",
     ),
-    "SDY-S207": Code("The size of a sub-axis is below 2.", "Leave out sub-axes of one device."),
+    "SDY-S207": Code("The size of a sub-axis is less than 2.", "Omit sub-axes of size 1."),
     "SDY-S208": Code(
-        "The pre-size times the size of a sub-axis does not divide the axis.", "Cut the axis into whole parts."
+        "The pre-size times the size of a sub-axis does not divide the size of the axis.",
+        "Split the axis into sub-axes whose sizes divide it.",
     ),
-    "SDY-S209": Code("A sub-axis is as large as its axis.", "Write the axis without the sub-axis."),
-    "SDY-S210": Code("Two sub-axes of one axis overlap.", "Use disjoint parts of the axis."),
-    "SDY-S301": Code("A propagation step has a negative index.", "Count steps from 0."),
-    "SDY-S302": Code("Two propagation steps have the same index.", "Join them to one step."),
-    "SDY-S303": Code("A propagation edge goes from a value to itself.", "Remove the value from the targets."),
+    "SDY-S209": Code("A sub-axis is as large as its axis.", "Write the full axis."),
+    "SDY-S210": Code("Two sub-axes of one axis overlap.", "Use disjoint sub-axes."),
+    "SDY-S301": Code("The index of a propagation step is negative.", "Count steps from 0."),
+    "SDY-S302": Code("Two propagation steps have the same index.", "Merge them into one step."),
+    "SDY-S303": Code(
+        "The source of a propagation edge is also one of its targets.", "Remove the source from the targets."
+    ),
     "SDY-S304": Code("A propagation edge lists a target twice.", "List every target once."),
     "SDY-S305": Code(
-        "None of the values that propagation edges name has a sharding.", "Remove the edges, or shard the values."
+        "None of the values in the propagation edges of an op has a sharding.",
+        "Remove the edges, or add shardings to the values.",
     ),
     "SDY-S306": Code(
-        "The values that propagation edges name are sharded on different meshes.", "Shard them on one mesh."
+        "The values in the propagation edges of an op are sharded on different meshes.", "Shard them on one mesh."
     ),
-    "SDY-S307": Code("A propagation edge is of an axis that the mesh does not have.", "Use an axis of the mesh."),
+    "SDY-S307": Code("A propagation edge refers to an axis that the mesh does not have.", "Use an axis of the mesh."),
     "SDY-S308": Code(
-        "A propagation edge names an operand or a result that the op does not have.",
+        "A propagation edge refers to an operand or a result that the op does not have.",
         "Count operands and results from 0.",
     ),
     "SDY-R001": Code(
-        "A sharding rule maps more or fewer tensors than the op has.", "Write one `[...]` per operand and per result."
+        "The number of tensors in a sharding rule differs from the number of operands and results.",
+        "Write one `[...]` per operand and per result.",
     ),
     "SDY-R002": Code("An op without operands, or without results, has a sharding rule.", "Remove the rule."),
     "SDY-R003": Code(
-        "An op with a sharding rule has a value that is not a tensor of static shape.", "Remove the rule."
+        "An op with a sharding rule has an operand or result that is not a statically shaped tensor.",
+        "Remove the rule.",
     ),
-    "SDY-R004": Code("A sharding rule maps more or fewer dims of a tensor than it has.", "Map every dim."),
-    "SDY-R005": Code("A dim of a sharding rule maps to no factor.", "Map it to a factor of its own."),
+    "SDY-R004": Code(
+        "The number of dims that a sharding rule maps differs from the rank of the tensor.", "Map every dim."
+    ),
+    "SDY-R005": Code("A dim of a sharding rule is mapped to no factor.", "Map it to a factor that no other dim uses."),
     "SDY-R006": Code(
-        "A dim of a sharding rule maps to a factor whose size is not listed.", "List the sizes of all factors."
+        "A dim of a sharding rule is mapped to a factor whose size is not listed.", "List the sizes of all factors."
     ),
-    "SDY-R007": Code("A tensor of a sharding rule has a factor twice.", "Use every factor once per tensor."),
+    "SDY-R007": Code("A tensor of a sharding rule uses a factor twice.", "Use every factor at most once per tensor."),
     "SDY-R008": Code(
-        "A dim of a sharding rule maps to several factors, one of them of size 1.", "Leave out the factor of size 1."
+        "A dim of a sharding rule is mapped to several factors, one of which has size 1.",
+        "Remove the factor of size 1.",
     ),
     "SDY-R009": Code(
-        "No tensor of a sharding rule has one of the factors.", "Remove the size of the factor, or use it."
+        "No tensor of a sharding rule uses one of the listed factors.",
+        "Remove the size of the factor, or use the factor.",
     ),
     "SDY-R010": Code(
-        "A list of factors of one kind is not ascending, has duplicates, or names an unknown factor.",
-        "List every such factor once, in order.",
+        "A list of factors is not sorted, has duplicates, or contains an unknown factor.",
+        "List every factor of the kind once, in ascending order.",
     ),
     "SDY-R011": Code(
-        "A factor of a sharding rule is of two kinds.", "Choose one of reduction, need_replication and permutation."
+        "A factor of a sharding rule has two kinds.", "Choose one of reduction, need_replication and permutation."
     ),
     "SDY-R013": Code(
-        "A result of a sharding rule has a reduction factor.",
-        "A factor that a result has is not reduced: correct the kind or the result.",
+        "A result of a sharding rule uses a reduction factor.", "Remove the factor from the result, or change its kind."
+    ),
+    "SDY-R101": Code(
+        "The op has no sharding rule, so no sharding propagates through it.",
+        "Add a custom `sdy.sharding_rule` to the op.",
     ),
     "SDY-D001": Code(
-        "An op has not the operands, results, regions or properties that its kind asks for.",
-        "Write the op as its documentation says.",
+        "The operands, results, regions or properties of an op do not match its definition.",
+        "Write the op as its documentation shows.",
     ),
-    "SDY-D002": Code("A region does not end in a return.", "Add the return of its dialect."),
-    "SDY-D003": Code("A value is used where it is not defined yet.", "Move the definition before the use."),
+    "SDY-D002": Code("A region does not end in a return op.", "Add the return op of the dialect."),
+    "SDY-D003": Code("A value is used before it is defined.", "Move the definition before the use."),
     "SDY-D004": Code(
-        "An op uses a value from outside the function or module around it.", "Pass the value as an argument."
+        "An op uses a value from outside the enclosing function or module.", "Pass the value as an argument."
     ),
     "SDY-D011": Code(
-        "A value is no ranked tensor, or has not the dims that the op asks for.", "Give a tensor of another type."
+        "A value is not a ranked tensor, or does not have the rank that the op requires.",
+        "Use a tensor of the required type.",
     ),
     "SDY-D012": Code(
-        "The type of a value is not what the other types and the parameters of its op give.",
+        "The type of a value does not match the type inferred from the other types and the parameters of the op.",
         "Use the type that the message names, or correct the parameters.",
     ),
-    "SDY-D013": Code("Two values whose types or sizes should agree do not.", "Convert or reshape one of them."),
-    "SDY-D014": Code("A list of numbers is longer or shorter than there are dims.", "Give one number per dim."),
-    "SDY-D015": Code("A dim is named that does not exist, or twice.", "Count dims from 0, and name each once."),
-    "SDY-D016": Code("A parameter of an op is out of its range.", "Use a value in the range that the message names."),
-    "SDY-D017": Code("An op cannot compute with elements of this kind.", "Convert the value first."),
+    "SDY-D013": Code("Two values whose types or sizes must match differ.", "Convert or reshape one of them."),
+    "SDY-D014": Code("The length of a list differs from the number of dims.", "Write one number per dim."),
+    "SDY-D015": Code("An index is out of range, or a dim is listed twice.", "Count from 0, and list each dim once."),
+    "SDY-D016": Code("A parameter of an op is out of range.", "Use a value in the range that the message gives."),
+    "SDY-D017": Code("The op does not support this element type.", "Convert the value first."),
     "SDY-D018": Code(
-        "A region takes or gives other values than its op asks for.",
-        "Give the region the types that the message names.",
+        "The arguments or returned values of a region do not have the types that its op requires.",
+        "Use the types that the message names.",
     ),
-    "SDY-D021": Code("The body of a function has other arguments than its type says.", "Give both the same types."),
+    "SDY-D021": Code("The arguments of a function body do not match the function type.", "Use the same types in both."),
     "SDY-D022": Code(
-        "A return gives other types than its function, or stands outside of one.",
-        "Return values of the types that the function names.",
+        "The types of a return op do not match the function, or the return op is outside of a function.",
+        "Return values of the types that the function type lists.",
     ),
     "SDY-D023": Code(
-        "A call names no function, or takes or gives other types than it.", "Correct the name or the types."
+        "A call refers to an undefined function, or its types do not match those of the function.",
+        "Correct the name or the types.",
     ),
-    "SDY-D101": Code("A mesh is defined elsewhere than directly in a module.", "Move `sdy.mesh` to the module."),
+    "SDY-D101": Code(
+        "A mesh is not defined at the top level of a module.", "Move `sdy.mesh` to the top level of the module."
+    ),
     "SDY-D102": Code("Two symbols of a module have the same name.", "Rename one of them."),
     "SDY-D111": Code(
-        "A manual computation is manual on an axis that an enclosing one is manual on already.",
+        "A manual computation lists an axis that is already manual in an enclosing manual computation.",
         "Remove the axis from the inner one.",
     ),
     "SDY-D112": Code(
-        "A manual computation has more or fewer global values than local ones.",
-        "Give the body one argument per operand and return one value per result.",
+        "The numbers of global and local values of a manual computation differ.",
+        "Declare one block argument per operand, and return one value per result.",
     ),
     "SDY-D113": Code(
-        "In a dim sharding of a manual computation an axis that it is not manual on comes before one that it is.",
-        "Put the manual axes first, or make the computation manual on the other axis too.",
+        "In a dim sharding of a manual computation, a free axis comes before a manual axis.",
+        "List the manual axes first, or make the other axis manual too.",
     ),
     "SDY-D114": Code(
-        "A dim of a manual computation does not divide by its manual axes.",
-        "Pad the tensor, or cut the dim by other axes.",
+        "A dim of a manual computation is not divisible by the size of its manual axes.",
+        "Pad the tensor, or shard the dim along other axes.",
     ),
     "SDY-D115": Code(
-        "The type of a value in the body of a manual computation is not that of one shard along the manual axes.",
+        "The type of a local value of a manual computation is not that of one shard along the manual axes.",
         "Use the type that the message gives.",
     ),
     "SDY-D116": Code("The shardings of a manual computation are on different meshes.", "Use one mesh."),
     "SDY-D117": Code("A manual axis of a manual computation is not an axis of its mesh.", "Use an axis of the mesh."),
     "SDY-D121": Code(
-        "The body of a named computation does not match its operands or results.", "Give body and op the same types."
+        "The types in the body of a named computation do not match its operands or results.",
+        "Use the same types in both.",
     ),
-    "SDY-D131": Code("A data flow edge is on a value whose shape is not static.", "Remove the edge."),
-    "SDY-D132": Code("A value with a data flow edge has other uses.", "Let every use take the result of the edge."),
+    "SDY-D131": Code("The type of a data flow edge does not have a static shape.", "Remove the edge."),
+    "SDY-D132": Code("A value with a data flow edge has other uses.", "Use the result of the edge everywhere else."),
     "SDY-D133": Code(
-        "A data flow edge stands on a value that owns no data flow edge.",
-        "Put edges on results and block arguments of region ops only.",
+        "The operand of a data flow edge is not an edge owner of a region op.",
+        "Add edges to the results and block arguments of region ops only.",
     ),
     "SDY-D134": Code(
-        "An edge between a call and a function stands on something else.",
-        "Put it on an argument of a function or on a result of a call.",
+        "The operand of a `sdy.func_data_flow_edge` is neither a function argument nor the result of a call.",
+        "Move the edge to a function argument or to the result of a `func.call`.",
     ),
-    "SDY-D141": Code("A propagation barrier blocks nothing.", "Use NONE, FORWARD or BACKWARD, or remove the barrier."),
-    "SDY-D142": Code("The type of a constant is not that of its value.", "Give both the same type."),
-    "SDY-D201": Code("The tensor of a collective has no sharding.", "Give the op that makes it an `sdy.sharding`."),
+    "SDY-D141": Code(
+        "A propagation barrier allows both directions, so it has no effect.",
+        "Use NONE, FORWARD or BACKWARD, or remove the barrier.",
+    ),
+    "SDY-D142": Code("The type of a constant differs from the type of its value.", "Use the same type in both."),
+    "SDY-D143": Code("An integer is not a valid case of its enum attribute.", "Write the enum case by name."),
+    "SDY-D201": Code(
+        "The operand of a collective has no sharding.", "Add an `sdy.sharding` to the op that produces the operand."
+    ),
     "SDY-D202": Code(
-        "Operand and result of a collective are on different meshes.",
-        "Use one mesh; only sdy.collective_permute may change it.",
+        "The operand and the result of a collective are on different meshes.",
+        "Use one mesh; only `sdy.collective_permute` may change the mesh.",
     ),
     "SDY-D203": Code(
-        "The shardings of operand and result of a collective have different ranks.",
+        "The shardings of the operand and the result of a collective have different ranks.",
         "Write one `{...}` per dim in both.",
     ),
     "SDY-D211": Code(
-        "A collective has more or fewer lists of axes than the tensor has dims.",
-        "Write one list per dim; it may be empty.",
+        "The number of axis lists of a collective differs from the rank of the tensor.",
+        "Write one list per dim; a list may be empty.",
     ),
     "SDY-D212": Code(
-        "A collective takes off a dim an axis that is not at its minor end.", "Gather axes from the minor end."
+        "A collective removes axes from a dim that are not its most minor axes.", "Gather axes from the minor end."
     ),
     "SDY-D213": Code(
-        "A dim of the result of a collective is not cut as the parameters make it.",
-        "Correct the parameters or out_sharding.",
+        "A dim of the result of a collective does not have the sharding that the parameters imply.",
+        "Correct the parameters or the `out_sharding`.",
     ),
     "SDY-D221": Code("An all-to-all has no parameters.", "Remove the op."),
-    "SDY-D222": Code("An all-to-all names a dim that the tensor does not have.", "Count dims from 0."),
-    "SDY-D223": Code("An all-to-all uses a dim twice.", "Join the axes in one parameter, or use two ops."),
+    "SDY-D222": Code(
+        "A parameter of an all-to-all refers to a dim that the tensor does not have.", "Count dims from 0."
+    ),
+    "SDY-D223": Code(
+        "The parameters of an all-to-all use a dim twice.", "Merge the axes into one parameter, or use two ops."
+    ),
     "SDY-D224": Code("The parameters of an all-to-all are not sorted by source dim.", "Sort them."),
     "SDY-D231": Code(
-        "A collective-permute goes to a mesh with other axes.", "Use meshes that differ in the order of devices alone."
+        "The meshes of the operand and the result of a collective-permute have different axes.",
+        "Use meshes that differ in the order of devices only.",
     ),
-    "SDY-D232": Code("A collective-permute only renames the mesh.", "Use one name for the mesh."),
+    "SDY-D232": Code(
+        "A collective-permute changes the name of the mesh only.",
+        "Use the same mesh name for the operand and the result.",
+    ),
     "SDY-D233": Code(
-        "A collective-permute changes the number of pieces of a dim.", "Cut the dim by axes of the same size."
+        "A collective-permute changes the number of shards of a dim.",
+        "Shard the dim along axes of the same total size.",
     ),
     "SDY-D241": Code(
-        "An all-reduce changes how the tensor is cut.", "Use the mesh and the dims of the operand's sharding."
+        "An all-reduce changes the sharding of a dim.", "Use the mesh and the dim shardings of the operand."
     ),
     "SDY-D242": Code(
-        "An all-reduce reduces over an axis that the operand is sharded or replicated on.", "Reduce over other axes."
+        "An all-reduce reduces over an axis that the operand is sharded or explicitly replicated along.",
+        "Reduce over other axes.",
     ),
     "SDY-D243": Code(
-        "An all-reduce leaves an axis unreduced that it reduces over.",
-        "Remove the axis from the unreduced ones of the result.",
+        "The result of an all-reduce is still unreduced along an axis that the op reduces over.",
+        "Remove the axis from the unreduced axes of the result.",
     ),
     "SDY-D244": Code(
-        "Unreduced axes appear or disappear at an op that does not do this.",
+        "Unreduced axes change at an op that cannot change them.",
         "Keep the unreduced axes, or use an op that changes them.",
     ),
     "SDY-D245": Code(
-        "Unreduced axes appear or disappear by another reduction than the sharding says.", "Use one kind of reduction."
+        "Unreduced axes change by a kind of reduction other than the one in the sharding.",
+        "Use one kind of reduction in both.",
     ),
-    "SDY-D246": Code("An axis stays unreduced with another kind of reduction.", "Keep the kind."),
+    "SDY-D246": Code("An axis stays unreduced, but its kind of reduction changes.", "Keep the kind of reduction."),
     "SDY-D251": Code(
-        "An op that makes axes unreduced gives a kind of reduction other than the sum.", "Write `unreduced={...}`."
+        "An op that makes axes unreduced has a result with a kind of reduction other than sum.",
+        "Write `unreduced={...}`.",
     ),
     "SDY-D252": Code(
-        "The unreduced axes of the result are not those of the operand and of the op together.",
-        "List them in mesh order, adjacent sub-axes merged.",
+        "The unreduced axes of the result are not the union of those of the operand and of the op.",
+        "List the union in mesh order, with adjacent sub-axes merged.",
     ),
     "SDY-D253": Code(
-        "An op that makes replicated axes unreduced changes the dims.", "Copy the dim shardings of the operand."
+        "An op that changes replicated axes to unreduced axes also changes a dim sharding.",
+        "Copy the dim shardings of the operand.",
     ),
-    "SDY-D254": Code("An op that makes replicated axes unreduced has no axes.", "Remove the op."),
+    "SDY-D254": Code("An op that changes replicated axes to unreduced axes lists no axes.", "Remove the op."),
     "SDY-D255": Code(
-        "An op that makes replicated axes unreduced is given an axis that is not replicated.",
-        "Use axes that the operand does not mention, or lists as replicated.",
+        "An op that changes replicated axes to unreduced axes lists an axis along which the operand is not replicated.",
+        "Use axes that the operand does not use, or that it lists as replicated.",
+    ),
+    "SDY-T001": Code("A file cannot be read or written.", "Check the path and its permissions."),
+    "SDY-T002": Code("The command line has an unknown or malformed option.", "See the output of --help."),
+    "SDY-T003": Code("No pass has this name.", "See the output of --list-passes."),
+    "SDY-T004": Code(
+        "A pass does not have the option, or the option does not accept the value.",
+        "Use the options that the hint lists.",
+    ),
+    "SDY-T005": Code("The text of a pass pipeline is malformed.", "Write `builtin.module(pass,pass{option=value})`."),
+    "SDY-T006": Code("A diagnostic that the file expects was not reported.", "Correct the expectation or the program."),
+    "SDY-T007": Code(
+        "A diagnostic was reported that the file does not expect.", "Correct the program, or add an expectation."
+    ),
+    "SDY-T008": Code(
+        "A module passed to --load cannot be imported.", "Correct its name, or fix the error in the module."
     ),
     "SDY-T101": Code(
-        "A module with several functions, or none, has no function called main.", "Call the entry function @main."
+        "A module does not have a function @main, and does not have exactly one function.",
+        "Name the entry function @main.",
     ),
     "SDY-T102": Code(
-        "A sharding gives its mesh inline where a pass wants the name of one.", "Run -sdy-lift-inlined-meshes first."
+        "A sharding has an inline mesh where a pass requires a mesh name.", "Run -sdy-lift-inlined-meshes first."
     ),
     "SDY-T103": Code(
-        "An op gives a value of a type that propagation does not handle.",
-        "Propagation needs tensors of static shape: refine the shapes, or take tuples apart, first.",
+        "The type of a result is not supported by propagation.",
+        "Refine dynamic shapes and extract tuple elements first: propagation requires statically shaped tensors.",
     ),
     "SDY-T104": Code(
-        "A value is in two sharding groups, which must be one then.", "Run -sdy-sharding-group-import first."
+        "A value is in two sharding groups that have not been merged.", "Run -sdy-sharding-group-import first."
     ),
     "SDY-T105": Code(
-        "The members of a sharding group start with different shardings.", "Give them one sharding, or leave it open."
+        "The members of a sharding group have different initial shardings.",
+        "Use one sharding for all of them, or leave it open.",
     ),
-    "SDY-T106": Code("An option of a pass has a value that it does not know.", "Use one of those that the hint lists."),
-    "SDY-D143": Code("A number that stands for a word of an op stands for none.", "Write the word."),
-    "SDY-L001": Code("An op on cut tensors has no form for one shard.", "Keep its operands and results replicated."),
+    "SDY-T106": Code("An option of a pass has an unknown value.", "Use one of the values that the hint lists."),
+    "SDY-T107": Code(
+        "A call refers to a function that the module does not define.", "Define the function, or correct the name."
+    ),
+    "SDY-T108": Code(
+        "A sharding group has members both inside and outside of a manual computation.",
+        "Use a separate group inside of the manual computation.",
+    ),
+    "SDY-T109": Code("The members of a sharding group have different shapes.", "Group tensors of one shape only."),
+    "SDY-T110": Code(
+        "A manual computation has manual axes, but no sharding that names a mesh.",
+        "Add an operand or a result, so that its sharding names the mesh.",
+    ),
+    "SDY-T111": Code("The body of a function is required, but the function is only declared.", "Define the function."),
+    "SDY-T112": Code(
+        "A function is called more than once, so its body is copied.", "Run -sdy-flatten-call-graph first."
+    ),
+    "SDY-T113": Code("An auto-partitioner is already registered.", "Clear the registered one first."),
+    "SDY-T114": Code(
+        "Auto-partitioning is enabled, but no auto-partitioner is registered.",
+        "Register one, or disable auto-partitioning.",
+    ),
+    "SDY-T115": Code(
+        "A function calls itself, directly or through other functions.", "Write the recursion as a while loop."
+    ),
+    "SDY-T116": Code("A CHLO op cannot be legalized to StableHLO.", "Use static shapes, or avoid the op."),
+    "SDY-T201": Code("A file of arrays cannot be read.", "Write the file with `numpy.savez`."),
+    "SDY-T202": Code("The command is unknown.", "Use one of the commands that `sdy --help` lists."),
+    "SDY-T203": Code(
+        "No value has the requested name, or is defined on the requested line.", "See the hint of the message."
+    ),
+    "SDY-T204": Code("A command has too few or too many arguments.", "See the --help of the command."),
+    "SDY-T205": Code("The operation requires JAX, which is not installed.", "Run `pip install 'sdy[jax]'`."),
+    "SDY-T206": Code("The type of a tensor is malformed.", "Write `f32[1024,4096]` or `1024x4096xf32`."),
+    "SDY-T207": Code("The axes of the mesh cannot express an HLO sharding.", "Omit the mesh, or use another one."),
+    "SDY-T208": Code(
+        "A sharding names axes, but no mesh was specified.", "Specify a mesh, for example --mesh x=4,y=2."
+    ),
+    "SDY-T209": Code("No hardware has this name.", "Use one of the names that the hint lists."),
+    "SDY-T210": Code(
+        "A collective refers to a device that the mesh does not have.",
+        "Declare a mesh of all devices, or correct the op.",
+    ),
+    "SDY-T211": Code(
+        "The arguments of a function are on different devices, or on the same devices in different orders.",
+        "Put them on one mesh with `jax.device_put`; uncommitted arrays follow the others.",
+    ),
+    "SDY-L001": Code("An op on sharded tensors cannot run on shards.", "Replicate its operands and results."),
     "SDY-L002": Code(
-        "Two tensors of an op are cut differently along what they share.",
-        "Cut them along the same factors, or insert explicit reshards.",
+        "Two tensors of an op have different shardings along a shared factor.",
+        "Shard them along the same axes, or insert explicit reshards.",
     ),
-    "SDY-L003": Code("A dim does not divide by the axes that cut it.", "Pad the dim, or cut it by other axes."),
-    "SDY-L004": Code("Devices are counted both as replicas and as partitions.", "Set one of the two counts to 1."),
-    "SDY-L011": Code(
-        "An op mixes elements along a dim that is cut.", "Reshard the tensor so that the dim is whole on every device."
+    "SDY-L003": Code(
+        "The size of a dim is not divisible by the axes that shard it.", "Pad the dim, or shard it along other axes."
     ),
+    "SDY-L004": Code("The module has both several replicas and several partitions.", "Set one of the two counts to 1."),
+    "SDY-L011": Code("An op mixes elements along a sharded dim.", "Reshard the tensor so that the dim is unsharded."),
     "SDY-L012": Code(
-        "A shard needs elements that another device holds.",
-        "Exchange halos by -sdy-resolve-permutation-factors, or make the dim whole.",
+        "A shard requires elements that are on another device.",
+        "Exchange halos with -sdy-resolve-permutation-factors, or leave the dim unsharded.",
     ),
     "SDY-L013": Code(
-        "A value is cut otherwise than where it is handed over to: a result, a region, a function.",
-        "Insert an explicit reshard between them.",
+        "A value is passed to a result, a region or a function that requires another sharding.",
+        "Insert an explicit reshard between the two.",
     ),
     "SDY-L014": Code(
-        "A dim is cut unevenly at the border of a manual computation, or becomes partial, where no padding can be.",
-        "Keep the dim whole on every device, or use a size that its axes divide.",
+        "A dim that is sharded unevenly cannot be padded: it crosses a manual computation boundary or becomes partial.",
+        "Leave the dim unsharded, or use a size that its axes divide.",
     ),
     "SDY-L015": Code(
-        "An argument or result of a function does not divide by the axes that cut it.",
-        "Run -sdy-update-non-divisible-input-output-shardings first, or use axes whose sizes divide.",
+        "The size of an argument or result of a function is not divisible by the axes that shard it.",
+        "Run -sdy-update-non-divisible-input-output-shardings first, or use axes whose sizes divide it.",
     ),
     "SDY-L016": Code(
-        "The results of an op are to be computed on different devices, or on one device and on many.",
+        "The results of an op are assigned to different devices, or some to one device and some to a mesh.",
         "Put all results of the op on one device.",
     ),
     "SDY-L017": Code(
-        "An argument or result of a function is put on one device.",
-        "Replicate it over a mesh, and put the ops that use it on the device.",
+        "An argument or result of a function is assigned to a single device.",
+        "Replicate it over a mesh, and assign the ops that use it to the device.",
     ),
     "SDY-L018": Code(
-        "The tensors of an op that is to be partitioned on its own are on different meshes.",
-        "Put them on one mesh, or leave the op out by the filter.",
-    ),
-    "SDY-L111": Code(
-        "No efficient form on shards is known of an op, so that its tensors are gathered.",
-        "Keep the dim whole, or do without the op where it costs too much.",
-    ),
-    "SDY-L112": Code(
-        "A dim inside of a program does not divide by all the axes that would cut it.",
-        "Use a size that divides, or axes whose sizes do.",
-    ),
-    "SDY-L120": Code(
-        "Ops are run otherwise than propagation left them, so that devices send each other less.",
-        "Switch the rewrites off that are not wanted: sdy-optimize-communication has an option for each.",
-    ),
-    "SDY-L121": Code(
-        "Collectives that are alike are launched together.",
-        "Lower the most-bytes of sdy-combine-collectives where they should run one by one; 0 combines none.",
-    ),
-    "SDY-L122": Code(
-        "Dims inside of a program that do not divide by their axes are padded, so that they stay cut.",
-        "Use a size that divides where the padding is too much to compute with.",
-    ),
-    "SDY-L125": Code(
-        "A permute and an all-to-all are launched as one all-to-all of larger groups.",
-        "It sends as many bytes; take sdy-fuse-permutes out of the pipeline where larger groups are slower.",
+        "The tensors of an op that is partitioned individually are on different meshes.",
+        "Put them on one mesh, or exclude the op with the filter.",
     ),
     "SDY-L101": Code(
-        "An op takes partial values, and its results are not all unreduced on the same axes.",
-        "Reduce the operands, or make the results unreduced alike.",
+        "An op with partial operands has results that are not all unreduced along the same axes.",
+        "Reduce the operands, or use the same unreduced axes in all results.",
+    ),
+    "SDY-L111": Code(
+        "No efficient implementation of an op on shards is known, so its tensors are gathered.",
+        "Leave the dim unsharded, or avoid the op where the all-gather is too expensive.",
+    ),
+    "SDY-L112": Code(
+        "A dim of an intermediate value is not divisible by all the axes that would shard it.",
+        "Use a size that the axes divide, or axes whose sizes divide the dim.",
+    ),
+    "SDY-L120": Code(
+        "An op is rewritten to use other shardings than propagation chose, so that devices send fewer bytes.",
+        "Disable unwanted rewrites with the options of sdy-optimize-communication.",
+    ),
+    "SDY-L121": Code(
+        "Collectives of the same kind are combined.",
+        "Lower the most-bytes option of sdy-combine-collectives to keep them separate; 0 combines none.",
+    ),
+    "SDY-L122": Code(
+        "Dims of intermediate values that are not divisible by their axes are padded, so that they stay sharded.",
+        "Use a size that the axes divide if the padding costs too much.",
+    ),
+    "SDY-L125": Code(
+        "A permute and an all-to-all are fused into one all-to-all with larger groups.",
+        "Remove sdy-fuse-permutes from the pipeline if larger groups are slower; the number of bytes sent is the same.",
     ),
     "SDY-X001": Code(
-        "A value has elements that no NumPy dtype holds.",
+        "NumPy has no dtype for the element type of a value.",
         "Use i1 to i64, ui2 to ui64, index, f4 to f64, bf16 or complex.",
     ),
-    "SDY-X002": Code("The interpreter has no kernel for an op.", "Lower or remove the op before the program is run."),
+    "SDY-X002": Code("The interpreter has no kernel for an op.", "Lower or remove the op before running the program."),
     "SDY-X003": Code(
-        "No kernel computes a custom call.", "Replace it by ops, or by one of the targets that the hint lists."
+        "The interpreter has no kernel for the target of a custom call.",
+        "Replace the custom call with ops, or use one of the targets that the hint lists.",
     ),
-    "SDY-X004": Code("A function or mesh that the program names is not defined.", "Define it, or correct the name."),
+    "SDY-X004": Code(
+        "A function or mesh that the program refers to is not defined.", "Define it, or correct the name."
+    ),
     "SDY-X005": Code(
-        "A value that decides a shape differs between devices.", "Compute it from what all devices know alike."
+        "A value that determines a shape differs between devices.",
+        "Compute it from values that are equal on all devices.",
     ),
-    "SDY-X006": Code("A function is given more or fewer inputs than it has arguments.", "Give one input per argument."),
+    "SDY-X006": Code(
+        "The number of inputs differs from the number of arguments of the function.", "Pass one input per argument."
+    ),
     "SDY-X007": Code(
-        "An input does not have the shape or the elements of its argument.", "Give an array of the type that is named."
+        "An input does not have the shape or the element type of its argument.",
+        "Pass an array of the type that the message names.",
     ),
     "SDY-X008": Code(
-        "A check of the program does not hold.", "Compare the two values; correct the program or the check."
+        "A check op of the program failed.", "Compare the two values, then correct the program or the check."
     ),
     "SDY-X009": Code(
-        "Replica groups do not partition the devices as the collective needs, or do not divide its dim.",
-        "List every device once, in groups of one size, and cut a dim that the group divides.",
+        "The replica groups of a collective are not a partition of the devices, or do not divide a dim.",
+        "List every device once, use groups of equal size, and split a dim that is divisible by the group size.",
     ),
     "SDY-X010": Code(
-        "A device waits for another one that does not come.", "Let all devices of a group reach the same collective."
+        "A device waits for another device that never arrives.",
+        "Make all devices of a group execute the same collective.",
     ),
-    "SDY-X011": Code("An infeed finds no more input.", "List one function per infeed in run_parallel."),
-    "SDY-X012": Code("Calls nest without end.", "StableHLO knows no recursion: use a while loop."),
+    "SDY-X011": Code("An infeed has no input left.", "List one function per infeed in `interpreter.run_parallel`."),
+    "SDY-X012": Code("Calls are nested without end.", "Use a while loop: StableHLO does not support recursion."),
     "SDY-X013": Code(
-        "The programs of run_parallel do not form a grid, or do not fit its inputs and results.",
-        "Write rows of equal length, and one input and result per argument and result of each program.",
+        "The programs of `interpreter.run_parallel` do not form a grid, or do not match its inputs and results.",
+        "Write rows of equal length, with one input and result per argument and result of each program.",
     ),
-    "SDY-X014": Code("A probe saw fewer values than a check asks for.", "Correct the probe's name or the iteration."),
+    "SDY-X014": Code(
+        "A probe observed fewer values than a check expects.", "Correct the name of the probe or the iteration."
+    ),
     "SDY-X015": Code(
-        "The arguments of a tool are not a list of constants.", "Write --args=[dense<1> : tensor<2xi32>, ...]."
+        "The value of --args is not a list of constants.", "Write --args=[dense<1> : tensor<2xi32>, ...]."
     ),
     "SDY-X016": Code(
-        "A manual computation is reached by other devices than those of its mesh.",
-        "Move it out of the reduction, or of the branch that only some devices take.",
+        "A manual computation runs on devices other than those of its mesh.",
+        "Move it out of the reduction, or out of the branch that only some devices take.",
     ),
-    "SDY-T001": Code("A file cannot be read or written.", "Check the path and its permissions."),
-    "SDY-T002": Code("The tool has no such option.", "See --help."),
-    "SDY-T003": Code("There is no such pass.", "See the list of --help."),
-    "SDY-T004": Code(
-        "A pass has no such option, or the option takes other values.", "Use the options that the hint lists."
-    ),
-    "SDY-T005": Code(
-        "The text of a pipeline does not follow its syntax.", "Write builtin.module(pass,pass{option=value})."
-    ),
-    "SDY-T006": Code("A diagnostic that the file expects was not given.", "Correct the expectation, or the program."),
-    "SDY-T007": Code("A diagnostic was given that the file does not expect.", "Correct the program, or expect it."),
-    "SDY-T008": Code("A module that --load names cannot be imported.", "Correct its name, or what it does."),
-    "SDY-T107": Code("A call names a function that the module does not have.", "Define it, or correct the name."),
-    "SDY-T108": Code(
-        "A sharding group has values inside and outside of a manual computation.", "Use a group of its own inside."
-    ),
-    "SDY-T109": Code("A sharding group has tensors of different shapes.", "Group tensors of one shape."),
-    "SDY-T201": Code("A file of arrays cannot be read.", "Write it with numpy.savez."),
     "SDY-X101": Code(
-        "Two devices that should hold the same result do not.",
-        "Make the manual computation give what its out_shardings promise; report it where there is none.",
+        "Two devices that must hold equal copies of a result hold different values.",
+        "Make the manual computation return what its out_shardings promise. If there is none, report a bug in sdy.",
     ),
-    "SDY-T202": Code("The command is not known.", "Use one of those that `sdy --help` lists."),
     "SDY-X102": Code(
-        "There are more or fewer expected outputs than the program has results.", "Give one per result, or none."
+        "The number of expected outputs differs from the number of results.",
+        "Pass one expected output per result, or none.",
     ),
     "SDY-X103": Code(
-        "A run is asked for a result, value or device that it does not have.", "Use one that the hint names."
+        "The requested result, value or device does not exist in the run.", "Use one that the hint lists."
     ),
-    "SDY-T110": Code(
-        "A manual computation has manual axes, but no sharding that names a mesh.", "Pass a value in or out."
-    ),
-    "SDY-T111": Code("A function that is only declared is called where its body is needed.", "Define it."),
-    "SDY-T112": Code(
-        "A function is called more than once, and its body is copied.", "Run -sdy-flatten-call-graph first."
-    ),
-    "SDY-T113": Code("A second auto-partitioner is registered.", "Clear the first one."),
-    "SDY-T114": Code(
-        "Auto-partitioning is enabled, and no auto-partitioner is registered.", "Register one, or leave it disabled."
-    ),
-    "SDY-T116": Code("An op of CHLO cannot be expressed in StableHLO.", "Give its tensors static shapes, or avoid it."),
-    "SDY-T115": Code("The calls of a function lead back to it.", "Write the recursion as a while loop."),
-    "SDY-T203": Code("No value has the name, or stands on the line, that the command asks for.", "See the hint."),
-    "SDY-T204": Code("A command has too few or too many words.", "See its --help."),
-    "SDY-T205": Code("What is asked for needs JAX, which is not installed.", "pip install 'sdy[jax]'."),
-    "SDY-T206": Code("The type of a tensor cannot be read.", "Write f32[1024,4096] or 1024x4096xf32."),
-    "SDY-T207": Code(
-        "No axes of the mesh cut a tensor as an HLO sharding does.", "Leave the mesh out, or give another."
-    ),
-    "SDY-T208": Code("A sharding names axes, and there is no mesh.", "Give one: --mesh x=4,y=2."),
+    "SDY-X104": Code("The devices of a program do not match the devices of JAX.", "See the hint of the message."),
+    "SDY-X105": Code("A program requires 64-bit types, which are disabled in JAX.", "Set `jax_enable_x64`."),
     "SDY-X106": Code(
-        "A call does not have the structure of the function that the program was.",
-        "Give the arguments as to the function; static ones are left out.",
+        "The pytree structure of a call differs from the structure for which the function was lowered.",
+        "Pass the arguments as to the original function, without the static ones.",
     ),
     "SDY-X107": Code(
-        "The interpreter cannot run an op on quantized elements.",
-        "Turn its operands into floats first, by uniform_dequantize, and its results back.",
+        "The interpreter does not support an op on quantized elements.",
+        "Convert its operands to floats with `uniform_dequantize`, and quantize its results.",
     ),
     "SDY-X108": Code(
-        "A custom call is not given what its target takes.",
-        "Give it the operands, of the shapes, and the options that the routine of this name has.",
-    ),
-    "SDY-X104": Code("The devices of a program do not fit those of JAX.", "See the hint."),
-    "SDY-X105": Code("A program needs 64 bits that JAX has turned off.", "Set jax_enable_x64."),
-    "SDY-T209": Code("No hardware of that name is known.", "Use one of those that the hint names."),
-    "SDY-T210": Code(
-        "A collective names a device that the mesh does not have.", "Declare a mesh of all devices, or correct the op."
-    ),
-    "SDY-T211": Code(
-        "The arguments of a function lie on different devices, or on the same ones in another order.",
-        "Put them on one mesh by jax.device_put; arrays that were put nowhere go where the others are.",
-    ),
-    "SDY-R101": Code(
-        "No sharding rule is known for an op, so that nothing propagates through it.",
-        "Write a custom sharding rule on it.",
+        "A custom call does not have the operands or options that its target requires.",
+        "Pass the operands, shapes and options of the routine of that name.",
     ),
 }

@@ -1,4 +1,4 @@
-"""A diagnostic: a code, a place, what is wrong with both values, and a way out."""
+"""Diagnostics: a code, a message, the location of the error and a hint; and the exceptions that carry them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sdy.diagnostics.span import Span
 
 
 class Severity(Enum):
-    """How bad it is. The value is the word that the rendered line shows."""
+    """The severity of a diagnostic. The value is the text that the rendered line shows."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -20,7 +20,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something elsewhere in the text that explains a diagnostic."""
+    """A remark attached to a diagnostic, usually about another location in the text."""
 
     message: str
     span: Span | None = None
@@ -30,7 +30,7 @@ class Note:
 class Diagnostic:
     """One message to the user. `code` is a key of `CODES`.
 
-    Raises: InternalError where the code is not listed.
+    Raises: InternalError if the code is not listed.
     """
 
     code: str
@@ -46,7 +46,7 @@ class Diagnostic:
 
 
 class SdyError(Exception):
-    """A mistake of the user's, in one or more diagnostics, in the order found."""
+    """An error in the user's input, described by one or more diagnostics in the order in which they were found."""
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("; ".join(diagnostic.message for diagnostic in diagnostics))
@@ -54,4 +54,4 @@ class SdyError(Exception):
 
 
 class InternalError(Exception):
-    """A broken promise of ours: never the user's fault."""
+    """A violated invariant of sdy, which is always a bug in sdy and never an error of the user."""

@@ -1,4 +1,4 @@
-"""Diagnostics as text: `file:line:column: error: message [code]`, the line, a caret, the notes and the hint."""
+"""Renders diagnostics as text: `file:line:column: error: message [code]`, the line, a caret, notes and the hint."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from sdy.diagnostics.span import Span
 
 
 def render(diagnostic: Diagnostic, sources: Mapping[str, str] | None = None) -> str:
-    """The diagnostic as lines of text, without a final newline.
+    """Return the diagnostic as lines of text, without a final newline.
 
-    `sources` maps file names to their text; it serves spans that do not carry their line.
+    `sources` maps file names to their text; it is used for spans that do not carry the text of their line.
     """
     headline = f"{diagnostic.severity.value}: {diagnostic.message} [{diagnostic.code}]"
     lines = _located(diagnostic.span, headline, sources)
@@ -28,7 +28,7 @@ def _located(span: Span | None, headline: str, sources: Mapping[str, str] | None
     lines = [f"{span.file}:{span.line}:{span.column}: {headline}"]
     text = span.text if span.text is not None else _line_of(span, sources)
     if text is not None:
-        # Tabs stay in the margin under the line, so that the caret stands under its column in any tab width.
+        # Copy the tabs of the line into the margin, so that the caret is aligned for any tab width.
         margin = "".join("\t" if character == "\t" else " " for character in text[: span.column - 1])
         lines += [f"  {text}", f"  {margin}{'^' * span.length}"]
     return lines

@@ -1,4 +1,4 @@
-"""Places in a user's text."""
+"""Locations in a user's text."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of one line of a file. Lines and columns count from 1.
+    """A range of characters in one line of a file. Lines and columns count from 1.
 
-    `text` is the whole line where it is known; without it the renderer looks the line up in the sources it is given.
+    `text` is the full line, or None if it is unknown; the renderer then looks the line up in its sources.
     """
 
     file: str
@@ -20,9 +20,9 @@ class Span:
 
 
 def span_at(file: str, source: str, start: int, end: int | None = None, first_line: int = 1) -> Span:
-    """The span of `source[start:end]`, cut at the end of its line; one column where `end` is missing.
+    """Return the span of `source[start:end]`, truncated at the end of its line; of one character if `end` is None.
 
-    `first_line` is the line of the file at which `source` begins.
+    `first_line` is the line number of the first line of `source` in the file.
     """
     start = min(start, len(source))
     line_start = source.rfind("\n", 0, start) + 1

@@ -1,1 +1,1 @@
-"""The `Program` people hold: load, propagate, partition, run, verify."""
+"""The user-facing `Program`: load, propagate, partition, run, verify, report."""

@@ -1,7 +1,7 @@
-"""Inputs on which a partitioned program is most likely to part from the whole one, and whether it does.
+"""Adversarial inputs: values on which a partitioned program is most likely to differ from the original one.
 
-Sums are what limits the choice: devices may take them in another order, so that numbers whose sum overflows would
-differ without a mistake. The largest floats are left out for this reason; infinities, NaN and integers stay.
+The inputs include infinities, NaN and extreme integers, but not the largest floats: devices may add numbers in another
+order, so a sum that overflows may differ even in a correct program.
 """
 
 from __future__ import annotations
@@ -21,63 +21,63 @@ from sdy.program.program import Program
 Random = np.random.Generator
 FloatValues = Callable[[Random, int], Array]
 IntegerValues = Callable[[Random, int, DType, Sequence[int]], Array]
-"""Of an argument of this dtype, so many; the sizes are those of the dims that it indexes, if it does."""
+"""Return `count` integers for an argument; the sequence has the sizes of the dims that the argument indexes, if any."""
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """One run of both programs: what is special about its inputs, and how their outputs compare."""
+class AdversarialRound:
+    """The outcome of running both programs on one kind of inputs."""
 
     name: str
     comparisons: tuple[OutputComparison, ...]
 
     @property
     def agrees(self) -> bool:
-        """Every output does."""
+        """Whether all outputs agree."""
         return all(comparison.agrees for comparison in self.comparisons)
 
 
-def adversarial_rounds(program: Program, seed: int) -> Iterator[Round]:
-    """Run the program whole and partitioned on one set of inputs after the other; zeros must agree in sign.
+def adversarial_rounds(program: Program, seed: int) -> Iterator[AdversarialRound]:
+    """Run the original and the partitioned program on each kind of inputs. Zeros must agree in sign.
 
-    Raises: SdyError where the program cannot be partitioned or run.
+    Raises: SdyError if the program cannot be partitioned or run.
     """
     for name, inputs in adversarial_inputs(program, seed):
         pairs = zip(program.partition().run_flat(inputs), program.run_flat(inputs), strict=True)
-        yield Round(name, tuple(_compared(index, *pair) for index, pair in enumerate(pairs)))
+        yield AdversarialRound(name, tuple(_compared(index, *pair) for index, pair in enumerate(pairs)))
 
 
 def adversarial_inputs(program: Program, seed: int) -> Iterator[tuple[str, tuple[Array, ...]]]:
-    """Sets of inputs, each with what is special about it. The same for the same seed."""
+    """Return the name and the arrays of each kind of inputs; the same arrays for the same seed."""
     uses = argument_uses(program.module)
-    plain = random_arrays(program.input_types, seed)
+    arrays = random_arrays(program.input_types, seed)
     for number, (name, (floats, integers)) in enumerate(_KINDS.items()):
         random = np.random.default_rng([seed, number])
         yield (
             name,
-            tuple(_special(array, use, floats, integers, random) for array, use in zip(plain, uses, strict=True)),
+            tuple(_special(array, use, floats, integers, random) for array, use in zip(arrays, uses, strict=True)),
         )
 
 
 def _compared(index: int, actual: Array, expected: Array) -> OutputComparison:
-    """As `compare`, and zeros differ that differ in sign."""
+    """Compare two outputs like `compare`, but distinguish zeros of different sign."""
     found = compare(index, actual, expected)
     if is_complex(expected.dtype):
         parts = (_compared(index, part(actual), part(expected)) for part in (np.real, np.imag))
         return next((each for each in (found, *parts) if not each.agrees), found)
     if not found.agrees or not is_float(expected.dtype):
         return found
-    wide, wanted = actual.astype(np.float64), expected.astype(np.float64)
-    differs = (wide == 0) & (wanted == 0) & (np.signbit(wide) != np.signbit(wanted))
+    actual, expected = actual.astype(np.float64), expected.astype(np.float64)
+    differs = (actual == 0) & (expected == 0) & (np.signbit(actual) != np.signbit(expected))
     if not differs.any():
         return found
-    place = [int(number) for number in np.argwhere(differs)[0]]
-    problem = f"at {place}: {wide[tuple(place)]} instead of {wanted[tuple(place)]}"
+    position = [int(index) for index in np.argwhere(differs)[0]]
+    problem = f"at {position}: {actual[tuple(position)]} instead of {expected[tuple(position)]}"
     return replace(found, agrees=False, problem=problem)
 
 
 def _special(array: Array, use: ArgumentUse, floats: FloatValues, integers: IntegerValues, random: Random) -> Array:
-    """The argument with special elements: floats as the round says, integers by what they decide."""
+    """Replace elements of an argument with special values. Booleans and integers that end loops stay unchanged."""
     dtype, count = array.dtype, array.size
     if is_bool(dtype) or (use.ends_loops and not is_float(dtype)):
         return array
@@ -90,8 +90,8 @@ def _special(array: Array, use: ArgumentUse, floats: FloatValues, integers: Inte
     return values.astype(dtype).reshape(array.shape)
 
 
-def _few(random: Random, count: int, values: Sequence[float]) -> Array:
-    """Normal numbers, and about one in eight of the special ones, at least one where there is room."""
+def _mixed(random: Random, count: int, values: Sequence[float]) -> Array:
+    """Return normally distributed numbers, about one in eight of them replaced by special values, and at least one."""
     numbers = random.standard_normal(count)
     chosen = random.random(count) < 1 / 8
     if count > 1:
@@ -108,27 +108,27 @@ def _negative_zeros(random: Random, count: int) -> Array:
 
 
 def _infinities(random: Random, count: int) -> Array:
-    return _few(random, count, (np.inf, -np.inf))
+    return _mixed(random, count, (np.inf, -np.inf))
 
 
 def _nans(random: Random, count: int) -> Array:
-    return _few(random, count, (np.nan,))
+    return _mixed(random, count, (np.nan,))
 
 
 def _ties(random: Random, count: int) -> Array:
-    """Every number about three times. Fewer numbers would cancel out, and leave nothing but rounding errors."""
+    """Return every number about three times. With fewer distinct numbers, sums would cancel to rounding errors."""
     return random.choice(random.standard_normal(max(1, count // 3)), count)
 
 
 def _extreme_integers(random: Random, count: int, dtype: DType, sizes: Sequence[int]) -> Array:
-    """The ends of the range, and numbers around 0; of indices, those in range and just out of it too."""
+    """Return the limits of the dtype, and numbers around 0; for indices, also those around the end of the range."""
     limits = _limits(dtype)
     near = [0, 1, -1, 2, *(edge for size in sizes for edge in (size - 1, size, size + 1, -size))]
     return _chosen(random, count, dtype, [*near, *limits])
 
 
 def _edge_integers(random: Random, count: int, dtype: DType, sizes: Sequence[int]) -> Array:
-    """Of indices, numbers around the end of a dim, where slices are moved so that they fit; else small numbers."""
+    """Return indices around the end of a dim, where start indices are clamped, or small numbers."""
     near = [edge for size in sizes for edge in (size - 2, size - 1, size, size + 1)]
     return _chosen(random, count, dtype, near or [0, 1, 2])
 
@@ -144,7 +144,7 @@ def _tied_integers(random: Random, count: int, dtype: DType, sizes: Sequence[int
 def _chosen(random: Random, count: int, dtype: DType, numbers: Sequence[int]) -> Array:
     low, high = _limits(dtype)
     fitting = sorted({number for number in numbers if low <= number <= high})
-    return np.array([fitting[int(place)] for place in random.integers(0, len(fitting), count)], compute_dtype(dtype))
+    return np.array([fitting[int(index)] for index in random.integers(0, len(fitting), count)], compute_dtype(dtype))
 
 
 def _limits(dtype: DType) -> tuple[int, int]:

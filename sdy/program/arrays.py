@@ -1,4 +1,4 @@
-"""The arrays that a program is verified with: of a file, or random."""
+"""The inputs and expected outputs for verifying a program, read from a file or generated at random."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from sdy.interpreter.arrays.element_types import Array, DType, is_bool, is_compl
 
 @dataclass(frozen=True, slots=True)
 class StoredArrays:
-    """Inputs `arg0`, `arg1`, ... and, where the file has them, outputs `out0`, `out1`, ..."""
+    """The inputs `arg0`, `arg1`, ... of a file, and its expected outputs `out0`, `out1`, ..., if any."""
 
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
 
 
 def load_arrays(path: str) -> StoredArrays:
-    """The arrays of an `.npz` file. Raises: SdyError SDY-T201 where it cannot be read."""
+    """Read the arrays of an `.npz` file. Raises: SdyError SDY-T201 if it cannot be read."""
     try:
-        # Opened here, because numpy leaves a file open that turns out not to be what it looks like.
+        # Open the file here, because NumPy does not close a file whose contents turn out to be invalid.
         with Path(path).open("rb") as stream:
             loaded: object = np.load(stream, allow_pickle=False)
             if not isinstance(loaded, np.lib.npyio.NpzFile):
-                raise ValueError("it holds one array, not several")
+                raise ValueError("expected an .npz file, got a single array")
             file = cast("np.lib.npyio.NpzFile[np.generic]", loaded)
             arrays: dict[str, Array] = {name: file[name] for name in file.files}
     except OSError as error:
-        reason = error.strerror or "it is no .npz file"
+        reason = error.strerror or "not an .npz file"
     except (ValueError, BadZipFile, EOFError) as error:
         reason = str(error)
     else:
@@ -48,7 +48,7 @@ def _numbered(arrays: Mapping[str, Array], prefix: str) -> tuple[Array, ...]:
 
 
 def random_arrays(types: Sequence[tuple[tuple[int, ...], DType]], seed: int) -> tuple[Array, ...]:
-    """Seeded inputs: floats from a normal distribution, integers from 0 to 7, booleans half and half."""
+    """Return random inputs: normally distributed floats, integers from 0 to 7, booleans with equal probability."""
     generator = np.random.default_rng(seed)
     return tuple(_random_array(generator, shape, dtype) for shape, dtype in types)
 

@@ -1,4 +1,4 @@
-"""Whether two runs of a program agree, output by output."""
+"""Compares the outputs of two runs of a program, and the copies of one output on several devices."""
 
 from __future__ import annotations
 
@@ -7,28 +7,39 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.arrays.element_types import Array, DType, is_complex, is_float
+from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
+from sdy.interpreter.devices.values import DeviceArray, regridded
+from sdy.model.devices.placement import Placement
 
-Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
-# How far two results of one computation may lie apart that differ in the order of their sums.
+# Two runs may add the same numbers in different orders; these tolerances allow for the rounding errors.
 RELATIVE_TOLERANCE = {8: 1e-8, 4: 1e-4, 2: 2e-2, 1: 2e-1}  # by bytes of a real element
-ABSOLUTE_SHARE = 0.1  # of the relative tolerance, times the largest element
+ABSOLUTE_SHARE = 0.1  # the absolute tolerance is this, times the relative tolerance, times the largest element
+
+_UNEQUAL_COPIES_HINT = (
+    "a manual computation returned values that do not match its out_shardings; if there is none, report a bug in sdy"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class OutputComparison:
-    """One output against what it should be. Errors are the largest over all elements."""
+    """The comparison of one output with its expected value. Errors are the largest over all elements."""
 
     index: int
     absolute_error: float
-    relative_error: float  # of elements that count: not lost in the noise of larger ones
+    relative_error: float  # over elements large enough not to be dominated by the rounding errors of larger ones
     agrees: bool
     problem: str = ""
 
 
 def compare(index: int, actual: Array, expected: Array) -> OutputComparison:
-    """Compare one output. NaN equals NaN, of complex numbers in each part; integers and booleans must be equal."""
+    """Compare output `index` with its expected value.
+
+    NaN equals NaN, for complex numbers in each part separately. Integers and booleans must be equal.
+    """
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         problem = f"{actual.dtype}{list(actual.shape)} instead of {expected.dtype}{list(expected.shape)}"
         return OutputComparison(index, float("inf"), float("inf"), agrees=False, problem=problem)
@@ -36,30 +47,57 @@ def compare(index: int, actual: Array, expected: Array) -> OutputComparison:
     relative, absolute = _tolerances(actual.dtype, magnitude)
     allowed = absolute + relative * np.where(np.isfinite(magnitude), magnitude, 0.0)
     counting = magnitude > (absolute / relative if relative else 0.0)
-    # Where an infinity is wanted and missing, no ratio says by how much.
+    # Where an expected infinity is missing, no finite ratio describes the error.
     ratios = np.divide(error, magnitude, out=np.full(error.shape, np.inf), where=np.isfinite(magnitude) & counting)
     relative_error = _largest(np.where(error == 0, 0.0, ratios)[counting])
     problem = "" if bool(np.all(error <= allowed)) else _first_difference(actual, expected, error > allowed)
     return OutputComparison(index, _largest(error), relative_error, agrees=not problem, problem=problem)
 
 
-def _error(actual: Array, expected: Array) -> tuple[Floats, Floats]:
-    """How far each element is off, and how large it should be; parts that are the same infinity or NaN aside."""
+def check_equal_copies(value: DeviceArray, placement: Placement, index: int) -> None:
+    """Check that devices hold equal copies of result `index` along the axes that its sharding does not use.
+
+    Raises: SdyError SDY-X101 if two copies differ.
+    """
+    sharding = placement.sharding
+    grid = grid_of_mesh(placement.mesh, sharding.axis_refs())
+    array = regridded(value, grid).array
+    used = {
+        axis
+        for ref in (*(ref for dim in sharding.dims for ref in dim.axes), *sharding.unreduced)
+        for axis in axes_of_ref(grid, ref, placement.mesh)
+    }
+    for axis in range(grid.rank):
+        if axis in used or array.shape[axis] == 1:
+            continue
+        first = np.take(array, [0], axis=axis)
+        comparison = compare(index, array, np.broadcast_to(first, array.shape))
+        if not comparison.agrees:
+            message = f"devices hold different copies of result {index}: {comparison.problem}"
+            raise SdyError(Diagnostic("SDY-X101", message, hint=_UNEQUAL_COPIES_HINT))
+
+
+def _error(actual: Array, expected: Array) -> tuple[FloatArray, FloatArray]:
+    """Return the error of each element and the magnitude of its expected value.
+
+    Both are 0 where the two elements are the same infinity or NaN.
+    """
     if is_complex(actual.dtype):
         parts = [_error(part(actual), part(expected)) for part in (np.real, np.imag)]
         error, magnitude = (np.hypot(*pair) for pair in zip(*parts, strict=True))
         return error, magnitude
-    ours, theirs = actual.astype(np.float64), expected.astype(np.float64)
-    same = (actual == expected) | (np.isnan(ours) & np.isnan(theirs))
+    actual_floats, expected_floats = actual.astype(np.float64), expected.astype(np.float64)
+    same = (actual == expected) | (np.isnan(actual_floats) & np.isnan(expected_floats))
     with np.errstate(invalid="ignore"):
-        error = np.abs(ours - theirs)
+        error = np.abs(actual_floats - expected_floats)
     if not is_float(actual.dtype):
-        error = np.maximum(error, 1.0)  # large integers that differ may be the same float
+        error = np.maximum(error, 1.0)  # different large integers may be equal as floats
     error = np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))
-    return error, np.where(same & ~np.isfinite(theirs), 0.0, np.abs(theirs))
+    return error, np.where(same & ~np.isfinite(expected_floats), 0.0, np.abs(expected_floats))
 
 
 def _tolerances(dtype: DType, magnitude: Array) -> tuple[float, float]:
+    """Return the relative and the absolute tolerance."""
     if not (is_float(dtype) or is_complex(dtype)):
         return 0.0, 0.0
     relative = RELATIVE_TOLERANCE[dtype.itemsize // (2 if is_complex(dtype) else 1)]
@@ -72,6 +110,6 @@ def _largest(values: Array) -> float:
 
 
 def _first_difference(actual: Array, expected: Array, differs: Array) -> str:
-    place = tuple(int(index) for index in np.argwhere(differs)[0])
-    where = f"at {list(place)}: " if place else ""
-    return f"{where}{actual[place]} instead of {expected[place]}"
+    position = tuple(int(index) for index in np.argwhere(differs)[0])
+    where = f"at {list(position)}: " if position else ""
+    return f"{where}{actual[position]} instead of {expected[position]}"

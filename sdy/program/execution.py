@@ -1,4 +1,4 @@
-"""Running programs from Python: `sdy.interpret` on one device, `sdy.run_spmd` on all devices at once."""
+"""Runs programs from Python: `sdy.interpret` on one device, `sdy.run_spmd` on all devices at once."""
 
 from __future__ import annotations
 
@@ -23,77 +23,78 @@ from sdy.report.value_names import ValueNames
 
 @dataclass(frozen=True, slots=True)
 class SpmdRun:
-    """What a run on all devices gave: whole results, and what each device holds of them and of the values kept."""
+    """The outcome of a run on all devices: the global results, and the shards of the results and of the kept values."""
 
     results: tuple[Array, ...]
     local_results: tuple[DeviceArray, ...]
     kept: Mapping[str, DeviceArray] = field(default_factory=dict[str, DeviceArray])
 
     def device_view(self, device: int, value: int | str = 0) -> Array:
-        """What `device` holds of a result, by its number, or of a value that was kept, by its name; without a copy.
+        """Return the shard that `device` holds of a value, without copying it.
 
-        Raises: SdyError SDY-X103 where there is no such device or value.
+        `value` is the index of a result, or the name of a kept value.
+        Raises: SdyError SDY-X103 if the device or the value does not exist.
         """
-        held = self._held(value)
+        array = self._array(value)
         try:
-            return held.device_view(device)
+            return array.device_view(device)
         except KeyError:
-            raise _not_there(f"no device {device} holds the value", f"devices: {_devices(held)}") from None
+            raise _unknown(f"device {device} does not hold the value", f"devices: {_devices(array)}") from None
 
-    def _held(self, value: int | str) -> DeviceArray:
+    def _array(self, value: int | str) -> DeviceArray:
         if isinstance(value, str):
             if value not in self.kept:
                 known = ", ".join(self.kept) or "none"
-                raise _not_there(f"the run did not keep the value {value}", f"values that it kept: {known}")
+                raise _unknown(f"the run did not keep the value {value}", f"kept values: {known}")
             return self.kept[value]
         if not 0 <= value < len(self.local_results):
-            raise _not_there(f"there is no result {value}", f"the program has {len(self.local_results)} results")
+            raise _unknown(f"result {value} does not exist", f"the program has {len(self.local_results)} results")
         return self.local_results[value]
 
 
 def interpret(program: Program | ModuleOp, inputs: Sequence[Array] = ()) -> list[Array]:
-    """What the main function returns on one device, shardings ignored. Results may share memory with inputs.
+    """Run the main function on one device, ignoring all shardings. Results may share memory with inputs.
 
-    Raises: SdyError where the inputs do not fit the arguments, or at the op that cannot be run.
+    Raises: SdyError if the inputs do not match the arguments, or if an op cannot be interpreted.
     """
     module = program.module if isinstance(program, Program) else program
     return interpret_function(module, [np.asarray(array) for array in inputs], main_function(module).sym_name.data)
 
 
 def run_spmd(partitioned: PartitionedProgram, global_inputs: Sequence[Array], keep: Collection[str] = ()) -> SpmdRun:
-    """Run the local program on all devices at once, on whole inputs.
+    """Run the local program on all devices at once, on inputs of the global shapes.
 
-    `keep` names values of the local program, as `sdy partition` prints them (`%5`), that `device_view` shall know too;
-    of an op that runs more than once, the last time counts.
-    Raises: SdyError where the inputs do not fit the arguments, a name is not known, at the op that cannot be run, or
-    where two devices that should hold the same result do not.
+    `keep` lists values of the local program, by the names that `sdy partition` prints (`%5`), to be available from
+    `SpmdRun.device_view`. If an op runs more than once, its last results are kept.
+    Raises: SdyError if the inputs do not match the arguments, if a name is unknown, if an op cannot be interpreted, or
+    if two devices hold different copies of the same result.
     """
     inputs = [np.asarray(array) for array in global_inputs]
-    check_inputs(main_function(partitioned.whole), [(array.shape, array.dtype) for array in inputs])
-    keeper = _Keeper(partitioned, keep)
-    local = partitioned.run_on_devices(inputs, keeper.observe if keep else None)
-    return SpmdRun(tuple(partitioned.whole_results(local)), tuple(local), keeper.kept)
+    check_inputs(main_function(partitioned.global_module), [(array.shape, array.dtype) for array in inputs])
+    recorder = _ValueRecorder(partitioned, keep)
+    local = partitioned.run_on_devices(inputs, recorder.observe if keep else None)
+    return SpmdRun(tuple(partitioned.global_results(local)), tuple(local), recorder.kept)
 
 
-class _Keeper:
-    """Keeps the results of those ops that were asked for by name."""
+class _ValueRecorder:
+    """Records the results of selected ops during a run."""
 
-    def __init__(self, partitioned: PartitionedProgram, wanted: Collection[str]) -> None:
+    def __init__(self, partitioned: PartitionedProgram, selected: Collection[str]) -> None:
         self.kept: dict[str, DeviceArray] = {}
-        self._wanted: dict[Operation, list[tuple[int, str]]] = {}
-        if not wanted:
+        self._selected: dict[Operation, list[tuple[int, str]]] = {}
+        if not selected:
             return
         names = ValueNames(partitioned.local, "")
-        for value in (value for name in wanted for value in names.find(name)):
+        for value in (value for name in selected for value in names.find(name)):
             if not isinstance(value, OpResult):
-                raise _not_there(f"{names[value]} is an argument", "values that can be kept are the results of ops")
-            self._wanted.setdefault(value.op, []).append((value.index, names[value]))
+                raise _unknown(f"{names[value]} is a block argument", "only results of ops can be kept")
+            self._selected.setdefault(value.op, []).append((value.index, names[value]))
 
     def observe(self, context: KernelContext, op: Operation, results: Arrays) -> None:
-        """Keep what is wanted of the results of an op. Inside of a reduction, no device is in sight."""
+        """Record the selected results of an op. Ops in the body of a reduction have no devices, and are skipped."""
         grid = context.grid
         if grid is not None and len(results) == len(op.results):
-            self.kept.update((name, DeviceArray(results[index], grid)) for index, name in self._wanted.get(op, ()))
+            self.kept.update((name, DeviceArray(results[index], grid)) for index, name in self._selected.get(op, ()))
 
 
 def _devices(value: DeviceArray) -> str:
@@ -102,5 +103,5 @@ def _devices(value: DeviceArray) -> str:
     return f"0 to {len(ids) - 1}" if is_range else ", ".join(map(str, ids))
 
 
-def _not_there(message: str, hint: str) -> SdyError:
+def _unknown(message: str, hint: str) -> SdyError:
     return SdyError(Diagnostic("SDY-X103", message, hint=hint))

@@ -1,4 +1,4 @@
-"""`sdy.from_jax`: a JAX function as a `Program`."""
+"""`sdy.from_jax`: lowers a JAX function to a `Program`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
-from sdy.program.on_jax import without_jax
+from sdy.program.optional_jax import missing_jax_error
 from sdy.program.origin import Origin
 from sdy.program.program import Program, read_module
 
@@ -17,34 +17,34 @@ R = TypeVar("R")
 
 
 def from_jax(fn: Callable[..., R], *args: object, **kwargs: object) -> Program[R]:
-    """The program that JAX makes of a call of `fn`, jitted or not.
+    """Lower a call of `fn` to a program, without running it. `fn` may be jitted or not.
 
-    Arguments are arrays, or `jax.ShapeDtypeStruct`s with `NamedSharding`s: nothing is computed. The program takes and
-    returns the trees of `fn`, with NumPy arrays for JAX's.
-    Raises: SdyError SDY-T205 without JAX, SDY-T211 where arguments lie on different devices; whatever JAX raises where
-    `fn` cannot be traced.
+    The arguments are arrays, or `jax.ShapeDtypeStruct`s with a `NamedSharding`. The program takes and returns the same
+    pytrees as `fn`, with NumPy arrays as leaves.
+    Raises: SdyError SDY-T205 if JAX is not installed, SDY-T211 if the arguments are on different devices; any error of
+    JAX if `fn` cannot be traced.
     """
     try:
         from sdy.frontends.jax.lowering import lower
     except ModuleNotFoundError as error:
-        raise without_jax(error) from error
+        raise missing_jax_error(error) from error
     lowered = lower(fn, args, kwargs)
     module = read_module(lowered.text, lowered.name)
-    source_lines = _by_line(module, lowered.places)
+    source_lines = _source_lines(module, lowered.op_sources)
     origin = Origin(
         lowered.text, lowered.signature, source_lines, lowered.argument_names, lowered.devices, lowered.axis_types
     )
     return Program(module, origin)
 
 
-def _by_line(module: ModuleOp, places: Sequence[str]) -> dict[int, str]:
-    """The Python line behind each line of the text that defines values.
+def _source_lines(module: ModuleOp, op_sources: Sequence[str]) -> dict[int, str]:
+    """Map each line of the text that defines values to the Python line that it was traced from.
 
-    `places` has that of each op, and both come in program order.
+    `op_sources` lists the Python line of each op of the module in program order.
     """
-    by_line: dict[int, str] = {}
-    for op, place in zip(pre_order(module), places, strict=True):
+    source_lines: dict[int, str] = {}
+    for op, source in zip(pre_order(module), op_sources, strict=True):
         span = span_of(op)
-        if place and op.results and span is not None:
-            by_line[span.line] = place
-    return by_line
+        if source and op.results and span is not None:
+            source_lines[span.line] = source
+    return source_lines

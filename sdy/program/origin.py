@@ -1,4 +1,4 @@
-"""Where a program comes from: its text, and what a JAX function knows that text does not say."""
+"""The source of a program: its text, and the facts about a JAX function that the text does not contain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing_extensions import TypeVar
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.arrays.element_types import Array
-from sdy.program.signature import Signature
+from sdy.program.signature import ProgramSignature
 
 R = TypeVar("R", default=list[Array])
 _SOURCE_LINE = re.compile(r".+\.py:\d+")
@@ -20,31 +20,32 @@ _SOURCE_LINE = re.compile(r".+\.py:\d+")
 
 @dataclass(frozen=True)
 class Origin(Generic[R]):
-    """The text of a program, and how its arrays are given and taken.
+    """The text of a program and the signature by which it is called.
 
-    Of a program that came from JAX, `source_lines` tells, for a line of `text`, the line of the user's Python program
-    behind it (`{7: "train.py:12"}`), `argument_names` what the user calls the arguments of the main function
-    (`params['w']`), `devices` are JAX's, in the order of their numbers in the program, and `axis_types` are those that
-    JAX gives to the axes of the mesh.
+    The other fields are filled in for programs from JAX. `source_lines` maps a line of `text` to the Python line that
+    it was traced from (`{7: "train.py:12"}`). `argument_names` are the names of the arguments of the main function as
+    the user wrote them (`params['w']`). `devices` are JAX devices, in the order of their numbers in the program.
+    `axis_types` are the JAX axis types of the mesh axes, by name.
     """
 
     text: str
-    signature: Signature[R]
+    signature: ProgramSignature[R]
     source_lines: Mapping[int, str] = field(default_factory=dict[int, str])
     argument_names: tuple[str, ...] = ()
     devices: tuple[object, ...] = ()
     axis_types: Mapping[str, object] = field(default_factory=dict[str, object])
 
-    def in_text(self, asked: str) -> list[str]:
-        """What `asked` is in terms of the text: names and numbers of lines, unless it is one already.
+    def names_in_text(self, query: str) -> list[str]:
+        """Return `query` as value names or line numbers of the text.
 
-        Raises: SdyError SDY-T203 where it is a line of the Python program, and no value comes from that.
+        An argument name or a Python line is translated; anything else is returned unchanged.
+        Raises: SdyError SDY-T203 if `query` is a Python line from which no value was traced.
         """
-        if asked in self.argument_names:
-            return [f"%arg{self.argument_names.index(asked)}"]  # as JAX prints it
-        lines = [str(line) for line, place in self.source_lines.items() if place == asked]
-        if lines or not self.source_lines or not _SOURCE_LINE.fullmatch(asked):
-            return lines or [asked]
+        if query in self.argument_names:
+            return [f"%arg{self.argument_names.index(query)}"]  # the name that JAX prints
+        lines = [str(line) for line, source in self.source_lines.items() if source == query]
+        if lines or not self.source_lines or not _SOURCE_LINE.fullmatch(query):
+            return lines or [query]
         known = list(dict.fromkeys(self.source_lines.values()))
-        hint = f"lines with values: {', '.join(difflib.get_close_matches(asked, known, n=5, cutoff=0.0))}"
-        raise SdyError(Diagnostic("SDY-T203", f"no value of the program comes from {asked}", hint=hint))
+        hint = f"lines with values: {', '.join(difflib.get_close_matches(query, known, n=5, cutoff=0.0))}"
+        raise SdyError(Diagnostic("SDY-T203", f"no value of the program was traced from {query}", hint=hint))

@@ -1,4 +1,4 @@
-"""A partitioned program: what it is on whole tensors and on one device, how it runs, where its values lie."""
+"""A partitioned program: its global and its local module, how to run it, and what it costs."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from sdy.interpreter.spmd import run_spmd
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
 from sdy.passes.run import run_passes
-from sdy.program.lowered import is_in_order, local_program_by_place
-from sdy.program.on_jax import jax_function
+from sdy.program.comparison import check_equal_copies
+from sdy.program.local_program import has_default_device_order, local_program_by_position
+from sdy.program.optional_jax import jax_function
 from sdy.program.origin import Origin
-from sdy.program.placed import Placed
-from sdy.program.replicas import disagreeing_devices
+from sdy.program.sharded_program import ShardedProgram
 from sdy.report.schedule_trace import schedule_trace
 
 R = TypeVar("R", default=list[Array])
 
 
 @dataclass(frozen=True)
-class PartitionedProgram(Placed[R]):
-    """A program with every communication explicit.
+class PartitionedProgram(ShardedProgram[R]):
+    """A program in which all communication is explicit.
 
-    `folded` still has whole tensors and shardings, and functions for what repeats; `local` is the plain StableHLO
-    program that each device runs.
+    `folded` is the module on global shapes, with shardings and sdy collectives, in which one function stands for
+    all repetitions of a layer. `local` is the plain StableHLO module that each device runs.
     """
 
     folded: ModuleOp
@@ -49,74 +49,81 @@ class PartitionedProgram(Placed[R]):
     boundary: ProgramPlacement
     origin: Origin[R]
     remarks: tuple[Diagnostic, ...] = ()
-    optimize_communication: bool = True  # as it was when this was made
+    optimize_communication: bool = True  # whether the program was partitioned with this option
 
     @cached_property
-    def whole(self) -> ModuleOp:
-        """The program on whole tensors, with shardings, each layer written out."""
-        whole = self.folded.clone()
-        run_passes(make_context(), whole, [UnfoldLayersPass()], verify_each=False)
-        return whole
+    def global_module(self) -> ModuleOp:
+        """The module on global shapes, with shardings and collectives; repeated layers are unfolded."""
+        module = self.folded.clone()
+        run_passes(make_context(), module, [UnfoldLayersPass()], verify_each=False)
+        return module
 
-    def run(self, *arrays: object, **named: object) -> R:
-        """The whole results of running the local program on all devices at once, on whole arrays.
+    def run(self, *args: object, **kwargs: object) -> R:
+        """Run the local program on all devices at once, on global arrays, and return the global results.
 
-        Raises: SdyError where the arrays do not fit, or two devices that should hold the same result do not.
+        Raises: SdyError if the arrays do not match the arguments, or if two devices hold different copies of the same
+        result.
         """
         signature = self.origin.signature
-        return signature.results(self.run_flat(signature.flat_arguments(arrays, named)))
+        return signature.results(self.run_flat(signature.flat_arguments(args, kwargs)))
 
     def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
-        """As `run`, with one array per argument and per result of the main function."""
+        """Run the program like `run`, with one array per argument and per result of the main function."""
         check_inputs(main_function(self.folded), [(array.shape, array.dtype) for array in inputs])
-        return self.whole_results(self.run_on_devices(inputs))
+        return self.global_results(self.run_on_devices(inputs))
 
     def run_on_devices(self, inputs: Sequence[Array], observer: Observer | None = None) -> list[DeviceArray]:
-        """What each device holds of the results, on whole inputs that fit. Raises: SdyError as `run_spmd`."""
+        """Run the local program on global inputs, and return the shards of the results. Raises: SdyError as `run`."""
         pairs = zip(inputs, self.boundary.arguments, strict=True)
-        shards = [shard(array, place.sharding, place.mesh) for array, place in pairs]
+        shards = [shard(array, placement.sharding, placement.mesh) for array, placement in pairs]
         name = main_function(self.local).sym_name.data
         return run_spmd(self.local, shards, grid_of_mesh(self.boundary.mesh), name, observer=observer)
 
-    def whole_results(self, results: Sequence[DeviceArray]) -> list[Array]:
-        """The results put together. Raises: SdyError where two devices that should hold the same result do not."""
-        whole: list[Array] = []
-        for index, (result, place) in enumerate(zip(results, self.boundary.results, strict=True)):
-            disagreeing_devices(result, place, index)
-            whole.append(unshard(result, place.sharding, place.mesh, place.shape))
-        return whole
+    def global_results(self, results: Sequence[DeviceArray]) -> list[Array]:
+        """Assemble the global results from their shards.
+
+        Raises: SdyError SDY-X101 if two devices hold different copies of the same result.
+        """
+        arrays: list[Array] = []
+        for index, (result, placement) in enumerate(zip(results, self.boundary.results, strict=True)):
+            check_equal_copies(result, placement, index)
+            arrays.append(unshard(result, placement.sharding, placement.mesh, placement.shape))
+        return arrays
 
     def cost(self, machine: str | Hardware, free_bytes: float | None = None) -> ProgramCost:
-        """Seconds and bytes of one device of a machine, `tpu_v5e` or one of your own; nothing is run.
+        """Estimate the time and memory of the program on one device of a machine, without running it.
 
-        `free_bytes`: memory of the device that the program may use; all of it without.
-        Raises: SdyError SDY-T209 where no machine is called so.
+        `machine` is the name of a known machine (`tpu_v5e`) or a `Hardware`. `free_bytes` is the device memory that the
+        program may use, by default all of it.
+        Raises: SdyError SDY-T209 if no machine has this name.
         """
         return cost_of(self.local, self.boundary.mesh, resolve_hardware(machine), free_bytes)
 
     def trace(self, machine: str | Hardware) -> dict[str, object]:
-        """When each op runs on a machine, as `json.dump` writes it for Chrome's and Perfetto's viewers.
+        """Return the estimated schedule of the ops as a trace for the viewers of Chrome and Perfetto.
 
-        Ops run one after another, so that the end is `cost(machine).seconds_in_turn`.
-        Raises: SdyError SDY-T209 where no machine is called so.
+        Write the result with `json.dump`. Ops run one after another, so the trace ends at
+        `cost(machine).seconds_in_turn`.
+        Raises: SdyError SDY-T209 if no machine has this name.
         """
         hardware, mesh = resolve_hardware(machine), self.boundary.mesh
         slots = list(schedule_of(self.local, mesh, hardware))
         return schedule_trace(slots, memory_curve(self.local), mesh, hardware, self.origin.source_lines)
 
     def to_jax(self, devices: Sequence[object] = ()) -> Callable[..., R]:
-        """A function that runs the local program on JAX's devices, on whole arrays, in one `shard_map`.
+        """Return a function of global JAX arrays that runs the local program on JAX devices, in one `shard_map`.
 
-        It may be called inside of `jax.jit`. The devices are those of the program that came from JAX; JAX's first ones
-        where it was read from text. Raises: SdyError where there are too few, or where JAX is not installed.
+        The function may be called inside of `jax.jit`. By default it runs on the devices of the JAX function that the
+        program was lowered from, or on the first JAX devices if the program was read from text.
+        Raises: SdyError SDY-X104 if there are too few devices, SDY-T205 if JAX is not installed.
         """
-        # JAX numbers the devices of a program by their place in the mesh.
+        # JAX numbers the devices of a program by their position in the mesh.
         local = self.local
-        if not is_in_order(self.folded):
-            local = local_program_by_place(self.folded, optimize_communication=self.optimize_communication)
+        if not has_default_device_order(self.folded):
+            local = local_program_by_position(self.folded, optimize_communication=self.optimize_communication)
         flat = jax_function(local, self.boundary, devices or self.origin.devices)
         return self.origin.signature.on_devices(flat)
 
     def __str__(self) -> str:
-        """The text of the local program."""
+        """Return the text of the local program."""
         return print_module(self.local)

@@ -1,4 +1,4 @@
-"""`sdy.run_passes`: a pipeline, as text, on a module that somebody else built."""
+"""`sdy.run_passes`: runs a textual pass pipeline on a module."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from sdy.passes.manager.pipeline_text import parse_pipeline
 
 
 def run_passes(module: ModuleOp, pipeline: str) -> tuple[Diagnostic, ...]:
-    """Run passes on a module, in place, and verify it before and after each. Returns what the passes remark.
+    """Run passes on a module in place, and return their warnings and remarks.
 
-    `pipeline` is written as for `--pass-pipeline`: `builtin.module(sdy-import-pipeline,sdy-basic-propagate)`.
-    Raises: SdyError with the first mistake in the pipeline or the module, or of the pass that fails.
+    `pipeline` is written like `--pass-pipeline`: `builtin.module(sdy-import-pipeline,sdy-basic-propagate)`. The module
+    is verified before the first pass and after each pass.
+    Raises: SdyError if the pipeline is malformed, if the module is invalid, or if a pass fails.
     """
     passes = [build_pass(request) for request in parse_pipeline(pipeline)]
     verify_module(module)

@@ -1,4 +1,4 @@
-"""The `Program` people hold: a module, what becomes of it, whether that computes the same, and why it is as it is."""
+"""The `Program` class: a module, and everything that can be done with it."""
 
 from __future__ import annotations
 
@@ -26,115 +26,119 @@ from sdy.passes.manager.pipelines import PartitionPipeline, PropagationPipeline
 from sdy.passes.run import run_passes
 from sdy.program.arrays import random_arrays
 from sdy.program.comparison import OutputComparison, compare
-from sdy.program.lowered import local_program
+from sdy.program.local_program import local_program
 from sdy.program.origin import Origin
 from sdy.program.partitioned import PartitionedProgram
-from sdy.program.placement import boundary_of
-from sdy.program.propagated import PropagatedProgram
-from sdy.program.signature import InOrder
+from sdy.program.sharded_program import PropagatedProgram, boundary_of
+from sdy.program.signature import FlatSignature
 from sdy.report.explain import Explainer
-from sdy.report.html.page import PagedProgram, html_page
+from sdy.report.html.page import PageInputs, html_page
 from sdy.report.program_report import program_report
-from sdy.report.values import boundary_rows
+from sdy.report.value_rows import boundary_rows
 
 R = TypeVar("R", default=list[Array])
 
 
 @dataclass(frozen=True)
 class Program(Generic[R]):
-    """A module as it was read. Nothing changes it: every step works on a copy, and is done once.
+    """An immutable program. Each step (propagate, partition, ...) works on a copy of the module and is cached.
 
-    `R` is what the program returns: a list of arrays where it was read from text, the tree of the function that JAX
-    lowered otherwise.
+    `R` is the type of the results: a list of arrays for a program that was read from text, the output pytree of the
+    function for a program that was lowered from JAX.
     """
 
     module: ModuleOp
     origin: Origin[R]
-    optimize_communication: bool = True  # when it is partitioned
+    optimize_communication: bool = True  # whether `partition` rewrites ops to send fewer bytes
 
     @staticmethod
     def from_text(text: str, file_name: str = "<text>") -> Program[list[Array]]:
-        """The program that `text` spells, verified. Raises: SdyError with the first mistake."""
-        return Program(read_module(text, file_name), Origin(text, InOrder()))
+        """Parse and verify the text of a program. Raises: SdyError with the first error in the text."""
+        return Program(read_module(text, file_name), Origin(text, FlatSignature()))
 
     @staticmethod
     def from_module(module: ModuleOp) -> Program[list[Array]]:
-        """The program that a verified module is."""
-        return Program(module, Origin(print_module(module), InOrder()))
+        """Return the program of a module, which must be verified."""
+        return Program(module, Origin(print_module(module), FlatSignature()))
 
     @cached_property
     def input_types(self) -> tuple[tuple[tuple[int, ...], DType], ...]:
-        """Shape and dtype of each argument of the main function."""
+        """The shape and the dtype of each argument of the main function."""
         types = main_function(self.module).function_type.inputs
         return tuple((static_shape(each) or (), dtype_of_type(each)) for each in types)
 
     def propagate(self) -> PropagatedProgram[R]:
-        """The program with a sharding on every value. Raises: SdyError where the module is not what that needs."""
+        """Propagate the shardings to every value. Raises: SdyError if propagation does not support the module."""
         return self._propagated
 
     def partition(self) -> PartitionedProgram[R]:
-        """The program propagated and partitioned. Raises: SdyError at the op that cannot be."""
+        """Propagate the shardings, then partition the program. Raises: SdyError at the first op that is unsupported."""
         return self._partitioned
 
-    def run(self, *arrays: object, **named: object) -> R:
-        """The results on one device, shardings ignored. Raises: SdyError where the arrays do not fit."""
+    def run(self, *args: object, **kwargs: object) -> R:
+        """Run the program on one device, ignoring all shardings.
+
+        Raises: SdyError if the arrays do not match the arguments.
+        """
         signature = self.origin.signature
-        return signature.results(self.run_flat(signature.flat_arguments(arrays, named)))
+        return signature.results(self.run_flat(signature.flat_arguments(args, kwargs)))
 
     def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
-        """As `run`, with one array per argument and per result of the main function."""
+        """Run the program like `run`, with one array per argument and per result of the main function."""
         return interpret(self.module, inputs)
 
     def verify(
         self, arguments: Sequence[object] | None = None, expected: object = (), *, seed: int = 0
     ) -> list[OutputComparison]:
-        """Run the program on all devices, and compare each output with `expected`, or with the run on one device.
+        """Run the partitioned program on all devices, and compare each output with its expected value.
 
-        `arguments` are those of one call, and `expected` is what it should return; random arguments, made from `seed`,
-        where none are given.
-        Raises: SdyError where arguments or expected results do not fit.
+        `arguments` are the positional arguments of one call; by default, random arrays from `seed`. `expected` is the
+        expected return value; by default, the result of running the program on one device.
+        Raises: SdyError if the arguments or the expected results do not match the program.
         """
         signature = self.origin.signature
         if arguments is None:
             inputs: Sequence[Array] = random_arrays(self.input_types, seed)
         else:
             inputs = signature.flat_arguments(tuple(arguments), {})
-        wanted = None if _is_empty(expected) else signature.flat_results(expected)
-        self._check(inputs, wanted)
+        expected_outputs = None if _is_empty(expected) else signature.flat_results(expected)
+        self._check(inputs, expected_outputs)
         actual = self.partition().run_flat(inputs)
-        reference = self.run_flat(inputs) if wanted is None else wanted
+        reference = self.run_flat(inputs) if expected_outputs is None else expected_outputs
         return [compare(index, *pair) for index, pair in enumerate(zip(actual, reference, strict=True))]
 
     def explain(self, value: str) -> str:
-        """Which annotations the axes of a value go back to, and through which ops they came.
+        """Explain the sharding of a value: which annotation each axis originates from, and which ops propagated it.
 
-        `value` is a name (`%3`, `@func:%x`) or the number of a line of the program's text; of a program that came from
-        JAX, an argument (`params['w']`) or a line of the Python program (`train.py:12`) as well.
-        Raises: SdyError SDY-T203 where there is no such value.
+        `value` is a name (`%3`, `@func:%x`) or a line number of the program text. For a program from JAX it may also be
+        an argument (`params['w']`) or a line of the Python program (`train.py:12`).
+        Raises: SdyError SDY-T203 if there is no such value.
         """
-        asked = self.origin.in_text(value)
-        return "\n".join(line for each in asked for line in self._explainer.value(each))
+        names = self.origin.names_in_text(value)
+        return "\n".join(line for name in names for line in self._explainer.value(name))
 
     def conflicts(self) -> str:
-        """The places where an axis that cuts one tensor of an op could not cut another one, and what was in its way."""
+        """List the ops at which an axis of one tensor could not be propagated to another one, and the reasons."""
         return "\n".join(self._explainer.conflicts())
 
     def report(self) -> str:
-        """The program on one page: shardings, collectives with bytes and lines, conflicts."""
+        """Return a report in plain text: shardings, collectives with bytes and source lines, conflicts."""
         partitioned, origin = self.partition(), self.origin
-        rows = boundary_rows(partitioned.whole, origin.argument_names)
-        return program_report(partitioned.whole, rows, self._explainer, origin.source_lines, partitioned.remarks)
+        rows = boundary_rows(partitioned.global_module, origin.argument_names)
+        return program_report(
+            partitioned.global_module, rows, self._explainer, origin.source_lines, partitioned.remarks
+        )
 
     def report_html(self, machine: str | Hardware = DEFAULT_MACHINE) -> str:
-        """The report as one page for a browser: the program in colours, collectives, memory over time, conflicts.
+        """Return the report as a self-contained HTML page: program, collectives, memory over time, conflicts.
 
-        Times are those of a machine. Nothing in it comes from elsewhere.
-        Raises: SdyError SDY-T209 where no machine is called so.
+        Times are estimates for `machine`.
+        Raises: SdyError SDY-T209 if no machine has this name.
         """
         partitioned, origin = self.partition(), self.origin
-        paged = PagedProgram(
+        page_inputs = PageInputs(
             written=self.module,
-            whole=partitioned.whole,
+            global_module=partitioned.global_module,
             local=partitioned.local,
             mesh=partitioned.boundary.mesh,
             explainer=self._explainer,
@@ -143,18 +147,18 @@ class Program(Generic[R]):
             argument_names=origin.argument_names,
             remarks=partitioned.remarks,
         )
-        return html_page(paged, resolve_hardware(machine))
+        return html_page(page_inputs, hardware_of(machine))
 
     def cost(self, machine: str | Hardware, free_bytes: float | None = None) -> ProgramCost:
-        """Of one device that runs the partitioned program on a machine: as `PartitionedProgram.cost`."""
+        """Estimate the time and memory of the partitioned program; see `PartitionedProgram.cost`."""
         return self.partition().cost(machine, free_bytes)
 
     def trace(self, machine: str | Hardware) -> dict[str, object]:
-        """When each op of one device runs on a machine, for Chrome and Perfetto: as `PartitionedProgram.trace`."""
+        """Return the estimated schedule of the partitioned program; see `PartitionedProgram.trace`."""
         return self.partition().trace(machine)
 
     def __str__(self) -> str:
-        """The text it was read from."""
+        """Return the text that the program was read from."""
         return self.origin.text
 
     @cached_property
@@ -167,30 +171,30 @@ class Program(Generic[R]):
     @cached_property
     def _partitioned(self) -> PartitionedProgram[R]:
         context = make_context()
-        whole = self.module.clone()
+        module = self.module.clone()
         pipeline = PartitionPipeline(self.optimize_communication, keep_layers=True)
-        run_passes(context, whole, [pipeline], verify_each=False)
-        verify_module(whole)
-        local = local_program(whole, context, optimize_communication=self.optimize_communication)
+        run_passes(context, module, [pipeline], verify_each=False)
+        verify_module(module)
+        local = local_program(module, context, optimize_communication=self.optimize_communication)
         remarks = tuple(context.diagnostics)
-        return PartitionedProgram(whole, local, boundary_of(whole), self.origin, remarks, self.optimize_communication)
+        return PartitionedProgram(module, local, boundary_of(module), self.origin, remarks, self.optimize_communication)
 
     @cached_property
     def _explainer(self) -> Explainer:
         return Explainer(make_context(), self.module, self.origin.text, self.origin.source_lines)
 
     def _check(self, inputs: Sequence[Array], expected: Sequence[Array] | None) -> None:
-        """Raises: SdyError where the inputs do not fit the arguments, or there are more or fewer outputs expected."""
+        """Raise SdyError if the inputs do not match the arguments, or if the number of expected outputs is wrong."""
         func = main_function(self.module)
         check_inputs(func, [(array.shape, array.dtype) for array in inputs])
         count = len(func.function_type.outputs)
         if expected is not None and len(expected) != count:
-            message = f"@{func.sym_name.data} has {count} results, and {len(expected)} expected outputs are given"
+            message = f"@{func.sym_name.data} has {count} results, got {len(expected)} expected outputs"
             raise SdyError(Diagnostic("SDY-X102", message, span_of(func)))
 
 
 def load(path: str | Path) -> Program[list[Array]]:
-    """The program in a file. Raises: OSError where it cannot be read; SdyError with the first mistake in it."""
+    """Read a program from a file. Raises: OSError if it cannot be read, SdyError with the first error in its text."""
     return Program.from_text(Path(path).read_text(encoding="utf-8"), str(path))
 
 
@@ -199,7 +203,7 @@ def _is_empty(expected: object) -> bool:
 
 
 def read_module(text: str, file_name: str) -> ModuleOp:
-    """The module that `text` spells, verified. Raises: SdyError with the first mistake."""
+    """Parse and verify the text of a module. Raises: SdyError with the first error in the text."""
     module = parse_module(text, file_name)
     verify_module(module)
     return module

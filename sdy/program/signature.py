@@ -1,4 +1,4 @@
-"""How people give a program its arguments and take its results: one after the other, or in the trees of a function."""
+"""Signatures: convert between the arguments and results of a call and the flat arrays of the main function."""
 
 from __future__ import annotations
 
@@ -14,63 +14,66 @@ from sdy.interpreter.arrays.element_types import Array
 R_co = TypeVar("R_co", covariant=True)
 
 
-class Signature(Protocol[R_co]):
-    """Between what people hold and the arguments and results of the main function, which stand in a row."""
+class ProgramSignature(Protocol[R_co]):
+    """Converts between the structures that a caller uses and the flat arguments and results of the main function."""
 
-    def flat_arguments(self, given: tuple[object, ...], named: Mapping[str, object]) -> list[Array]:
-        """The arrays that a call gives to the main function. Raises: SdyError where the call does not fit."""
+    def flat_arguments(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> list[Array]:
+        """Return the arrays that a call passes to the main function.
+
+        Raises: SdyError SDY-X106 if the call does not have the structure of the arguments.
+        """
         ...
 
-    def flat_results(self, given: object) -> list[Array]:
-        """The arrays of what the function is expected to return. Raises: SdyError where it has another structure."""
+    def flat_results(self, results: object) -> list[Array]:
+        """Return the arrays of a structure of results.
+
+        Raises: SdyError SDY-X106 if it does not have the structure of the results.
+        """
         ...
 
     def results(self, flat: Sequence[Array]) -> R_co:
-        """What the function returns."""
+        """Return the results of the main function in the structure that the caller expects."""
         ...
 
     def argument_tree(self, leaves: Sequence[object]) -> object:
-        """One thing per argument of the main function, arranged as the arguments."""
+        """Return `leaves`, one per argument of the main function, in the structure of the arguments."""
         ...
 
     def result_tree(self, leaves: Sequence[object]) -> object:
-        """One thing per result of the main function, arranged as the results."""
+        """Return `leaves`, one per result of the main function, in the structure of the results."""
         ...
 
     def on_devices(self, flat: Callable[..., Sequence[object]]) -> Callable[..., R_co]:
-        """A function of JAX arrays in a row, as one of what people hold."""
+        """Return a function that calls `flat`, a function of flat JAX arrays, with structured arguments and results."""
         ...
 
 
-class InOrder:
-    """The signature of a program that was read from text: arrays in a row, results in a list."""
+class FlatSignature:
+    """The signature of a program that was read from text: positional arrays, and a list of results."""
 
-    def flat_arguments(self, given: tuple[object, ...], named: Mapping[str, object]) -> list[Array]:
-        """The arrays as they are given. Raises: SdyError SDY-X106 where there are names."""
-        if named:
-            names = ", ".join(named)
-            hint = "give the arrays in the order of the arguments"
-            raise SdyError(
-                Diagnostic("SDY-X106", f"a program read from text takes no argument by name: {names}", hint=hint)
-            )
-        return [np.asarray(cast(ArrayLike, array)) for array in given]
+    def flat_arguments(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> list[Array]:
+        """Return the positional arguments as arrays. Raises: SdyError SDY-X106 if there are keyword arguments."""
+        if kwargs:
+            message = f"a program read from text takes no keyword arguments, got {', '.join(kwargs)}"
+            raise SdyError(Diagnostic("SDY-X106", message, hint="pass the arrays in the order of the arguments"))
+        return [np.asarray(cast(ArrayLike, array)) for array in args]
 
-    def flat_results(self, given: object) -> list[Array]:
-        """The arrays of a sequence."""
-        return [np.asarray(array) for array in cast(Sequence[ArrayLike], given)]
+    def flat_results(self, results: object) -> list[Array]:
+        """Return the elements of a sequence as arrays."""
+        return [np.asarray(array) for array in cast(Sequence[ArrayLike], results)]
 
     def results(self, flat: Sequence[Array]) -> list[Array]:
-        """A list of arrays."""
+        """Return a list of arrays."""
         return list(flat)
 
     def argument_tree(self, leaves: Sequence[object]) -> object:
-        """A list."""
+        """Return a list."""
         return list(leaves)
 
     def result_tree(self, leaves: Sequence[object]) -> object:
-        """A list."""
+        """Return a list."""
         return list(leaves)
 
     def on_devices(self, flat: Callable[..., Sequence[object]]) -> Callable[..., list[Array]]:
-        """The function itself."""
+        """Return `flat`."""
         return cast(Callable[..., list[Array]], flat)

@@ -7,22 +7,26 @@ from collections.abc import Iterator
 from sdy.propagation.conflicts import Conflict, Contest, Obstacle
 from sdy.propagation.history import History
 from sdy.propagation.trace import holders_of
-from sdy.report.places import Places
+from sdy.report.trace_descriptions import TraceDescriptions
 
 
-def conflict_lines(conflict: Conflict, places: Places, history: History) -> Iterator[str]:
+def conflict_lines(conflict: Conflict, descriptions: TraceDescriptions, history: History) -> Iterator[str]:
     """The conflict, then who won it where another axis did."""
     site, axis = conflict.site, conflict.axis
-    source = f"{places.dim(site, conflict.source, conflict.factor)} of {places.tensor(site, conflict.source)}"
-    target = f"{places.dim(site, conflict.target, conflict.factor)} of {places.tensor(site, conflict.target)}"
-    yield f"{axis} cuts {source}, but not {target}: {_obstacle(conflict, places)}"
+    source = (
+        f"{descriptions.dim(site, conflict.source, conflict.factor)} of {descriptions.tensor(site, conflict.source)}"
+    )
+    target = (
+        f"{descriptions.dim(site, conflict.target, conflict.factor)} of {descriptions.tensor(site, conflict.target)}"
+    )
+    yield f"{axis} cuts {source}, but not {target}: {_obstacle(conflict, descriptions)}"
     if conflict.contest is not None:
-        yield f"  {_contest(conflict, conflict.contest, places)}"
+        yield f"  {_contest(conflict, conflict.contest, descriptions)}"
     elif conflict.rival_axis is not None:
-        yield f"  {_first(conflict, places, history)}"
+        yield f"  {_first(conflict, descriptions, history)}"
 
 
-def _obstacle(conflict: Conflict, places: Places) -> str:
+def _obstacle(conflict: Conflict, descriptions: TraceDescriptions) -> str:
     match conflict.obstacle:
         case Obstacle.CLOSED_DIM:
             return "that dim is closed"
@@ -30,19 +34,21 @@ def _obstacle(conflict: Conflict, places: Places) -> str:
             return f"{conflict.axis} is explicitly replicated or unreduced there"
         case Obstacle.OTHER_DIM:
             assert conflict.rival is not None
-            return f"{conflict.rival_axis} cuts {places.dim(conflict.site, conflict.target, conflict.rival)} there"
+            return (
+                f"{conflict.rival_axis} cuts {descriptions.dim(conflict.site, conflict.target, conflict.rival)} there"
+            )
         case Obstacle.OTHER_AXIS:
             return f"{conflict.rival_axis} is in its place"
         case Obstacle.NO_ROOM:
             return "what is left of that dim cannot be divided by it"
 
 
-def _contest(conflict: Conflict, contest: Contest, places: Places) -> str:
+def _contest(conflict: Conflict, contest: Contest, descriptions: TraceDescriptions) -> str:
     """Both wanted the axis in one step: what made the difference."""
     site, winner, loser = conflict.site, contest.winner, contest.loser
-    won, lost = (places.dim(site, conflict.target, claim.factor) for claim in (winner, loser))
+    won, lost = (descriptions.dim(site, conflict.target, claim.factor) for claim in (winner, loser))
     both = f"{won} and {lost} wanted it in the same step, and {won} won"
-    sources = [places.tensor(site, claim.source) for claim in (winner, loser)]
+    sources = [descriptions.tensor(site, claim.source) for claim in (winner, loser)]
     if winner.negative_source_size != loser.negative_source_size:
         sizes = [f"{-claim.negative_source_size:,}" for claim in (winner, loser)]
         return (
@@ -56,15 +62,15 @@ def _contest(conflict: Conflict, contest: Contest, places: Places) -> str:
     return f"{both}: it comes first in the sharding rule, and the sources are of the same size"
 
 
-def _first(conflict: Conflict, places: Places, history: History) -> str:
+def _first(conflict: Conflict, descriptions: TraceDescriptions, history: History) -> str:
     """The other axis was there before: where from."""
     holder = holders_of(conflict.site)[conflict.target]
     assert holder is not None
     assert conflict.rival_axis is not None
     chain = history.chain(holder, conflict.rival_axis)
-    line, root = places.root(chain.root)
+    line, root = descriptions.root(chain.root)
     if conflict.arrival is None:
         return f"{conflict.rival_axis} was there from the start: {line}, {root}"
     through = conflict.arrival.step.site
-    came = f"{conflict.rival_axis} came first, through {places.site(through)} on {places.line(through)}"
+    came = f"{conflict.rival_axis} came first, through {descriptions.site(through)} on {descriptions.line(through)}"
     return f"{came}; it goes back to {line}, {root}"

@@ -28,7 +28,7 @@ from sdy.propagation.graph import Value
 from sdy.propagation.history import Arrival, AxisPath
 from sdy.report.conflict_text import conflict_lines
 from sdy.report.counterparts import Counterparts
-from sdy.report.places import Places, dims_text
+from sdy.report.trace_descriptions import TraceDescriptions, dims_text
 from sdy.report.value_names import ValueNames, line_of
 
 Lines = Iterator[str]
@@ -66,7 +66,7 @@ class Explainer:
         self._names = ValueNames(module, text)
         self._traced: TracedPropagation = trace_propagation(context, module)
         self._counterparts = Counterparts(module, self._traced.module)
-        self._places = Places(self._traced, self._names, self._counterparts, source_lines or {})
+        self._descriptions = TraceDescriptions(self._traced, self._names, self._counterparts, source_lines or {})
 
     def value(self, asked: str) -> Lines:
         """The explanations of the values that are meant: `%name`, `@func:%name`, or the number of a line.
@@ -109,16 +109,18 @@ class Explainer:
 
     def conflict_sites(self) -> Iterator[ConflictSite]:
         """The ops at which axes were refused, in program order; sentences that explain others begin with blanks."""
-        history, places = self._traced.history, self._places
+        history, descriptions = self._traced.history, self._descriptions
         for site, conflicts in groupby(conflicts_of(self._traced.flat.graph, history), key=lambda each: each.site):
-            sentences = (line for conflict in conflicts for line in conflict_lines(conflict, places, history))
-            yield ConflictSite(places.line_number(site), places.line(site), places.site(site), tuple(sentences))
+            sentences = (line for conflict in conflicts for line in conflict_lines(conflict, descriptions, history))
+            yield ConflictSite(
+                descriptions.line_number(site), descriptions.line(site), descriptions.site(site), tuple(sentences)
+            )
 
     def _headline(self, written: SSAValue) -> str:
         op = op_of(written)
         assert op is not None  # it stands in a module
         what = "argument" if isinstance(op, FuncOp) else op.name
-        return f"{self._names[written]} ({what}{'' if line_of(op) is None else f', {self._places.line_of(op)}'})"
+        return f"{self._names[written]} ({what}{'' if line_of(op) is None else f', {self._descriptions.line_of(op)}'})"
 
     def _holder(self, holder: Value | None) -> Lines:
         sharding = None if holder is None else self._traced.flat.graph.sharding(holder)
@@ -138,13 +140,13 @@ class Explainer:
         width = max(len(line) for line, _ in steps)
         yield from (f"    {line:{width}}  {text}" for line, text in steps)
 
-    def _steps(self, chain: AxisPath) -> tuple[tuple[str, str], ...]:
-        return (self._places.root(chain.root), *map(self._step, chain.arrivals))
+    def _steps(self, chain: Chain) -> tuple[tuple[str, str], ...]:
+        return (self._descriptions.root(chain.root), *map(self._step, chain.arrivals))
 
     def _step(self, arrival: Arrival) -> tuple[str, str]:
-        site, move, places = arrival.step.site, arrival.move, self._places
+        site, move, descriptions = arrival.step.site, arrival.move, self._descriptions
         text = (
-            f"{places.site(site)}: from {places.tensor(site, move.source)} to {places.tensor(site, move.target)}"
-            f"{'' if arrival.holder is arrival.target else f', and to {places.value(arrival.holder)} of its group'}"
+            f"{descriptions.site(site)}: from {descriptions.tensor(site, move.source)} to {descriptions.tensor(site, move.target)}"
+            f"{'' if arrival.holder is arrival.target else f', and to {descriptions.value(arrival.holder)} of its group'}"
         )
-        return places.line(site), text
+        return descriptions.line(site), text

@@ -26,11 +26,11 @@ _TENSOR = re.compile(
 _AXIS = re.compile(r'\s*"?(?P<name>[^\s"=,]+)"?\s*=\s*(?P<size>\d+)\s*')
 _BYTES = ("pred", "i1")  # booleans, which take a byte each
 
-Row = tuple[str, str]
+NotationRow = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class TensorSpec:
     """A type as people write it, `f32[1024,4096]`; `bits` are those of an element."""
 
     element: str
@@ -43,7 +43,7 @@ class Tensor:
         return f"{self.element}[{','.join(map(str, shape))}], {size:,} bytes"
 
 
-def read_tensor(text: str) -> Tensor:
+def read_tensor(text: str) -> TensorSpec:
     """`f32[1024,4096]`, or `1024x4096xf32` as MLIR writes it. Raises: SdyError SDY-T206 where it is neither."""
     match = _TENSOR.fullmatch(text.strip())
     element = match and (match["type"] or match["mlir_type"])
@@ -53,7 +53,7 @@ def read_tensor(text: str) -> Tensor:
         raise SdyError(Diagnostic("SDY-T206", f"{text!r} is no type of a tensor", hint=hint))
     sizes = match["dims"].split(",") if match["dims"] else (match["mlir_dims"] or "").split("x")
     shape = tuple(int(size) for size in sizes if size.strip())
-    return Tensor(element, 8 if element in _BYTES or bits is None else int(bits[0]), shape)
+    return TensorSpec(element, 8 if element in _BYTES or bits is None else int(bits[0]), shape)
 
 
 def read_mesh(text: str) -> Mesh:
@@ -115,7 +115,7 @@ def checked(sharding: TensorSharding, mesh: Mesh, rank: int | None) -> tuple[Ten
     return inline, mesh
 
 
-def notations(sharding: TensorSharding, mesh: Mesh, tensor: Tensor | None) -> Iterator[Row]:
+def notations(sharding: TensorSharding, mesh: Mesh, tensor: TensorSpec | None) -> Iterator[NotationRow]:
     """What it is called, and the text: the sharding in each notation, the mesh, the tensor whole and on one device."""
     yield "sdy", write_sharding(replace(sharding, mesh="mesh"))
     yield "PartitionSpec", "-" if mesh.is_maximal else write_partition_spec(sharding)

@@ -16,7 +16,7 @@ from sdy.dialects.meshes import meshes_of
 from sdy.report.explain import Explainer
 from sdy.report.tables import mesh_table, placed_collectives_table, values_table
 from sdy.report.value_names import line_of
-from sdy.report.values import ValueRow
+from sdy.report.value_rows import ValueRow
 
 WIDTH = 120
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from sdy.cost.communication import CollectiveUse
 from sdy.cost.statistics import Statistics
 from sdy.model.mesh import Mesh
-from sdy.report.values import ValueRow
+from sdy.report.value_rows import ValueRow
 
 Cells = tuple[str, ...]
 

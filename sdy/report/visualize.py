@@ -26,7 +26,7 @@ COLOURS = ("#9ecae1", "#fdae6b", "#a1d99b", "#bcbddc", "#f7b6d2", "#dadaeb", "#c
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
+class _ShardedDim:
     """A dim and its pieces: all as long as the first, but for the last ones where they do not divide it."""
 
     size: int
@@ -73,16 +73,16 @@ def visualize_sharding(
     Raises: SdyError where sharding, mesh and shape do not fit.
     """
     placed, on = _placed(sharding, read_mesh(mesh) if isinstance(mesh, str) else mesh, len(shape))
-    cuts, holders = _cuts(shape, placed, on), _holders(len(shape), placed, on)
+    dims, holders = _sharded_dims(shape, placed, on), _holders(len(shape), placed, on)
     console = Console(width=max_width)
     coloured = use_color and console.color_system is not None
     frame = _Frame(int(LINES * scale), min_width, max_width, coloured, device_kind)
-    for leading in product(*(range(cut.pieces) for cut in cuts[:-2])):
+    for leading in product(*(range(cut.pieces) for cut in dims[:-2])):
         if leading:
-            spans = (cut.span(piece) for cut, piece in zip(cuts, leading, strict=False))
+            spans = (cut.span(piece) for cut, piece in zip(dims, leading, strict=False))
             console.print(f"[{', '.join(f'{start}:{end}' for start, end in spans)}, :, :]", markup=False)
         of_matrix = {part[len(leading) :]: held for part, held in holders.items() if part[: len(leading)] == leading}
-        console.print(_matrix(cuts[-2:], of_matrix, frame), end="\n\n")
+        console.print(_matrix(dims[-2:], of_matrix, frame), end="\n\n")
 
 
 def _placed(sharding: TensorSharding | str, mesh: Mesh | None, rank: int) -> tuple[TensorSharding, Mesh]:
@@ -94,10 +94,10 @@ def _placed(sharding: TensorSharding | str, mesh: Mesh | None, rank: int) -> tup
     return checked(sharding, known, rank)
 
 
-def _cuts(shape: Sequence[int], sharding: TensorSharding, mesh: Mesh) -> list[_Cut]:
+def _sharded_dims(shape: Sequence[int], sharding: TensorSharding, mesh: Mesh) -> list[_ShardedDim]:
     if mesh.is_maximal:  # its sharding speaks of no dims
-        return [_Cut(size, 1) for size in shape]
-    return [_Cut(size, sharded_size(dim.axes, mesh)) for size, dim in zip(shape, sharding.dims, strict=True)]
+        return [_ShardedDim(size, 1) for size in shape]
+    return [_ShardedDim(size, sharded_size(dim.axes, mesh)) for size, dim in zip(shape, sharding.dims, strict=True)]
 
 
 def _holders(rank: int, sharding: TensorSharding, mesh: Mesh) -> dict[tuple[int, ...], list[int]]:
@@ -111,10 +111,10 @@ def _holders(rank: int, sharding: TensorSharding, mesh: Mesh) -> dict[tuple[int,
     return holders
 
 
-def _matrix(cuts: Sequence[_Cut], holders: dict[tuple[int, ...], list[int]], frame: _Frame) -> Table:
+def _matrix(dims: Sequence[_ShardedDim], holders: dict[tuple[int, ...], list[int]], frame: _Frame) -> Table:
     """The parts of a matrix; those of a vector in one row; of a scalar in one cell."""
-    is_matrix = len(cuts) == 2
-    rows, columns = cuts[0] if is_matrix else _Cut(1, 1), cuts[-1] if cuts else _Cut(1, 1)
+    is_matrix = len(dims) == 2
+    rows, columns = dims[0] if is_matrix else _ShardedDim(1, 1), dims[-1] if dims else _ShardedDim(1, 1)
     # A vector is as narrow as its cells may be: it has no height to compare its length with.
     aspect = columns.size / max(1, rows.size) if is_matrix else 1 / max(1, columns.size)
     across = int(frame.lines * aspect) * COLUMNS_PER_LINE
@@ -132,7 +132,7 @@ def _matrix(cuts: Sequence[_Cut], holders: dict[tuple[int, ...], list[int]], fra
         for column in range(columns.pieces):
             width = int(columns.share(column) * across)
             is_empty = not rows.share(row) or not columns.share(column)
-            devices = ",".join(map(str, holders[(row, column)[2 - len(cuts) :]]))
+            devices = ",".join(map(str, holders[(row, column)[2 - len(dims) :]]))
             label = f"{frame.device_kind} {devices}{' (padding)' if is_empty else ''}"
             colour = COLOURS[(row * columns.pieces + column + row) % len(COLOURS)]
             cells.append(_cell(label, width, height, colour, frame))

@@ -1,4 +1,4 @@
-"""The command lines `sdy`, `sdy-opt` and `sdy-run`: arguments and printing, no logic.
+"""The command-line tools `sdy`, `sdy-opt` and `sdy-run`: arguments and printing, no logic.
 
-This package imports everything; nothing imports it.
+This package may import every other package; no package imports it.
 """

@@ -1,4 +1,4 @@
-"""`sdy cost`: how long would this program take on a machine, and would it fit?"""
+"""`sdy cost`: estimates the time and memory of a program on a machine."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import add_optimizer_arguments, partition, with_program_and_text
 
 DESCRIPTION = f"""\
-Partitions a program and tells what it costs each device of a machine: the time of the collectives by mesh axes, of
-arithmetic and of memory, and the most bytes alive at once against the memory of the device.
+Partition a program and estimate its cost on each device of a machine: the time of the collectives by mesh axis, the
+time of arithmetic and of memory accesses, and the peak memory compared with the memory of the device.
 
 Machines: {", ".join(HARDWARE)}.
 """
 
 
 def parser() -> ArgumentParser:
-    """The arguments of the command."""
+    """Return the argument parser of the command."""
     parser = ArgumentParser("sdy cost", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("file", help="StableHLO with sdy annotations, as JAX lowers it; - is standard input")
-    parser.add_argument("--on", required=True, metavar="MACHINE", help="the hardware")
+    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
+    parser.add_argument("--on", required=True, metavar="MACHINE", help="the machine to estimate for")
     parser.add_argument(
         "--free-bytes",
         type=_byte_count,
         metavar="N",
-        help="memory of a device that the program may use, as 300e6; else all",
+        help="device memory that the program may use, for example 300e6 (default: all memory of the device)",
     )
-    parser.add_argument("--json", action="store_true", help="print plain data")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
-        "--trace", metavar="OUT", help="write when each op runs as well, as Chrome and ui.perfetto.dev show it"
+        "--trace", metavar="OUT", help="also write the schedule of the ops as a trace for Chrome and ui.perfetto.dev"
     )
     add_optimizer_arguments(parser)
     return parser
 
 
 def run(arguments: Namespace) -> int:
-    """Partition, cost, print."""
-    hardware = hardware_by_name(arguments.on)
+    """Partition the program, estimate its cost and print it."""
+    hardware = hardware_called(arguments.on)
 
     def cost(program: Program, text: str) -> ProgramCost:
         chosen = replace(program, optimize_communication=not arguments.no_optimizer)
@@ -68,5 +68,5 @@ def _byte_count(text: str) -> float:
     except ValueError:
         count = -1.0
     if not 0 <= count < inf:
-        raise ArgumentTypeError(f"{text} is no number of bytes, such as 300e6")
+        raise ArgumentTypeError(f"expected a number of bytes such as 300e6, got {text}")
     return count

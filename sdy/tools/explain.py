@@ -1,4 +1,4 @@
-"""`sdy explain`: why is this value sharded as it is, and where did axes compete?"""
+"""`sdy explain`: explains the sharding of a value, and lists the conflicts of propagation."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from sdy.report.explain import Explainer
 from sdy.tools.command_line.loading import with_program_and_text
 
 DESCRIPTION = """\
-Propagates the shardings of a program and tells, for a value, which of your annotations each of its axes goes back to,
-and through which ops it came, line by line. With --conflicts it lists the places where an axis that cuts one tensor of
-an op could not cut another one: what was in the way, and why that won. Each of these will need a reshard.
+Propagate the shardings of a program, and explain the sharding of a value: which annotation each of its axes originates
+from, and which ops propagated it, line by line. With --conflicts, list the ops at which an axis of one tensor could not
+be propagated to another tensor, with the reason. Each of these ops will need a reshard.
 
-Values are named as in the file; arguments of loops and other regions as `sdy-opt FILE` prints them. A name alone is one
-of the main function. The number of a line stands for all values that are defined there.
+Values have the names of the file; arguments of loops and other regions are named as `sdy-opt FILE` prints them. A name
+without a function refers to the main function. A line number refers to all values that are defined on that line.
 """
 
 
 def parser() -> ArgumentParser:
-    """The arguments of the command."""
+    """Return the argument parser of the command."""
     parser = ArgumentParser("sdy explain", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("file", help="StableHLO with sdy annotations, as JAX lowers it; - is standard input")
-    parser.add_argument("value", nargs="?", help="%%name, %%name#1, @function:%%name, or the number of a line")
-    parser.add_argument("--conflicts", action="store_true", help="list where axes were refused")
+    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
+    parser.add_argument("value", nargs="?", help="%%name, %%name#1, @function:%%name, or a line number")
+    parser.add_argument("--conflicts", action="store_true", help="list the conflicts of propagation")
     return parser
 
 
 def run(arguments: Namespace) -> int:
     """Explain a value, or list the conflicts, or both."""
     if arguments.value is None and not arguments.conflicts:
-        message = "nothing to explain: name a value, or ask for --conflicts"
+        message = "expected a value to explain, or --conflicts"
         raise SdyError(Diagnostic("SDY-T204", message, hint="see sdy explain --help"))
     for line in with_program_and_text(arguments.file, lambda program, text: _lines(program, text, arguments)):
         print(line)

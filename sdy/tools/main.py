@@ -1,4 +1,4 @@
-"""The `sdy` command. Each subcommand is a module of its own, imported when it is called."""
+"""The `sdy` command. Each subcommand is a separate module, which is imported when the subcommand is called."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ from typing import Protocol, cast
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.render import render
-from sdy.tools.command_line.broken_pipe import ends_with_its_reader
-from sdy.tools.command_line.extensions import without_extensions
+from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
+from sdy.tools.command_line.extensions import load_extensions
 
 COMMANDS = {
-    "verify": "partition a program, run it on simulated devices, compare with one device",
+    "verify": "partition a program, run it on simulated devices, and compare with a run on one device",
     "partition": "write the program that each device runs",
-    "report": "show shardings, collectives, memory and conflicts: as text, or as one page for a browser",
-    "cost": "tell how long a program takes on a machine, and whether it fits in memory",
-    "explain": "tell which annotation brought which axis to a value, and where axes were refused",
-    "notation": "write a sharding in all notations: sdy, PartitionSpec, HLO, subscripts",
+    "report": "show shardings, collectives and conflicts as text, or with more details as an HTML page",
+    "cost": "estimate how long a program takes on a machine, and whether it fits in memory",
+    "explain": "explain which annotations the sharding of a value comes from, and list conflicts",
+    "notation": "convert a sharding between notations: sdy, PartitionSpec, HLO, subscripts",
 }
-INTERRUPTED = 130  # as shells report it
+INTERRUPTED = 130  # the exit code that shells report after Ctrl-C
 
 
 class Subcommand(Protocol):
-    """What a module of a subcommand has."""
+    """The interface of the module of a subcommand."""
 
     def parser(self) -> ArgumentParser:
-        """Its arguments."""
+        """Return the argument parser of the subcommand."""
         ...
 
     def run(self, arguments: Namespace) -> int:
-        """Do it; the exit code."""
+        """Run the subcommand, and return its exit code."""
         ...
 
 
-@ends_with_its_reader
-def main(words: Sequence[str] | None = None) -> int:
-    """Run the words of a command line. The exit code: 0; 1 where something failed; 2 where the words are wrong."""
-    given = list(sys.argv[1:] if words is None else words)
-    if not given or given[0] in ("-h", "--help"):
+@quiet_on_broken_pipe
+def main(args: Sequence[str] | None = None) -> int:
+    """Run a command line, and return its exit code: 0 for success, 1 for a failure, 2 for wrong arguments."""
+    args = list(sys.argv[1:] if args is None else args)
+    if not args or args[0] in ("-h", "--help"):
         print(usage())
-        return 0 if given else 2
-    name = given[0]
+        return 0 if args else 2
+    name = args[0]
     if name not in COMMANDS:
         close = difflib.get_close_matches(name, COMMANDS, n=1)
         hint = f"did you mean {close[0]}?" if close else f"commands: {', '.join(COMMANDS)}"
-        print(render(Diagnostic("SDY-T202", f"no command is called {name}", hint=hint)), file=sys.stderr)
+        print(render(Diagnostic("SDY-T202", f"unknown command {name}", hint=hint)), file=sys.stderr)
         return 2
     command = cast(Subcommand, import_module(f"sdy.tools.{name}"))
     try:
-        return command.run(command.parser().parse_args(without_extensions(given[1:])))
+        return command.run(command.parser().parse_args(load_extensions(args[1:])))
     except SdyError as error:
         for diagnostic in error.diagnostics:
             print(render(diagnostic), file=sys.stderr)
@@ -62,13 +62,13 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def usage() -> str:
-    """What `sdy --help` prints."""
+    """Return the text of `sdy --help`."""
     commands = "\n".join(f"  {name:10} {text}" for name, text in COMMANDS.items())
     return (
         "usage: sdy COMMAND [options] FILE\n\n"
         "Shard tensor programs: from StableHLO with a few sharding annotations to one program per device.\n\n"
         f"commands:\n{commands}\n\n"
-        "`sdy COMMAND --help` explains one. `sdy-opt` runs single passes, `sdy-run` interprets a module."
+        "Run `sdy COMMAND --help` for details. See also `sdy-opt`, which runs passes, and `sdy-run`, the interpreter."
     )
 
 

@@ -1,4 +1,4 @@
-"""Writes docs/reference/passes.md and docs/reference/ops.md anew from the code."""
+"""Generates docs/reference/passes.md and docs/reference/ops.md from the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sdy notation`: one sharding in all notations, with the shape and the bytes of one device."""
+"""`sdy notation`: converts a sharding to all notations, and prints the local shape and its size in bytes."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from sdy.report.notation import notations, read_any, read_mesh, read_tensor
 
 DESCRIPTION = """\
-Reads a sharding in any of these notations, and writes it in all of them:
+Read a sharding in one of these notations, and print it in all of them:
 
   sdy              <@mesh, [{"x"}, {"y":(1)2}]>
   PartitionSpec    P('x', 'y:(1)2')
   HLO sharding     {devices=[4,2,2]<=[16] last_tile_dim_replicate}
   subscripts       A[I_X, J_{YZ}] {U_W}
 
-HLO knows no axes: without --mesh, it is given a mesh of its own.
+HLO shardings have no axis names: without --mesh, a mesh with new axis names is used.
 """
 
 
 def parser() -> ArgumentParser:
-    """The arguments of the command."""
+    """Return the argument parser of the command."""
     parser = ArgumentParser("sdy notation", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("text", help="the sharding")
-    parser.add_argument("--mesh", help='x=4,y=2 or <["x"=4, "y"=2]>')
-    parser.add_argument("--shape", help="the tensor: f32[1024,4096] or 1024x4096xf32")
+    parser.add_argument("text", help="the sharding to convert")
+    parser.add_argument("--mesh", help='the mesh: x=4,y=2 or <["x"=4, "y"=2]>')
+    parser.add_argument("--shape", help="the type of the tensor: f32[1024,4096] or 1024x4096xf32")
     return parser
 
 
 def run(arguments: Namespace) -> int:
-    """Read and write."""
+    """Read the sharding, and print it in all notations."""
     tensor = None if arguments.shape is None else read_tensor(arguments.shape)
     mesh = None if arguments.mesh is None else read_mesh(arguments.mesh)
     sharding, mesh = read_any(arguments.text, mesh, None if tensor is None else len(tensor.shape))

@@ -1,4 +1,4 @@
-"""`sdy partition`: write the program that each device runs."""
+"""`sdy partition`: writes the program that each device runs."""
 
 from __future__ import annotations
 
@@ -17,31 +17,34 @@ from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import add_optimizer_arguments, partition, with_program_and_text
 
 DESCRIPTION = """\
-Propagates the shardings of a StableHLO program, partitions it with explicit collectives, and writes the program that
-each device runs: plain StableHLO on the shapes of one shard.
+Propagate the shardings of a StableHLO program, partition it with explicit collectives, and write the program that each
+device runs: plain StableHLO on local shapes.
 """
 
 
 def parser() -> ArgumentParser:
-    """The arguments of the command."""
+    """Return the argument parser of the command."""
     parser = ArgumentParser("sdy partition", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("file", help="StableHLO with sdy annotations, as JAX lowers it; - is standard input")
-    parser.add_argument("-o", "--output", default="-", metavar="OUT", help="the file to write; standard output without")
+    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
+    parser.add_argument("-o", "--output", default="-", metavar="OUT", help="output file (default: standard output)")
     parser.add_argument(
-        "--global", dest="whole", action="store_true", help="stop before tensors become shards: sdy collectives"
+        "--global",
+        dest="is_global",
+        action="store_true",
+        help="write the program with global shapes and sdy collectives",
     )
     parser.add_argument(
         "--stats",
         choices=("table", "json"),
-        help="print what the program costs one device instead: bytes sent, collectives, FLOPs, memory; "
-        "the program is written only where --output names a file",
+        help="print the bytes sent, the collectives, the FLOPs and the peak memory of one device; "
+        "write the program only if --output names a file",
     )
     add_optimizer_arguments(parser)
     return parser
 
 
 def run(arguments: Namespace) -> int:
-    """Partition and write."""
+    """Partition the program and write it."""
     path: str = arguments.file
 
     def partitioned_program(program: Program, text: str) -> PartitionedProgram:
@@ -52,7 +55,8 @@ def run(arguments: Namespace) -> int:
     if arguments.stats is not None:
         _print_statistics(statistics_of(partitioned.local), arguments.stats)
     if arguments.stats is None or arguments.output != "-":
-        write_text(arguments.output, print_module(partitioned.whole if arguments.whole else partitioned.local))
+        module = partitioned.global_module if arguments.is_global else partitioned.local
+        write_text(arguments.output, print_module(module))
     return 0
 
 

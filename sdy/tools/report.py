@@ -1,4 +1,4 @@
-"""`sdy report`: a partitioned program at a glance, in the terminal or in the browser."""
+"""`sdy report`: prints a report on a partitioned program, or writes it as an HTML page."""
 
 from __future__ import annotations
 
@@ -11,33 +11,32 @@ from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_program
 
 DESCRIPTION = f"""\
-Partitions a program and prints its mesh, the shardings of its arguments and results, its collectives with bytes and
-lines, and its conflicts. With --html all of this and more is written as one page for a browser: the program with the
-axes that cut each value in colours, where each axis comes from, the time of each collective, memory over time, and a
-box to search in. The page needs no network.
+Partition a program, and print its mesh, the shardings of its arguments and results, its collectives with bytes and
+source lines, and its conflicts. With --html, write a self-contained HTML page that also shows the sharding of every
+value in colour, the origin of each axis, the time of each collective, memory over time, and a search box.
 
 Machines: {", ".join(HARDWARE)}.
 """
 
 
 def parser() -> ArgumentParser:
-    """The arguments of the command."""
+    """Return the argument parser of the command."""
     parser = ArgumentParser("sdy report", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("file", help="StableHLO with sdy annotations, as JAX lowers it; - is standard input")
-    parser.add_argument("--html", metavar="OUT", help="write a page instead; - is standard output")
+    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
+    parser.add_argument("--html", metavar="OUT", help="write an HTML page to this file; - for standard output")
     parser.add_argument(
         "--on",
         default=DEFAULT_MACHINE,
         metavar="MACHINE",
-        help=f"whose times the page tells; {DEFAULT_MACHINE} without",
+        help=f"the machine for the times on the HTML page (default: {DEFAULT_MACHINE})",
     )
     parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
     return parser
 
 
 def run(arguments: Namespace) -> int:
-    """Partition, report."""
-    hardware = hardware_by_name(arguments.on)
+    """Partition the program, and write the report."""
+    hardware = hardware_called(arguments.on)
 
     def report(program: Program) -> str:
         chosen = replace(program, optimize_communication=not arguments.no_optimizer)

@@ -16,20 +16,20 @@ from sdy.dialects.module_text import dialects, make_context, parse_module, print
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.manager.pass_options import build_pass
 from sdy.passes.run import flattened, run_passes
-from sdy.tools.command_line.broken_pipe import ends_with_its_reader
+from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.expectations import parse_expectations, unmet
-from sdy.tools.command_line.extensions import without_extensions
+from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.opt_arguments import OptArguments, help_text, parse_arguments
 from sdy.tools.command_line.pass_list import pass_list
 from sdy.tools.command_line.split_file import MARKER, Chunk, split_file
 
 
-@ends_with_its_reader
-def main(words: Sequence[str] | None = None) -> int:
-    """Run the tool on the words of a command line. The exit code: 0, or 1 where something failed."""
+@quiet_on_broken_pipe
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the tool with command-line arguments, and return its exit code: 0, or 1 for a failure."""
     try:
-        arguments = parse_arguments(without_extensions(sys.argv[1:] if words is None else words))
+        arguments = parse_arguments(load_extensions(sys.argv[1:] if args is None else args))
         return _run(arguments)
     except SdyError as error:
         _report(error.diagnostics, {})
@@ -51,8 +51,8 @@ def _run(arguments: OptArguments) -> int:
         print(f"builtin.module({','.join(map(str, flattened(passes)))})", file=sys.stderr)
     text = read_text(arguments.input)
     chunks = split_file(text) if arguments.has("split-input-file") else [Chunk(text)]
-    said: set[str] = set()
-    jobs = [_Job(arguments, chunk, {arguments.input: text}, said) for chunk in chunks]
+    reported: set[str] = set()
+    jobs = [_Job(arguments, chunk, {arguments.input: text}, reported) for chunk in chunks]
     outputs = [output for job in jobs if (output := job.run(passes)) is not None]
     if outputs:
         write_text(arguments.output, f"{MARKER}\n".join(outputs))
@@ -60,21 +60,21 @@ def _run(arguments: OptArguments) -> int:
 
 
 class _Job:
-    """One program of the input file."""
+    """The processing of one program of the input file."""
 
-    def __init__(self, arguments: OptArguments, chunk: Chunk, sources: dict[str, str], said: set[str]) -> None:
+    def __init__(self, arguments: OptArguments, chunk: Chunk, sources: dict[str, str], reported: set[str]) -> None:
         self._arguments = arguments
         self._chunk = chunk
         self._sources = sources
-        self._said = said  # what is said once is said once for all programs of the file
+        self._reported = reported  # shared, so that a diagnostic emitted once appears once for the file
         self._passes_run = 0
         self._text_before = ""
         self.succeeded = True
 
     def run(self, passes: Sequence[ModulePass]) -> str | None:
-        """What to print: the module in the end, or None where something failed."""
+        """Run the passes, and return the text of the final module, or None if a pass failed."""
         context = make_context(self._arguments.has("allow-unregistered-dialect"))
-        context.emitted_keys = self._said
+        context.said = self._reported
         output, errors = self._transform(context, passes)
         diagnostics = [*context.diagnostics, *errors]
         if self._arguments.has("verify-diagnostics"):

@@ -25,24 +25,24 @@ from sdy.interpreter.executor import Observer
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.single import interpret
-from sdy.program.placement import boundary_of
-from sdy.report.devices import PlacedResult, devices_table
+from sdy.program.sharded_program import boundary_of
+from sdy.report.devices_table import ShardedResult, devices_table
 from sdy.report.run_progress import RunProgress
 from sdy.report.run_trace import RunTrace
-from sdy.tools.command_line.broken_pipe import ends_with_its_reader
-from sdy.tools.command_line.extensions import without_extensions
+from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
+from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.run_arguments import RunArguments, help_text, parse_arguments
 from sdy.tools.command_line.split_file import Chunk, split_file
 
-INTERRUPTED = 130  # as shells report it
+INTERRUPTED = 130  # the exit code that shells report after Ctrl-C
 
 
-@ends_with_its_reader
-def main(words: Sequence[str] | None = None) -> int:
-    """Run the tool on the words of a command line. The exit code: 0; 1 where something failed; 130 after Ctrl-C."""
+@quiet_on_broken_pipe
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the tool with command-line arguments, and return its exit code: 0, 1 for a failure, or 130 after Ctrl-C."""
     try:
-        arguments = parse_arguments(without_extensions(sys.argv[1:] if words is None else words))
+        arguments = parse_arguments(load_extensions(sys.argv[1:] if args is None else args))
         return _run(arguments)
     except SdyError as error:
         _report(error.diagnostics, {})
@@ -70,7 +70,7 @@ def _run(arguments: RunArguments) -> int:
 
 
 def _results(arguments: RunArguments, chunk: Chunk, inputs: Sequence[Array]) -> Iterator[str]:
-    """The text of each result of one program; a program without functions has none."""
+    """Return the text of each result of one program; a program without functions has no results."""
     module = parse_module(chunk.text, arguments.input, first_line=chunk.first_line)
     verify_module(module)
     if not functions_of(module):
@@ -94,10 +94,10 @@ def _interpreted(arguments: RunArguments, module: ModuleOp, function: FuncOp, in
     with RunProgress(function, console) as progress:
         if console.is_terminal:
             observers.append(progress.observe)
-        return interpret(module, inputs, function.sym_name.data, host, _together(observers))
+        return interpret(module, inputs, function.sym_name.data, host, _combined_observer(observers))
 
 
-def _together(observers: Sequence[Observer]) -> Observer | None:
+def _combined_observer(observers: Sequence[Observer]) -> Observer | None:
     if not observers:
         return None
 
@@ -110,12 +110,13 @@ def _together(observers: Sequence[Observer]) -> Observer | None:
 
 def _devices_text(module: ModuleOp, results: Sequence[Array]) -> str:
     boundary = boundary_of(module)
-    placed = [
-        PlacedResult(array, place.sharding, place.mesh) for array, place in zip(results, boundary.results, strict=True)
+    sharded = [
+        ShardedResult(array, placement.sharding, placement.mesh)
+        for array, placement in zip(results, boundary.results, strict=True)
     ]
     console = Console(file=StringIO(), width=shutil.get_terminal_size().columns, highlight=False)
     with console.capture() as capture:
-        console.print(devices_table(boundary.mesh, placed))
+        console.print(devices_table(boundary.mesh, sharded))
     return capture.get().rstrip("\n")
 
 

@@ -1,4 +1,4 @@
-"""`sdy verify`: does the partitioned program compute the same?"""
+"""`sdy verify`: checks that the partitioned program computes the same results as the original one."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ from rich.console import Console
 from sdy.cost.communication import collectives_of
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import print_module
-from sdy.program.adversarial import Round, adversarial_rounds
+from sdy.program.adversarial import AdversarialRound, adversarial_rounds
 from sdy.program.arrays import StoredArrays, load_arrays, random_arrays
 from sdy.program.comparison import OutputComparison
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.report.tables import collectives_table, errors_table, mesh_table, rounds_table, values_table
-from sdy.report.values import boundary_rows, value_rows
+from sdy.report.value_rows import boundary_rows, value_rows
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import add_optimizer_arguments, partition, with_program_and_text
 
 DESCRIPTION = """\
-Reads a StableHLO program with sdy annotations, propagates its shardings, partitions it to one program per device
-with explicit collectives, runs that on as many simulated devices as the mesh has, runs the unpartitioned program on
-one, and compares every output. The exit code is 0 only when all agree.
+Read a StableHLO program with sdy shardings, propagate the shardings, and partition it into one program per device with
+explicit collectives. Run the partitioned program on simulated devices and the original program on one device, and
+compare every output. The exit code is 0 only if all outputs agree.
 """
 
 
 def parser() -> ArgumentParser:
-    """The arguments of the command."""
+    """Return the argument parser of the command."""
     parser = ArgumentParser("sdy verify", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("file", help="StableHLO with sdy annotations, as JAX lowers it; - is standard input")
+    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
     parser.add_argument(
         "--inputs",
         metavar="X.npz",
-        help="arrays arg0, arg1, ...; with out0, out1, ... in it, outputs are compared with these; random ones without",
+        help="file with inputs arg0, arg1, ... and optionally expected outputs out0, out1, ... (default: random inputs)",
     )
     parser.add_argument(
         "--adversarial",
         action="store_true",
-        help="also run inputs made to break it: signed zeros, infinities, NaN, ties, integers and indices at limits",
+        help="also run adversarial inputs: signed zeros, infinities, NaN, ties, integers and indices at their limits",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
-    parser.add_argument("-o", "--output", metavar="LOCAL.mlir", help="also write the program of one device")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
+    parser.add_argument("-o", "--output", metavar="LOCAL.mlir", help="also write the program that each device runs")
     parser.add_argument("-v", "--verbose", action="store_true", help="list every value, not only inputs and outputs")
     add_optimizer_arguments(parser)
     return parser
 
 
 def run(arguments: Namespace) -> int:
-    """Verify, and show what was done."""
+    """Verify the program and print the results."""
     return with_program_and_text(arguments.file, lambda program, text: _verify(program, text, arguments))
 
 
@@ -73,18 +73,18 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
     return 0 if all(each.agrees for each in (*comparisons, *rounds)) else 1
 
 
-def _outcome(found: Round) -> tuple[str, str]:
-    """How many outputs differ, and what differs first."""
+def _outcome(found: AdversarialRound) -> tuple[str, str]:
+    """Return the number of outputs that differ, and the first difference."""
     wrong = [each for each in found.comparisons if not each.agrees]
     return str(len(wrong)), f"output {wrong[0].index}: {wrong[0].problem}" if wrong else "all agree"
 
 
 def _show(console: Console, partitioned: PartitionedProgram, *, verbose: bool) -> None:
-    console.print(mesh_table(meshes_of(partitioned.whole)))
-    console.print(values_table("inputs and outputs", boundary_rows(partitioned.whole)))
+    console.print(mesh_table(meshes_of(partitioned.global_module)))
+    console.print(values_table("inputs and outputs", boundary_rows(partitioned.global_module)))
     if verbose:
-        console.print(values_table("values", value_rows(partitioned.whole)))
-    uses = collectives_of(partitioned.whole)
+        console.print(values_table("values", value_rows(partitioned.global_module)))
+    uses = collectives_of(partitioned.global_module)
     console.print(collectives_table(uses) if uses else "no collectives")
 
 

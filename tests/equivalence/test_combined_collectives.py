@@ -16,7 +16,7 @@ from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.module_text import make_context
 from sdy.interpreter.arrays.element_types import Array
 from sdy.program.arrays import load_arrays, random_arrays
-from sdy.program.lowered import local_program
+from sdy.program.local_program import local_program
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program, load
 

@@ -17,8 +17,8 @@ from sdy.passes.manager.pipelines import LocalPipeline
 from sdy.passes.run import run_passes
 from sdy.program.arrays import random_arrays
 from sdy.program.partitioned import PartitionedProgram
-from sdy.program.placement import boundary_of
 from sdy.program.program import Program
+from sdy.program.sharded_program import boundary_of
 
 PER_PROGRAM = 10
 

@@ -16,8 +16,8 @@ from sdy.passes.manager.pipelines import CLOSE, propagation
 from sdy.passes.run import run_passes
 from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.program.partitioned import PartitionedProgram
-from sdy.program.placement import boundary_of
 from sdy.program.program import Program
+from sdy.program.sharded_program import boundary_of
 
 
 def propagated(module: ModuleOp) -> ModuleOp:

@@ -1,1 +1,1 @@
-"""Runs local programs on JAX's devices. Needs the extra `jax`."""
+"""Runs local programs on JAX devices. Requires the extra `jax`."""

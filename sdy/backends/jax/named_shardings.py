@@ -1,4 +1,4 @@
-"""Tensor shardings as JAX's `NamedSharding`s. Sub-axes, which JAX does not have, are axes of a split mesh."""
+"""Converts tensor shardings to JAX `NamedSharding`s. JAX has no sub-axes, so they become axes of a split mesh."""
 
 from __future__ import annotations
 
@@ -17,26 +17,24 @@ from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 
 
-def named_sharding(
-    place: TensorPlacement, devices: Sequence[object], axis_types: Mapping[str, object]
-) -> NamedSharding:
-    """The sharding on a mesh of `devices`, or on an abstract one where there are none.
+def named_sharding(placement: Placement, devices: Sequence[object], axis_types: Mapping[str, object]) -> NamedSharding:
+    """Return the sharding on a mesh of `devices`, or on an abstract mesh if there are none.
 
-    The mesh is split only where the sharding cuts an axis. Its axes have the types given by name; those along which the
-    value is unreduced are explicit ones, as JAX wants it.
-    Raises: SdyError SDY-X104 where there are too few devices.
+    Only axes with sub-axes in the sharding are split. `axis_types` maps axis names to JAX axis types. Axes along
+    which the value is unreduced are always explicit, as JAX requires.
+    Raises: SdyError SDY-X104 if there are too few devices.
     """
-    mesh, digits = split_mesh(place.mesh, place.sharding.axis_refs())
-    spec = partition_spec(place.sharding, digits)
+    mesh, digits = split_mesh(placement.mesh, placement.sharding.axis_refs())
+    spec = partition_spec(placement.sharding, digits)
     names, sizes = _names(mesh), tuple(axis.size for axis in mesh.axes)
     types = tuple(_type(name, spec, axis_types) for name in names)
     if not devices:
         return NamedSharding(AbstractMesh(sizes, names, axis_types=types), spec)
-    return NamedSharding(jax.sharding.Mesh(_placed(mesh, devices), names, axis_types=types), spec)
+    return NamedSharding(jax.sharding.Mesh(_device_array(mesh, devices), names, axis_types=types), spec)
 
 
 def partition_spec(sharding: TensorSharding, digits: AxisList) -> PartitionSpec:
-    """The spec on a split mesh with the axes `digits`; trailing dims that are whole are left out."""
+    """Return the spec on a split mesh with the axes `digits`, without trailing unsharded dims."""
     dims = [tuple(name for ref in dim.axes for name in names_on_split_mesh(ref, digits)) for dim in sharding.dims]
     while dims and not dims[-1]:
         dims.pop()
@@ -46,11 +44,11 @@ def partition_spec(sharding: TensorSharding, digits: AxisList) -> PartitionSpec:
 
 
 def jax_mesh(mesh: Mesh, devices: Sequence[object]) -> jax.sharding.Mesh:
-    """The mesh of `devices`, JAX's first ones where none are given.
+    """Return the JAX mesh of `devices`, or of the first JAX devices if `devices` is empty.
 
-    Raises: SdyError SDY-X104 where there are too few.
+    Raises: SdyError SDY-X104 if there are too few devices.
     """
-    return jax.sharding.Mesh(_placed(mesh, devices or cast(Sequence[object], jax.devices())), _names(mesh))
+    return jax.sharding.Mesh(_device_array(mesh, devices or cast(Sequence[object], jax.devices())), _names(mesh))
 
 
 def _type(name: str, spec: PartitionSpec, axis_types: Mapping[str, object]) -> AxisType:
@@ -64,12 +62,12 @@ def _names(mesh: Mesh) -> tuple[str, ...]:
     return tuple(axis.name for axis in mesh.axes)
 
 
-def _placed(mesh: Mesh, devices: Sequence[object]) -> np.ndarray:
-    """The devices in the shape of the mesh: device number `n` at the place of `n`."""
+def _device_array(mesh: Mesh, devices: Sequence[object]) -> np.ndarray:
+    """Return the devices in the shape of the mesh, with `devices[n]` at the position of device id `n`."""
     numbers = mesh.devices()
     if max(numbers) >= len(devices):
-        message = f"the program runs on {mesh.device_count} devices, JAX has {len(devices)}"
-        hint = "XLA_FLAGS=--xla_force_host_platform_device_count=N gives N devices on a CPU"
+        message = f"expected {mesh.device_count} devices for the program, got {len(devices)} from JAX"
+        hint = "set XLA_FLAGS=--xla_force_host_platform_device_count=N to simulate N devices on a CPU"
         raise SdyError(Diagnostic("SDY-X104", message, hint=hint))
-    placed = np.array([devices[number] for number in numbers], dtype=object)
-    return placed.reshape([axis.size for axis in mesh.axes])
+    array = np.array([devices[number] for number in numbers], dtype=object)
+    return array.reshape([axis.size for axis in mesh.axes])

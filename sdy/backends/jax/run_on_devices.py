@@ -1,4 +1,4 @@
-"""Makes of a local program a function that JAX runs on its devices: one `shard_map` around the StableHLO text."""
+"""Converts a local program to a JAX function: one `shard_map` around the StableHLO text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from sdy.backends.jax.named_shardings import jax_mesh, partition_spec
-from sdy.backends.jax.one_operand import take_apart
+from sdy.backends.jax.split_collectives import split_combined_collectives
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, print_module
@@ -37,58 +37,57 @@ _REDUCTIONS: dict[ReductionKind, Callable[[jax.Array, tuple[str, ...]], jax.Arra
 }
 
 
-def function_on_devices(local: ModuleOp, boundary: ProgramPlacement, devices: Sequence[object]) -> FlatFunction:
-    """From whole arguments in a row to whole results in a row; results that are unreduced are reduced.
+def function_on_devices(local: ModuleOp, boundary: Boundary, devices: Sequence[object]) -> FlatFunction:
+    """Return a function from flat global arguments to flat global results; unreduced results are reduced.
 
-    The program numbers devices by their place in the mesh.
-    Raises: SdyError SDY-X104 where the program does not fit the devices, SDY-X105 where it needs 64 bits that JAX has
-    turned off.
+    The local program must number devices by their position in the mesh.
+    Raises: SdyError SDY-X104 if the program does not match the devices, SDY-X105 if it requires 64-bit types that are
+    disabled in JAX.
     """
     mesh = _only_mesh(boundary)
-    places = (*boundary.arguments, *boundary.results)
-    split, digits = split_mesh(mesh, [ref for place in places for ref in place.sharding.axis_refs()])
-    on_one = _function_of_text(local)
+    placements = (*boundary.arguments, *boundary.results)
+    split, digits = split_mesh(mesh, [ref for placement in placements for ref in placement.sharding.axis_refs()])
+    local_function = _function_of_text(local)
 
-    def on_each(*shards: jax.Array) -> list[jax.Array]:
-        results = zip(on_one(*shards), boundary.results, strict=True)
-        return [_reduced(result, place.sharding, digits) for result, place in results]
+    def on_each_device(*shards: jax.Array) -> list[jax.Array]:
+        results = zip(local_function(*shards), boundary.results, strict=True)
+        return [_reduced(result, placement.sharding, digits) for result, placement in results]
 
-    on_mesh = jax_mesh(split, devices)
+    mesh_of_devices = jax_mesh(split, devices)
     mapped = jax.shard_map(
-        on_each,
-        mesh=on_mesh,
-        in_specs=tuple(partition_spec(place.sharding, digits) for place in boundary.arguments),
-        out_specs=[partition_spec(_without_unreduced(place.sharding), digits) for place in boundary.results],
-        check_vma=False,  # types say nothing about what devices share once the program is text
+        on_each_device,
+        mesh=mesh_of_devices,
+        in_specs=tuple(partition_spec(placement.sharding, digits) for placement in boundary.arguments),
+        out_specs=[partition_spec(_without_unreduced(placement.sharding), digits) for placement in boundary.results],
+        check_vma=False,  # JAX cannot infer from the text of the program which values are equal on several devices
     )
     jitted = cast(FlatFunction, jax.jit(mapped))
 
-    def on_all(*arrays: jax.Array) -> list[jax.Array]:
-        # The caller may be in a mesh whose axes are explicit, which are of no use to a program that is partitioned.
-        with jax.sharding.use_abstract_mesh(on_mesh.abstract_mesh):
+    def on_all_devices(*arrays: jax.Array) -> list[jax.Array]:
+        # The caller may use a mesh with explicit axes, which does not apply to a partitioned program.
+        with jax.sharding.use_abstract_mesh(mesh_of_devices.abstract_mesh):
             return jitted(*arrays)
 
-    return on_all
+    return on_all_devices
 
 
-def _only_mesh(boundary: ProgramPlacement) -> Mesh:
-    """The mesh of all values. Raises: SdyError SDY-X104 where there are several."""
-    for place in (*boundary.arguments, *boundary.results):
-        if place.mesh != boundary.mesh:
-            message = (
-                f"JAX runs a program on one mesh, this one has {write_mesh(boundary.mesh)} and {write_mesh(place.mesh)}"
-            )
-            raise SdyError(Diagnostic("SDY-X104", message, hint="write the shardings in terms of one mesh"))
+def _only_mesh(boundary: Boundary) -> Mesh:
+    """Return the mesh of all arguments and results. Raises: SdyError SDY-X104 if they are on several meshes."""
+    for placement in (*boundary.arguments, *boundary.results):
+        if placement.mesh != boundary.mesh:
+            meshes = f"{write_mesh(boundary.mesh)} and {write_mesh(placement.mesh)}"
+            message = f"a program for JAX must be on one mesh, got {meshes}"
+            raise SdyError(Diagnostic("SDY-X104", message, hint="use one mesh in all shardings"))
     return boundary.mesh if boundary.mesh.axes else Mesh((MeshAxis("device", 1),))
 
 
 def _function_of_text(local: ModuleOp) -> FlatFunction:
-    """The local program as a function of shards: an exported function whose text is replaced by ours."""
+    """Return the local program as a function of shards: an exported placeholder whose text is replaced."""
     module = local.clone()
     run_passes(make_context(), module, [ChloLegalizeToStablehloPass()], verify_each=False)
-    take_apart(module)
+    split_combined_collectives(module)
     types = main_function(module).function_type
-    inputs, outputs = map(_described, types.inputs), list(map(_described, types.outputs))
+    inputs, outputs = map(_shape_dtype, types.inputs), list(map(_shape_dtype, types.outputs))
 
     def placeholder(*_: jax.Array) -> list[jax.Array]:
         return [jnp.zeros(each.shape, each.dtype) for each in outputs]
@@ -98,10 +97,10 @@ def _function_of_text(local: ModuleOp) -> FlatFunction:
     return cast(FlatFunction, replace(exported, mlir_module_serialized=artifact).call)
 
 
-def _described(tensor: Attribute) -> jax.ShapeDtypeStruct:
+def _shape_dtype(tensor: Attribute) -> jax.ShapeDtypeStruct:
     dtype = dtype_of_type(tensor)
     if jax.dtypes.canonicalize_dtype(dtype) != dtype:
-        message = f"a value at the boundary of the program is a {tensor}, and JAX computes with 32 bits"
+        message = f"an argument or result of the program has the type {tensor}, but 64-bit types are disabled in JAX"
         raise SdyError(Diagnostic("SDY-X105", message, hint='jax.config.update("jax_enable_x64", True)'))
     return jax.ShapeDtypeStruct(static_shape(tensor) or (), dtype)
 

@@ -1,1 +1,1 @@
-"""From a jitted JAX function to a module with shardings. Needs the extra `jax`."""
+"""Lowers JAX functions to StableHLO with shardings. Requires the extra `jax`."""

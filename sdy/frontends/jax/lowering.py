@@ -1,4 +1,4 @@
-"""Lowers a JAX function: its StableHLO text with shardings, its trees, its devices, the lines it was written on."""
+"""Lowers a JAX function to StableHLO text, and collects its pytrees, devices and source lines."""
 
 from __future__ import annotations
 
@@ -11,52 +11,52 @@ from typing import Any, Generic, TypeVar
 import jax
 from jax.sharding import AbstractMesh, NamedSharding
 
-from sdy.frontends.jax.device_sets import where_devices_differ
+from sdy.frontends.jax.device_mismatch import device_mismatch_error
 from sdy.frontends.jax.pytrees import Leaf, TreeSignature
 
 R = TypeVar("R")
 _PACKAGE = Path(__file__).parents[2]
-_PLACE = re.compile(r'"([^"]+)":(\d+):\d+')  # in a location as MLIR prints it; the first is the innermost call
+_FILE_LINE = re.compile(r'"([^"]+)":(\d+):\d+')  # in a printed MLIR location; the first match is the innermost call
 _NAME = re.compile(r'loc\("(.*)"\)')
 
 
 @dataclass(frozen=True)
 class Lowered(Generic[R]):
-    """A call of a function, lowered.
+    """The result of lowering a call of a function.
 
-    `devices` stand in the order of their numbers in the program. `places` has the Python line behind each op in program
-    order, "" where it is unknown; `argument_names` what JAX calls the arguments of the program, `params['w']`.
-    `axis_types` are those of the axes of the arguments' meshes.
+    `devices` are in the order of their numbers in the program. `op_sources` lists the Python line of each op in program
+    order, or "" if it is unknown. `argument_names` are the names that JAX uses for the arguments (`params['w']`).
+    `axis_types` are the axis types of the meshes of the arguments, by axis name.
     """
 
     name: str
     text: str
     signature: TreeSignature[R]
     devices: tuple[object, ...]
-    places: tuple[str, ...]
+    op_sources: tuple[str, ...]
     argument_names: tuple[str, ...]
     axis_types: Mapping[str, object]
 
 
 def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, object]) -> Lowered[R]:
-    """Lower a call of `fn`, which is jitted where it is not yet.
+    """Lower a call of `fn`, which is jitted first if necessary.
 
-    Raises: SdyError SDY-T211 where arguments lie on different devices and JAX will not have it; whatever JAX raises
-    where it cannot trace the function.
+    Raises: SdyError SDY-T211 if JAX rejects the arguments because they are on different devices; any other error of JAX
+    if it cannot trace the function.
     """
     jitted: Any = fn if hasattr(fn, "lower") else jax.jit(fn)
     lowered: jax.stages.Lowered
     meshes = _meshes((args, kwargs))
     try:
-        if any(isinstance(mesh, AbstractMesh) for mesh in meshes):  # which does not tell for which devices to lower
+        if any(isinstance(mesh, AbstractMesh) for mesh in meshes):  # an abstract mesh has no platform to lower for
             lowered = jitted.trace(*args, **kwargs).lower(lowering_platforms=(jax.default_backend(),))
         else:
             lowered = jitted.lower(*args, **kwargs)
     except ValueError as error:
-        clearer = where_devices_differ(fn, args, kwargs)
-        if clearer is None:
+        mismatch = device_mismatch_error(fn, args, kwargs)
+        if mismatch is None:
             raise
-        raise clearer from error
+        raise mismatch from error
     lowering = _lowering(lowered)
     signature = TreeSignature[R](
         lowered.in_tree,
@@ -67,42 +67,42 @@ def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, o
     )
     name = f"<{getattr(fn, '__name__', type(fn).__name__)}>"
     module: Any = lowered.compiler_ir("stablehlo")
-    devices = tuple(lowering._device_list or ())  # none on an abstract mesh
-    places = tuple(_places(module.operation))
+    devices = tuple(lowering._device_list or ())  # empty for an abstract mesh
+    op_sources = tuple(_op_sources(module.operation))
     types = {name: kind for mesh in meshes for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True)}
-    return Lowered(name, lowered.as_text(), signature, devices, places, _argument_names(module), types)
+    return Lowered(name, lowered.as_text(), signature, devices, op_sources, _argument_names(module), types)
 
 
 def _meshes(arguments: object) -> list[Any]:
-    """The meshes that arguments lie on, which may have no devices yet."""
+    """Return the meshes of the arguments, which may be abstract."""
     leaves: list[Any] = jax.tree.leaves(arguments)
     shardings = (getattr(leaf, "sharding", None) for leaf in leaves)
     return [each.mesh for each in shardings if isinstance(each, NamedSharding)]
 
 
 def _lowering(lowered: jax.stages.Lowered) -> Any:
-    """What JAX knows of a lowering and tells nobody: which arguments are used, and on which devices it runs."""
+    """Return JAX's private lowering, the only source of the used arguments and the devices."""
     private: Any = lowered
     return private._lowering
 
 
-def _places(op: Any) -> Iterator[str]:
-    """`file.py:line` of each op inside of `op`, in program order."""
+def _op_sources(op: Any) -> Iterator[str]:
+    """Return the Python line (`file.py:line`) of each op nested in `op`, in program order."""
     for region in op.regions:
         for block in region:
             for inner in block:
-                yield _place(str(inner.location))
-                yield from _places(inner.operation)
+                yield _innermost_call(str(inner.location))
+                yield from _op_sources(inner.operation)
 
 
-def _place(location: str) -> str:
-    """The innermost place outside of this package: what calls `lower` stands in every location."""
-    calls = (match for match in _PLACE.finditer(location) if _PACKAGE not in Path(match[1]).parents)
+def _innermost_call(location: str) -> str:
+    """Return the innermost call outside of this package; every location also contains the callers of `lower`."""
+    calls = (match for match in _FILE_LINE.finditer(location) if _PACKAGE not in Path(match[1]).parents)
     innermost = next(calls, None)
     return f"{Path(innermost[1]).name}:{innermost[2]}" if innermost else ""
 
 
 def _argument_names(module: Any) -> tuple[str, ...]:
-    """JAX leaves them in the locations of the arguments of the main function."""
+    """Return the names of the arguments, which JAX stores in the locations of the arguments of the main function."""
     (main,) = (op for op in module.body if op.attributes["sym_name"].value == "main")
     return tuple(_NAME.sub(r"\1", str(argument.location)) for argument in main.arguments)

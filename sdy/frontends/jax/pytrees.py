@@ -1,4 +1,4 @@
-"""Between the trees of a JAX function and the arrays in a row that its lowered program takes and returns."""
+"""Converts between the pytrees of a JAX function and the flat arrays of its lowered program."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.arrays.element_types import Array
 
 R = TypeVar("R")
-PyTreeDef = Any  # JAX leaves it untyped
+PyTreeDef = Any  # untyped in JAX
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """Shape and dtype of a leaf of a tree. Of random keys they are not those of the array in the program."""
+    """The shape and dtype of a leaf. For random keys they differ from those of the array in the program."""
 
     shape: tuple[int, ...]
-    dtype: Any  # a NumPy dtype, or one of JAX's for keys
+    dtype: Any  # a NumPy dtype, or a JAX key dtype
 
     @property
     def is_key(self) -> bool:
-        """Whether it is an array of random keys, which a program has as integers."""
+        """Whether the leaf is an array of random keys, which the program represents as integers."""
         return bool(jax.numpy.issubdtype(self.dtype, jax.dtypes.prng_key))
 
 
 @dataclass(frozen=True)
 class TreeSignature(Generic[R]):
-    """The signature of a lowered function. `in_tree` is that of its positional and its named arguments.
+    """The signature of a lowered function. `in_tree` covers its positional and its keyword arguments.
 
-    A program has only the arguments that the function uses: `used` are their places among the leaves.
+    JAX drops unused arguments from the program: `used` are the indices of the leaves that it keeps.
     """
 
     in_tree: PyTreeDef
@@ -42,48 +42,49 @@ class TreeSignature(Generic[R]):
     returned: tuple[Leaf, ...]
     used: frozenset[int]
 
-    def flat_arguments(self, given: tuple[object, ...], named: Mapping[str, object]) -> list[Array]:
-        """The arrays that a call gives to the program; its dtypes are those that JAX would make of them.
+    def flat_arguments(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> list[Array]:
+        """Return the arrays that a call passes to the program, with the dtypes to which JAX would convert them.
 
-        Raises: SdyError SDY-X106 where the call has another structure than the one that was lowered.
+        Raises: SdyError SDY-X106 if the structure differs from that of the lowered call.
         """
-        leaves = _leaves((given, dict(named)), self.in_tree, "arguments")
-        return [_to_numpy(leaves[place], self.arguments[place]) for place in sorted(self.used)]
+        leaves = _leaves((args, dict(kwargs)), self.in_tree, "arguments")
+        return [_to_numpy(leaves[index], self.arguments[index]) for index in sorted(self.used)]
 
-    def flat_results(self, given: object) -> list[Array]:
-        """The arrays of a tree of results. Raises: SdyError SDY-X106 where it has another structure."""
-        leaves = _leaves(given, self.out_tree, "results")
+    def flat_results(self, results: object) -> list[Array]:
+        """Return the arrays of a pytree of results. Raises: SdyError SDY-X106 if it has another structure."""
+        leaves = _leaves(results, self.out_tree, "results")
         return [_to_numpy(leaf, like) for leaf, like in zip(leaves, self.returned, strict=True)]
 
     def results(self, flat: Sequence[Array]) -> R:
-        """The tree that the function returns: NumPy arrays, and JAX's for random keys."""
-        return self._returned(flat)
+        """Return the output pytree of the function. Leaves are NumPy arrays, or JAX arrays for random keys."""
+        return self._result_pytree(flat)
 
     def argument_tree(self, leaves: Sequence[object]) -> object:
-        """The arguments' tree with `leaves` in place of those that the program has, None for those it has not.
+        """Return the argument pytree with one of `leaves` per used argument and None for each unused one.
 
-        Positional arguments only, where no others were given.
+        The result is a tuple of the positional arguments, or `(args, kwargs)` if there are keyword arguments.
         """
-        by_place = dict(zip(sorted(self.used), leaves, strict=True))
-        every = [_without_key_dim(by_place.get(place), leaf) for place, leaf in enumerate(self.arguments)]
-        positional, named = jax.tree.unflatten(self.in_tree, every)
-        return (positional, named) if named else positional
+        by_index = dict(zip(sorted(self.used), leaves, strict=True))
+        all_leaves = [_without_key_dim(by_index.get(index), leaf) for index, leaf in enumerate(self.arguments)]
+        args, kwargs = jax.tree.unflatten(self.in_tree, all_leaves)
+        return (args, kwargs) if kwargs else args
 
     def result_tree(self, leaves: Sequence[object]) -> object:
-        """The results' tree with `leaves` in it."""
-        every = [_without_key_dim(each, leaf) for each, leaf in zip(leaves, self.returned, strict=True)]
-        return jax.tree.unflatten(self.out_tree, every)
+        """Return the result pytree with the given leaves."""
+        all_leaves = [_without_key_dim(each, leaf) for each, leaf in zip(leaves, self.returned, strict=True)]
+        return jax.tree.unflatten(self.out_tree, all_leaves)
 
     def on_devices(self, flat: Callable[..., Sequence[object]]) -> Callable[..., R]:
-        """A function of JAX arrays in a row as one of the function's trees."""
+        """Return a function of pytrees that calls `flat`, a function of flat JAX arrays."""
 
-        def on_trees(*given: object, **named: object) -> R:
-            leaves = _leaves((given, named), self.in_tree, "arguments")
-            return self._returned(flat(*(_to_jax(leaves[place], self.arguments[place]) for place in sorted(self.used))))
+        def on_trees(*args: object, **kwargs: object) -> R:
+            leaves = _leaves((args, kwargs), self.in_tree, "arguments")
+            used = (_to_jax(leaves[index], self.arguments[index]) for index in sorted(self.used))
+            return self._result_pytree(flat(*used))
 
         return on_trees
 
-    def _returned(self, flat: Sequence[Any]) -> R:
+    def _result_pytree(self, flat: Sequence[Any]) -> R:
         leaves: list[object] = [
             jax.random.wrap_key_data(array, dtype=leaf.dtype) if leaf.is_key else array
             for array, leaf in zip(flat, self.returned, strict=True)
@@ -91,18 +92,19 @@ class TreeSignature(Generic[R]):
         return jax.tree.unflatten(self.out_tree, leaves)
 
 
-def _leaves(given: object, tree: PyTreeDef, what: str) -> list[Any]:
-    leaves, found = cast(tuple[list[Any], PyTreeDef], jax.tree.flatten(given))
-    if found != tree:
-        message = f"the {what} have the structure {found}, the function was lowered for {tree}"
-        raise SdyError(Diagnostic("SDY-X106", message, hint="static arguments are left out"))
+def _leaves(value: object, expected: PyTreeDef, what: str) -> list[Any]:
+    """Return the leaves of a pytree. Raises: SdyError SDY-X106 if it does not have the expected structure."""
+    leaves, structure = cast(tuple[list[Any], PyTreeDef], jax.tree.flatten(value))
+    if structure != expected:
+        message = f"expected {what} of the structure {expected}, got {structure}"
+        raise SdyError(Diagnostic("SDY-X106", message, hint="omit static arguments"))
     return leaves
 
 
 def _to_numpy(value: Any, like: Leaf) -> Array:
     array = np.asarray(jax.random.key_data(value) if like.is_key else value)
-    is_same = array.dtype != like.dtype and jax.dtypes.canonicalize_dtype(array.dtype) == like.dtype
-    return array.astype(like.dtype) if is_same else array
+    is_converted = array.dtype != like.dtype and jax.dtypes.canonicalize_dtype(array.dtype) == like.dtype
+    return array.astype(like.dtype) if is_converted else array
 
 
 def _to_jax(value: Any, like: Leaf) -> Any:
@@ -110,7 +112,7 @@ def _to_jax(value: Any, like: Leaf) -> Any:
 
 
 def _without_key_dim(leaf: Any, like: Leaf) -> Any:
-    """A sharding of the integers of keys as one of the keys, which have fewer dims."""
+    """Convert a sharding of the integers of random keys to a sharding of the keys, which have one dim less."""
     if not like.is_key or not isinstance(leaf, jax.sharding.NamedSharding):
         return leaf
     return leaf.update(spec=jax.sharding.PartitionSpec(*leaf.spec[: len(like.shape)]))

@@ -19,23 +19,23 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
 from sdy.report.explain import Explainer
+from sdy.report.html.page_tables import Json
 from sdy.report.html.program_rows import ProgramRows
 from sdy.report.html.schedule_rows import collective_rows, memory_json
-from sdy.report.html.tables_of_page import Json
 
 SCRIPTS = ("model", "program", "panels", "search")  # in the order in which they run
 LONGEST_LINE = 600  # characters of a line of the program that the page keeps
 
 
 @dataclass(frozen=True)
-class PagedProgram:
+class PageInputs:
     """What the page is made of: the program as it was written, on whole tensors with collectives, and of one device.
 
     `mesh` is the one whose devices run it. `source_lines` tells the line of another program behind a line of `text`.
     """
 
     written: ModuleOp
-    whole: ModuleOp
+    global_module: ModuleOp
     local: ModuleOp
     mesh: Mesh
     explainer: Explainer
@@ -45,7 +45,7 @@ class PagedProgram:
     remarks: Sequence[Diagnostic]
 
 
-def html_page(program: PagedProgram, hardware: Hardware) -> str:
+def html_page(program: PageInputs, hardware: Hardware) -> str:
     """The text of the page; times are those of a machine."""
     data = page_data(program, hardware)
     return (
@@ -57,14 +57,14 @@ def html_page(program: PagedProgram, hardware: Hardware) -> str:
     )
 
 
-def page_data(program: PagedProgram, hardware: Hardware) -> Json:
+def page_data(program: PageInputs, hardware: Hardware) -> Json:
     """Everything that the page shows, as plain data."""
     slots = list(schedule_of(program.local, program.mesh, hardware))
-    rows = ProgramRows(program.written, program.whole, program.explainer, program.argument_names)
+    rows = ProgramRows(program.written, program.global_module, program.explainer, program.argument_names)
     return {
         "file": _file(program),
         "cost": cost_of(program.local, program.mesh, hardware).to_json(),
-        "meshes": [_mesh_json(name, mesh) for name, mesh in meshes_of(program.whole).items() if mesh.axes],
+        "meshes": [_mesh_json(name, mesh) for name, mesh in meshes_of(program.global_module).items() if mesh.axes],
         "collectives": collective_rows(slots, program.source_lines),
         "memory": memory_json(program.local, slots, program.written, program.explainer.names),
         "conflicts": [[site.line, site.place, site.op, site.sentences] for site in program.explainer.conflict_sites()],
@@ -78,7 +78,7 @@ def _part(kind: str) -> str:
     return files("sdy.report.html").joinpath(f"page.{kind}").read_text("utf-8")
 
 
-def _file(program: PagedProgram) -> str:
+def _file(program: PageInputs) -> str:
     """The file that people know: that of the program behind the text, where there is one."""
     if program.source_lines:
         return next(iter(program.source_lines.values())).rpartition(":")[0]
@@ -91,7 +91,7 @@ def _mesh_json(name: str, mesh: Mesh) -> Json:
     return {"name": name, "axes": axes, "devices": mesh.device_count, "order": list(mesh.device_ids)}
 
 
-def _source(program: PagedProgram) -> Iterator[tuple[int, list[str]]]:
+def _source(program: PageInputs) -> Iterator[tuple[int, list[str]]]:
     """The lines of the text, each with its place in the program behind it."""
     for number, line in enumerate(program.text.splitlines(), 1):
         text = line.strip()

@@ -17,15 +17,15 @@ from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.shardings import argument_sharding
 from sdy.report.counterparts import Counterparts
 from sdy.report.explain import Explainer
+from sdy.report.html.page_tables import Json, StepTable, TypeTable, axis_cells
 from sdy.report.html.repeats import repeats_in
-from sdy.report.html.tables_of_page import Json, KindTable, StepTable, axis_cells
 from sdy.report.value_names import line_of
 
 SHOWS_ITS_OPS = (*OPS_WITH_TIMED_BODIES, ManualComputationOp, NamedComputationOp)
 ARGUMENT = "argument"
 
 
-class Row(NamedTuple):
+class ProgramRow(NamedTuple):
     """An op, or the arguments of a function or of a region; a list in the page, for a program has thousands."""
 
     depth: int
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     sent: tuple[str, str, int] | None  # of a collective: its kind, its axes, the bytes that each device sends
 
 
-class Value(NamedTuple):
+class ValueEntry(NamedTuple):
     """A value. `origins` are the axes that cut it, each as dim, cell and the number of the step that brought it."""
 
     name: str
@@ -53,10 +53,10 @@ class ProgramRows:
     ) -> None:
         self._explainer = explainer
         self._counterparts = Counterparts(written, whole)
-        self._collectives = dict(collectives_with_ops(whole))
-        self._kinds = KindTable(meshes_of(whole))
+        self._collectives = dict(placed_collectives(whole))
+        self._kinds = TypeTable(meshes_of(whole))
         self._steps = StepTable()
-        self._values: list[Value] = []
+        self._values: list[ValueEntry] = []
         self._numbers: dict[SSAValue, int] = {}
         self._inserted: dict[str, int] = {}
         main = main_function(whole)
@@ -73,29 +73,29 @@ class ProgramRows:
         }
 
     def _function(self, func: FuncOp) -> Json:
-        rows: list[Row] = []
+        rows: list[ProgramRow] = []
         for index, argument in enumerate(func.body.block.args):
             number = self._enter(argument, self._kinds.number(argument, argument_sharding(func, index)))
-            rows.append(Row(0, ARGUMENT, [number], [], line_of(func), None))
+            rows.append(ProgramRow(0, ARGUMENT, [number], [], line_of(func), None))
         self._add_block(func.body.block, 0, rows)
         repeats = [[each.start, each.period, each.count] for each in repeats_in([self._signature(row) for row in rows])]
         return {"name": func.sym_name.data, "rows": rows, "repeats": repeats}
 
-    def _add_block(self, block: Block, depth: int, rows: list[Row]) -> None:
+    def _add_block(self, block: Block, depth: int, rows: list[ProgramRow]) -> None:
         for op in block.ops:
             rows.append(self._row(op, depth))
             for inner in _shown_blocks(op):
                 for argument in inner.args:
                     number = self._enter(argument, self._kinds.number(argument))
-                    rows.append(Row(depth + 1, ARGUMENT, [number], [], line_of(op), None))
+                    rows.append(ProgramRow(depth + 1, ARGUMENT, [number], [], line_of(op), None))
                 self._add_block(inner, depth + 1, rows)
 
-    def _row(self, op: Operation, depth: int) -> Row:
+    def _row(self, op: Operation, depth: int) -> ProgramRow:
         operands = [self._numbers[operand] for operand in op.operands]
         results = [self._enter(result, self._kinds.number(result)) for result in op.results]
         use = self._collectives.get(op)
         sent = None if use is None else (use.kind.value, use.axes, round(use.bytes_per_device))
-        return Row(depth, op.name, results, operands, line_of(op), sent)
+        return ProgramRow(depth, op.name, results, operands, line_of(op), sent)
 
     def _enter(self, value: SSAValue, kind: int) -> int:
         """The number of a value that is met for the first time."""
@@ -110,7 +110,7 @@ class ProgramRows:
             ]
         )
         self._numbers[value] = len(self._values)
-        self._values.append(Value(name, kind, origins, self._labels.get(value, "")))
+        self._values.append(ValueEntry(name, kind, origins, self._labels.get(value, "")))
         return self._numbers[value]
 
     def _inserted_name(self, value: SSAValue) -> str:
@@ -120,7 +120,7 @@ class ProgramRows:
         self._inserted[stem] = self._inserted.get(stem, 0) + 1
         return f"%{stem}.{self._inserted[stem]}"
 
-    def _signature(self, row: Row) -> tuple[object, ...]:
+    def _signature(self, row: ProgramRow) -> tuple[object, ...]:
         """What rows that are shown alike have in common."""
         return row.depth, row.op, tuple(self._values[number].kind for number in row.results)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sdy.partitioner.layers.repetition import periodic_parts
 
-FEWEST_SAVED = 24  # rows that folding must save to be worth its own row
+MIN_ROWS_SAVED = 24  # rows that folding must save to be worth its own row
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +50,5 @@ def _candidates(items: NDArray[np.int64]) -> Iterator[Repeat]:
     for period in range(2, len(items) // 2 + 1):
         for part in periodic_parts(items, period):
             count = (part.end - part.start) // period
-            if period * (count - 1) >= FEWEST_SAVED:
+            if period * (count - 1) >= MIN_ROWS_SAVED:
                 yield Repeat(part.start, period, count)

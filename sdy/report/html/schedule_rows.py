@@ -12,7 +12,7 @@ from sdy.cost.memory_curve import memory_curve, values_at_peak
 from sdy.cost.schedule import CollectiveRun, ScheduledOp
 from sdy.dialects.data_flow import op_of
 from sdy.report.counterparts import Counterparts
-from sdy.report.html.tables_of_page import Json, axis_cells
+from sdy.report.html.page_tables import Json, axis_cells
 from sdy.report.value_names import ValueNames, line_of
 
 MOST_POINTS = 1000  # of the curve: as wide as it is drawn

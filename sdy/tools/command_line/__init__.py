@@ -1,1 +1,1 @@
-"""What the command lines share: arguments, files, user extensions, expected diagnostics."""
+"""Code that the command-line tools share: arguments, files, user extensions, expected diagnostics."""

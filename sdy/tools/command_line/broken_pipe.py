@@ -1,4 +1,4 @@
-"""What a command does when the one that reads its output goes away, as `head` does."""
+"""Handles a broken pipe: the program that reads the output of a command exits early, as `head` does."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 
-NOBODY_READS = 141  # as shells report a command that SIGPIPE ended
+BROKEN_PIPE = 141  # the exit code that shells report for a command ended by SIGPIPE
 Main = Callable[[Sequence[str] | None], int]
 
 
-def ends_with_its_reader(main: Main) -> Callable[..., int]:
-    """A `main` that ends without a word, and with the exit code 141, when nobody reads its standard output any more."""
+def quiet_on_broken_pipe(main: Main) -> Callable[..., int]:
+    """Decorate `main` to exit silently with code 141 when its standard output is closed."""
 
     @wraps(main)
-    def quiet(words: Sequence[str] | None = None) -> int:
+    def quiet(args: Sequence[str] | None = None) -> int:
         try:
             try:
-                return main(words)
+                return main(args)
             finally:
-                sys.stdout.flush()  # here, where a failure is caught, and not as Python ends
+                sys.stdout.flush()  # flush here, where an error is caught, not when Python exits
         except BrokenPipeError:
-            # Python flushes once more as it ends: what is left goes nowhere.
+            # Python flushes again at exit: discard the remaining output.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return NOBODY_READS
+            return BROKEN_PIPE
 
     return quiet

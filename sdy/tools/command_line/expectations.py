@@ -1,4 +1,4 @@
-"""Compares the diagnostics of a program with those that its comments expect: `// expected-error @+1 {{text}}`."""
+"""Compares the diagnostics of a program with the expectations in its comments: `// expected-error @+1 {{text}}`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXPECTATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """A comment that asks for a diagnostic on `line`, or without a place where that is None."""
+    """A comment that expects a diagnostic on `line`, or without a location if `line` is None."""
 
     severity: Severity
     line: int | None
@@ -25,14 +25,14 @@ class Expectation:
     comment: Span
 
     def is_met_by(self, message: Message) -> bool:
-        """Whether the message is the one that is asked for."""
-        same_place = (message.severity, message.line) == (self.severity, self.line)
-        return same_place and self.pattern.search(message.text) is not None
+        """Return whether the message has the expected severity, line and text."""
+        is_at_line = (message.severity, message.line) == (self.severity, self.line)
+        return is_at_line and self.pattern.search(message.text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One line that a diagnostic prints: itself, or one of its notes."""
+    """One message of a diagnostic: its main message, or one of its notes."""
 
     severity: Severity
     line: int | None
@@ -41,9 +41,9 @@ class Message:
 
 
 def parse_expectations(file: str, text: str, first_line: int) -> list[Expectation]:
-    """The expectations in the comments of a text whose first line is line `first_line` of `file`.
+    """Return the expectations in the comments of a text whose first line is line `first_line` of `file`.
 
-    `@above` and `@below` count lines without expectations of their own.
+    `@above` and `@below` refer to the nearest line without an expectation.
     """
     expectations: list[Expectation] = []
     lines = text.split("\n")
@@ -60,23 +60,23 @@ def parse_expectations(file: str, text: str, first_line: int) -> list[Expectatio
 
 
 def unmet(expectations: Sequence[Expectation], diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """What is wrong: an error per expectation that no diagnostic meets, and per diagnostic that nobody expects.
+    """Return an error for each expectation that no diagnostic meets, and for each diagnostic that is not expected.
 
-    Several expectations may be met by one diagnostic, and several diagnostics may meet one expectation.
+    One diagnostic may meet several expectations, and several diagnostics may meet one expectation.
     """
     messages = [message for diagnostic in diagnostics for message in _messages(diagnostic)]
     missing = [
-        Diagnostic("SDY-T006", f"the expected {expectation.severity.value} was not given", expectation.comment)
+        Diagnostic("SDY-T006", f"expected {expectation.severity.value} was not reported", expectation.comment)
         for expectation in expectations
         if not any(expectation.is_met_by(message) for message in messages)
     ]
-    surprising = [
+    unexpected = [
         Diagnostic("SDY-T007", f"unexpected {message.severity.value}: {message.text}", message.span)
         for message in messages
         if not any(expectation.is_met_by(message) for expectation in expectations)
         and message.severity is not Severity.REMARK
     ]
-    return missing + surprising
+    return missing + unexpected
 
 
 def _messages(diagnostic: Diagnostic) -> Iterator[Message]:
@@ -90,7 +90,7 @@ def _line_of(span: Span | None) -> int | None:
 
 
 def _target(where: str | None, index: int, plain: Sequence[int]) -> int | None:
-    """The line that an expectation on line `index` speaks of, both from 0; None for @unknown."""
+    """Return the line that an expectation on line `index` refers to, both counted from 0; None for @unknown."""
     match where:
         case None:
             return index
@@ -105,6 +105,6 @@ def _target(where: str | None, index: int, plain: Sequence[int]) -> int | None:
 
 
 def _pattern(text: str, is_regex: bool) -> re.Pattern[str]:
-    """The text itself; of a regex expectation, what stands in double braces is a regular expression."""
+    """Return a pattern for the text, in which the double braces of a regex expectation enclose regular expressions."""
     parts = re.split(r"\{\{(.*?)\}\}", text) if is_regex else [text]
     return re.compile("".join(part if index % 2 else re.escape(part) for index, part in enumerate(parts)))

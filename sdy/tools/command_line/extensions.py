@@ -1,4 +1,4 @@
-"""`--load MODULE`: code of the user, imported before anything else is read, that registers dialects and passes."""
+"""`--load MODULE`: imports user code that registers dialects and passes, before other arguments are parsed."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 OPTION = "load"
 
 
-def without_extensions(words: Sequence[str]) -> list[str]:
-    """The words that are left once each `--load=MODULE` or `--load MODULE` has been obeyed, in order.
+def load_extensions(args: Sequence[str]) -> list[str]:
+    """Import the module of each `--load=MODULE` or `--load MODULE` in order, and return the remaining arguments.
 
-    Raises: SdyError SDY-T008 where a module is missing, or cannot be imported.
+    Raises: SdyError SDY-T008 if a module name is missing, or if a module cannot be imported.
     """
-    left: list[str] = []
-    rest = iter(words)
-    for word in rest:
-        name, has_value, value = word.partition("=")
+    remaining: list[str] = []
+    rest = iter(args)
+    for arg in rest:
+        name, has_value, value = arg.partition("=")
         if name not in (f"-{OPTION}", f"--{OPTION}"):
-            left.append(word)
+            remaining.append(arg)
             continue
         module = value if has_value else next(rest, "")
         if not module:
-            raise _error(f"--{OPTION} needs the name of a module", "write --load=package.module or --load=file.py")
+            raise _error(f"--{OPTION} requires a module name", "write --load=package.module or --load=file.py")
         _load(module)
-    return left
+    return remaining
 
 
 def _load(module: str) -> None:
@@ -43,17 +43,17 @@ def _load(module: str) -> None:
 
 
 def _load_file(path: Path) -> None:
-    """Import a file under its own name; once, for what it registers can be registered once."""
+    """Import a file as a module named after it, unless it was imported before: it can register its names only once."""
     if path.stem in sys.modules:
         return
     if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}")
+        raise FileNotFoundError(f"file {path} does not exist")
     spec = spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
-    found = module_from_spec(spec)
-    sys.modules[path.stem] = found
-    spec.loader.exec_module(found)
+    module = module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
 
 
 def _error(message: str, hint: str) -> SdyError:

@@ -1,4 +1,4 @@
-"""Reads and writes files for the tools; `-` is standard input or output."""
+"""Reads and writes the files of the tools; `-` stands for standard input or output."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ STANDARD_STREAM = "-"
 
 
 def read_text(path: str) -> str:
-    """The text of a file.
+    """Read a text file.
 
-    Raises: SdyError SDY-T001 where it cannot be read, SDY-P008 where it is not UTF-8.
+    Raises: SdyError SDY-T001 if it cannot be read, SDY-P008 if it is not valid UTF-8.
     """
     try:
         raw = sys.stdin.buffer.read() if path == STANDARD_STREAM else Path(path).read_bytes()
@@ -25,14 +25,14 @@ def read_text(path: str) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         column = error.start - raw.rfind(b"\n", 0, error.start)
-        message = f"byte 0x{raw[error.start]:02x} is no text in UTF-8"
+        message = f"byte 0x{raw[error.start]:02x} is not valid UTF-8"
         raise SdyError(Diagnostic("SDY-P008", message, Span(path, line, column))) from None
 
 
 def write_text(path: str, text: str, *, make_folder: bool = False) -> None:
-    """Write a file; `make_folder`: in a folder that is made where it is missing.
+    """Write a text file; with `make_folder`, create its directory if it does not exist.
 
-    Raises: SdyError SDY-T001 where it cannot be written.
+    Raises: SdyError SDY-T001 if it cannot be written.
     """
     if path == STANDARD_STREAM:
         sys.stdout.write(text)

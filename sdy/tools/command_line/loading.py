@@ -1,4 +1,4 @@
-"""Reading a program from a file, with diagnostics that show its lines."""
+"""Loads and partitions the program of a file, with diagnostics that show its lines."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from sdy.tools.command_line.files import read_text
 T = TypeVar("T")
 
 SAVINGS = ("SDY-L120", "SDY-L121", "SDY-L122", "SDY-L125")
-NO_OPTIMIZER_HELP = "send what propagation calls for: no sdy-optimize-communication, no sdy-combine-collectives"
+NO_OPTIMIZER_HELP = "do not optimize communication: no sdy-optimize-communication, no sdy-combine-collectives"
 
 
 def with_program(path: str, use: Callable[[Program], T]) -> T:
-    """What `use` makes of the program in the file; its diagnostics carry the lines that they point at.
+    """Return `use(program)` for the program in a file; diagnostics show the lines that they refer to.
 
-    Raises: SdyError where the file cannot be read, or is no valid program, and whatever `use` raises.
+    Raises: SdyError if the file cannot be read or is not a valid program, and any error that `use` raises.
     """
     return with_program_and_text(path, lambda program, _: use(program))
 
 
 def with_program_and_text(path: str, use: Callable[[Program, str], T]) -> T:
-    """As `with_program`, for those who need what the user wrote as well."""
+    """Return `use(program, text)` for the program in a file; see `with_program`."""
     text = read_text(path)
     try:
         return use(Program.from_text(text, path), text)
@@ -39,18 +39,18 @@ def with_program_and_text(path: str, use: Callable[[Program, str], T]) -> T:
 
 
 def add_optimizer_arguments(parser: ArgumentParser) -> None:
-    """The arguments by which the optimizer is switched off, or asked what it did."""
+    """Add the arguments that disable the communication optimizer or report its rewrites."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
     group.add_argument(
-        "--savings", action="store_true", help="tell by which rewrites less is sent, or in fewer launches"
+        "--savings", action="store_true", help="report the rewrites that reduce the bytes sent or combine collectives"
     )
 
 
 def partition(program: Program, path: str, text: str, *, savings: bool = False) -> PartitionedProgram:
-    """The program of `text`, partitioned; what was remarked meanwhile is printed on standard error.
+    """Partition a program whose text is `text`, and print the remarks to standard error.
 
-    `savings`: also what the optimizer of communication did.
+    With `savings`, also print the remarks of the communication optimizer.
     """
     partitioned = program.partition()
     for remark in partitioned.remarks:

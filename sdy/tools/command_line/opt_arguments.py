@@ -1,4 +1,4 @@
-"""The command line of `sdy-opt`: files, flags, and passes in the order given."""
+"""Parses the command line of `sdy-opt`: a file, flags, and passes in order."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from sdy.passes.manager.pass_options import PassRequest, parse_options
 from sdy.passes.manager.pipeline_text import parse_pipeline
 
 FLAGS = {
-    "split-input-file": "run each program of a file that lines `// -----` divide",
-    "verify-diagnostics": "compare what is reported with the comments `// expected-error {{...}}`",
-    "allow-unregistered-dialect": "accept ops, attributes and types of dialects that are not known",
+    "split-input-file": "split the input at the lines `// -----`, and process each part separately",
+    "verify-diagnostics": "compare the diagnostics with the comments `// expected-error {{...}}`",
+    "allow-unregistered-dialect": "accept ops, attributes and types of unregistered dialects",
     "mlir-print-op-generic": "print every op in generic form",
     "mlir-print-ir-before-all": "print the module to stderr before each pass",
     "mlir-print-ir-after-all": "print the module to stderr after each pass",
     "mlir-print-ir-after-change": "print the module to stderr after each pass that changed it",
-    "mlir-print-ir-module-scope": "accepted and ignored: it is always the module that is printed",
-    "mlir-disable-threading": "accepted and ignored: there is one thread",
-    "verify-each": "verify the module after each pass; true unless =false",
-    "dump-pass-pipeline": "print the passes with their options to stderr, and run them",
-    "show-dialects": "list the dialects, and stop",
-    "list-passes": "list the passes with what they do and their options, and stop",
-    "help": "print this text, and stop",
+    "mlir-print-ir-module-scope": "accepted and ignored: the full module is always printed",
+    "mlir-disable-threading": "accepted and ignored: passes run in one thread",
+    "verify-each": "verify the module after each pass (default: true)",
+    "dump-pass-pipeline": "print the pass pipeline with its options to stderr before running it",
+    "show-dialects": "list the registered dialects and exit",
+    "list-passes": "list the passes with their descriptions and options and exit",
+    "help": "print this help and exit",
 }
 VALUES = {
-    "o": "the file to write; standard output where it is missing or -",
-    "pass-pipeline": "passes as text: builtin.module(pass,pass{option=value})",
-    "mlir-print-ir-before": "print the module to stderr before the passes of these names, divided by commas",
-    "mlir-print-ir-after": "print the module to stderr after the passes of these names",
-    "load": "import a Python module first, or a .py file, which may register dialects and passes",
-    "dump-dir": "write the module after each pass to a file of this folder",
+    "o": "output file (default: standard output)",
+    "pass-pipeline": "the passes to run: builtin.module(pass,pass{option=value})",
+    "mlir-print-ir-before": "print the module to stderr before these passes (comma-separated names)",
+    "mlir-print-ir-after": "print the module to stderr after these passes (comma-separated names)",
+    "load": "import a Python module or a .py file first, which may register dialects and passes",
+    "dump-dir": "write the module after each pass to a file in this directory",
 }
 
 
 @dataclass(frozen=True)
 class OptArguments:
-    """What one call of `sdy-opt` should do. `flags` says of each flag given whether it is true."""
+    """The arguments of one call of `sdy-opt`. `flags` maps each flag on the command line to its value."""
 
     input: str = "-"
     output: str = "-"
@@ -50,42 +50,42 @@ class OptArguments:
     flags: dict[str, bool] = field(default_factory=dict[str, bool])
 
     def has(self, flag: str, default: bool = False) -> bool:
-        """Whether a flag is given and not false."""
+        """Return the value of a flag, or `default` if it is not on the command line."""
         return self.flags.get(flag, default)
 
 
-def parse_arguments(words: Sequence[str]) -> OptArguments:
-    """What the words of a command line ask for. Options begin with one dash or two.
+def parse_arguments(args: Sequence[str]) -> OptArguments:
+    """Parse the arguments of a command line. Options begin with one dash or two.
 
-    Raises: SdyError where a word is no option, or a value is missing or wrong.
+    Raises: SdyError if an option is unknown, or if a value is missing or invalid.
     """
     files: list[str] = []
     flags: dict[str, bool] = {}
     values: dict[str, str] = {}
     requests: list[PassRequest] = []
     passes = frozenset(pass_names())
-    rest = iter(words)
-    for word in rest:
-        if word == "--":
+    rest = iter(args)
+    for arg in rest:
+        if arg == "--":
             files += rest
-        elif word == "-" or not word.startswith("-"):
-            files.append(word)
+        elif arg == "-" or not arg.startswith("-"):
+            files.append(arg)
         else:
-            name, has_value, value = word.lstrip("-").partition("=")
+            name, has_value, value = arg.lstrip("-").partition("=")
             if name in passes:
                 requests.append(PassRequest(name, parse_options(value)))
             elif name in FLAGS:
                 flags[name] = _boolean(name, value) if has_value else True
             elif name in VALUES:
-                values[name] = value if has_value else _next_word(name, rest)
+                values[name] = value if has_value else _next_value(name, rest)
             else:
-                raise _unknown(word, name)
+                raise _unknown(arg, name)
     if len(files) > 1:
-        raise _error(f"one input file, not {len(files)}: {', '.join(files)}", None)
+        raise _error(f"expected one input file, got {len(files)}: {', '.join(files)}", None)
     arguments = OptArguments(files[0] if files else "-", requests=tuple(requests), flags=flags)
     if "pass-pipeline" in values:
         if requests:
-            raise _error("passes are given both as flags and as --pass-pipeline", "use one of the two")
+            raise _error("passes cannot be specified both as flags and with --pass-pipeline", "use one of the two")
         arguments = replace(arguments, requests=tuple(parse_pipeline(values["pass-pipeline"])))
     return replace(
         arguments,
@@ -97,11 +97,11 @@ def parse_arguments(words: Sequence[str]) -> OptArguments:
 
 
 def help_text() -> str:
-    """The usage of `sdy-opt`."""
+    """Return the text of `sdy-opt --help`."""
     lines = [
         "usage: sdy-opt [options] [file]",
         "",
-        "Reads MLIR text, runs passes on it, and prints it.",
+        "Read MLIR text, run passes on it, and print the result.",
         "",
         "options:",
     ]
@@ -115,26 +115,26 @@ def _pass_names(value: str | None) -> frozenset[str]:
     unknown = next((name for name in sorted(names) if name not in pass_names()), None)
     if unknown is not None:
         close = difflib.get_close_matches(unknown, pass_names(), n=1)
-        raise _error(f"no pass is called {unknown}", f"did you mean {close[0]}?" if close else "see --list-passes")
+        raise _error(f"unknown pass {unknown}", f"did you mean {close[0]}?" if close else "see --list-passes")
     return names
 
 
 def _boolean(name: str, value: str) -> bool:
     if value not in ("true", "false", "1", "0"):
-        raise _error(f"--{name} is true or false, not {value!r}", None)
+        raise _error(f"expected true or false for --{name}, got {value!r}", None)
     return value in ("true", "1")
 
 
-def _next_word(name: str, rest: Iterator[str]) -> str:
-    word = next(rest, None)
-    if word is None:
-        raise _error(f"--{name} needs a value", VALUES[name])
-    return word
+def _next_value(name: str, rest: Iterator[str]) -> str:
+    value = next(rest, None)
+    if value is None:
+        raise _error(f"--{name} requires a value", VALUES[name])
+    return value
 
 
-def _unknown(word: str, name: str) -> SdyError:
+def _unknown(arg: str, name: str) -> SdyError:
     close = difflib.get_close_matches(name, [*FLAGS, *VALUES, *pass_names()], n=1)
-    return _error(f"unknown option {word}", f"did you mean --{close[0]}?" if close else "see --help")
+    return _error(f"unknown option {arg}", f"did you mean --{close[0]}?" if close else "see --help")
 
 
 def _error(message: str, hint: str | None) -> SdyError:

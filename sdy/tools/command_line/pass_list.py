@@ -1,4 +1,4 @@
-"""The passes with what they do and the options they take, as `sdy-opt --list-passes` shows them."""
+"""Generates the output of `sdy-opt --list-passes`: the passes with their descriptions and options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sdy.report.reference.passes import default_text
 
 
 def pass_list() -> str:
-    """One paragraph a pass: its name, a sentence, and per option its name and what it is without being given."""
+    """Return one paragraph per pass: its name, a one-line description, and its options with their defaults."""
     return "\n".join(line for name in pass_names() for line in _paragraph(name, pass_class(name))) + "\n"
 
 

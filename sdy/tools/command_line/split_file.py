@@ -1,4 +1,4 @@
-"""Cuts a file of several programs at the lines `// -----`."""
+"""Splits a file of several programs at the lines `// -----`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ MARKER = "// -----"
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One program of a file, and the line at which it begins."""
+    """One program of a file, and the number of its first line."""
 
     text: str
     first_line: int = 1
 
 
 def split_file(text: str) -> list[Chunk]:
-    """The programs of a file, in order; one of them may be empty."""
+    """Return the programs of a file in order; a program may be empty."""
     chunks: list[Chunk] = []
     line = 1
     for part in text.split(MARKER):

@@ -87,7 +87,7 @@ def test_inputs_that_do_not_fit_are_one_located_diagnostic(
 
 @pytest.mark.parametrize(
     ("device", "value", "hint"),
-    [(4, 0, "devices: 0 to 3"), (0, 1, "1 results"), (0, "%0", "kept: none")],
+    [(4, 0, "devices: 0 to 3"), (0, 1, "1 results"), (0, "%0", "kept values: none")],
 )
 def test_a_view_of_what_is_not_there_is_a_diagnostic(device: int, value: int | str, hint: str) -> None:
     run = sdy.run_spmd(PROGRAM.partition(), [WHOLE])

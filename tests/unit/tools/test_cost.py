@@ -149,7 +149,7 @@ def test_a_machine_that_is_not_known_is_refused(capsys: pytest.CaptureFixture[st
 def test_free_bytes_are_a_number(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["cost", str(EXAMPLES[0]), "--on", "h100", f"--free-bytes={words}"])
-    assert "is no number of bytes" in capsys.readouterr().err
+    assert "expected a number of bytes" in capsys.readouterr().err
 
 
 def test_a_device_outside_of_the_mesh_is_refused_at_its_op(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

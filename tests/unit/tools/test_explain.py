@@ -41,7 +41,7 @@ def test_a_value_and_the_conflicts(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_nothing_asked_and_nothing_found(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(MLP)]) == 1
-    assert "nothing to explain: name a value, or ask for --conflicts [SDY-T204]" in capsys.readouterr().err
+    assert "expected a value to explain, or --conflicts [SDY-T204]" in capsys.readouterr().err
     assert main(["explain", str(MLP), "%nope"]) == 1
     assert "@main has no value %nope [SDY-T203]" in capsys.readouterr().err
 

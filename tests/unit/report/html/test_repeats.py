@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdy.report.html.repeats import FEWEST_SAVED, Repeat, repeats_in
+from sdy.report.html.repeats import MIN_ROWS_SAVED, Repeat, repeats_in
 
 LAYER = "abcdefghijklmnopqrstuvwxyz"
 
@@ -33,7 +33,7 @@ def test_a_repeat_is_one_and_none_overlap(before: str, period: str, count: int) 
     for repeat in found:
         first = text[repeat.start : repeat.start + repeat.period]
         assert text[repeat.start : repeat.end] == first * repeat.count
-        assert repeat.period * (repeat.count - 1) >= FEWEST_SAVED
+        assert repeat.period * (repeat.count - 1) >= MIN_ROWS_SAVED
     assert all(one.end <= other.start for one, other in pairwise(found))
-    if len(period) * (count - 1) >= FEWEST_SAVED:
+    if len(period) * (count - 1) >= MIN_ROWS_SAVED:
         assert found

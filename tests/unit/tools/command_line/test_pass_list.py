@@ -1,4 +1,4 @@
-"""What `sdy-opt --list-passes` says, and pass names that are wrong."""
+"""The output of `sdy-opt --list-passes`, and unknown pass names."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def test_every_pass_is_listed_with_its_options(capsys: pytest.CaptureFixture[str
 def test_the_name_of_a_pass_to_print_after_must_exist(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run("--mlir-print-ir-after=symbol-dcee", capsys=capsys)
     assert (code, out) == (1, "")
-    assert "no pass is called symbol-dcee" in err
+    assert "unknown pass symbol-dcee" in err
     assert "did you mean symbol-dce?" in err

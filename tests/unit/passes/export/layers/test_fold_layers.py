@@ -95,6 +95,6 @@ def test_a_long_program_computes_the_same_and_says_where_its_collectives_come_fr
     assert all(comparison.agrees for comparison in program.verify())
     partitioned = program.partition()
     assert len(functions_of(partitioned.folded)) == 2
-    assert len(functions_of(partitioned.whole)) == len(functions_of(partitioned.local)) == 1
+    assert len(functions_of(partitioned.global_module)) == len(functions_of(partitioned.local)) == 1
     places = [span.line for op in pre_order(partitioned.local) if "all_" in op.name and (span := span_of(op))]
     assert len(set(places)) >= 24  # each layer its own

@@ -11,8 +11,8 @@ from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
 from sdy.passes.manager.pipelines import LocalPipeline
 from sdy.passes.run import run_passes
-from sdy.program.placement import boundary_of
 from sdy.program.program import PartitionedProgram, Program
+from sdy.program.sharded_program import boundary_of
 
 MESH = 'sdy.mesh @g = <["p"=2, "q"=4]>\n'
 TENSOR = "tensor<8x8xf32>"
@@ -45,7 +45,7 @@ def test_a_sum_that_is_sliced_in_another_shape_is_scattered() -> None:
     program = Program.from_text(PRODUCT)
     arrays = [np.arange(64, dtype=np.float32).reshape(8, 8), np.eye(8, dtype=np.float32) * 2]
     assert all(outcome.agrees for outcome in program.verify(arrays))
-    whole = program.partition().whole
+    whole = program.partition().global_module
     assert len(ops_of(whole, ReduceScatterOp)) == 1
     assert not ops_of(whole, AllReduceOp)
     (moved,) = ops_of(whole, AllToAllOp)

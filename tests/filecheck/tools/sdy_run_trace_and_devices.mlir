@@ -1,12 +1,12 @@
 // RUN: sdy-run %s --trace 2>&1 | filecheck %s --check-prefix=TRACE
 // RUN: sdy-run %s --devices-table --interpreter-print-dense | filecheck %s --check-prefix=DEVICES
 
-// What is printed comes first here, then what is traced on standard error.
+// Standard output comes first here, then the trace on standard error.
 // TRACE:      tensor<3xi32> {
-// TRACE:      sdy_run_shows_the_run.mlir:[[# @LINE + 11]]: %c = stablehlo.constant tensor<3xi32> {{[0-9a-f]+}}
-// TRACE-NEXT: sdy_run_shows_the_run.mlir:[[# @LINE + 11]]: %0 = stablehlo.iota tensor<4x3xi32> {{[0-9a-f]+}}
-// TRACE-NEXT: sdy_run_shows_the_run.mlir:[[# @LINE + 13]]: %2 = stablehlo.add tensor<2x1xi32> {{[0-9a-f]+}} on 6 devices
-// TRACE-NEXT: sdy_run_shows_the_run.mlir:[[# @LINE + 10]]: %1 = sdy.manual_computation tensor<4x3xi32> {{[0-9a-f]+}}
+// TRACE:      sdy_run_trace_and_devices.mlir:[[# @LINE + 11]]: %c = stablehlo.constant tensor<3xi32> {{[0-9a-f]+}}
+// TRACE-NEXT: sdy_run_trace_and_devices.mlir:[[# @LINE + 11]]: %0 = stablehlo.iota tensor<4x3xi32> {{[0-9a-f]+}}
+// TRACE-NEXT: sdy_run_trace_and_devices.mlir:[[# @LINE + 13]]: %2 = stablehlo.add tensor<2x1xi32> {{[0-9a-f]+}} on 6 devices
+// TRACE-NEXT: sdy_run_trace_and_devices.mlir:[[# @LINE + 10]]: %1 = sdy.manual_computation tensor<4x3xi32> {{[0-9a-f]+}}
 // TRACE-NOT:  stablehlo.return
 
 sdy.mesh @m = <["x"=2, "y"=3]>
@@ -25,7 +25,7 @@ func.func @main() -> (
   return %numbers, %twice, %one : tensor<3xi32>, tensor<4x3xi32>, tensor<i32>
 }
 
-// The last device of a cut that does not divide holds less, or nothing.
+// If the dim is not divisible by the axis, the last device holds a smaller shard, or none.
 // DEVICES: dense<[7, 8, 9]> : tensor<3xi32>
 // DEVICES: device {{.*}} coordinates {{.*}} result 0 {{.*}} result 1 {{.*}} result 2
 // DEVICES: 0 {{.*}} x=0 y=0 {{.*}} [0:2] [7, 8]

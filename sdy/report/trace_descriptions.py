@@ -21,7 +21,7 @@ from sdy.report.counterparts import Counterparts
 from sdy.report.value_names import ValueNames, line_of
 
 
-class Places:
+class TraceDescriptions:
     """Words for what a traced propagation speaks of, in terms of the program that the user wrote."""
 
     def __init__(

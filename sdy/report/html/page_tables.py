@@ -25,7 +25,7 @@ def axis_cells(axes: Iterable[AxisRef]) -> list[list[str]]:
 
 
 @dataclass
-class KindTable:
+class TypeTable:
     """Types of values with their shardings: a number for each pair."""
 
     meshes: MeshTable

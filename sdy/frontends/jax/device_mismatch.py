@@ -1,4 +1,4 @@
-"""Do the arguments of a call lie on the same devices, in the same order?"""
+"""Reports arguments of a call that are on different devices, or on the same devices in different orders."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from jax.sharding import AbstractMesh, NamedSharding
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 
 _HINT = (
-    "jax.device_put(array, NamedSharding(mesh, spec)) puts both on one mesh; an array put nowhere goes where others are"
+    "put both on one mesh with jax.device_put(array, NamedSharding(mesh, spec)); uncommitted arrays follow the others"
 )
 
 
-def where_devices_differ(
+def device_mismatch_error(
     fn: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> SdyError | None:
-    """SDY-T211 with the first argument that is on other devices than the ones before it, or in another order.
+    """Return SDY-T211 for the first argument whose devices differ from those of the arguments before it.
 
-    None where all that were put somewhere are on the same ones.
+    Return None if all committed arrays are on the same devices in the same order.
     """
-    placed = _placed(_by_name(fn, args, kwargs))
-    first_name, first = next(placed, ("", ()))
-    for name, devices in placed:
+    committed = _committed(_by_name(fn, args, kwargs))
+    first_name, first = next(committed, ("", ()))
+    for name, devices in committed:
         if devices != first:
             order = " in another order" if sorted(first) == sorted(devices) else ""
-            message = f"{first_name} is on {_said(first)}, and {name} on {_said(devices)}{order}"
+            message = f"{first_name} is on {_devices_text(first)}, and {name} on {_devices_text(devices)}{order}"
             return SdyError(Diagnostic("SDY-T211", message, hint=_HINT))
     return None
 
 
 def _by_name(fn: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
-    """The arguments by the names of the parameters, or by their places where the function does not tell them."""
+    """Return the arguments by parameter name, or by position if the function has no signature."""
     try:
         bound = inspect.signature(fn).bind(*args, **kwargs)
     except (TypeError, ValueError):
-        return {f"argument {place}": value for place, value in enumerate(args)} | dict(kwargs)
+        return {f"argument {index}": value for index, value in enumerate(args)} | dict(kwargs)
     return dict(bound.arguments)
 
 
-def _placed(arguments: Mapping[str, object]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Name and devices of each array that was put somewhere; the devices of an abstract mesh are all -1."""
+def _committed(arguments: Mapping[str, object]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Return the name and the devices of each committed array; the devices of an abstract mesh are all -1."""
     for name, argument in arguments.items():
         leaves = cast(list[tuple[Any, Any]], jax.tree_util.tree_leaves_with_path(argument))
         for path, leaf in leaves:
@@ -53,7 +53,7 @@ def _placed(arguments: Mapping[str, object]) -> Iterator[tuple[str, tuple[int, .
 
 
 def _devices(sharding: Any) -> tuple[int, ...]:
-    """In the order of the mesh, where there is one."""
+    """Return the device ids in the order of the mesh, or sorted if the sharding has no mesh."""
     if not isinstance(sharding, NamedSharding):
         return tuple(sorted(device.id for device in sharding.device_set))
     if isinstance(sharding.mesh, AbstractMesh):
@@ -61,7 +61,7 @@ def _devices(sharding: Any) -> tuple[int, ...]:
     return tuple(device.id for device in sharding.mesh.devices.flat)
 
 
-def _said(devices: tuple[int, ...]) -> str:
+def _devices_text(devices: tuple[int, ...]) -> str:
     if -1 in devices:
         return f"{len(devices)} devices of an abstract mesh"
     return f"device{'s' * (len(devices) > 1)} {', '.join(map(str, devices))}"

@@ -9,11 +9,11 @@
 // HELP: usage: sdy-run [options] [file]
 // FLAG: error: unknown option --interpeter-print-dense [SDY-T002]
 // FLAG-NEXT: hint: did you mean --interpreter-print-dense?
-// FILES: error: one input file, not 2
-// VALUE: error: --args needs a value
+// FILES: error: expected one input file, got 2
+// VALUE: error: --args requires a value
 // LIST: error: 1 is no list [SDY-X015]
 // NOWHERE: error: cannot read nowhere.mlir
-// CHECK: sdy_run_wrong_words.mlir:17:1: error: @main has 1 arguments, and 0 inputs are given [SDY-X006]
+// CHECK: sdy_run_invalid_arguments.mlir:17:1: error: @main has 1 arguments, and 0 inputs are given [SDY-X006]
 func.func @main(%arg0: tensor<2xi32>) -> tensor<2xi32> {
   return %arg0 : tensor<2xi32>
 }

@@ -1,7 +1,7 @@
-"""Collectives with one operand each, as XLA wants them.
+"""Splits collectives with several operands into collectives with one operand each.
 
-XLA does not read a collective of several operands inside of a `shard_map`: it takes the sharding of the tuple that such
-an op returns for that of each result. Its own combiner puts collectives together later on.
+XLA does not support collectives with several operands inside of a `shard_map`: it uses the sharding of their tuple
+result for each of the results. XLA combines collectives again later.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from sdy.passes.rewriting.insertion import erase, insert_before
 Combined = AllGatherOp | AllReduceOp
 
 
-def take_apart(module: ModuleOp) -> None:
-    """Put collectives of one operand in the place of those with several, each on a channel of its own."""
+def split_combined_collectives(module: ModuleOp) -> None:
+    """Replace each collective with several operands by one collective per operand, each on a separate channel."""
     channels = Channels(last_channel(module))
     for op in pre_order(module):
         if isinstance(op, Combined) and len(op.result) > 1:
-            _take_apart(op, channels)
+            _split(op, channels)
 
 
-def _take_apart(op: Combined, channels: Channels) -> None:
+def _split(op: Combined, channels: Channels) -> None:
     for operand, result in zip(op.inputs, op.result, strict=True):
         properties = dict(op.properties)
         if op.channel_handle is not None:
             properties["channel_handle"] = channels.next_handle()
-        one = type(op).create(
+        single = type(op).create(
             operands=[operand],
             result_types=[result.type],
             properties=properties,
             attributes=op.attributes,
             regions=[region.clone() for region in op.regions],
         )
-        insert_before(op, one)
-        replace_uses(result, one.results[0])
+        insert_before(op, single)
+        replace_uses(result, single.results[0])
     erase(op)

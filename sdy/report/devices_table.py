@@ -19,7 +19,7 @@ MOST_SHOWN = 8  # elements that are written out; of more, a digest
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedResult:
+class ShardedResult:
     """A whole result, and how it lies on the devices of a mesh."""
 
     array: Array
@@ -27,7 +27,7 @@ class PlacedResult:
     mesh: Mesh
 
 
-def devices_table(mesh: Mesh, results: Sequence[PlacedResult]) -> Table:
+def devices_table(mesh: Mesh, results: Sequence[ShardedResult]) -> Table:
     """One row a device of `mesh`: its coordinates, and of each result the slice and the elements that it holds."""
     shares = [_shares(result) for result in results]
     coordinates = {device: _coordinates(mesh, position) for position, device in enumerate(mesh.devices())}
@@ -44,7 +44,7 @@ def _coordinates(mesh: Mesh, position: int) -> str:
     return " ".join(reversed(found))
 
 
-def _shares(result: PlacedResult) -> list[str]:
+def _shares(result: ShardedResult) -> list[str]:
     """What each device holds of one result, by device number, without padding."""
     shards = shard(result.array, result.sharding, result.mesh)
     pieces = [shard_coordinates(dim.axes, result.mesh) for dim in result.sharding.dims]

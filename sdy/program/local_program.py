@@ -1,0 +1,56 @@
+"""Lowers a partitioned program on global shapes to the program that each device runs."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.context import SdyContext
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.module_text import make_context
+from sdy.dialects.sdy.attrs import MeshAttr
+from sdy.dialects.sdy.ops import MeshOp
+from sdy.dialects.verification.verify_module import verify_module
+from sdy.grammar.write import write_mesh
+from sdy.model.mesh import Mesh
+from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
+from sdy.passes.manager.pipelines import LocalPipeline
+from sdy.passes.run import run_passes
+from sdy.rules.all import RULE_ATTRIBUTE
+
+
+def local_program(global_module: ModuleOp, context: SdyContext, *, optimize_communication: bool = True) -> ModuleOp:
+    """Return the program that each device runs; remarks are added to `context`.
+
+    Raises: SdyError at the first op that cannot run on shards.
+    """
+    local = global_module.clone()
+    run_passes(context, local, [LocalPipeline(optimize_communication, keep_layers=True)], verify_each=False)
+    for op in pre_order(local):
+        # Custom sharding rules describe the global ops; the passes above still used them.
+        op.attributes.pop(RULE_ATTRIBUTE, None)
+    verify_module(local)  # before layers are unfolded, so that each layer is verified once
+    run_passes(context, local, [UnfoldLayersPass()], verify_each=False)
+    return local
+
+
+def has_default_device_order(module: ModuleOp) -> bool:
+    """Return whether no mesh of the module lists device ids, so that each device has the number of its position."""
+    return not any(mesh.device_ids for mesh in meshes_of(module).values())
+
+
+def local_program_by_position(global_module: ModuleOp, *, optimize_communication: bool = True) -> ModuleOp:
+    """Return the local program with devices numbered by their position in the mesh, ignoring its `device_ids`.
+
+    Raises: SdyError SDY-X104 if the meshes of the module list the devices in different orders.
+    """
+    meshes = {mesh for mesh in meshes_of(global_module).values() if not mesh.is_empty}
+    if len({mesh.devices() for mesh in meshes}) > 1:
+        found = " and ".join(sorted(map(write_mesh, meshes)))
+        raise SdyError(Diagnostic("SDY-X104", f"all meshes must list the devices in the same order, got {found}"))
+    renumbered = global_module.clone()
+    for op in renumbered.ops:
+        if isinstance(op, MeshOp):
+            op.mesh = MeshAttr(Mesh(op.mesh.data.axes))
+    return local_program(renumbered, make_context(), optimize_communication=optimize_communication)

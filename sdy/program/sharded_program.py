@@ -1,0 +1,93 @@
+"""Programs whose arguments and results have shardings, and how to read those shardings from a module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+from typing_extensions import TypeVar
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.module_text import print_module
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import argument_sharding, function_result_sharding
+from sdy.interpreter.arrays.element_types import Array
+from sdy.model.devices.placement import Boundary, Placement
+from sdy.model.mesh import Mesh
+from sdy.model.meshes import resolved
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed
+from sdy.program.optional_jax import named_shardings
+from sdy.program.origin import Origin
+
+R = TypeVar("R", default=list[Array])
+ONE_DEVICE = Mesh(())
+
+
+class ShardedProgram(Generic[R]):
+    """Base class of the programs whose arguments and results have known shardings."""
+
+    boundary: Boundary
+    origin: Origin[R]
+
+    def input_shardings(self, devices: Sequence[object] = ()) -> object:
+        """Return the JAX `NamedSharding` of each argument, in the structure of the arguments.
+
+        The shardings are on `devices` if given; otherwise on the devices of the JAX function that the program was
+        lowered from; otherwise on an abstract mesh.
+        Raises: SdyError SDY-X104 if there are too few devices, SDY-T205 if JAX is not installed.
+        """
+        origin = self.origin
+        shardings = named_shardings(self.boundary.arguments, devices or origin.devices, origin.axis_types)
+        return origin.signature.argument_tree(shardings)
+
+    def output_shardings(self, devices: Sequence[object] = ()) -> object:
+        """Return the JAX `NamedSharding` of each result, in the structure of the results; see `input_shardings`."""
+        origin = self.origin
+        shardings = named_shardings(self.boundary.results, devices or origin.devices, origin.axis_types)
+        return origin.signature.result_tree(shardings)
+
+
+@dataclass(frozen=True)
+class PropagatedProgram(ShardedProgram[R]):
+    """A program after propagation: every value has a closed sharding, and all tensors have their global shapes."""
+
+    module: ModuleOp
+    boundary: Boundary
+    origin: Origin[R]
+
+    def __str__(self) -> str:
+        """Return the text of the module."""
+        return print_module(self.module)
+
+
+def boundary_of(module: ModuleOp) -> Boundary:
+    """Return the shardings of the arguments and results of the main function.
+
+    The tensors of the module must have their global shapes. A value without a sharding is replicated over the first
+    mesh that has axes.
+    """
+    meshes = meshes_of(module)
+    name, mesh = next(((name, mesh) for name, mesh in meshes.items() if mesh.axes), ("", ONE_DEVICE))
+    func = main_function(module)
+
+    def placement(shape: tuple[int, ...] | None, sharding: TensorSharding | None) -> Placement:
+        dims = shape or ()
+        value_mesh = None if sharding is None else resolved(sharding.mesh, meshes)
+        # A sharding on a mesh without axes is treated like a missing one.
+        if sharding is None or value_mesh is None or value_mesh == ONE_DEVICE:
+            return Placement(dims, fully_closed(name or mesh, len(dims)), mesh)
+        return Placement(dims, sharding, value_mesh)
+
+    types = func.function_type
+    return Boundary(
+        mesh,
+        tuple(placement(static_shape(each), argument_sharding(func, index)) for index, each in enumerate(types.inputs)),
+        tuple(
+            placement(static_shape(each), function_result_sharding(func, index))
+            for index, each in enumerate(types.outputs)
+        ),
+    )
