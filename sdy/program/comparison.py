@@ -11,7 +11,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.arrays.element_types import Array, DType, is_complex, is_float
 from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
 from sdy.interpreter.devices.values import DeviceArray, regridded
-from sdy.model.devices.placement import Placement
+from sdy.model.devices.placement import TensorPlacement
 
 FloatArray = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def compare(index: int, actual: Array, expected: Array) -> OutputComparison:
     return OutputComparison(index, _largest(error), relative_error, agrees=not problem, problem=problem)
 
 
-def check_equal_copies(value: DeviceArray, placement: Placement, index: int) -> None:
+def check_equal_copies(value: DeviceArray, placement: TensorPlacement, index: int) -> None:
     """Check that devices hold equal copies of result `index` along the axes that its sharding does not use.
 
     Raises: SdyError SDY-X101 if two copies differ.

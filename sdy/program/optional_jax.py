@@ -11,7 +11,7 @@ from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 
 
 def named_shardings(
-    placements: Sequence[Placement], devices: Sequence[object], axis_types: Mapping[str, object]
+    placements: Sequence[TensorPlacement], devices: Sequence[object], axis_types: Mapping[str, object]
 ) -> list[object]:
     """Return the `NamedSharding` of each value. Raises: SdyError SDY-T205 if JAX is not installed."""
     try:
@@ -21,7 +21,9 @@ def named_shardings(
     return [named_sharding(placement, devices, axis_types) for placement in placements]
 
 
-def jax_function(local: ModuleOp, boundary: Boundary, devices: Sequence[object]) -> Callable[..., Sequence[object]]:
+def jax_function(
+    local: ModuleOp, boundary: ProgramPlacement, devices: Sequence[object]
+) -> Callable[..., Sequence[object]]:
     """Return the local program as a function of global JAX arrays.
 
     Raises: SdyError SDY-T205 if JAX is not installed.

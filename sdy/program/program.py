@@ -147,7 +147,7 @@ class Program(Generic[R]):
             argument_names=origin.argument_names,
             remarks=partitioned.remarks,
         )
-        return html_page(page_inputs, hardware_of(machine))
+        return html_page(page_inputs, resolve_hardware(machine))
 
     def cost(self, machine: str | Hardware, free_bytes: float | None = None) -> ProgramCost:
         """Estimate the time and memory of the partitioned program; see `PartitionedProgram.cost`."""

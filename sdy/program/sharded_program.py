@@ -15,9 +15,9 @@ from sdy.dialects.module_text import print_module
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.interpreter.arrays.element_types import Array
-from sdy.model.devices.placement import Boundary, Placement
+from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.mesh import Mesh
-from sdy.model.meshes import resolved
+from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.program.optional_jax import named_shardings
@@ -30,7 +30,7 @@ ONE_DEVICE = Mesh(())
 class ShardedProgram(Generic[R]):
     """Base class of the programs whose arguments and results have known shardings."""
 
-    boundary: Boundary
+    boundary: ProgramPlacement
     origin: Origin[R]
 
     def input_shardings(self, devices: Sequence[object] = ()) -> object:
@@ -56,7 +56,7 @@ class PropagatedProgram(ShardedProgram[R]):
     """A program after propagation: every value has a closed sharding, and all tensors have their global shapes."""
 
     module: ModuleOp
-    boundary: Boundary
+    boundary: ProgramPlacement
     origin: Origin[R]
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class PropagatedProgram(ShardedProgram[R]):
         return print_module(self.module)
 
 
-def boundary_of(module: ModuleOp) -> Boundary:
+def boundary_of(module: ModuleOp) -> ProgramPlacement:
     """Return the shardings of the arguments and results of the main function.
 
     The tensors of the module must have their global shapes. A value without a sharding is replicated over the first
@@ -74,16 +74,16 @@ def boundary_of(module: ModuleOp) -> Boundary:
     name, mesh = next(((name, mesh) for name, mesh in meshes.items() if mesh.axes), ("", ONE_DEVICE))
     func = main_function(module)
 
-    def placement(shape: tuple[int, ...] | None, sharding: TensorSharding | None) -> Placement:
+    def placement(shape: tuple[int, ...] | None, sharding: TensorSharding | None) -> TensorPlacement:
         dims = shape or ()
-        value_mesh = None if sharding is None else resolved(sharding.mesh, meshes)
+        value_mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
         # A sharding on a mesh without axes is treated like a missing one.
         if sharding is None or value_mesh is None or value_mesh == ONE_DEVICE:
-            return Placement(dims, fully_closed(name or mesh, len(dims)), mesh)
-        return Placement(dims, sharding, value_mesh)
+            return TensorPlacement(dims, fully_closed(name or mesh, len(dims)), mesh)
+        return TensorPlacement(dims, sharding, value_mesh)
 
     types = func.function_type
-    return Boundary(
+    return ProgramPlacement(
         mesh,
         tuple(placement(static_shape(each), argument_sharding(func, index)) for index, each in enumerate(types.inputs)),
         tuple(

@@ -140,13 +140,13 @@ class Explainer:
         width = max(len(line) for line, _ in steps)
         yield from (f"    {line:{width}}  {text}" for line, text in steps)
 
-    def _steps(self, chain: Chain) -> tuple[tuple[str, str], ...]:
+    def _steps(self, chain: AxisPath) -> tuple[tuple[str, str], ...]:
         return (self._descriptions.root(chain.root), *map(self._step, chain.arrivals))
 
     def _step(self, arrival: Arrival) -> tuple[str, str]:
         site, move, descriptions = arrival.step.site, arrival.move, self._descriptions
-        text = (
-            f"{descriptions.site(site)}: from {descriptions.tensor(site, move.source)} to {descriptions.tensor(site, move.target)}"
-            f"{'' if arrival.holder is arrival.target else f', and to {descriptions.value(arrival.holder)} of its group'}"
-        )
+        source, target = descriptions.tensor(site, move.source), descriptions.tensor(site, move.target)
+        text = f"{descriptions.site(site)}: from {source} to {target}"
+        if arrival.holder is not arrival.target:
+            text += f", and to {descriptions.value(arrival.holder)} of its sharding group"
         return descriptions.line(site), text

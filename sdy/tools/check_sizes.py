@@ -1,7 +1,7 @@
-"""Fail if a file, a function, a class or a folder has grown past what one can read.
+"""Checks the size limits of files, functions, classes and folders.
 
-The limits are 400 lines a file, 60 a function, 15 methods a class, and 20 modules side by side in a folder. What exceeds
-one of them is listed here with its reason.
+The limits are 400 lines per file, 60 lines per function, 15 methods per class and 20 modules per folder. Exceptions
+are listed here, each with a reason.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MANY_MODULES: dict[str, str] = {
 }
 
 
-def complaints(root: Path) -> Iterator[str]:
+def violations(root: Path) -> Iterator[str]:
     """Yield one line for each file, function, class and folder below `root / "sdy"` that is too large."""
     paths = sorted((root / "sdy").rglob("*.py"))
     named = {path.relative_to(root).as_posix(): path for path in paths}
@@ -77,8 +77,8 @@ def _crowded_folders(paths: Iterable[Path], root: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print the complaints; return 1 if there are any."""
-    found = list(complaints(Path(__file__).resolve().parents[2]))
+    """Print the violations; return 1 if there are any."""
+    found = list(violations(Path(__file__).resolve().parents[2]))
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 

@@ -45,7 +45,7 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> int:
     """Partition the program, estimate its cost and print it."""
-    hardware = hardware_called(arguments.on)
+    hardware = hardware_by_name(arguments.on)
 
     def cost(program: Program, text: str) -> ProgramCost:
         chosen = replace(program, optimize_communication=not arguments.no_optimizer)

@@ -36,7 +36,7 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> int:
     """Partition the program, and write the report."""
-    hardware = hardware_called(arguments.on)
+    hardware = hardware_by_name(arguments.on)
 
     def report(program: Program) -> str:
         chosen = replace(program, optimize_communication=not arguments.no_optimizer)

@@ -74,7 +74,7 @@ class _Job:
     def run(self, passes: Sequence[ModulePass]) -> str | None:
         """Run the passes, and return the text of the final module, or None if a pass failed."""
         context = make_context(self._arguments.has("allow-unregistered-dialect"))
-        context.said = self._reported
+        context.emitted_keys = self._reported
         output, errors = self._transform(context, passes)
         diagnostics = [*context.diagnostics, *errors]
         if self._arguments.has("verify-diagnostics"):

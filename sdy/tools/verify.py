@@ -34,7 +34,7 @@ def parser() -> ArgumentParser:
     parser.add_argument(
         "--inputs",
         metavar="X.npz",
-        help="file with inputs arg0, arg1, ... and optionally expected outputs out0, out1, ... (default: random inputs)",
+        help="file with inputs arg0, arg1, ... and optionally expected outputs out0, out1, ... (default: random)",
     )
     parser.add_argument(
         "--adversarial",

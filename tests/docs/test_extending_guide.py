@@ -48,7 +48,7 @@ def test_what_cannot_be_loaded_is_one_diagnostic(folder: Path) -> None:
     imports = "import audio, sdy\nfrom xdsl.ir import Dialect\n"
     (folder / "twice.py").write_text(f"{imports}sdy.register_dialect(Dialect('audio', []))\n")
     for module, reason in (
-        ("missing.py", "there is no file missing.py"),
+        ("missing.py", "file missing.py does not exist"),
         ("nowhere.at.all", "No module named 'nowhere'"),
         ("broken.py", "invalid syntax"),
         ("twice.py", "there is a dialect called audio already"),

@@ -17,7 +17,9 @@ from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 
 
-def named_sharding(placement: Placement, devices: Sequence[object], axis_types: Mapping[str, object]) -> NamedSharding:
+def named_sharding(
+    placement: TensorPlacement, devices: Sequence[object], axis_types: Mapping[str, object]
+) -> NamedSharding:
     """Return the sharding on a mesh of `devices`, or on an abstract mesh if there are none.
 
     Only axes with sub-axes in the sharding are split. `axis_types` maps axis names to JAX axis types. Axes along

@@ -37,7 +37,7 @@ _REDUCTIONS: dict[ReductionKind, Callable[[jax.Array, tuple[str, ...]], jax.Arra
 }
 
 
-def function_on_devices(local: ModuleOp, boundary: Boundary, devices: Sequence[object]) -> FlatFunction:
+def function_on_devices(local: ModuleOp, boundary: ProgramPlacement, devices: Sequence[object]) -> FlatFunction:
     """Return a function from flat global arguments to flat global results; unreduced results are reduced.
 
     The local program must number devices by their position in the mesh.
@@ -71,7 +71,7 @@ def function_on_devices(local: ModuleOp, boundary: Boundary, devices: Sequence[o
     return on_all_devices
 
 
-def _only_mesh(boundary: Boundary) -> Mesh:
+def _only_mesh(boundary: ProgramPlacement) -> Mesh:
     """Return the mesh of all arguments and results. Raises: SdyError SDY-X104 if they are on several meshes."""
     for placement in (*boundary.arguments, *boundary.results):
         if placement.mesh != boundary.mesh:

@@ -53,7 +53,7 @@ class ProgramRows:
     ) -> None:
         self._explainer = explainer
         self._counterparts = Counterparts(written, whole)
-        self._collectives = dict(placed_collectives(whole))
+        self._collectives = dict(collectives_with_ops(whole))
         self._kinds = TypeTable(meshes_of(whole))
         self._steps = StepTable()
         self._values: list[ValueEntry] = []

@@ -135,7 +135,9 @@ def test_members_of_a_group_share_what_comes_to_one() -> None:
           return %0, %1 : tensor<8xf32>, tensor<8xf32>
         }
     """)
-    assert "%0 = stablehlo.tanh: from operand 0 (%a) to the result (%0), and to %1 of its group" in value(text, "%1")
+    assert "%0 = stablehlo.tanh: from operand 0 (%a) to the result (%0), and to %1 of its sharding group" in value(
+        text, "%1"
+    )
 
 
 def product(left: str, right: str, rows: int = 64, columns: int = 128, result: str = "[{?}, {?}]") -> str:
