@@ -1,1 +1,1 @@
-"""The sharding notation as text: one Lark grammar, tree to model, model to text."""
+"""The sharding notation: a Lark grammar, builders from trees to model values, and writers back to text."""

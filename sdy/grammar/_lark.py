@@ -1,4 +1,4 @@
-"""The parser that Lark makes of the grammar: text to tree. The one file that touches Lark's untyped edges."""
+"""The Lark parser of the grammar: text to tree. Only this file touches Lark's untyped interfaces."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from sdy.grammar.errors import NotationError
 
 
 class ParseNode(Tree[Token]):
-    """A rule of the grammar as found in a text. What the grammar puts at a place is what callers may ask for there."""
+    """A node of the syntax tree: one match of a grammar rule. Callers know from the grammar which children it has."""
 
     def token(self, index: int) -> Token:
-        """The child at `index`, a token."""
+        """Return the child at `index`, which must be a token."""
         child = self.children[index]
         assert isinstance(child, Token)
         return child
 
     def node(self, index: int) -> ParseNode:
-        """The child at `index`, a node."""
+        """Return the child at `index`, which must be a node."""
         child = self.children[index]
         assert isinstance(child, ParseNode)
         return child
 
     def has(self, index: int) -> bool:
-        """Whether the optional child at `index` is there."""
+        """Return whether the optional child at `index` is present."""
         return bool(cast("list[object]", self.children)[index] is not None)
 
     def tokens(self) -> list[Token]:
-        """The children that are tokens."""
+        """Return the children that are tokens."""
         return [child for child in self.children if isinstance(child, Token)]
 
     def nodes(self) -> list[ParseNode]:
-        """The children that are nodes."""
+        """Return the children that are nodes."""
         return [child for child in self.children if isinstance(child, ParseNode)]
 
     def extent(self) -> tuple[int, int]:
-        """Where the first token of the node begins and the last one ends, punctuation aside."""
+        """Return the offsets where the first token of the node begins and the last one ends, punctuation aside."""
         tokens = [token for token in self.scan_values(lambda value: isinstance(value, Token)) if token]
         return tokens[0].start_pos or 0, tokens[-1].end_pos or 0
 
@@ -68,7 +68,7 @@ START_RULES = (
     "tensor_sharding",
 )
 
-_PLAIN_NAMES = {
+_TERMINAL_NAMES = {
     "ALIAS": "an alias",
     "ANGLE_MESH": "`#sdy<mesh ...>`",
     "ANGLE_SHARDING": "`#sdy<sharding ...>`",
@@ -79,23 +79,23 @@ _PLAIN_NAMES = {
     "REDUCTION_KIND": "`sum`, `max` or `min`",
     "STRING": "a quoted name",
     "SYMBOL": "a mesh such as `@mesh`",
-    "WORD": "a word",
+    "WORD": "an identifier",
     "$END": "the end",
 }
-_LAST_OF_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*\Z")
+_TRAILING_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*\Z")
 _TOKEN = re.compile(r'[A-Za-z_@#][A-Za-z0-9_$.]*|0x[0-9A-Fa-f]+|[0-9]+|"(?:\\.|[^"\\\n])*"|->|.')
 
 
 def parse_tree(rule: str, text: str) -> ParseNode:
-    """The tree of `text`, which must be one `rule` and nothing else.
+    """Parse `text`, which must match `rule` completely, to a tree.
 
-    Raises: NotationError at the first token that does not fit.
+    Raises: NotationError SDY-P101 at an unexpected token, SDY-P102 if the text ends too early.
     """
     try:
         return cast(ParseNode, _parser().parse(text, start=rule))
     except UnexpectedToken as error:
         if error.token.type == "$END":
-            raise NotationError("SDY-P102", "the text ends here", len(text), hint=_hint(error.expected)) from None
+            raise NotationError("SDY-P102", "unexpected end of text", len(text), hint=_hint(error.expected)) from None
         raise _unexpected(text, cast(int, error.pos_in_stream), error.expected) from None
     except UnexpectedCharacters as error:
         raise _unexpected(text, cast(int, error.pos_in_stream), error.allowed) from None
@@ -109,23 +109,23 @@ def _parser() -> Lark:
 
 def _unexpected(text: str, offset: int, expected: Iterable[str]) -> NotationError:
     hint: str | None = _hint(expected)
-    # A keyword that another letter follows was read as the keyword: the whole word is what is wrong.
-    if re.match(r"[A-Za-z0-9_$.]", text[offset:]) and (word := _LAST_OF_WORD.search(text[:offset])):
-        offset, hint = word.start(), None
+    # The lexer reads a keyword followed by further letters as the keyword; the error is about the full identifier.
+    if re.match(r"[A-Za-z0-9_$.]", text[offset:]) and (identifier := _TRAILING_IDENTIFIER.search(text[:offset])):
+        offset, hint = identifier.start(), None
     found = _TOKEN.match(text, offset)
     end = offset + 1 if found is None else found.end()
     return NotationError("SDY-P101", f"unexpected `{text[offset:end]}`", offset, end, hint)
 
 
 def _hint(expected: Iterable[str]) -> str:
-    names = sorted(name for name in map(_plain, expected) if name)
+    names = sorted(name for name in map(_terminal_name, expected) if name)
     return "expected " + (names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}")
 
 
-def _plain(terminal: str) -> str:
-    """What people call a terminal; nothing where it is whitespace."""
-    if terminal in _PLAIN_NAMES:
-        return _PLAIN_NAMES[terminal]
+def _terminal_name(terminal: str) -> str:
+    """Return the name of a terminal for messages; an empty string for whitespace and comments."""
+    if terminal in _TERMINAL_NAMES:
+        return _TERMINAL_NAMES[terminal]
     if terminal in ("COMMENT", "WS"):
         return ""
     return f"`{_parser().get_terminal(terminal).pattern.value}`"

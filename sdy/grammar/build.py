@@ -1,4 +1,4 @@
-"""Trees of the grammar to values of the model: one function a rule. `write` is the inverse."""
+"""Builders from syntax trees to model values, one function per grammar rule. `write` is the inverse."""
 
 from __future__ import annotations
 
@@ -20,55 +20,55 @@ from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
 _INT64_MAX = 2**63 - 1
 
-Aliases = Callable[[str], object]  # the value that `#name` stands for; None where it is not defined
+Aliases = Callable[[str], object]  # the value of `#name`; None if it is not defined
 
 
 def no_aliases(_: str) -> None:
-    """The `Aliases` of a text that stands by itself."""
+    """Define no aliases: the `Aliases` of a text outside of a module."""
 
 
 def error_at(token: Token, code: str, message: str, hint: str | None = None) -> NotationError:
-    """The error that points at `token`."""
+    """Return an error that points at `token`."""
     start = token.start_pos or 0
     return NotationError(code, message, start, start + len(token), hint)
 
 
-def _demand(problem: Diagnostic | None, node: ParseNode) -> None:
+def _require_valid(problem: Diagnostic | None, node: ParseNode) -> None:
     if problem is not None:
         raise NotationError(problem.code, problem.message, *node.extent(), problem.hint)
 
 
 def integer(node: ParseNode) -> int:
-    """`int`: decimal or hexadecimal, of 64 bits."""
+    """Build `int`: a decimal or hexadecimal number of 64 bits. Raises: NotationError SDY-P104 if it is too large."""
     number = node.token(1)
     magnitude = _magnitude(number)
     if magnitude is None or magnitude > (_INT64_MAX + 1 if node.has(0) else _INT64_MAX):
-        raise error_at(number, "SDY-P104", f"the integer {'-' if node.has(0) else ''}{number} does not fit 64 bits")
+        raise error_at(number, "SDY-P104", f"integer {'-' if node.has(0) else ''}{number} does not fit in 64 bits")
     return -magnitude if node.has(0) else magnitude
 
 
 def _magnitude(number: str) -> int | None:
-    """The number without its sign; None where it is far too long, which Python might refuse to convert."""
+    """Return the magnitude; None if the number is so long that Python might refuse to convert it."""
     base = 16 if number.startswith("0x") else 10
     digits = number.removeprefix("0x").lstrip("0")
     return int(digits or "0", base) if len(digits) <= len(str(_INT64_MAX)) else None
 
 
-# Meshes, checked as they are built
+# Meshes, which are checked when they are built
 
 
 def mesh(node: ParseNode, _: Aliases = no_aliases) -> Mesh:
-    """`mesh`"""
+    """Build `mesh`. Raises: NotationError if it is not valid."""
     axes = tuple(mesh_axis(child) for child in node.node(0).nodes())
     ids = tuple(integer(child) for child in node.node(1).nodes()) if node.has(1) else ()
-    _demand(check_mesh(axes, ids), node)
+    _require_valid(check_mesh(axes, ids), node)
     return Mesh(axes, ids)
 
 
 def mesh_axis(node: ParseNode, _: Aliases = no_aliases) -> MeshAxis:
-    """`mesh_axis`"""
+    """Build `mesh_axis`. Raises: NotationError if its size is not positive."""
     axis = MeshAxis(unquoted(node.token(0)), integer(node.node(1)))
-    _demand(check_mesh_axis(axis), node)
+    _require_valid(check_mesh_axis(axis), node)
     return axis
 
 
@@ -76,27 +76,27 @@ def mesh_axis(node: ParseNode, _: Aliases = no_aliases) -> MeshAxis:
 
 
 def axis_ref(node: ParseNode, _: Aliases = no_aliases) -> AxisRef:
-    """`axis_ref`"""
+    """Build `axis_ref`."""
     return AxisRef(unquoted(node.token(0)), sub_axis(node.node(1)) if node.has(1) else None)
 
 
 def sub_axis(node: ParseNode, _: Aliases = no_aliases) -> SubAxis:
-    """`sub_axis`"""
+    """Build `sub_axis`."""
     return SubAxis(integer(node.node(0)), integer(node.node(1)))
 
 
 def axis_list(node: ParseNode, _: Aliases = no_aliases) -> AxisList:
-    """`axis_list` and `axes`"""
+    """Build `axis_list` and `axes`."""
     return tuple(axis_ref(child) for child in node.nodes())
 
 
 def axes_per_dim(node: ParseNode, _: Aliases = no_aliases) -> AxesPerDim:
-    """`axes_per_dim`"""
+    """Build `axes_per_dim`."""
     return tuple(axis_list(child) for child in node.nodes())
 
 
 def manual_axes(node: ParseNode, _: Aliases = no_aliases) -> tuple[str, ...]:
-    """`manual_axes`"""
+    """Build `manual_axes`."""
     return tuple(unquoted(token) for token in node.tokens())
 
 
@@ -104,25 +104,25 @@ def manual_axes(node: ParseNode, _: Aliases = no_aliases) -> tuple[str, ...]:
 
 
 def dim_sharding(node: ParseNode, _: Aliases = no_aliases) -> DimSharding:
-    """`dim_sharding`"""
+    """Build `dim_sharding`."""
     is_closed = not any(token.type == "OPEN" for token in node.tokens())
     return DimSharding(
         tuple(axis_ref(child) for child in node.nodes()), is_closed, _priority(node.token(-1)) if node.has(-1) else None
     )
 
 
-def _priority(word: Token) -> int:
-    digits = word[1:]
+def _priority(token: Token) -> int:
+    digits = token[1:]
     is_number = digits.isdigit() and (digits == "0" or digits[0] != "0")
-    priority = _magnitude(digits) if word[0] == "p" and is_number else None
+    priority = _magnitude(digits) if token[0] == "p" and is_number else None
     if priority is None or priority > _INT64_MAX:
-        hint = "a priority is `p` and a number without leading zeros, such as `p1`"
-        raise error_at(word, "SDY-P103", f"`{word}` is not a priority", hint)
+        hint = "write `p` and a number without leading zeros, such as `p1`"
+        raise error_at(token, "SDY-P103", f"expected a priority, got `{token}`", hint)
     return priority
 
 
 def tensor_sharding(node: ParseNode, aliases: Aliases = no_aliases) -> TensorSharding:
-    """`tensor_sharding`"""
+    """Build `tensor_sharding`."""
     first = node.children[0]
     on_mesh = symbol_name(first) if isinstance(first, Token) else _mesh_item(node.node(0), aliases)
     dims = tuple(dim_sharding(child) for child in node.node(1).nodes())
@@ -130,10 +130,10 @@ def tensor_sharding(node: ParseNode, aliases: Aliases = no_aliases) -> TensorSha
     unreduced: AxisList | None = None
     kind = ReductionKind.SUM
     for group in [child for child in node.nodes() if child.data == "axis_group"]:
-        word, axes = group.token(0), axis_list(group.node(-1))
-        if (replicated if word.type == "REPLICATED" else unreduced) is not None:
-            raise error_at(word, "SDY-P105", f"a second group of {word} axes")
-        if word.type == "REPLICATED":
+        keyword, axes = group.token(0), axis_list(group.node(-1))
+        if (replicated if keyword.type == "REPLICATED" else unreduced) is not None:
+            raise error_at(keyword, "SDY-P105", f"{keyword} axes are listed twice")
+        if keyword.type == "REPLICATED":
             replicated = axes
         else:
             unreduced = axes
@@ -142,17 +142,17 @@ def tensor_sharding(node: ParseNode, aliases: Aliases = no_aliases) -> TensorSha
 
 
 def _reduction_kind(group: ParseNode) -> ReductionKind:
-    words = [token for token in group.tokens() if token.type == "REDUCTION_KIND"]
-    return ReductionKind(str(words[0])) if words else ReductionKind.SUM
+    kinds = [token for token in group.tokens() if token.type == "REDUCTION_KIND"]
+    return ReductionKind(str(kinds[0])) if kinds else ReductionKind.SUM
 
 
 def sharding_list(node: ParseNode, aliases: Aliases = no_aliases) -> tuple[TensorSharding, ...]:
-    """`sharding_list`"""
+    """Build `sharding_list`."""
     return tuple(_sharding_item(child, aliases) for child in node.nodes())
 
 
 def sharding_per_value(node: ParseNode, aliases: Aliases = no_aliases) -> tuple[TensorSharding, ...]:
-    """`sharding_per_value`"""
+    """Build `sharding_per_value`."""
     return sharding_list(node.node(0), aliases)
 
 
@@ -174,23 +174,23 @@ def _mesh_item(node: ParseNode, aliases: Aliases) -> Mesh:
     return mesh(node.node(1) if node.data == "long" else node)
 
 
-def _bad_alias(alias: Token, wanted: str, value: object) -> NotationError:
+def _bad_alias(alias: Token, expected: str, value: object) -> NotationError:
     if value is None:
-        return error_at(alias, "SDY-P108", f"the alias {alias} is not defined")
-    return error_at(alias, "SDY-P108", f"the alias {alias} stands for something else than {wanted}")
+        return error_at(alias, "SDY-P108", f"alias {alias} is not defined")
+    return error_at(alias, "SDY-P108", f"expected alias {alias} to stand for {expected}")
 
 
 # Collectives
 
 
 def all_to_all_param(node: ParseNode, _: Aliases = no_aliases) -> AllToAllParam:
-    """`all_to_all_param`"""
+    """Build `all_to_all_param`."""
     *axes, source, target = node.nodes()
     return AllToAllParam(tuple(axis_ref(axis) for axis in axes), integer(source), integer(target))
 
 
 def all_to_all_params(node: ParseNode, _: Aliases = no_aliases) -> tuple[AllToAllParam, ...]:
-    """`all_to_all_params`"""
+    """Build `all_to_all_params`."""
     return tuple(all_to_all_param(child) for child in node.nodes())
 
 
@@ -198,20 +198,20 @@ def all_to_all_params(node: ParseNode, _: Aliases = no_aliases) -> tuple[AllToAl
 
 
 def propagation_edges(node: ParseNode, _: Aliases = no_aliases) -> PropagationEdges:
-    """`propagation_edges`, checked as they are built"""
+    """Build `propagation_edges`. Raises: NotationError if they are not valid."""
     edges = tuple(propagation_step(child) for child in node.nodes())
-    _demand(check_propagation_edges(edges), node)
+    _require_valid(check_propagation_edges(edges), node)
     return edges
 
 
 def propagation_step(node: ParseNode, _: Aliases = no_aliases) -> PropagationStep:
-    """`propagation_step`"""
+    """Build `propagation_step`."""
     index, *flows = node.nodes()
     return PropagationStep(integer(index), tuple(axis_flow(flow) for flow in flows))
 
 
 def axis_flow(node: ParseNode, _: Aliases = no_aliases) -> AxisFlow:
-    """`axis_flow`"""
+    """Build `axis_flow`."""
     axis, source, *targets = node.nodes()
     return AxisFlow(axis_ref(axis), _edge_node(source), tuple(_edge_node(target) for target in targets))
 

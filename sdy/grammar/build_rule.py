@@ -1,4 +1,4 @@
-"""Trees of the grammar to sharding rules. `write` is the inverse."""
+"""Builders from syntax trees to sharding rules. `write` is the inverse."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sdy.model.rule import DimMapping, FactorIndex, OpShardingRule, TensorMappin
 
 
 def op_sharding_rule(node: ParseNode, _: Aliases = no_aliases) -> OpShardingRule:
-    """`op_sharding_rule`"""
-    operands, results = (tuple(tensor_mapping(child) for child in node.node(place).nodes()) for place in (0, 1))
+    """Build `op_sharding_rule`."""
+    operands, results = (tuple(tensor_mapping(child) for child in node.node(index).nodes()) for index in (0, 1))
     sizes = _factor_sizes(node.node(2)) if node.has(2) else ()
     sets = node.node(3)
     reduction, need_replication, permutation, blocked = (
-        _factor_set(sets.node(place)) if sets.has(place) else () for place in range(4)
+        _factor_set(sets.node(index)) if sets.has(index) else () for index in range(4)
     )
     return OpShardingRule(
         sizes, operands, results, reduction, need_replication, permutation, blocked, is_custom=node.has(4)
@@ -24,7 +24,7 @@ def op_sharding_rule(node: ParseNode, _: Aliases = no_aliases) -> OpShardingRule
 
 
 def tensor_mapping(node: ParseNode, _: Aliases = no_aliases) -> TensorMapping:
-    """`tensor_mapping`. A dim may be without factors in the text; verification rejects it."""
+    """Build `tensor_mapping`. The text may have a dim without factors; verification rejects it."""
     if node.tokens():
         return (_factors(node.token(0)),)
     return tuple(_factors(dim.token(0)) if dim.tokens() else () for dim in node.nodes())
@@ -33,26 +33,26 @@ def tensor_mapping(node: ParseNode, _: Aliases = no_aliases) -> TensorMapping:
 def _factor_sizes(node: ParseNode) -> tuple[int, ...]:
     sizes: list[int] = []
     for child in node.nodes():
-        word = child.token(0)
-        if _factors(word) != (len(sizes),):
+        symbols = child.token(0)
+        if _factors(symbols) != (len(sizes),):
             expected = factor_symbol(len(sizes))
-            raise error_at(word, "SDY-P107", f"the factor size of `{word}` where that of `{expected}` is due")
+            raise error_at(symbols, "SDY-P107", f"expected the size of factor `{expected}`, got `{symbols}`")
         sizes.append(integer(child.node(1)))
     return tuple(sizes)
 
 
 def _factor_set(node: ParseNode) -> tuple[FactorIndex, ...]:
-    # Of a word that holds several symbols the first one counts, as in Shardy.
-    return tuple(_factors(word)[0] for word in node.tokens())
+    # If an entry has several symbols, only the first one counts, as in Shardy.
+    return tuple(_factors(symbols)[0] for symbols in node.tokens())
 
 
-def _factors(word: Token) -> DimMapping:
-    factors = parse_factor_symbols(word)
+def _factors(symbols: Token) -> DimMapping:
+    factors = parse_factor_symbols(symbols)
     if factors is None:
-        raise _not_factors(word)
+        raise _not_factors(symbols)
     return tuple(FactorIndex(factor) for factor in factors)
 
 
-def _not_factors(word: Token) -> NotationError:
-    hint = "factors are called `i` to `z`, then `z_1`, `z_2` and so on"
-    return error_at(word, "SDY-P106", f"`{word}` is not made of factor symbols", hint)
+def _not_factors(symbols: Token) -> NotationError:
+    hint = "write factors as `i` to `z`, then `z_1`, `z_2` and so on"
+    return error_at(symbols, "SDY-P106", f"expected factor symbols, got `{symbols}`", hint)

@@ -1,4 +1,4 @@
-"""What is wrong in a text of the sharding notation, and where: by offset while it is read, by line for people."""
+"""Errors in a text of the sharding notation: by offset while it is read, by line and column in diagnostics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sdy.diagnostics.span import span_at
 
 
 class NotationError(Exception):
-    """A text that is not in the sharding notation. Offsets count from the start of the text that was read."""
+    """An error in a text of the sharding notation. Offsets count from the start of the text that was read."""
 
     def __init__(self, code: str, message: str, start: int, end: int | None = None, hint: str | None = None) -> None:
         super().__init__(message)
@@ -22,14 +22,14 @@ class NotationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """Where a text stands: it is `text[start:]` of a file, or a string of its own."""
+    """The location of a text: `text[start:]` of a file, or a separate string."""
 
     file: str
     text: str
     start: int = 0
 
     def error(self, error: NotationError) -> SdyError:
-        """The error for the user, with line and column in the file."""
+        """Return the error for the user, with line and column in the file."""
         end = None if error.end is None else self.start + error.end
         span = span_at(self.file, self.text, self.start + error.start, end)
         return SdyError(Diagnostic(error.code, error.message, span, error.hint))

@@ -1,4 +1,4 @@
-"""HLO shardings as XLA writes them, `{devices=[2,4]<=[4,2]T(1,0)}`: text to value, and back."""
+"""Reader and writer of HLO shardings in XLA's syntax, such as `{devices=[2,4]<=[4,2]T(1,0)}`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from sdy.model.devices.hlo_sharding import (
     device_digits,
 )
 
-MAX_DEVICES = 1 << 20  # the largest machines have fewer by far; a larger number is a slip
+MAX_DEVICES = 1 << 20  # far more than the largest machines have: a larger number is a typing error
 _NUMBERS = r"\d+(?:\s*,\s*\d+)*"
 _TEXT = re.compile(
     rf"""\s*\{{\s*(?:
-        (?P<whole>replicated|manual|unreduced|unknown)
+        (?P<untiled>replicated|manual|unreduced|unknown)
       | maximal\s+device=(?P<device>\d+)
       | devices=\[(?P<sizes>{_NUMBERS})\]\s*
         (?:<=\[(?P<from>{_NUMBERS})\](?:T\((?P<order>{_NUMBERS})\))?|(?P<devices>{_NUMBERS}))
@@ -37,7 +37,7 @@ _HINT = (
 
 
 def write_hlo_sharding(hlo: HloSharding) -> str:
-    """The text, as XLA prints it."""
+    """Return the text that XLA prints for the sharding."""
     match hlo:
         case Untiled():
             return f"{{{hlo.value}}}"
@@ -71,54 +71,59 @@ def _joined(numbers: tuple[int, ...] | list[int]) -> str:
 
 
 def read_hlo_sharding(text: str) -> HloSharding:
-    """The value of a text. Raises: NotationError SDY-P111 where it is none, SDY-P112 where its numbers do not fit."""
+    """Parse an HLO sharding.
+
+    Raises: NotationError SDY-P111 if the text does not match the syntax, SDY-P112 if its numbers are inconsistent.
+    """
     match = _TEXT.fullmatch(text)
     if match is None:
-        raise NotationError("SDY-P111", f"{text.strip()!r} is no HLO sharding", 0, len(text), _HINT)
-    if match["whole"]:
-        return Untiled(match["whole"])
+        raise NotationError("SDY-P111", f"expected an HLO sharding, got {text.strip()!r}", 0, len(text), _HINT)
+    if match["untiled"]:
+        return Untiled(match["untiled"])
     if match["device"]:
         return Maximal(int(match["device"]))
     sizes, groups = _numbers(match["sizes"]), _subgroups(match)
     count = prod(_numbers(match["from"])) if match["from"] else len(_numbers(match["devices"]))
     needed = prod(sizes)
     if count != needed or not 0 < needed <= MAX_DEVICES:
-        message = f"the pieces {list(sizes)} need {needed} devices, there are {count}"
-        hint = f"a sharding is of 1 to {MAX_DEVICES} devices"
+        message = f"sizes {list(sizes)} need {needed} devices, got {count}"
+        hint = f"write a sharding of 1 to {MAX_DEVICES} devices"
         raise NotationError("SDY-P112", message, match.start("sizes"), match.end("sizes"), hint)
-    devices = _numbers(match["devices"]) if match["devices"] else _counted(match)
+    devices = _numbers(match["devices"]) if match["devices"] else _iota_devices(match)
     if sorted(devices) != list(range(needed)):
-        message = f"the pieces {list(sizes)} need each of the devices 0 to {needed - 1} once"
+        message = f"sizes {list(sizes)} need each of the devices 0 to {needed - 1} exactly once"
         raise NotationError("SDY-P112", message, match.start("sizes"), match.end("sizes"))
     if len(groups) > len(sizes):
-        message = f"there are {len(groups)} subgroups and {len(sizes)} sizes"
+        message = f"expected at most {len(sizes)} subgroups, one per size, got {len(groups)}"
         raise NotationError("SDY-P112", message, match.start("sizes"), match.end("sizes"))
     tiles = sizes[: len(sizes) - len(groups)]
     return canonical_tiling(tiles, tuple(zip(groups, sizes[len(tiles) :], strict=True)), devices)
 
 
-def _counted(match: re.Match[str]) -> tuple[int, ...]:
-    """The devices of `<=[4,2]T(1,0)`: numbered in a grid, read with its dims in another order."""
+def _iota_devices(match: re.Match[str]) -> tuple[int, ...]:
+    """Return the devices of `<=[4,2]T(1,0)`: numbered in a row-major grid whose dims are then transposed."""
     grid = _numbers(match["from"])
     order = _numbers(match["order"]) if match["order"] else tuple(range(len(grid)))
     if sorted(order) != list(range(len(grid))):
-        message = f"T({_joined(order)}) is no order of the {len(grid)} dims of [{_joined(grid)}]"
+        message = f"T({_joined(order)}) must be a permutation of the {len(grid)} dims of [{_joined(grid)}]"
         raise NotationError("SDY-P112", message, match.start("order"), match.end("order"))
-    strides = [prod(grid[place + 1 :]) for place in range(len(grid))]
-    steps = [range(0, grid[place] * strides[place], strides[place]) for place in order]
-    return tuple(sum(place) for place in product(*steps))
+    strides = [prod(grid[dim + 1 :]) for dim in range(len(grid))]
+    steps = [range(0, grid[dim] * strides[dim], strides[dim]) for dim in order]
+    return tuple(sum(offsets) for offsets in product(*steps))
 
 
 def _subgroups(match: re.Match[str]) -> tuple[SubgroupKind, ...]:
     if match["copies"]:
         return (SubgroupKind.REPLICATED,)
     known = {kind.value: kind for kind in SubgroupKind}
-    words = [word.strip() for word in (match["groups"] or "").split(",") if word.strip()]
-    for word in words:
-        if word not in known:
-            hint = f"kinds: {', '.join(known)}"
-            raise NotationError("SDY-P111", f"no subgroup is {word}", match.start("groups"), match.end("groups"), hint)
-    return tuple(known[word] for word in words)
+    names = [name.strip() for name in (match["groups"] or "").split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            hint = f"known subgroups: {', '.join(known)}"
+            raise NotationError(
+                "SDY-P111", f"unknown subgroup {name}", match.start("groups"), match.end("groups"), hint
+            )
+    return tuple(known[name] for name in names)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

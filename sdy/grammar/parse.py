@@ -1,6 +1,6 @@
-"""Text of the sharding notation to values of the model: the public face of the grammar.
+"""Parsers from the sharding notation to model values: the public interface of the grammar.
 
-Text already seen is not parsed again: programs repeat few shardings many times.
+Results are cached by text, since programs repeat few shardings many times.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Notation(Generic[T_co]):
-    """One kind of text: the rule of the grammar that it follows, and the value that it stands for."""
+    """One kind of text: the grammar rule that it matches, and the builder of its value."""
 
     rule: str
     build: Callable[[ParseNode, Aliases], T_co]
 
     def read(self, text: str, aliases: Aliases = no_aliases) -> T_co:
-        """The value of `text`. Raises: NotationError where it does not follow the rule."""
-        if "#" in text:  # may hold an alias, whose meaning is not in the text
+        """Return the value of `text`. Raises: NotationError if it does not match the rule."""
+        if "#" in text:  # it may refer to an alias, which is defined elsewhere
             return self.build(parse_tree(self.rule, text), aliases)
         return self._read_once(text)
 
@@ -42,7 +42,9 @@ class Notation(Generic[T_co]):
         return self.build(parse_tree(self.rule, text), no_aliases)
 
     def parse(self, text: str, file: str = "<text>") -> T_co:
-        """The value of `text`. Diagnostics call it `file`. Raises: SdyError where it does not follow the rule."""
+        """Return the value of `text`. Diagnostics refer to it as `file`. Raises: SdyError if it does not match the
+        rule.
+        """
         try:
             return self.read(text)
         except NotationError as error:
@@ -70,7 +72,7 @@ AXIS_FLOW: Notation[AxisFlow] = Notation("axis_flow", build.axis_flow)
 
 
 def parse_mesh(text: str) -> Mesh:
-    """The mesh that `text` writes.
+    """Parse a mesh.
 
     >>> parse_mesh('<["x"=2, "y"=4]>').device_count
     8
@@ -79,7 +81,7 @@ def parse_mesh(text: str) -> Mesh:
 
 
 def parse_axis_ref(text: str) -> AxisRef:
-    """The axis ref that `text` writes.
+    """Parse an axis ref.
 
     >>> parse_axis_ref('"x":(1)2')
     AxisRef(name='x', sub_axis=SubAxis(pre_size=1, size=2))
@@ -88,7 +90,7 @@ def parse_axis_ref(text: str) -> AxisRef:
 
 
 def parse_sharding(text: str) -> TensorSharding:
-    """The tensor sharding that `text` writes.
+    """Parse a tensor sharding.
 
     >>> parse_sharding('<@mesh, [{"x"}, {?}]>').dims[1].is_closed
     False
@@ -97,7 +99,7 @@ def parse_sharding(text: str) -> TensorSharding:
 
 
 def parse_rule(text: str) -> OpShardingRule:
-    """The sharding rule that `text` writes.
+    """Parse a sharding rule.
 
     >>> parse_rule("<([i, k], [k, j])->([i, j]) {i=2, j=4, k=8} reduction={k}>").reduction
     (2,)

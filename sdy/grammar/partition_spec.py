@@ -1,4 +1,4 @@
-"""JAX's partition specs, `P('x', None, ('y', 'z'))`: text to sharding, and back."""
+"""Reader and writer of JAX's partition specs, such as `P('x', None, ('y', 'z'))`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 
 _NAMES = ("P", "PartitionSpec", "jax.P", "jax.sharding.PartitionSpec")
-_HINT = "a spec reads P('x', None, ('y', 'z'), unreduced={'w'})"
+_HINT = "write a spec such as P('x', None, ('y', 'z'), unreduced={'w'})"
 
 
 def write_partition_spec(sharding: TensorSharding) -> str:
-    """The text, one entry a dim; a dim that is open and not cut is left to JAX. Sub-axes are named as sdy writes them.
+    """Return the partition spec, with one entry per dim. An open dim without axes is `P.UNCONSTRAINED`.
 
-    What is listed as replicated, and how far a dim that is cut is open, has no place in it.
+    Sub-axes are written as in the sharding notation. Replicated axes, and whether a sharded dim is open, are lost.
     """
     entries = [_entry(dim) for dim in sharding.dims]
     if sharding.unreduced:
@@ -41,17 +41,20 @@ def _quoted(ref: AxisRef) -> str:
 
 
 def read_partition_spec(text: str, mesh: Mesh) -> TensorSharding:
-    """The sharding on `mesh`, closed but where it says `P.UNCONSTRAINED`. Raises: NotationError where it is no spec."""
+    """Return the sharding on `mesh`, closed except for `P.UNCONSTRAINED` dims.
+
+    Raises: NotationError SDY-P111 if the text is not a partition spec.
+    """
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
-        raise NotationError("SDY-P111", f"this is no partition spec: {error.msg}", 0, len(text), _HINT) from None
+        raise NotationError("SDY-P111", f"expected a partition spec: {error.msg}", 0, len(text), _HINT) from None
     if not isinstance(tree, ast.Call) or ast.unparse(tree.func) not in _NAMES:
-        raise NotationError("SDY-P111", f"{text.strip()!r} is no partition spec", 0, len(text), _HINT)
+        raise NotationError("SDY-P111", f"expected a partition spec, got {text.strip()!r}", 0, len(text), _HINT)
     unreduced: AxisList = ()
     for keyword in tree.keywords:
         if keyword.arg not in ("unreduced", "reduced"):
-            raise _wrong(keyword, f"a partition spec has no {keyword.arg}")
+            raise _wrong(keyword, f"unknown keyword {keyword.arg} of a partition spec")
         unreduced += _axes(keyword.value) if keyword.arg == "unreduced" else ()
     return TensorSharding(mesh, tuple(map(_dim, tree.args)), unreduced=unreduced)
 
@@ -71,7 +74,7 @@ def _axes(entry: ast.expr) -> AxisList:
         case ast.Tuple(elts=entries) | ast.List(elts=entries) | ast.Set(elts=entries):
             return tuple(ref for each in entries for ref in _axes(each))
         case _:
-            raise _wrong(entry, f"{ast.unparse(entry)} is no axis")
+            raise _wrong(entry, f"expected an axis, got {ast.unparse(entry)}")
 
 
 def _ref(entry: ast.expr, name: str) -> AxisRef:
@@ -79,7 +82,7 @@ def _ref(entry: ast.expr, name: str) -> AxisRef:
     try:
         return AXIS_REF.read(f'"{axis}"{separator}{sub_axis}')
     except NotationError as error:
-        raise _wrong(entry, f"{name!r} is no axis: {error.message}") from None
+        raise _wrong(entry, f"expected an axis, got {name!r}: {error.message}") from None
 
 
 def _wrong(entry: ast.expr | ast.keyword, message: str) -> NotationError:

@@ -1,4 +1,4 @@
-"""Names as the notation spells them, and back. Source: docs/spec/01, 0.2."""
+"""Quoting and unquoting of names and symbols. Source: docs/spec/01, 0.2."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TO_QUOTE = re.compile(rb"[^ !#-\[\]-~]")
 
 
 def unquoted(literal: str) -> str:
-    """The name that a string literal, quotes included, stands for. Bytes that are not UTF-8 become surrogates."""
+    """Return the name that a quoted string literal stands for. Bytes that are not UTF-8 become surrogates."""
     if "\\" not in literal:
         return literal[1:-1]
     raw = _ESCAPE.sub(lambda match: _unescaped(match[1]), literal[1:-1].encode())
@@ -23,7 +23,7 @@ def _unescaped(escape: bytes) -> bytes:
 
 
 def quoted(name: str) -> str:
-    """The name as a string literal: printable ASCII as it is, every other byte as two hexadecimal digits."""
+    """Return the name as a string literal: printable ASCII as it is, other bytes as two hexadecimal digits."""
     raw = name.encode(errors="surrogateescape")
     return f'"{_TO_QUOTE.sub(lambda match: _escaped(match[0]), raw).decode()}"'
 
@@ -33,10 +33,10 @@ def _escaped(byte: bytes) -> bytes:
 
 
 def symbol_name(symbol: str) -> str:
-    """The name that a symbol reference such as `@mesh` or `@"a mesh"` stands for."""
+    """Return the name that a symbol reference such as `@mesh` or `@"a mesh"` stands for."""
     return unquoted(symbol[1:]) if symbol[1] == '"' else symbol[1:]
 
 
 def symbol(name: str) -> str:
-    """The reference to the symbol `name`, quoted where it is no bare word."""
+    """Return the reference to symbol `name`, quoted unless it is a bare identifier."""
     return f"@{name}" if _BARE.fullmatch(name) else f"@{quoted(name)}"

@@ -1,4 +1,4 @@
-"""Values of the model to the canonical text of the notation, byte for byte as Shardy prints it. Inverse of `build`.
+"""Writers from model values to the canonical text, byte for byte as Shardy prints it. The inverse of `build`.
 
 Source: docs/spec/01, 1.4.
 """
@@ -18,50 +18,50 @@ from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
 
 def write_mesh(mesh: Mesh) -> str:
-    """`<["x"=2, "y"=4], device_ids=[...]>`"""
+    """Write `<["x"=2, "y"=4], device_ids=[...]>`."""
     ids = f", device_ids=[{_joined(map(str, mesh.device_ids))}]" if mesh.device_ids else ""
     return f"<[{_joined(map(write_mesh_axis, mesh.axes))}]{ids}>"
 
 
 def write_mesh_axis(axis: MeshAxis) -> str:
-    """`"x"=2`"""
+    """Write `"x"=2`."""
     return f"{quoted(axis.name)}={axis.size}"
 
 
 def write_axis_ref(ref: AxisRef) -> str:
-    """`"x"` or `"x":(1)2`"""
+    """Write `"x"` or `"x":(1)2`."""
     return quoted(ref.name) if ref.sub_axis is None else f"{quoted(ref.name)}:{write_sub_axis(ref.sub_axis)}"
 
 
 def write_sub_axis(sub_axis: SubAxis) -> str:
-    """`(1)2`"""
+    """Write `(1)2`."""
     return f"({sub_axis.pre_size}){sub_axis.size}"
 
 
 def write_axis_list(axes: Iterable[AxisRef]) -> str:
-    """`{"x", "y":(1)2}`"""
+    """Write `{"x", "y":(1)2}`."""
     return f"{{{_joined(map(write_axis_ref, axes))}}}"
 
 
 def write_axes_per_dim(axes: AxesPerDim) -> str:
-    """`[{"x"}, {}]`"""
+    """Write `[{"x"}, {}]`."""
     return f"[{_joined(map(write_axis_list, axes))}]"
 
 
 def write_manual_axes(axes: Iterable[str]) -> str:
-    """`{"x", "y"}`"""
+    """Write `{"x", "y"}`."""
     return f"{{{_joined(map(quoted, axes))}}}"
 
 
 def write_dim_sharding(dim: DimSharding) -> str:
-    """`{"x", ?}p1`"""
+    """Write `{"x", ?}p1`."""
     members = [*map(write_axis_ref, dim.axes), *(() if dim.is_closed else ("?",))]
     return f"{{{_joined(members)}}}" + ("" if dim.priority is None else f"p{dim.priority}")
 
 
 @lru_cache(maxsize=65536)
 def write_sharding(sharding: TensorSharding) -> str:
-    """`<@mesh, [{"x", ?}, {}], replicated={"y"}, unreduced=max{"z"}>`"""
+    """Write `<@mesh, [{"x", ?}, {}], replicated={"y"}, unreduced=max{"z"}>`."""
     mesh = symbol(sharding.mesh) if isinstance(sharding.mesh, str) else f"mesh{write_mesh(sharding.mesh)}"
     text = f"<{mesh}, [{_joined(map(write_dim_sharding, sharding.dims))}]"
     if sharding.replicated:
@@ -73,18 +73,18 @@ def write_sharding(sharding: TensorSharding) -> str:
 
 
 def write_sharding_list(shardings: Iterable[TensorSharding]) -> str:
-    """`[<@mesh, [{}]>, <@mesh, [{?}]>]`"""
+    """Write `[<@mesh, [{}]>, <@mesh, [{?}]>]`."""
     return f"[{_joined(map(write_sharding, shardings))}]"
 
 
 def write_sharding_per_value(shardings: Iterable[TensorSharding]) -> str:
-    """`<[<@mesh, [{}]>, <@mesh, [{?}]>]>`"""
+    """Write `<[<@mesh, [{}]>, <@mesh, [{?}]>]>`."""
     return f"<{write_sharding_list(shardings)}>"
 
 
 @lru_cache(maxsize=65536)
 def write_rule(rule: OpShardingRule) -> str:
-    """`<([i, k], [k, j])->([i, j]) {i=2, j=4, k=8} reduction={k}, custom>`"""
+    """Write `<([i, k], [k, j])->([i, j]) {i=2, j=4, k=8} reduction={k}, custom>`."""
     parts = [f"({_mappings(rule.operands)})->({_mappings(rule.results)})"]
     if rule.factor_sizes:
         sizes = (f"{factor_symbol(factor)}={size}" for factor, size in enumerate(rule.factor_sizes))
@@ -97,12 +97,12 @@ def write_rule(rule: OpShardingRule) -> str:
 
 
 def write_tensor_mapping(mapping: TensorMapping) -> str:
-    """`[i, jk]`"""
+    """Write `[i, jk]`."""
     return f"[{_joined(map(write_dim_mapping, mapping))}]"
 
 
 def write_dim_mapping(dim: DimMapping) -> str:
-    """`jk`. A dim without factors is invalid; it is shown as Shardy shows it, and does not parse."""
+    """Write `jk`. A dim without factors is invalid; it is written as Shardy prints it, and does not parse."""
     return "".join(map(factor_symbol, dim)) if dim else "#sdy.dim_mapping"
 
 
@@ -116,27 +116,27 @@ def _factor_set(name: str, factors: Iterable[FactorIndex]) -> list[str]:
 
 
 def write_all_to_all_param(param: AllToAllParam) -> str:
-    """`{"x"}: 0->1`"""
+    """Write `{"x"}: 0->1`."""
     return f"{write_axis_list(param.axes)}: {param.source}->{param.target}"
 
 
 def write_all_to_all_params(params: Iterable[AllToAllParam]) -> str:
-    """`[{"x"}: 0->1, {"y"}: 2->3]`"""
+    """Write `[{"x"}: 0->1, {"y"}: 2->3]`."""
     return f"[{_joined(map(write_all_to_all_param, params))}]"
 
 
 def write_propagation_edges(edges: PropagationEdges) -> str:
-    """`<[{step-0 = [{"x" = operand-0 -> [result-0]}]}]>`"""
+    """Write `<[{step-0 = [{"x" = operand-0 -> [result-0]}]}]>`."""
     return f"<[{_joined(map(write_propagation_step, edges))}]>"
 
 
 def write_propagation_step(step: PropagationStep) -> str:
-    """`{step-0 = [{"x" = operand-0 -> [result-0]}]}`"""
+    """Write `{step-0 = [{"x" = operand-0 -> [result-0]}]}`."""
     return f"{{step-{step.index} = [{_joined(map(write_axis_flow, step.flows))}]}}"
 
 
 def write_axis_flow(flow: AxisFlow) -> str:
-    """`{"x" = operand-0 -> [result-0]}`"""
+    """Write `{"x" = operand-0 -> [result-0]}`."""
     return f"{{{write_axis_ref(flow.axis)} = {flow.source} -> [{_joined(map(str, flow.targets))}]}}"
 
 

@@ -1,5 +1,5 @@
-"""The values that everything else is about: meshes, axes, shardings, factors, sharding rules.
+"""Meshes, axes, shardings, factors and sharding rules as plain values.
 
-Pure data and pure algorithms: frozen dataclasses of tuples, hashed once, equal by content. Imports the
-standard library and `sdy.diagnostics`, and knows no IR, no grammar and no arrays.
+Everything here is a frozen dataclass of tuples, hashed once and compared by content, or a pure function on such values.
+The package imports only the standard library and `sdy.diagnostics`; it knows no IR, no grammar and no arrays.
 """

@@ -1,9 +1,8 @@
-"""Axis refs: how a sharding mentions a mesh axis, whole or in part, and how two mentions relate.
+"""Axis refs: mentions of a mesh axis or of one of its sub-axes, and the relations between two of them.
 
-A mesh axis `x` of size N read as a mixed-radix number has digits; a sub-axis `"x":(m)k` is the digit that
-reshaping N to `[m, k, N / (m * k)]` puts in the middle. An axis ref is thus the half-open multiplicative
-interval `[pre_size, end)`. What needs the mesh, to learn the end of a full axis, is in `axis_on_mesh`.
-Source: docs/spec/01, 2.1 to 2.4.
+Read as a mixed-radix number, a mesh axis `x` of size N has digits. A sub-axis `"x":(m)k` is the middle digit after
+reshaping N to `[m, k, N / (m * k)]`, so an axis ref is the half-open multiplicative interval `[pre_size, end)`.
+Functions that need the mesh, to know where a full axis ends, are in `axis_on_mesh`. Source: docs/spec/01, 2.1 to 2.4.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from typing import NamedTuple
 
 
 class SubAxis(NamedTuple):
-    """The slice `(pre_size)size` of a full axis: `"x":(2)4` on `"x"=16` cuts x as 2 · **4** · 2.
+    """The slice `(pre_size)size` of a full axis: `"x":(2)4` on `"x"=16` splits x as 2 · **4** · 2.
 
-    Any integers parse; whether they fit a mesh is checked where a sharding is verified.
+    Any integers parse; verifying the sharding checks that they fit the mesh.
     """
 
     pre_size: int  # product of the sizes of all more major sub-axes of the same axis
@@ -26,7 +25,7 @@ class SubAxis(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The pre-size of whatever comes next, minor to this."""
+        """The pre-size of the next sub-axis, the one minor to this one."""
         return self.pre_size * self.size
 
     def __str__(self) -> str:
@@ -35,14 +34,14 @@ class SubAxis(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AxisRef:
-    """A mention of a mesh axis: all of it, or one of its sub-axes."""
+    """A reference to a full mesh axis or to one of its sub-axes."""
 
     name: str
     sub_axis: SubAxis | None = None
 
     @property
     def pre_size(self) -> int:
-        """Product of the sizes of what is major to this ref within its axis; 1 for a full axis."""
+        """The product of the sizes of all sub-axes major to this ref; 1 for a full axis."""
         return 1 if self.sub_axis is None else self.sub_axis.pre_size
 
     def __str__(self) -> str:
@@ -53,7 +52,7 @@ AxisList = tuple[AxisRef, ...]  # major first
 
 
 def sub_axis_ref(name: str, pre_size: int, end: int) -> AxisRef:
-    """The sub-axis of `name` that spans `[pre_size, end)`.
+    """Return the ref to the sub-axis of `name` that spans `[pre_size, end)`.
 
     >>> str(sub_axis_ref("u", 2, 12))
     '"u":(2)6'
@@ -62,35 +61,35 @@ def sub_axis_ref(name: str, pre_size: int, end: int) -> AxisRef:
 
 
 def order_key(ref: AxisRef) -> tuple[str, int, int]:
-    """Sorts refs by name, then from major to minor; a full axis comes after the sub-axes that start it."""
+    """Return a sort key: by name, then from major to minor. A full axis sorts after the sub-axes that start it."""
     sub = ref.sub_axis
     return (ref.name, 1, sys.maxsize) if sub is None else (ref.name, sub.pre_size, sub.size)
 
 
 def contains(a: AxisRef, b: AxisRef) -> bool:
-    """Whether the interval of `a` includes that of `b`. It need not split evenly: see `can_coexist`."""
+    """Return whether the interval of `a` includes that of `b`. The two need not split evenly: see `can_coexist`."""
     if a.name != b.name or a.sub_axis is None:
         return a.name == b.name
     return b.sub_axis is not None and a.sub_axis.pre_size <= b.sub_axis.pre_size and a.sub_axis.end >= b.sub_axis.end
 
 
 def strictly_contains(a: AxisRef, b: AxisRef) -> bool:
-    """`a` contains `b` and is not equal to it."""
+    """Return whether `a` contains `b` and differs from it."""
     return a != b and contains(a, b)
 
 
 def is_prefix(a: AxisRef, b: AxisRef) -> bool:
-    """Whether `a` is the major part of `b`, or `b` itself."""
+    """Return whether `a` is a major prefix of `b`, or `b` itself."""
     return a.pre_size == b.pre_size and contains(b, a)
 
 
 def is_strict_prefix(a: AxisRef, b: AxisRef) -> bool:
-    """Whether `a` is the major part of `b`, and not `b` itself."""
+    """Return whether `a` is a major prefix of `b`, but not `b` itself."""
     return a != b and is_prefix(a, b)
 
 
 def overlaps(a: AxisRef, b: AxisRef) -> bool:
-    """Whether some digit of the axis belongs to both."""
+    """Return whether the two refs share part of an axis."""
     if a.name != b.name:
         return False
     if a.sub_axis is None or b.sub_axis is None:
@@ -99,9 +98,9 @@ def overlaps(a: AxisRef, b: AxisRef) -> bool:
 
 
 def can_coexist(a: AxisRef, b: AxisRef) -> bool:
-    """Whether one factorisation of the axis exposes both refs.
+    """Return whether one factorization of the axis exposes both refs.
 
-    On an axis of size 24, `(1)4` and `(2)6` coexist (cuts 1|2|4|12), `(1)2` and `(1)3` do not.
+    On an axis of size 24, `(1)4` and `(2)6` can coexist (boundaries at 1, 2, 4 and 12), but `(1)2` and `(1)3` cannot.
     """
     if a.name != b.name or a.sub_axis is None or b.sub_axis is None:
         return True
@@ -113,21 +112,21 @@ def can_coexist(a: AxisRef, b: AxisRef) -> bool:
 
 
 def can_all_coexist(refs: Iterable[AxisRef]) -> bool:
-    """Whether one factorisation of each axis exposes all refs."""
+    """Return whether one factorization of each axis exposes all refs."""
     return all(
         can_coexist(one, other) for one, other in combinations((ref for ref in refs if ref.sub_axis is not None), 2)
     )
 
 
 def can_merge(a: AxisRef, b: AxisRef) -> bool:
-    """Whether `a` is major to `b` and adjacent to it, so that `a, b` is one longer ref."""
+    """Return whether `a` is major to `b` and adjacent to it, so that `a, b` can be written as one longer ref."""
     return (
         a.name == b.name and a.sub_axis is not None and b.sub_axis is not None and a.sub_axis.end == b.sub_axis.pre_size
     )
 
 
 def intersection(a: AxisRef, b: AxisRef) -> AxisRef | None:
-    """What both refs share; None where they share nothing or do not coexist."""
+    """Return the part of the axis that both refs share; None if they share nothing or cannot coexist."""
     if a.name != b.name:
         return None
     if a.sub_axis is None:
@@ -140,7 +139,7 @@ def intersection(a: AxisRef, b: AxisRef) -> AxisRef | None:
 
 
 def prefix_without(a: AxisRef, b: AxisRef) -> AxisRef | None:
-    """The largest major part of `a` that does not touch `b`; None where nothing is left or they do not coexist."""
+    """Return the longest prefix of `a` that does not overlap `b`; None if that is empty or the refs cannot coexist."""
     if not can_coexist(a, b):
         return None
     if not overlaps(a, b):
@@ -149,7 +148,7 @@ def prefix_without(a: AxisRef, b: AxisRef) -> AxisRef | None:
 
 
 def greatest_common_prefix(a: AxisRef, b: AxisRef) -> AxisRef | None:
-    """The longest ref that is a prefix of both, if any."""
+    """Return the longest ref that is a prefix of both; None if there is none."""
     if not can_coexist(a, b):
         return None
     if is_prefix(a, b):

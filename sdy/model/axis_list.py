@@ -1,4 +1,4 @@
-"""Lists of axis refs, major first: what they share, how they differ, how they join.
+"""Operations on lists of axis refs, major first: prefixes, differences, merging.
 
 Source: docs/spec/01, 2.5.
 """
@@ -25,41 +25,41 @@ from sdy.model.mesh import Mesh
 
 
 def sharded_size(axes: Iterable[AxisRef], mesh: Mesh) -> int:
-    """Into how many pieces the refs cut a dim."""
+    """Return the number of shards that the refs split a dim into."""
     return prod(mesh.size_of(ref) for ref in axes)
 
 
 def expansion(axes: AxisList, prefix: AxisList, mesh: Mesh) -> int:
-    """How many times more pieces `axes` makes than its prefix `prefix`."""
+    """Return how many times more shards `axes` makes than its prefix `prefix`."""
     return sharded_size(axes, mesh) // sharded_size(prefix, mesh)
 
 
 def add_or_merge(axes: AxisList, ref: AxisRef, mesh: Mesh) -> AxisList:
-    """`axes` with `ref` added at the minor end, as part of the last ref where the two are adjacent."""
+    """Return `axes` with `ref` appended at the minor end, merged into the last ref if the two are adjacent."""
     if axes and can_merge(axes[-1], ref):
         return (*axes[:-1], merge_refs(axes[-1], ref, mesh))
     return (*axes, ref)
 
 
 def extended(axes: AxisList, more: Iterable[AxisRef], mesh: Mesh) -> AxisList:
-    """`axes` with each ref of `more` added in order, merging adjacent ones."""
+    """Return `axes` with each ref of `more` appended in order, merging adjacent refs."""
     for ref in more:
         axes = add_or_merge(axes, ref, mesh)
     return axes
 
 
 def sort_and_merge(refs: Iterable[AxisRef], mesh: Mesh) -> AxisList:
-    """The canonical form of a set of pairwise disjoint refs: in mesh order, adjacent ones merged."""
+    """Return the canonical form of a set of pairwise disjoint refs: in mesh order, with adjacent refs merged."""
     return extended((), in_mesh_order(refs, mesh), mesh)
 
 
 def lists_overlap(a: Iterable[AxisRef], b: Sequence[AxisRef]) -> bool:
-    """Whether some ref of `a` overlaps some ref of `b`."""
+    """Return whether some ref of `a` overlaps some ref of `b`."""
     return any(overlaps(left, right) for left in a for right in b)
 
 
 def prefix_without_any(ref: AxisRef, others: Iterable[AxisRef]) -> AxisRef | None:
-    """The largest major part of `ref` that touches none of `others`, if anything is left."""
+    """Return the longest prefix of `ref` that overlaps none of `others`; None if that is empty."""
     rest: AxisRef | None = ref
     for other in others:
         rest = prefix_without(rest, other)
@@ -69,33 +69,36 @@ def prefix_without_any(ref: AxisRef, others: Iterable[AxisRef]) -> AxisRef | Non
 
 
 def truncate_overlaps(axes: AxisList, others: Sequence[AxisRef]) -> AxisList:
-    """`axes` up to where it first touches one of `others`: `axes` itself where it touches none."""
-    for place, ref in enumerate(axes):
+    """Return the longest prefix of `axes` that overlaps none of `others`."""
+    for index, ref in enumerate(axes):
         rest = prefix_without_any(ref, others)
         if rest != ref:
-            return axes[:place] if rest is None else (*axes[:place], rest)
+            return axes[:index] if rest is None else (*axes[:index], rest)
     return axes
 
 
 def common_prefix(a: AxisList, b: AxisList) -> AxisList:
-    """The longest list that is major part of both."""
-    for place, (left, right) in enumerate(zip(a, b, strict=False)):
+    """Return the longest list that is a prefix of both."""
+    for index, (left, right) in enumerate(zip(a, b, strict=False)):
         if left != right:
             last = greatest_common_prefix(left, right)
-            return a[:place] if last is None else (*a[:place], last)
+            return a[:index] if last is None else (*a[:index], last)
     return min(a, b, key=len)
 
 
 def first_overlapping(ref: AxisRef, ordered: Sequence[AxisRef]) -> AxisRef | None:
-    """The first of `ordered`, which are pairwise disjoint and sorted by `order_key`, that overlaps `ref`."""
-    place = bisect_left(ordered, order_key(ref), key=order_key)
-    return next((other for other in ordered[max(place - 1, 0) : place + 1] if overlaps(other, ref)), None)
+    """Return the first ref of `ordered` that overlaps `ref`, if any.
+
+    `ordered` is pairwise disjoint and sorted by `order_key`.
+    """
+    index = bisect_left(ordered, order_key(ref), key=order_key)
+    return next((other for other in ordered[max(index - 1, 0) : index + 1] if overlaps(other, ref)), None)
 
 
 def set_difference(axes: AxisList, minus: AxisList, mesh: Mesh) -> AxisList:
-    """What of `axes` no ref of `minus` covers, in the order of `axes`. The refs of `minus` are pairwise disjoint.
+    """Return the parts of `axes` that no ref of `minus` covers, in the order of `axes`. Refs of `minus` are disjoint.
 
-    A pair that overlaps without coexisting contributes nothing further.
+    If a ref overlaps one of `minus` but cannot coexist with it, the rest of that ref is dropped.
 
     >>> from sdy.model.axis import SubAxis
     >>> from sdy.model.mesh import MeshAxis
@@ -122,12 +125,12 @@ def set_difference(axes: AxisList, minus: AxisList, mesh: Mesh) -> AxisList:
 
 
 def list_order_key(axes: AxisList) -> tuple[int, tuple[tuple[str, int, int], ...]]:
-    """Sorts lists by length, then by their refs in order."""
+    """Return a sort key: by length, then by the refs in order."""
     return len(axes), tuple(order_key(ref) for ref in axes)
 
 
 def is_strict_list_prefix(a: AxisList, b: AxisList) -> bool:
-    """Whether `a` is the major part of `b` and shorter than it, by whole refs or by the size of its last one."""
+    """Return whether `a` is a strict prefix of `b`: it has fewer refs, or its last ref is a prefix of that of `b`."""
     if not a:
         return bool(b)
     if len(a) > len(b) or a[:-1] != b[: len(a) - 1]:

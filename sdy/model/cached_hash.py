@@ -1,4 +1,4 @@
-"""Frozen values that compute their hash once, so that tables keyed by them stay cheap."""
+"""A base class for frozen values that compute their hash once, so that dictionaries keyed by them stay cheap."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import ClassVar
 
 
 class CachedHash:
-    """Base of a frozen, slotted dataclass that keeps its hash.
+    """Base of a frozen, slotted dataclass that caches its hash.
 
-    A subclass says `__hash__ = CachedHash.__hash__`, or `dataclass` would generate one that hashes every field
-    at every call. The kept hash is no field: it takes no part in equality, and pickling leaves it behind (string
-    hashes differ between processes).
+    A subclass must set `__hash__ = CachedHash.__hash__`; otherwise `dataclass` generates one that hashes every field at
+    each call. The cached hash is not a field: equality ignores it, and pickling drops it, since string hashes differ
+    between processes.
     """
 
     __slots__ = ("_hash",)

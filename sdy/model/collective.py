@@ -1,4 +1,4 @@
-"""What a collective is given besides the tensor. Source: docs/spec/01, 1.4.11."""
+"""Parameters of the collectives, apart from the tensor. Source: docs/spec/01, 1.4.11."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from sdy.model.axis import AxisList
 
-AxesPerDim = tuple[AxisList, ...]  # one list a dim, major first
+AxesPerDim = tuple[AxisList, ...]  # one list per dim, major first
 
 
 @dataclass(frozen=True, slots=True)
 class AllToAllParam:
-    """Take `axes` off the minor end of dim `source`, and cut dim `target` by them."""
+    """Move `axes` from the minor end of dim `source` to the minor end of dim `target`."""
 
     axes: AxisList
     source: int
@@ -20,28 +20,31 @@ class AllToAllParam:
 
 @dataclass(frozen=True, slots=True)
 class AllGather:
-    """Undo the cuts by `axes`, off the minor end of each dim."""
+    """Gather along `axes`, which are at the minor end of each dim."""
 
     axes: AxesPerDim
 
 
 @dataclass(frozen=True, slots=True)
 class AllSlice:
-    """Cut each dim further by `axes`. No communication: each device drops what it need not keep."""
+    """Shard each dim further along `axes`. Needs no communication: each device keeps a slice of its shard."""
 
     axes: AxesPerDim
 
 
 @dataclass(frozen=True, slots=True)
 class AllToAll:
-    """Move cuts from one dim to another."""
+    """Move axes from one dim to another, possibly several at once."""
 
     params: tuple[AllToAllParam, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CollectivePermute:
-    """Each device hands its shard to another one. Dims keep their number of pieces; the mesh may change its order."""
+    """Send each shard to another device.
+
+    The number of shards of each dim stays the same; the device order of the mesh may change.
+    """
 
 
 Collective = AllGather | AllSlice | AllToAll | CollectivePermute

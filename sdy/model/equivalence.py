@@ -1,4 +1,4 @@
-"""Whether two shardings place the same data the same way.
+"""Tests for two shardings that put the same data on the same devices.
 
 Source: docs/spec/01, 3.4 and 3.6.
 """
@@ -18,11 +18,11 @@ _TOLERANCE = 1e-6
 
 
 def is_equivalent(a: TensorSharding | None, b: TensorSharding | None, *, ignore_unreduced: bool = False) -> bool:
-    """Whether both cut the tensor by the same axes in the same way.
+    """Return whether both shard the tensor along the same axes in the same way.
 
-    Open flags, priorities, replicated axes and the reduction kind do not count; a missing sharding equals one without
-    axes, on any mesh and of any rank. A mesh and a name of it are different. Where `a` is missing, unreduced axes of
-    `b` do not count either: docs/spec/05, 0.3.
+    Open flags, priorities, replicated axes and the reduction kind are ignored. A missing sharding is equivalent to one
+    without axes, on any mesh and of any rank. An inlined mesh and the name of that mesh differ. If `a` is missing,
+    unreduced axes of `b` are ignored too: docs/spec/05, 0.3.
     """
     if a is None:
         return _is_trivial(b, ignore_unreduced=True)
@@ -42,11 +42,11 @@ def _is_trivial(sharding: TensorSharding | None, ignore_unreduced: bool) -> bool
 
 @dataclass(frozen=True, slots=True)
 class _Stride:
-    """One axis of a tensor's linear layout: how many elements apart the shards of neighbours along it begin."""
+    """One axis of a tensor's linear layout, with the distance in elements between neighbouring shards along it."""
 
     axis: AxisRef
     elements: float
-    prefix: int  # pieces made by all that is major to the axis
+    prefix: int  # number of shards along all axes major to this one
     dim_size: int
 
 
@@ -59,9 +59,9 @@ def is_equivalent_across_reshape(
     *,
     allow_uneven: bool = False,
 ) -> bool:
-    """Whether `a` of a tensor of `a_shape` and `b` of its reshape to `b_shape` put every element on the same devices.
+    """Return whether `a` on `a_shape` and `b` on the reshape to `b_shape` put every element on the same devices.
 
-    Both must name the same mesh and the same replicated axes. Unreduced axes, open flags and priorities do not count.
+    Both must name the same mesh and the same replicated axes. Unreduced axes, open flags and priorities are ignored.
     """
     if (a, a_shape) == (b, b_shape):
         return True
@@ -77,17 +77,17 @@ def is_equivalent_across_reshape(
 
 
 def _strides(sharding: TensorSharding, shape: tuple[int, ...], mesh: Mesh, allow_uneven: bool) -> list[_Stride]:
-    """Every axis of the dims by ascending stride, neighbouring parts of one axis joined."""
+    """Return the axes of all dims by ascending stride, with adjacent sub-axes of one axis joined."""
     strides: list[_Stride] = []
     inner_elements = 1.0
     for index in range(len(shape) - 1, -1, -1):
         size, axes = shape[index], sharding.dims[index].axes
-        pieces = sharded_size(axes, mesh)
-        elements = inner_elements * (size / pieces if allow_uneven else -(-size // pieces))
+        shard_count = sharded_size(axes, mesh)
+        elements = inner_elements * (size / shard_count if allow_uneven else -(-size // shard_count))
         outer = prod(shape[:index])
-        for place in range(len(axes) - 1, -1, -1):
-            strides.append(_Stride(axes[place], elements, outer * sharded_size(axes[:place], mesh), size))
-            elements *= mesh.size_of(axes[place])
+        for position in range(len(axes) - 1, -1, -1):
+            strides.append(_Stride(axes[position], elements, outer * sharded_size(axes[:position], mesh), size))
+            elements *= mesh.size_of(axes[position])
         inner_elements *= size
     joined: list[_Stride] = []
     for stride in sorted(strides, key=lambda stride: stride.elements):
@@ -100,7 +100,7 @@ def _strides(sharding: TensorSharding, shape: tuple[int, ...], mesh: Mesh, allow
 
 
 def _joins(major: _Stride, minor: _Stride, mesh: Mesh, allow_uneven: bool) -> bool:
-    """Whether two neighbours by stride are adjacent parts of one axis, cut from one run of elements."""
+    """Return whether two axes that are neighbours by stride are adjacent sub-axes that split one run of elements."""
     if not can_merge(major.axis, minor.axis):
         return False
     if not allow_uneven:

@@ -1,6 +1,6 @@
-"""Shardings across the border of a manual computation: inside they are local, outside they carry manual axes.
+"""Conversion of shardings at the boundary of a manual computation: local inside, with manual axes outside.
 
-Every dim's axes are a prefix of manual axes followed by free ones. Source: docs/spec/01, 6.4.
+The axes of every dim are manual axes followed by free ones. Source: docs/spec/01, 6.4.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
 
 def without_manual_axes(sharding: TensorSharding, manual_axes: Collection[str]) -> TensorSharding:
-    """The sharding as the body sees it."""
+    """Return the local sharding, as seen inside the body: without the manual axes."""
     if not manual_axes:
         return sharding
 
@@ -26,7 +26,7 @@ def without_manual_axes(sharding: TensorSharding, manual_axes: Collection[str]) 
 
 
 def with_manual_axes(outer: TensorSharding, inner: TensorSharding, manual_axes: Collection[str]) -> TensorSharding:
-    """`inner` with the manual prefix of each dim of `outer`, and the replicated and unreduced axes of `outer`."""
+    """Return `inner` with the manual axes of each dim of `outer`, and the replicated and unreduced axes of `outer`."""
     dims = tuple(
         replace(new, axes=(*manual_prefix(old, manual_axes), *new.axes))
         for old, new in zip(outer.dims, inner.dims, strict=True)
@@ -35,5 +35,5 @@ def with_manual_axes(outer: TensorSharding, inner: TensorSharding, manual_axes: 
 
 
 def manual_prefix(dim: DimSharding, manual_axes: Collection[str]) -> AxisList:
-    """The axes of the dim before its first free one."""
+    """Return the manual axes at the major end of the dim."""
     return tuple(takewhile(lambda axis: axis.name in manual_axes, dim.axes))

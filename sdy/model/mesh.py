@@ -1,4 +1,4 @@
-"""Meshes: named grids of devices. Source: docs/spec/01, 1.4.2 and 3.1."""
+"""Device meshes with named axes. Source: docs/spec/01, 1.4.2 and 3.1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sdy.model.cached_hash import CachedHash
 
 @dataclass(frozen=True, slots=True)
 class MeshAxis:
-    """A side of a mesh: its name and how many devices lie along it."""
+    """A named axis of a mesh, with the number of devices along it."""
 
     name: str
     size: int
@@ -20,11 +20,11 @@ class MeshAxis:
 
 @dataclass(frozen=True, slots=True)
 class Mesh(CachedHash):
-    """An ordered list of axes, major first, and the devices in row-major order of their coordinates.
+    """A list of axes, major first, and the devices in row-major order of their coordinates.
 
-    `device_ids` is empty for the identity order: ids that are 0..N-1 in order are dropped at construction, unless
-    there are no axes. `Mesh(())` is the *empty* mesh, a placeholder that any mesh may replace;
-    `Mesh((), (d,))` is *maximal*: on device `d` only.
+    `device_ids` is empty for the identity order: ids 0..N-1 in order are dropped at construction, unless there are no
+    axes. `Mesh(())` is the *empty* mesh, a placeholder that any mesh may replace; `Mesh((), (d,))` is a *maximal* mesh,
+    which is device `d` alone.
     """
 
     axes: tuple[MeshAxis, ...]
@@ -39,41 +39,41 @@ class Mesh(CachedHash):
 
     @property
     def is_empty(self) -> bool:
-        """No axes and no device ids."""
+        """Return whether there are neither axes nor device ids."""
         return not self.axes and not self.device_ids
 
     @property
     def is_maximal(self) -> bool:
-        """No axes and exactly one device id."""
+        """Return whether there are no axes and exactly one device id."""
         return not self.axes and len(self.device_ids) == 1
 
     @property
     def device_count(self) -> int:
-        """The product of the axis sizes; 1 where there are none."""
+        """The product of the axis sizes; 1 without axes."""
         return prod(axis.size for axis in self.axes)
 
     def has_axis(self, name: str) -> bool:
-        """Whether an axis is called `name`."""
+        """Return whether there is an axis `name`."""
         return name in axis_positions(self)
 
     def axis_size(self, name: str) -> int:
-        """Devices along axis `name`. Raises: KeyError where there is no such axis."""
+        """Return the number of devices along axis `name`. Raises: KeyError if there is no such axis."""
         return self.axes[axis_positions(self)[name]].size
 
     def size_of(self, ref: AxisRef) -> int:
-        """Devices along `ref`. Raises: KeyError where its axis is absent."""
+        """Return the number of devices along `ref`. Raises: KeyError if there is no such axis."""
         return self.axis_size(ref.name) if ref.sub_axis is None else ref.sub_axis.size
 
     def devices(self) -> tuple[int, ...]:
-        """All device ids, in row-major order of their coordinates."""
+        """Return all device ids, in row-major order of their coordinates."""
         return self.device_ids or tuple(range(self.device_count))
 
     def same_axes(self, other: Mesh) -> bool:
-        """Equal but for the order of devices. Two maximal meshes are, whatever their device."""
+        """Return whether the meshes have the same axes, in any order of devices. Any two maximal meshes do."""
         return self.is_maximal == other.is_maximal and self.axes == other.axes
 
 
 @lru_cache(maxsize=4096)
 def axis_positions(mesh: Mesh) -> dict[str, int]:
-    """Where each axis stands in the mesh, by name."""
+    """Return the position of each axis in the mesh, by name."""
     return {axis.name: position for position, axis in enumerate(mesh.axes)}

@@ -1,4 +1,4 @@
-"""Which mesh a sharding means, and which one several shardings share.
+"""Resolution of mesh names, and the mesh that several shardings have in common.
 
 Source: docs/spec/01, 3.1.
 """
@@ -15,7 +15,7 @@ MeshTable = Mapping[str, Mesh]  # the meshes of a module, by symbol name
 
 
 def resolve_mesh(mesh: str | Mesh, meshes: MeshTable) -> Mesh | None:
-    """The mesh itself; None where its name is not known."""
+    """Return the mesh that a name or an inlined mesh stands for; None if the name is not defined."""
     return meshes.get(mesh) if isinstance(mesh, str) else mesh
 
 
@@ -30,10 +30,10 @@ class CommonMesh:
 def common_mesh(
     shardings: Iterable[TensorSharding | None], meshes: MeshTable, *, ignore_device_order: bool = False
 ) -> CommonMesh | None:
-    """The one mesh of all shardings given; None where they differ, or where there are none.
+    """Return the one mesh of all given shardings; None if they differ, or if there are none.
 
-    An empty mesh yields to any other. Two names of equal meshes are compatible: the first is kept. Where the order
-    of devices is ignored, a mesh in the identity order wins. Shardings on unknown meshes are skipped.
+    Any mesh takes precedence over an empty one. Two names of equal meshes are compatible: the first is returned. With
+    `ignore_device_order`, a mesh in identity order takes precedence. Shardings on unknown meshes are skipped.
     """
     candidate: CommonMesh | None = None
     for sharding in shardings:

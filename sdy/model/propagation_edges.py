@@ -1,4 +1,4 @@
-"""Which operand or result brought an axis to an op, step by step: a record for people who debug a propagation.
+"""A record, for debugging a propagation, of which operand or result each axis came from, step by step.
 
 Source: docs/spec/01, 1.4.12 and 8.3.
 """
@@ -12,7 +12,7 @@ from sdy.model.axis import AxisRef
 
 
 class EdgeNodeKind(Enum):
-    """Where a value stands at its op. The value is the word in the text."""
+    """Whether a value is an operand or a result of its op. The enum value is the keyword in the text."""
 
     OPERAND = "operand"
     RESULT = "result"
@@ -20,7 +20,7 @@ class EdgeNodeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EdgeNode:
-    """One operand or result of the op."""
+    """An operand or a result of the op."""
 
     kind: EdgeNodeKind
     index: int
@@ -31,7 +31,7 @@ class EdgeNode:
 
 @dataclass(frozen=True, slots=True)
 class AxisFlow:
-    """An axis came from `source` and was given to `targets`."""
+    """An axis that was propagated from `source` to `targets`."""
 
     axis: AxisRef
     source: EdgeNode
@@ -40,7 +40,7 @@ class AxisFlow:
 
 @dataclass(frozen=True, slots=True)
 class PropagationStep:
-    """Everything that one step of the propagation did at the op."""
+    """All axes that one step of the propagation moved at the op."""
 
     index: int
     flows: tuple[AxisFlow, ...]

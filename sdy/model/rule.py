@@ -1,7 +1,7 @@
-"""Sharding rules: which dims of an op's operands and results correspond, in terms of factors.
+"""Sharding rules: the correspondence between the dims of an op's operands and results, in terms of factors.
 
-A rule such as `([i, k], [k, j])->([i, j]) {i=8, j=32, k=16} reduction={k}` names *factors*; each dim of each
-tensor maps to a non-empty list of them, major first. Source: docs/spec/01, 1.4.8 and 3.7.
+A rule such as `([i, k], [k, j])->([i, j]) {i=8, j=32, k=16} reduction={k}` names *factors*; each dim of each tensor
+maps to a non-empty list of them, major first. Source: docs/spec/01, 1.4.8 and 3.7.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FactorIndex = NewType("FactorIndex", int)  # counts the factors of one rule
 DimIndex = NewType("DimIndex", int)  # counts the dims of one tensor
 
 DimMapping = tuple[FactorIndex, ...]  # the factors of one dim, major first
-TensorMapping = tuple[DimMapping, ...]  # one entry a dim
+TensorMapping = tuple[DimMapping, ...]  # one entry per dim
 
 _LETTERS = "ijklmnopqrstuvwxyz"
 _SYMBOL = re.compile(r"z_([1-9][0-9]*)|(?!z_)[i-z]")
@@ -25,7 +25,7 @@ _LARGEST_NUMBER = 2**63 - 1
 
 
 class FactorKind(Enum):
-    """What the op does along a factor."""
+    """How the op treats a factor."""
 
     PASS_THROUGH = "pass_through"
     REDUCTION = "reduction"
@@ -37,8 +37,8 @@ class FactorKind(Enum):
 class OpShardingRule(CachedHash):
     """The sharding rule of one op.
 
-    The factor sets keep the order and the duplicates of the text, which verification rejects. A `blocked` factor is
-    not propagated along, whatever its kind. A custom rule was given by the user and is never dropped.
+    The factor sets keep the order and the duplicates of the text, which verification rejects. A `blocked` factor does
+    not propagate, whatever its kind. A custom rule was written by the user and is never dropped.
     """
 
     factor_sizes: tuple[int, ...]
@@ -54,11 +54,11 @@ class OpShardingRule(CachedHash):
 
     @property
     def tensors(self) -> tuple[TensorMapping, ...]:
-        """The mappings of all operands, then of all results."""
+        """The mappings of all operands, followed by those of all results."""
         return self.operands + self.results
 
     def kind(self, factor: FactorIndex) -> FactorKind:
-        """The kind of `factor`; a factor that no set lists passes through."""
+        """Return the kind of `factor`. A factor in none of the sets passes through."""
         if factor in self.reduction:
             return FactorKind.REDUCTION
         if factor in self.need_replication:
@@ -69,37 +69,37 @@ class OpShardingRule(CachedHash):
 
 
 def has_factor(mapping: TensorMapping, factor: FactorIndex) -> bool:
-    """Whether some dim of the tensor maps to `factor`."""
+    """Return whether some dim of the tensor maps to `factor`."""
     return any(factor in dim for dim in mapping)
 
 
 def is_minor_most(dim: DimMapping, factor: FactorIndex) -> bool:
-    """Whether `factor` varies fastest within the dim."""
+    """Return whether `factor` is the minor-most factor of the dim."""
     return dim[-1:] == (factor,)
 
 
 def non_scalar_tensors(rule: OpShardingRule) -> tuple[int, ...]:
-    """Places in `rule.tensors` of the tensors that have a dim."""
-    return tuple(place for place, mapping in enumerate(rule.tensors) if mapping)
+    """Return the indices in `rule.tensors` of the tensors that are not scalars."""
+    return tuple(position for position, mapping in enumerate(rule.tensors) if mapping)
 
 
 def is_in_all_non_scalars(rule: OpShardingRule, factor: FactorIndex) -> bool:
-    """Whether every tensor that has a dim has `factor`."""
+    """Return whether every tensor that is not a scalar has `factor`."""
     return all(has_factor(mapping, factor) for mapping in rule.tensors if mapping)
 
 
 def is_batching(rule: OpShardingRule, factor: FactorIndex) -> bool:
-    """Whether `factor` passes through and every tensor that has a dim has it."""
+    """Return whether `factor` passes through and every tensor that is not a scalar has it."""
     return rule.kind(factor) is FactorKind.PASS_THROUGH and is_in_all_non_scalars(rule, factor)
 
 
 def has_multi_factor_dims(rule: OpShardingRule) -> bool:
-    """Whether some dim maps to two factors or more."""
+    """Return whether some dim maps to two or more factors."""
     return any(len(dim) > 1 for mapping in rule.tensors for dim in mapping)
 
 
 def factor_symbol(factor: int) -> str:
-    """The symbol of a factor.
+    """Return the symbol of a factor.
 
     >>> [factor_symbol(factor) for factor in (0, 1, 17, 18, 27)]
     ['i', 'j', 'z', 'z_1', 'z_10']
@@ -107,16 +107,16 @@ def factor_symbol(factor: int) -> str:
     return _LETTERS[factor] if 0 <= factor < len(_LETTERS) else f"z_{factor - len(_LETTERS) + 1}"
 
 
-def parse_factor_symbols(word: str) -> tuple[int, ...] | None:
-    """The factors whose symbols make up `word`, None where it holds something else.
+def parse_factor_symbols(symbols: str) -> tuple[int, ...] | None:
+    """Return the factors whose symbols are concatenated in `symbols`; None if it contains anything else.
 
     >>> parse_factor_symbols("ij"), parse_factor_symbols("zz_1"), parse_factor_symbols("z_2i")
     ((0, 1), (17, 18), (19, 0))
     """
     factors: list[int] = []
-    place = 0
-    while place < len(word):
-        match = _SYMBOL.match(word, place)
+    position = 0
+    while position < len(symbols):
+        match = _SYMBOL.match(symbols, position)
         if match is None:
             return None
         number = match[1]
@@ -126,5 +126,5 @@ def parse_factor_symbols(word: str) -> tuple[int, ...] | None:
             factors.append(len(_LETTERS) - 1 + int(number))
         else:
             return None
-        place = match.end()
+        position = match.end()
     return tuple(factors)

@@ -1,4 +1,4 @@
-"""How a sharding rule is put together, factor by factor. Source: docs/spec/03, 2."""
+"""A builder that assembles a sharding rule factor by factor. Source: docs/spec/03, 2."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Self
 
 from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule, TensorMapping
 
-DimPerTensor = Sequence[int | None]  # the dim of each tensor that a factor belongs to, None where it is absent
+DimPerTensor = Sequence[int | None]  # per tensor, the dim that has a factor; None if no dim has it
 
 
 class RuleBuilder:
-    """Adds factors one at a time; each goes to the minor end of the dims that it is given.
+    """Builder of sharding rules. Each factor is appended at the minor end of the dims that it belongs to.
 
     >>> rule = (
     ...     RuleBuilder(operand_ranks=(2, 2), result_ranks=(2,))
@@ -41,15 +41,15 @@ class RuleBuilder:
         *,
         is_blocked: bool = False,
     ) -> Self:
-        """Add a factor to one dim of each tensor, or to none of it where the place is None.
+        """Add a factor to the listed dim of each tensor; None leaves the tensor without the factor.
 
-        A factor of size 1 stays out of dims that have a factor already, yet is counted.
+        A factor of size 1 is not added to dims that have a factor already, but it does take an index.
         """
         factor = self._new(size, kind, is_blocked)
-        for tensors, places in ((self._operands, operands), (self._results, results)):
-            for dims, place in zip(tensors, places, strict=True):
-                if place is not None and (size != 1 or not dims[place]):
-                    dims[place].append(factor)
+        for tensors, dim_per_tensor in ((self._operands, operands), (self._results, results)):
+            for dims, dim in zip(tensors, dim_per_tensor, strict=True):
+                if dim is not None and (size != 1 or not dims[dim]):
+                    dims[dim].append(factor)
         return self
 
     def spread(
@@ -78,7 +78,7 @@ class RuleBuilder:
     def pointwise_where_equal(
         self, operand_shape: Iterable[int], result_shape: Iterable[int], kind: FactorKind, *, is_blocked: bool = False
     ) -> Self:
-        """Add a factor per dim, of the operand's size; it has `kind` where the result has another size."""
+        """Add a factor per dim, of the operand's size. It has `kind` if the result has another size."""
         for dim, (size, result_size) in enumerate(zip(operand_shape, result_shape, strict=True)):
             if size == result_size:
                 self.spread(dim, size)
@@ -87,7 +87,7 @@ class RuleBuilder:
         return self
 
     def build(self, *, is_custom: bool = False) -> OpShardingRule:
-        """The rule. A dim that no factor was given for gets a factor of size 1 of its own."""
+        """Return the rule. Each dim without a factor gets a new factor of size 1."""
         for dims in (*self._operands, *self._results):
             for dim in dims:
                 if not dim:
@@ -112,12 +112,12 @@ class RuleBuilder:
         return factor
 
     def _of_kind(self, kind: FactorKind) -> tuple[FactorIndex, ...]:
-        return tuple(FactorIndex(factor) for factor, its_kind in enumerate(self._kinds) if its_kind is kind)
+        return tuple(FactorIndex(factor) for factor, other in enumerate(self._kinds) if other is kind)
 
 
-@lru_cache(maxsize=4096)  # one for each edge and result of a program, of few shapes
+@lru_cache(maxsize=4096)  # asked for each edge and result of a program, with few distinct shapes
 def identity_rule(shape: tuple[int, ...], operands: int = 1, results: int = 1) -> OpShardingRule:
-    """The rule of an op that computes each element of tensors of `shape` by itself."""
+    """Return the rule of an element-wise op on tensors of `shape`."""
     return RuleBuilder((len(shape),) * operands, (len(shape),) * results).pointwise(shape).build()
 
 

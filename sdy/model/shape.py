@@ -1,4 +1,4 @@
-"""Shapes of values, whole and on one device.
+"""Global and local shapes of values.
 
 Source: docs/spec/01, 3.5.
 """
@@ -11,39 +11,40 @@ from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 
-Shape = tuple[int | None, ...]  # None: a dim whose size is not known before the program runs
+StaticShape = tuple[int, ...]
+Shape = tuple[int | None, ...]  # None: a dim of dynamic size
 
 
 class Shapeless(Enum):
-    """What there is in place of a value with a shape. The value is what messages call it."""
+    """Reasons why a value has no shape. The enum value is its description in messages."""
 
     NO_VALUE = "no value"
     NOT_SHAPED = "a value without a shape"
-    UNRANKED = "a tensor without a rank"
-    TUPLE = "a tuple that is not of one element"
+    UNRANKED = "an unranked tensor"
+    TUPLE = "a tuple that does not have exactly one element"
 
 
 ValueShape = Shape | Shapeless
 
 
 def local_shape(shape: Shape, sharding: TensorSharding, mesh: Mesh, *, allow_uneven: bool = True) -> Shape | None:
-    """The shape of one device's shard: every known dim divided by its sharded size, rounded up.
+    """Return the shape of one shard: every static dim divided by its sharded size, rounded up.
 
-    None where a dim is not divisible and `allow_uneven` is False. A sharding of rank 0 leaves any shape as it is.
+    Return None if a dim is not divisible and `allow_uneven` is False. A sharding of rank 0 keeps any shape.
     """
     if not sharding.dims:
         return shape
     local: list[int | None] = []
     for size, dim in zip(shape, sharding.dims, strict=True):
-        pieces = sharded_size(dim.axes, mesh)
-        if size is not None and size % pieces and not allow_uneven:
+        shard_count = sharded_size(dim.axes, mesh)
+        if size is not None and size % shard_count and not allow_uneven:
             return None
-        local.append(None if size is None else -(-size // pieces))
+        local.append(None if size is None else -(-size // shard_count))
     return tuple(local)
 
 
 def global_shape(shape: Shape, sharding: TensorSharding, mesh: Mesh) -> Shape:
-    """The shape whose shards have `shape`, padding ignored: every known dim times its sharded size."""
+    """Return the global shape whose shards have `shape`, ignoring padding: every static dim times its sharded size."""
     if not sharding.dims:
         return shape
     return tuple(

@@ -1,4 +1,4 @@
-"""Tensor shardings: how each dim of a tensor is cut over the axes of a mesh.
+"""Tensor shardings: the mesh axes that each dim of a tensor is sharded along.
 
 Source: docs/spec/01, 1.4.5, 1.4.6 and 3.2 to 3.4.
 """
@@ -15,7 +15,7 @@ from sdy.model.mesh import Mesh
 
 
 class ReductionKind(Enum):
-    """How the partial values of an unreduced tensor combine. The value is the word in the text."""
+    """How the partial values of an unreduced tensor are combined. The enum value is its keyword in the text."""
 
     SUM = "sum"
     MAX = "max"
@@ -24,9 +24,9 @@ class ReductionKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DimSharding(CachedHash):
-    """The axes that cut one dim, major first. Open: propagation may append further ones.
+    """The axes that one dim is sharded along, major first. Propagation may append axes to an open dim.
 
-    `priority` None and 0 mean the same rank, yet are different values: a written `p0` is printed back.
+    A `priority` of None means the same as 0, but the two are different values, so that a written `p0` is printed again.
     """
 
     axes: AxisList = ()
@@ -37,17 +37,17 @@ class DimSharding(CachedHash):
 
     @property
     def effective_priority(self) -> int:
-        """The priority, 0 where none is written: smaller ones are propagated first."""
+        """The priority, 0 if none is written. Smaller numbers are propagated first."""
         return self.priority or 0
 
 
 @dataclass(frozen=True, slots=True)
 class TensorSharding(CachedHash):
-    """How a tensor is laid out on a mesh, named by its symbol or given inline.
+    """The sharding of a tensor on a mesh, which is given by name or inlined.
 
-    Axes that neither cut a dim nor are listed as unreduced are replicated; listing them in `replicated` keeps
-    propagation from using them. A tensor *unreduced* on an axis holds partial values along it, which combine by
-    `unreduced_kind`. Both lists are in mesh order in a valid sharding.
+    Axes that neither shard a dim nor are unreduced are replicated; listing them in `replicated` keeps propagation from
+    using them. A tensor that is *unreduced* along an axis holds partial values along it, to be combined by
+    `unreduced_kind`. In a valid sharding, both lists are in mesh order.
     """
 
     mesh: str | Mesh
@@ -60,29 +60,29 @@ class TensorSharding(CachedHash):
 
     @property
     def rank(self) -> int:
-        """How many dims the sharding speaks of."""
+        """The number of dim shardings."""
         return len(self.dims)
 
     @property
     def is_fully_closed(self) -> bool:
-        """No dim is open."""
+        """Return whether no dim is open."""
         return all(dim.is_closed for dim in self.dims)
 
     @property
     def is_fully_replicated(self) -> bool:
-        """No dim is cut; what `replicated` and `unreduced` say is irrelevant to this notion."""
-        for dim in self.dims:  # noqa: SIM110 -- a generator takes twice as long, and every value is asked often
+        """Return whether no dim is sharded. The `replicated` and `unreduced` axes do not matter."""
+        for dim in self.dims:  # noqa: SIM110 -- a generator takes twice as long, and this is asked of every value many times
             if dim.axes:
                 return False
         return True
 
     @property
     def has_no_axes(self) -> bool:
-        """Mentions no axis at all."""
+        """Return whether the sharding refers to no axis."""
         return self.is_fully_replicated and not self.replicated and not self.unreduced
 
     def axis_refs(self) -> Iterator[AxisRef]:
-        """Every axis ref: of the dims in order, then replicated, then unreduced."""
+        """Yield every axis ref: those of the dims in order, then the replicated ones, then the unreduced ones."""
         for dim in self.dims:
             yield from dim.axes
         yield from self.replicated

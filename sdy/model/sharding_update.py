@@ -1,4 +1,4 @@
-"""How a sharding is made from a rank, or from another sharding.
+"""Constructors of shardings from a rank, and functions that return a changed copy of a sharding.
 
 Source: docs/spec/01, 3.2 and 3.3.
 """
@@ -19,99 +19,99 @@ CLOSED_DIM = DimSharding()
 
 
 def fully_open(mesh: str | Mesh, rank: int) -> TensorSharding:
-    """Every dim open and without axes."""
+    """Return a sharding with every dim open and without axes."""
     return TensorSharding(mesh, (OPEN_DIM,) * rank)
 
 
 def fully_closed(mesh: str | Mesh, rank: int) -> TensorSharding:
-    """Every dim closed and without axes: replicated for good."""
+    """Return a sharding with every dim closed and without axes, so that it stays replicated."""
     return TensorSharding(mesh, (CLOSED_DIM,) * rank)
 
 
 def unsharded(mesh: str | Mesh, rank: int, *, is_closed: bool) -> TensorSharding:
-    """`fully_closed` or `fully_open`."""
+    """Return a sharding without axes whose dims are all closed, or all open."""
     return TensorSharding(mesh, (DimSharding(is_closed=is_closed),) * rank)
 
 
 def closed_on(mesh: str | Mesh, axes: Iterable[AxisList], unreduced: AxisList = ()) -> TensorSharding:
-    """Every dim closed, cut by the axes given for it, without priority."""
+    """Return a sharding with every dim closed and sharded along the axes listed for it, without priorities."""
     return TensorSharding(mesh, tuple(DimSharding(refs) for refs in axes), unreduced=unreduced)
 
 
 def fully_open_like(sharding: TensorSharding) -> TensorSharding:
-    """`fully_open` on the mesh and of the rank of `sharding`."""
+    """Return a fully open sharding on the mesh and of the rank of `sharding`."""
     return fully_open(sharding.mesh, sharding.rank)
 
 
 def fully_closed_like(sharding: TensorSharding) -> TensorSharding:
-    """`fully_closed` on the mesh and of the rank of `sharding`."""
+    """Return a fully closed sharding without axes, on the mesh and of the rank of `sharding`."""
     return fully_closed(sharding.mesh, sharding.rank)
 
 
 def closed_like(sharding: TensorSharding) -> TensorSharding:
-    """The sharding with every dim closed, its priority kept. The replicated axes are dropped."""
+    """Return the sharding with every dim closed. Priorities stay; the replicated axes are dropped."""
     dims = tuple(replace(dim, is_closed=True) for dim in sharding.dims)
     return replace(sharding, dims=dims, replicated=())
 
 
 def open_like(sharding: TensorSharding) -> TensorSharding:
-    """The sharding with every dim open, its priority kept."""
+    """Return the sharding with every dim open. Priorities stay."""
     return replace(sharding, dims=tuple(replace(dim, is_closed=False) for dim in sharding.dims))
 
 
 def with_closed(sharding: TensorSharding, dims: Iterable[int], *, is_closed: bool = True) -> TensorSharding:
-    """The sharding with the chosen dims closed, or opened."""
-    chosen = frozenset(dims)
+    """Return the sharding with the listed dims closed, or open if `is_closed` is False."""
+    listed = frozenset(dims)
     return replace(
         sharding,
         dims=tuple(
-            replace(dim, is_closed=is_closed) if index in chosen else dim for index, dim in enumerate(sharding.dims)
+            replace(dim, is_closed=is_closed) if index in listed else dim for index, dim in enumerate(sharding.dims)
         ),
     )
 
 
 def with_dim(sharding: TensorSharding, index: int, dim: DimSharding) -> TensorSharding:
-    """The sharding with one dim replaced."""
+    """Return the sharding with dim `index` replaced by `dim`."""
     return replace(sharding, dims=(*sharding.dims[:index], dim, *sharding.dims[index + 1 :]))
 
 
 def shard_dim_further(dim: DimSharding, axis: str) -> DimSharding:
-    """The open dim cut by one more full axis, at the minor end. Its priority is dropped."""
+    """Return the open dim, further sharded along a full axis at its minor end. Its priority is dropped."""
     assert not dim.is_closed
     return DimSharding((*dim.axes, AxisRef(axis)), is_closed=False)
 
 
 def shard_further(sharding: TensorSharding, index: int, axis: str) -> TensorSharding:
-    """The sharding with one open dim cut by one more full axis."""
+    """Return the sharding with open dim `index` further sharded along a full axis."""
     assert can_shard(sharding, index, axis)
     return with_dim(sharding, index, shard_dim_further(sharding.dims[index], axis))
 
 
 def replicate_further(sharding: TensorSharding, axis: str, mesh: Mesh) -> TensorSharding:
-    """The sharding explicitly replicated on one more full axis, put at its place in mesh order."""
+    """Return the sharding with a full axis added to the replicated axes, in mesh order."""
     assert can_replicate(sharding, axis)
     refs, ref = sharding.replicated, AxisRef(axis)
-    place = bisect_right(refs, mesh_order_key(ref, mesh), key=lambda other: mesh_order_key(other, mesh))
-    return replace(sharding, replicated=(*refs[:place], ref, *refs[place:]))
+    index = bisect_right(refs, mesh_order_key(ref, mesh), key=lambda other: mesh_order_key(other, mesh))
+    return replace(sharding, replicated=(*refs[:index], ref, *refs[index:]))
 
 
 def is_bound(sharding: TensorSharding, axis: str) -> bool:
-    """Whether the sharding mentions the axis, in whole or in part."""
+    """Return whether the sharding refers to the axis or to a sub-axis of it."""
     return any(ref.name == axis for ref in sharding.axis_refs())
 
 
 def can_shard(sharding: TensorSharding, index: int, axis: str) -> bool:
-    """Whether dim `index` may be cut by the full axis: it is open and the axis is free."""
+    """Return whether dim `index` can be sharded along the full axis: the dim is open and the axis is unused."""
     return not sharding.dims[index].is_closed and not is_bound(sharding, axis)
 
 
 def can_replicate(sharding: TensorSharding, axis: str) -> bool:
-    """Whether the tensor may be explicitly replicated on the full axis."""
+    """Return whether the tensor can be explicitly replicated along the full axis: the axis is unused."""
     return not is_bound(sharding, axis)
 
 
 def open_except(ranks: Sequence[int], index: int, sharding: TensorSharding) -> tuple[TensorSharding, ...]:
-    """One sharding per rank: `sharding` at `index`, fully open ones on its mesh elsewhere."""
+    """Return one sharding per rank: `sharding` at `index`, fully open ones on its mesh elsewhere."""
     opened = tuple(fully_open(sharding.mesh, rank) for rank in ranks)
     return (*opened[:index], sharding, *opened[index + 1 :])
 
@@ -119,5 +119,5 @@ def open_except(ranks: Sequence[int], index: int, sharding: TensorSharding) -> t
 def replaced_at(
     shardings: tuple[TensorSharding, ...], index: int, sharding: TensorSharding
 ) -> tuple[TensorSharding, ...]:
-    """The list with one element replaced."""
+    """Return the tuple with the element at `index` replaced."""
     return (*shardings[:index], sharding, *shardings[index + 1 :])

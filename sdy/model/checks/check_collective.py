@@ -1,7 +1,7 @@
-"""Whether the sharding that a collective gives is the one that its parameters make of the given one.
+"""Checks that the result sharding of a collective is the one that its parameters make of the operand sharding.
 
-Source: docs/spec/01, 4.7 and 5.12 to 5.20. Every function takes the sharding of the tensor before
-(`given`) and after (`out`), which are checked already and of one rank, and the mesh of `out`.
+Every function takes the shardings of the operand (`operand`) and of the result (`out`), which are valid and of the same
+rank, and the mesh of `out`. Source: docs/spec/01, 4.7 and 5.12 to 5.20.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from sdy.model.equivalence import is_equivalent
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import ReductionKind, TensorSharding
 
-_DimStep = Callable[[AxisList, AxisList, Mesh], AxisList | AxisRef]  # the new axes; or the one that does not fit
+_DimStep = Callable[[AxisList, AxisList, Mesh], AxisList | AxisRef]  # the new axes, or the ref that does not fit
 
 
 def gathered(axes: AxisList, gathering: AxisList, mesh: Mesh) -> AxisList | AxisRef:
-    """`axes` without `gathering`, which must be its minor end: else the ref that is not."""
+    """Return `axes` without `gathering`, which must be at its minor end; return the ref that is not, if any."""
     left = list(axes)
     for ref in reversed(gathering):
         if not left or not is_suffix(ref, left[-1], mesh):
@@ -34,42 +34,45 @@ def gathered(axes: AxisList, gathering: AxisList, mesh: Mesh) -> AxisList | Axis
     return tuple(left)
 
 
-def check_all_gather(given: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh) -> Diagnostic | None:
-    """AG1."""
-    return _check_axes_per_dim(given, out, axes, mesh, gathered)
+def check_all_gather(operand: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh) -> Diagnostic | None:
+    """Check AG1."""
+    return _check_axes_per_dim(operand, out, axes, mesh, gathered)
 
 
-def check_all_slice(given: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh) -> Diagnostic | None:
-    """AS1."""
-    return _check_axes_per_dim(given, out, axes, mesh, extended)
+def check_all_slice(operand: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh) -> Diagnostic | None:
+    """Check AS1."""
+    return _check_axes_per_dim(operand, out, axes, mesh, extended)
 
 
-def check_reduce_scatter(given: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh) -> Diagnostic | None:
-    """RD2."""
-    return _check_axes_per_dim(given, out, axes, mesh, extended)
+def check_reduce_scatter(
+    operand: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh
+) -> Diagnostic | None:
+    """Check RD2."""
+    return _check_axes_per_dim(operand, out, axes, mesh, extended)
 
 
 def _check_axes_per_dim(
-    given: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh, step: _DimStep
+    operand: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh, step: _DimStep
 ) -> Diagnostic | None:
-    """K1 to K3."""
+    """Check K1 to K3."""
     use = AxisUse(mesh)
     problem = next((problem for refs in axes if (problem := use.add(refs)) is not None), None)
     if problem is not None:
         return problem
     if len(axes) != out.rank:
-        return Diagnostic("SDY-D211", f"{len(axes)} lists of axes for a tensor of rank {out.rank}")
-    steps = (_check_dim(given, out, index, refs, mesh, step) for index, refs in enumerate(axes))
+        return Diagnostic("SDY-D211", f"expected {out.rank} lists of axes, one per dim, got {len(axes)}")
+    steps = (_check_dim(operand, out, index, refs, mesh, step) for index, refs in enumerate(axes))
     return next((problem for problem in steps if problem is not None), None)
 
 
 def _check_dim(
-    given: TensorSharding, out: TensorSharding, dim: int, axes: AxisList, mesh: Mesh, step: _DimStep
+    operand: TensorSharding, out: TensorSharding, dim: int, axes: AxisList, mesh: Mesh, step: _DimStep
 ) -> Diagnostic | None:
-    expected = step(given.dims[dim].axes, axes, mesh)
+    expected = step(operand.dims[dim].axes, axes, mesh)
     if isinstance(expected, AxisRef):
-        cut_by = _listed(given.dims[dim].axes)
-        return Diagnostic("SDY-D212", f"the axis {expected} is not at the minor end of dim {dim}, cut by {cut_by}")
+        axes_of_dim = _listed(operand.dims[dim].axes)
+        message = f"axis {expected} is not at the minor end of dim {dim}, which is sharded along {axes_of_dim}"
+        return Diagnostic("SDY-D212", message)
     return _check_axes_of_dim(out, dim, expected)
 
 
@@ -77,31 +80,32 @@ def _check_axes_of_dim(out: TensorSharding, dim: int, expected: AxisList) -> Dia
     found = out.dims[dim].axes
     if found == expected:
         return None
-    return Diagnostic("SDY-D213", f"dim {dim} of the result is cut by {_listed(found)}, not by {_listed(expected)}")
+    message = f"expected dim {dim} of the result to be sharded along {_listed(expected)}, got {_listed(found)}"
+    return Diagnostic("SDY-D213", message)
 
 
 def check_all_to_all(
-    given: TensorSharding, out: TensorSharding, params: Sequence[AllToAllParam], mesh: Mesh
+    operand: TensorSharding, out: TensorSharding, params: Sequence[AllToAllParam], mesh: Mesh
 ) -> Diagnostic | None:
-    """AA1 to AA9."""
+    """Check AA1 to AA9."""
     if not params:
-        return Diagnostic("SDY-D221", "an all-to-all without parameters")
+        return Diagnostic("SDY-D221", "expected at least one all-to-all parameter")
     problem = _check_params(params, out.rank, mesh)
     if problem is not None:
         return problem
     for param in params:
-        problem = _check_dim(given, out, param.source, param.axes, mesh, gathered) or _check_dim(
-            given, out, param.target, param.axes, mesh, extended
+        problem = _check_dim(operand, out, param.source, param.axes, mesh, gathered) or _check_dim(
+            operand, out, param.target, param.axes, mesh, extended
         )
         if problem is not None:
             return problem
     touched = {dim for param in params for dim in (param.source, param.target)}
-    kept = (_check_axes_of_dim(out, dim, given.dims[dim].axes) for dim in range(out.rank) if dim not in touched)
+    kept = (_check_axes_of_dim(out, dim, operand.dims[dim].axes) for dim in range(out.rank) if dim not in touched)
     return next((problem for problem in kept if problem is not None), None)
 
 
 def _check_params(params: Sequence[AllToAllParam], rank: int, mesh: Mesh) -> Diagnostic | None:
-    """AA2 to AA6."""
+    """Check AA2 to AA6."""
     use = AxisUse(mesh)
     dims: set[int] = set()
     previous = -1
@@ -109,96 +113,100 @@ def _check_params(params: Sequence[AllToAllParam], rank: int, mesh: Mesh) -> Dia
         problem = use.add(param.axes)
         if problem is not None:
             return problem
-        for word, dim in (("source", param.source), ("target", param.target)):
+        for role, dim in (("source", param.source), ("target", param.target)):
             if not 0 <= dim < rank:
-                return Diagnostic("SDY-D222", f"the {word} dim {dim} is not a dim of a tensor of rank {rank}")
-        for word, dim in (("source", param.source), ("target", param.target)):
+                return Diagnostic("SDY-D222", f"{role} dim {dim} is out of range for a tensor of rank {rank}")
+        for role, dim in (("source", param.source), ("target", param.target)):
             if dim in dims:
-                return Diagnostic("SDY-D223", f"the {word} dim {dim} is used twice")
+                return Diagnostic("SDY-D223", f"{role} dim {dim} is used twice")
             dims.add(dim)
         if param.source <= previous:
-            return Diagnostic("SDY-D224", f"the source dim {param.source} comes after {previous}")
+            return Diagnostic(
+                "SDY-D224", f"expected source dims in ascending order, got {param.source} after {previous}"
+            )
         previous = param.source
     return None
 
 
 def check_collective_permute(
-    given: TensorSharding, out: TensorSharding, given_mesh: Mesh, mesh: Mesh
+    operand: TensorSharding, out: TensorSharding, operand_mesh: Mesh, mesh: Mesh
 ) -> Diagnostic | None:
-    """CP1 to CP3."""
-    if given_mesh.axes != mesh.axes:
+    """Check CP1 to CP3."""
+    if operand_mesh.axes != mesh.axes:
         return Diagnostic("SDY-D231", "the meshes of operand and result have different axes")
-    if given.mesh != out.mesh and given_mesh.device_ids == mesh.device_ids:
-        return Diagnostic("SDY-D232", "the meshes of operand and result differ, yet list the devices in one order")
-    for dim, (before, after) in enumerate(zip(given.dims, out.dims, strict=True)):
+    if operand.mesh != out.mesh and operand_mesh.device_ids == mesh.device_ids:
+        return Diagnostic("SDY-D232", "the meshes of operand and result differ, but list the devices in the same order")
+    for dim, (before, after) in enumerate(zip(operand.dims, out.dims, strict=True)):
         sizes = sharded_size(before.axes, mesh), sharded_size(after.axes, mesh)
         if sizes[0] != sizes[1]:
-            return Diagnostic("SDY-D233", f"dim {dim} is cut into {sizes[0]} pieces before and {sizes[1]} after")
+            message = f"dim {dim} must keep its number of shards: {sizes[0]} in the operand, {sizes[1]} in the result"
+            return Diagnostic("SDY-D233", message)
     return None
 
 
-def check_all_reduce(given: TensorSharding, out: TensorSharding, axes: AxisList, mesh: Mesh) -> Diagnostic | None:
-    """AR1 to AR4."""
-    if not is_equivalent(given, out, ignore_unreduced=True):
-        return Diagnostic("SDY-D241", "operand and result are cut differently")
+def check_all_reduce(operand: TensorSharding, out: TensorSharding, axes: AxisList, mesh: Mesh) -> Diagnostic | None:
+    """Check AR1 to AR4."""
+    if not is_equivalent(operand, out, ignore_unreduced=True):
+        return Diagnostic("SDY-D241", "operand and result must have the same sharding")
     problem = AxisUse(mesh).add_sorted(axes)
     if problem is not None:
         return problem
-    kept = [*chain.from_iterable(dim.axes for dim in given.dims), *given.replicated]
+    kept = [*chain.from_iterable(dim.axes for dim in operand.dims), *operand.replicated]
     for ref in axes:
         for other in kept:
             if overlaps(ref, other):
-                return Diagnostic("SDY-D242", f"the axis {ref} is reduced, and the operand is sharded on {other}")
+                return Diagnostic("SDY-D242", f"axis {ref} is reduced, but the operand is sharded along {other}")
         for other in out.unreduced:
             if overlaps(ref, other):
-                return Diagnostic("SDY-D243", f"the axis {ref} is reduced, and the result is unreduced on {other}")
+                return Diagnostic("SDY-D243", f"axis {ref} is reduced, but the result is unreduced along {other}")
     return None
 
 
 def check_sharded_to_unreduced(
-    given: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh
+    operand: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh
 ) -> Diagnostic | None:
-    """SU1 to SU3."""
-    problem = _check_sum(out) or _check_axes_per_dim(given, out, axes, mesh, gathered)
-    return problem or _check_unreduced(given, out, tuple(chain.from_iterable(axes)), mesh)
+    """Check SU1 to SU3."""
+    problem = _check_sum(out) or _check_axes_per_dim(operand, out, axes, mesh, gathered)
+    return problem or _check_unreduced(operand, out, tuple(chain.from_iterable(axes)), mesh)
 
 
 def check_replicated_to_unreduced(
-    given: TensorSharding, out: TensorSharding, axes: AxisList, mesh: Mesh
+    operand: TensorSharding, out: TensorSharding, axes: AxisList, mesh: Mesh
 ) -> Diagnostic | None:
-    """RU1 to RU7."""
+    """Check RU1 to RU7."""
     problem = _check_sum(out)
     if problem is not None:
         return problem
-    if given.dims != out.dims:
-        return Diagnostic("SDY-D253", "the dim shardings of operand and result are not the same")
+    if operand.dims != out.dims:
+        return Diagnostic("SDY-D253", "operand and result must have the same dim shardings")
     if not axes:
-        return Diagnostic("SDY-D254", "no axes are made unreduced")
+        return Diagnostic("SDY-D254", "expected at least one axis to make unreduced")
     problem = AxisUse(mesh).add_sorted(axes)
     if problem is not None:
         return problem
-    taken = [*chain.from_iterable(dim.axes for dim in given.dims), *given.unreduced]
+    used = [*chain.from_iterable(dim.axes for dim in operand.dims), *operand.unreduced]
     for ref in axes:
-        for other in taken:
+        for other in used:
             if overlaps(ref, other):
-                message = f"the axis {ref} is not replicated: the operand is sharded or unreduced on {other}"
+                message = f"axis {ref} must be replicated, but the operand is sharded or unreduced along {other}"
                 return Diagnostic("SDY-D255", message)
-    return _check_unreduced(given, out, axes, mesh)
+    return _check_unreduced(operand, out, axes, mesh)
 
 
 def _check_sum(out: TensorSharding) -> Diagnostic | None:
-    """SU1 and RU1."""
+    """Check SU1 and RU1."""
     if out.unreduced_kind is ReductionKind.SUM:
         return None
-    return Diagnostic("SDY-D251", f"the result is unreduced by `{out.unreduced_kind.value}`, not by `sum`")
+    return Diagnostic("SDY-D251", f"expected the result to be unreduced by `sum`, got `{out.unreduced_kind.value}`")
 
 
-def _check_unreduced(given: TensorSharding, out: TensorSharding, axes: AxisList, mesh: Mesh) -> Diagnostic | None:
-    """SU3 and RU7."""
-    expected = sort_and_merge((*given.unreduced, *axes), mesh)
+def _check_unreduced(operand: TensorSharding, out: TensorSharding, axes: AxisList, mesh: Mesh) -> Diagnostic | None:
+    """Check SU3 and RU7."""
+    expected = sort_and_merge((*operand.unreduced, *axes), mesh)
     if out.unreduced == expected:
         return None
-    return Diagnostic("SDY-D252", f"the result is unreduced on {_listed(out.unreduced)}, not on {_listed(expected)}")
+    message = f"expected the result to be unreduced along {_listed(expected)}, got {_listed(out.unreduced)}"
+    return Diagnostic("SDY-D252", message)
 
 
 def _listed(axes: AxisList) -> str:

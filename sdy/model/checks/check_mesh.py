@@ -1,4 +1,4 @@
-"""Whether a mesh is one. Source: docs/spec/01, 4.1 (M1 to M6)."""
+"""Checks of meshes. Source: docs/spec/01, 4.1 (M1 to M6)."""
 
 from __future__ import annotations
 
@@ -10,43 +10,44 @@ from sdy.model.mesh import MeshAxis
 
 
 def check_mesh_axis(axis: MeshAxis) -> Diagnostic | None:
-    """M1: an axis has at least one device."""
+    """Check M1: an axis has at least one device."""
     if axis.size >= 1:
         return None
-    return Diagnostic(
-        "SDY-S101", f'mesh axis "{axis.name}" has size {axis.size}', hint="the size of an axis is at least 1"
-    )
+    return Diagnostic("SDY-S101", f'mesh axis "{axis.name}" must have a size of at least 1, got {axis.size}')
 
 
 def check_mesh(axes: Sequence[MeshAxis], device_ids: Sequence[int]) -> Diagnostic | None:
-    """M2 to M6: the axes have names of their own, and explicit ids name every device once."""
+    """Check M2 to M6: the axes have distinct names, and explicit device ids list every device once."""
     negative = next((device for device in device_ids if device < 0), None)
     if negative is not None:
-        return Diagnostic("SDY-S102", f"device id {negative} is negative")
+        return Diagnostic("SDY-S102", f"device ids must not be negative, got {negative}")
     if not axes:
         return _check_maximal(device_ids)
     names = [axis.name for axis in axes]
-    repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
     if repeated is not None:
-        return Diagnostic("SDY-S104", f'two axes of the mesh are called "{repeated}"')
+        return Diagnostic("SDY-S104", f'mesh has two axes named "{repeated}"')
     return _check_device_ids(device_ids, prod(axis.size for axis in axes)) if device_ids else None
 
 
 def _check_maximal(device_ids: Sequence[int]) -> Diagnostic | None:
-    """M3: without axes there is one device at most."""
+    """Check M3: a mesh without axes has at most one device id."""
     if len(device_ids) <= 1:
         return None
     return Diagnostic(
         "SDY-S103",
-        f"a mesh without axes has {len(device_ids)} device ids",
-        hint="give it an axis, or one device id: then it is the mesh of that device alone",
+        f"a mesh without axes must have at most one device id, got {len(device_ids)}",
+        hint="add an axis, or list a single device id for a mesh of that device alone",
     )
 
 
 def _check_device_ids(device_ids: Sequence[int], count: int) -> Diagnostic | None:
     if len(device_ids) != count:
-        return Diagnostic("SDY-S105", f"{len(device_ids)} device ids for a mesh of {count} devices")
-    misfit = next((device for place, device in enumerate(sorted(device_ids)) if device != place), None)
-    if misfit is None:
+        return Diagnostic("SDY-S105", f"expected {count} device ids, one per device, got {len(device_ids)}")
+    unexpected = next((device for index, device in enumerate(sorted(device_ids)) if device != index), None)
+    if unexpected is None:
         return None
-    return Diagnostic("SDY-S106", f"the device ids are not 0 to {count - 1}, each once: see {misfit}")
+    return Diagnostic(
+        "SDY-S106",
+        f"expected each device id from 0 to {count - 1} once; in ascending order, {unexpected} is unexpected",
+    )

@@ -1,7 +1,7 @@
-"""Whether a sharding fits the mesh that it names and the value that it is of.
+"""Checks that a sharding fits its mesh and the value that it belongs to.
 
-Source: docs/spec/01, 4.4 and 4.5. S1 to S14 and V1 to V3 number its rules. Each function gives the
-first problem as a diagnostic without a place, in the order in which Shardy looks for problems.
+S1 to S14 and V1 to V3 number the rules. Each function returns the first problem, as a diagnostic without a location, in
+the order in which Shardy checks. Source: docs/spec/01, 4.4 and 4.5.
 """
 
 from __future__ import annotations
@@ -27,68 +27,74 @@ def check_sharding(
     *,
     allow_uneven: bool = False,
 ) -> Diagnostic | None:
-    """The first rule of S1 to S14 that the sharding of a value of `shape` breaks, if any.
+    """Return the first of S1 to S14 that the sharding violates for a value of `shape`; None if it is valid.
 
-    `mesh` is what the sharding's mesh resolves to. `manual_axes` are those of all enclosing manual computations.
+    `mesh` is what the sharding's mesh resolves to, None if its name is not defined. `manual_axes` are those of all
+    enclosing manual computations.
     """
     if mesh is None:
         return _unknown_mesh(sharding)
     if mesh.is_maximal or (shape is Shapeless.NO_VALUE and sharding.is_fully_replicated):
-        return _check_bare(sharding, "SDY-S002", "a value on one device" if mesh.is_maximal else "no value at all")
+        return _check_bare(
+            sharding, "SDY-S002", "a value on one device" if mesh.is_maximal else Shapeless.NO_VALUE.value
+        )
     if shape is Shapeless.TUPLE:
-        return Diagnostic("SDY-S003", f"a sharding of {shape.value}")
+        return Diagnostic("SDY-S003", f"{shape.value} must not have a sharding")
     if shape is Shapeless.NOT_SHAPED:
         return _check_bare(sharding, "SDY-S004", shape.value)
     if isinstance(shape, Shapeless):
-        return Diagnostic("SDY-S005", f"a sharding of {shape.value}")
+        return Diagnostic("SDY-S005", f"{shape.value} must not have a sharding")
     if sharding.rank != len(shape):
-        return Diagnostic(
-            "SDY-S006", f"the sharding speaks of {_counted(sharding.rank, 'dim')}, the tensor has {len(shape)}"
-        )
+        return Diagnostic("SDY-S006", f"expected a sharding of {_counted(len(shape), 'dim')}, got {sharding.rank}")
     return _check_axes(sharding, shape, mesh, allow_uneven) or _check_manual(sharding, manual_axes)
 
 
 def _unknown_mesh(sharding: TensorSharding) -> Diagnostic:
-    return Diagnostic("SDY-S001", f"there is no mesh @{sharding.mesh}", hint="define it with `sdy.mesh` in this module")
+    return Diagnostic(
+        "SDY-S001", f"mesh @{sharding.mesh} is not defined", hint="define it with `sdy.mesh` in this module"
+    )
 
 
-def _check_bare(sharding: TensorSharding, code: str, what: str) -> Diagnostic | None:
-    """S2 and S4: neither dims nor axes."""
+def _check_bare(sharding: TensorSharding, code: str, value: str) -> Diagnostic | None:
+    """Check S2 and S4: the sharding has neither dims nor axes."""
     if not sharding.dims and not sharding.replicated and not sharding.unreduced:
         return None
-    said = _counted(sharding.rank, "dim") if sharding.dims else "replicated or unreduced axes"
-    return Diagnostic(code, f"the sharding of {what} speaks of {said}", hint="write `[]` for the dims, and no axes")
+    actual = _counted(sharding.rank, "dim") if sharding.dims else "replicated or unreduced axes"
+    message = f"the sharding of {value} must have no dims and no axes, got {actual}"
+    return Diagnostic(code, message, hint="write `[]` for the dims, and no axes")
 
 
 def _check_axes(sharding: TensorSharding, shape: Shape, mesh: Mesh, allow_uneven: bool) -> Diagnostic | None:
-    """S7 to S13."""
+    """Check S7 to S13."""
     use = AxisUse(mesh)
     for index, (dim, size) in enumerate(zip(sharding.dims, shape, strict=True)):
         problem = _check_priority(dim, index) or use.add(dim.axes)
         if problem is not None:
             return problem
-        if not allow_uneven and size is not None and size % (pieces := sharded_size(dim.axes, mesh)):
-            return Diagnostic("SDY-S010", f"dim {index} of size {size} is cut into {pieces} pieces")
+        if not allow_uneven and size is not None and size % (count := sharded_size(dim.axes, mesh)):
+            return Diagnostic("SDY-S010", f"dim {index} of size {size} is not divisible into {count} shards")
     return use.add_sorted(sharding.replicated) or use.add_sorted(sharding.unreduced) or use.check_sub_axes()
 
 
 def _check_priority(dim: DimSharding, index: int) -> Diagnostic | None:
-    """S7 and S8."""
+    """Check S7 and S8."""
     if dim.priority is None:
         return None
     if dim.priority < 0:
-        return Diagnostic("SDY-S007", f"dim {index} has the priority {dim.priority}, below 0")
+        return Diagnostic("SDY-S007", f"the priority of dim {index} must not be negative, got {dim.priority}")
     if dim.is_closed and not dim.axes:
-        return Diagnostic("SDY-S008", f"dim {index} is closed and without axes, and has the priority {dim.priority}")
+        return Diagnostic(
+            "SDY-S008", f"dim {index} is closed and has no axes, so it must have no priority, got {dim.priority}"
+        )
     return None
 
 
 def _check_manual(sharding: TensorSharding, manual_axes: frozenset[str]) -> Diagnostic | None:
-    """S14."""
+    """Check S14."""
     ref = next((ref for ref in sharding.axis_refs() if ref.name in manual_axes), None)
     if ref is None:
         return None
-    return Diagnostic("SDY-S014", f"the axis {ref} is manual in an enclosing manual computation")
+    return Diagnostic("SDY-S014", f"axis {ref} is a manual axis of an enclosing manual computation")
 
 
 def check_per_value(
@@ -97,10 +103,10 @@ def check_per_value(
     meshes: MeshTable,
     manual_axes: frozenset[str] = frozenset(),
 ) -> tuple[int | None, Diagnostic] | None:
-    """V1 to V3: one sharding per value, each fitting its value.
+    """Check V1 to V3: there is one sharding per value, and each fits its value.
 
-    The first problem, with the index of the value where it is about one of several. Without values, one sharding that
-    puts the op on a device is allowed.
+    Return the first problem, with the index of the value if it concerns one of several. Without values, a single
+    sharding that assigns the op to a device is allowed.
     """
     if not shapes and len(shardings) == 1:
         mesh = resolve_mesh(shardings[0].mesh, meshes)
@@ -108,7 +114,9 @@ def check_per_value(
             problem = check_sharding(shardings[0], Shapeless.NO_VALUE, mesh, manual_axes, allow_uneven=True)
             return None if problem is None else (None, problem)
     if len(shardings) != len(shapes):
-        return None, Diagnostic("SDY-S022", f"{_counted(len(shardings), 'sharding')} for {len(shapes)} values")
+        return None, Diagnostic(
+            "SDY-S022", f"expected {_counted(len(shapes), 'sharding')}, one per value, got {len(shardings)}"
+        )
     for index, (sharding, shape) in enumerate(zip(shardings, shapes, strict=True)):
         mesh = resolve_mesh(sharding.mesh, meshes)
         problem = check_sharding(sharding, shape, mesh, manual_axes, allow_uneven=True)

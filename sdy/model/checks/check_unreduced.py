@@ -1,4 +1,4 @@
-"""Whether an op may change the unreduced axes of its tensors as its shardings say.
+"""The check that an op may change unreduced axes in the way that its shardings do.
 
 Source: docs/spec/01, 3.8.
 """
@@ -22,13 +22,14 @@ def check_unreduced_transition(
     introduced_by: ReductionKind | None,
     removed_by: ReductionKind | None,
 ) -> Diagnostic | None:
-    """The first rule that the change of the unreduced axes from operands to results breaks, if any.
+    """Return the first violated rule about the change of unreduced axes from operands to results; None if there is
+    none.
 
-    The op makes axes unreduced by the kind `introduced_by` and combines them by the kind `removed_by`; None: it may
-    not. Axes that stay unreduced keep their kind. On different meshes there is nothing to compare.
+    The op may make axes unreduced by the kind `introduced_by` and combine them by the kind `removed_by`; None means
+    that it may not. Axes that stay unreduced must keep their kind. Shardings on different meshes are not compared.
     """
-    on_meshes = {resolve_mesh(sharding.mesh, meshes) for sharding in (*operands, *results)}
-    mesh = on_meshes.pop() if len(on_meshes) == 1 else None
+    distinct_meshes = {resolve_mesh(sharding.mesh, meshes) for sharding in (*operands, *results)}
+    mesh = distinct_meshes.pop() if len(distinct_meshes) == 1 else None
     if mesh is None:
         return None
     before, after = _unreduced(operands), _unreduced(results)
@@ -45,17 +46,17 @@ def _unreduced(shardings: Sequence[TensorSharding]) -> AxisList:
 
 
 def _check_kinds(
-    axes: AxisList, shardings: Sequence[TensorSharding], kind: ReductionKind | None, what: str
+    axes: AxisList, shardings: Sequence[TensorSharding], kind: ReductionKind | None, change: str
 ) -> Diagnostic | None:
     if not axes:
         return None
     listed = ", ".join(map(str, axes))
     if kind is None:
-        return Diagnostic("SDY-D244", f"the axes {listed} {what}, which this op does not do")
+        return Diagnostic("SDY-D244", f"axes {listed} {change}, which this op must not do")
     for sharding in shardings:
         if sharding.unreduced_kind is not kind and lists_overlap(sharding.unreduced, axes):
             found = sharding.unreduced_kind.value
-            return Diagnostic("SDY-D245", f"the axes {listed} {what} by `{kind.value}`, the sharding says `{found}`")
+            return Diagnostic("SDY-D245", f"axes {listed} {change} by `{kind.value}`, but the sharding has `{found}`")
     return None
 
 
@@ -67,5 +68,5 @@ def _check_kept(operands: Sequence[TensorSharding], results: Sequence[TensorShar
             for ref in result.unreduced:
                 if any(overlaps(ref, other) for other in operand.unreduced):
                     kinds = f"from `{operand.unreduced_kind.value}` to `{result.unreduced_kind.value}`"
-                    return Diagnostic("SDY-D246", f"the axis {ref} stays unreduced, and its kind changes {kinds}")
+                    return Diagnostic("SDY-D246", f"axis {ref} stays unreduced, but its reduction kind changes {kinds}")
     return None

@@ -1,1 +1,1 @@
-"""From shardings to devices: which device holds which shard, and which device a shard moves to."""
+"""Assignment of shards to devices, and the transfers between devices when a sharding changes."""

@@ -1,6 +1,7 @@
-"""Shardings as XLA's HLO has them: in how many pieces each dim is cut, and which device holds which piece.
+"""Shardings in the form of XLA's HLO: the number of shards of each dim, and the device that holds each shard.
 
-HLO knows no axes. Its order of devices is read here as digits of the device numbers, which sub-axes of a mesh are too.
+HLO shardings have no axes. The order of devices is read as digits of the device numbers, which sub-axes of a mesh are
+too.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from sdy.model.axis import AxisList, AxisRef, contains, sub_axis_ref
 from sdy.model.axis_list import extended, sharded_size, sort_and_merge
 from sdy.model.axis_on_mesh import ordered_refs, replica_groups
 from sdy.model.mesh import Mesh, MeshAxis
+from sdy.model.mesh_digits import Digit
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import closed_on, fully_closed
 
 
 class SubgroupKind(Enum):
-    """What devices that hold the same piece do with it, in XLA's order. The value is the word in the text."""
+    """How devices that hold the same shard relate, in XLA's order. The enum value is the keyword in the text."""
 
     MANUAL = "manual"
     UNREDUCED = "unreduced"
@@ -30,7 +32,7 @@ _KINDS = tuple(SubgroupKind)
 
 
 class Untiled(Enum):
-    """A sharding that cuts nothing. The value is the word in the text."""
+    """A sharding that splits no dim. The enum value is the keyword in the text."""
 
     REPLICATED = "replicated"
     MANUAL = "manual"
@@ -40,14 +42,14 @@ class Untiled(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Maximal:
-    """On one device only."""
+    """The tensor is on one device only."""
 
     device: int
 
 
 @dataclass(frozen=True, slots=True)
 class Tiled:
-    """Pieces per dim, then groups of devices with the same piece; `devices` in row-major order of both."""
+    """Shard counts per dim, then groups of devices with the same shard; `devices` in row-major order of both."""
 
     tiles: tuple[int, ...]
     subgroups: tuple[tuple[SubgroupKind, int], ...]
@@ -55,28 +57,20 @@ class Tiled:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Of tiles, then of subgroups: the dims of the assignment of devices."""
+        """The dims of the device assignment: the tiles, then the sizes of the subgroups."""
         return (*self.tiles, *(size for _, size in self.subgroups))
 
 
 HloSharding = Untiled | Maximal | Tiled
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceDigit:
-    """A digit of the numbers of devices: how many values it has, and by how much its next value is further on."""
-
-    size: int
-    stride: int
-
-
 def canonical_tiling(
     tiles: tuple[int, ...], groups: tuple[tuple[SubgroupKind, int], ...], devices: tuple[int, ...]
 ) -> HloSharding:
-    """The sharding in the one form that it has for XLA.
+    """Return the sharding in XLA's canonical form.
 
-    Groups of one device are none; those of a kind are one, and kinds have an order; what cuts nothing and has one kind
-    of group is that kind; copies have no order.
+    Groups of one device are dropped, groups of the same kind are merged, and kinds are ordered. A sharding that splits
+    no dim and has one kind of group is `Untiled`. Devices with equal copies are sorted.
     """
     groups, devices = _with_ordered_groups(tuple(group for group in groups if group[1] > 1), devices)
     if prod(tiles) == 1 and len(groups) < 2:
@@ -87,49 +81,50 @@ def canonical_tiling(
 def _with_ordered_groups(
     groups: tuple[tuple[SubgroupKind, int], ...], devices: tuple[int, ...]
 ) -> tuple[tuple[tuple[SubgroupKind, int], ...], tuple[int, ...]]:
-    """Groups by kind, those of one kind as one, and the devices in the row-major order of that."""
+    """Return the groups sorted and merged by kind, and the devices in the row-major order of the new groups."""
     order = sorted(range(len(groups)), key=lambda index: _KINDS.index(groups[index][0]))
     sizes = [size for _, size in groups]
     strides = [prod(sizes[index + 1 :]) for index in range(len(sizes))]
     steps = [range(0, sizes[index] * strides[index], strides[index]) for index in order]
-    places = [sum(steps_taken) for steps_taken in product(*steps)]  # of the devices with one piece
-    ordered = (devices[first + place] for first in range(0, len(devices), len(places)) for place in places)
-    merged = ((kind, prod(size for own, size in groups if own is kind)) for kind in _KINDS)
+    offsets = [sum(steps_taken) for steps_taken in product(*steps)]  # of the devices with the same shard
+    ordered = (devices[first + offset] for first in range(0, len(devices), len(offsets)) for offset in offsets)
+    merged = ((kind, prod(size for other, size in groups if other is kind)) for kind in _KINDS)
     return tuple(group for group in merged if group[1] > 1), tuple(ordered)
 
 
 def _with_sorted_copies(numbers: tuple[int, ...], groups: tuple[tuple[SubgroupKind, int], ...]) -> tuple[int, ...]:
-    """The numbers of devices in one order of the many that mean the same: copies of a piece in ascending order."""
+    """Return the device numbers with the copies of each shard in ascending order, since their order has no meaning."""
     if not groups or groups[-1][0] is not SubgroupKind.REPLICATED:
         return numbers
     count = groups[-1][1]
-    copies = (sorted(numbers[place : place + count]) for place in range(0, len(numbers), count))
+    copies = (sorted(numbers[start : start + count]) for start in range(0, len(numbers), count))
     return tuple(number for group in copies for number in group)
 
 
-def device_digits(numbers: tuple[int, ...]) -> tuple[DeviceDigit, ...] | None:
-    """The fewest digits, major first, that count through `numbers`; None where no digits do.
+def device_digits(numbers: tuple[int, ...]) -> tuple[Digit, ...] | None:
+    """Return the fewest digits, major first, that count through `numbers`; None if there are none.
 
     >>> device_digits((0, 3, 1, 4, 2, 5))
-    (DeviceDigit(size=3, stride=1), DeviceDigit(size=2, stride=3))
+    (Digit(size=3, stride=1), Digit(size=2, stride=3))
     """
-    digits: list[DeviceDigit] = []
+    digits: list[Digit] = []
     rest = numbers
     while len(rest) > 1:
         stride = rest[1] - rest[0]
         size = next((count for count, number in enumerate(rest) if number != count * stride), len(rest))
         if stride < 1 or size < 2 or len(rest) % size:
             return None
-        digits.insert(0, DeviceDigit(size, stride))
-        # Where the digit is one of all numbers, they are runs of it, and the rest follows from where runs begin.
-        if any(number != rest[place - place % size] + place % size * stride for place, number in enumerate(rest)):
+        digits.insert(0, Digit(size, stride))
+        # If this is a digit of all numbers, they are runs of it; the remaining digits follow from the starts of the
+        # runs.
+        if any(number != rest[index - index % size] + index % size * stride for index, number in enumerate(rest)):
             return None
         rest = rest[::size]
     return tuple(digits) if sorted(numbers) == list(range(len(numbers))) else None
 
 
 def hlo_of_sharding(sharding: TensorSharding, mesh: Mesh) -> HloSharding:
-    """What of a sharding HLO can say: neither which dims are open, nor what is only listed as replicated."""
+    """Return the HLO form of a sharding. Open dims and explicitly replicated axes have no counterpart and are lost."""
     if mesh.is_maximal:
         return Maximal(mesh.device_ids[0])
     tiles = tuple(sharded_size(dim.axes, mesh) for dim in sharding.dims)
@@ -143,7 +138,7 @@ def hlo_of_sharding(sharding: TensorSharding, mesh: Mesh) -> HloSharding:
 
 
 def sharding_of_hlo(hlo: HloSharding, mesh: Mesh, rank: int) -> TensorSharding | None:
-    """The sharding on `mesh` of a tensor of `rank` dims; None where no axes of the mesh cut it so."""
+    """Return the sharding on `mesh` of a tensor of `rank` dims; None if no axes of the mesh express it."""
     match hlo:
         case Untiled.REPLICATED:
             return fully_closed(mesh, rank)
@@ -158,15 +153,15 @@ def sharding_of_hlo(hlo: HloSharding, mesh: Mesh, rank: int) -> TensorSharding |
 
 
 def mesh_of_hlo(hlo: HloSharding) -> Mesh:
-    """A mesh whose whole axes say what `hlo` says, as coarse as can be; of no axes where `hlo` cuts nothing."""
+    """Return the coarsest mesh whose full axes express `hlo`; a mesh without axes if `hlo` splits no dim."""
     match hlo:
         case Maximal(device):
             return Mesh((), (device,))
         case Tiled():
-            cuts = _cut(device_digits(hlo.devices), hlo.sizes)
-            if cuts is None:  # an order of devices of its own
+            digits_per_dim = _digits_per_dim(device_digits(hlo.devices), hlo.sizes)
+            if digits_per_dim is None:  # an irregular order of devices
                 return _mesh([size for size in hlo.sizes if size > 1], hlo.devices)
-            digits = sorted((digit for cut in cuts for digit in cut), key=lambda digit: -digit.stride)
+            digits = sorted((digit for digits in digits_per_dim for digit in digits), key=lambda digit: -digit.stride)
             return _mesh([digit.size for digit in digits])
         case _:
             return Mesh(())
@@ -177,14 +172,14 @@ def _mesh(sizes: list[int], devices: tuple[int, ...] = ()) -> Mesh:
 
 
 def _tiled_on(hlo: Tiled, mesh: Mesh) -> TensorSharding | None:
-    place_of = {device: place for place, device in enumerate(mesh.devices())}
+    position_of = {device: position for position, device in enumerate(mesh.devices())}
     if mesh.device_count != len(hlo.devices):
         return None
-    places = _with_sorted_copies(tuple(place_of[device] for device in hlo.devices), hlo.subgroups)
-    cuts = _cut(device_digits(places), hlo.sizes)
-    if cuts is None:
+    positions = _with_sorted_copies(tuple(position_of[device] for device in hlo.devices), hlo.subgroups)
+    digits_per_dim = _digits_per_dim(device_digits(positions), hlo.sizes)
+    if digits_per_dim is None:
         return None
-    axes = [_axes(cut, mesh) for cut in cuts]
+    axes = [_axes(digits, mesh) for digits in digits_per_dim]
     dims, groups = axes[: len(hlo.tiles)], axes[len(hlo.tiles) :]
     unreduced: list[AxisRef] = []
     for (kind, _), refs in zip(hlo.subgroups, groups, strict=True):
@@ -195,27 +190,27 @@ def _tiled_on(hlo: Tiled, mesh: Mesh) -> TensorSharding | None:
     return closed_on(mesh, known, sort_and_merge(unreduced, mesh)) if len(known) == len(dims) else None
 
 
-def _cut(digits: tuple[DeviceDigit, ...] | None, sizes: tuple[int, ...]) -> list[list[DeviceDigit]] | None:
-    """The digits of each of the dims of `sizes`, both major first; None where no digits are between two dims."""
-    rest, cuts = list(digits or ()), [list[DeviceDigit]() for _ in sizes]
+def _digits_per_dim(digits: tuple[Digit, ...] | None, sizes: tuple[int, ...]) -> list[list[Digit]] | None:
+    """Distribute the digits over the dims of `sizes`, both major first; None if some digit would straddle two dims."""
+    rest, per_dim = list(digits or ()), [list[Digit]() for _ in sizes]
     if digits is None:
         return None
     for index in reversed(range(len(sizes))):
-        wanted = sizes[index]
-        while wanted > 1:
+        remaining = sizes[index]
+        while remaining > 1:
             digit = rest.pop()
-            if wanted % digit.size and digit.size % wanted:
+            if remaining % digit.size and digit.size % remaining:
                 return None
-            taken = min(wanted, digit.size)
-            cuts[index].insert(0, DeviceDigit(taken, digit.stride))
+            taken = min(remaining, digit.size)
+            per_dim[index].insert(0, Digit(taken, digit.stride))
             if taken < digit.size:
-                rest.append(DeviceDigit(digit.size // taken, digit.stride * taken))
-            wanted //= taken
-    return cuts
+                rest.append(Digit(digit.size // taken, digit.stride * taken))
+            remaining //= taken
+    return per_dim
 
 
-def _axes(digits: list[DeviceDigit], mesh: Mesh) -> AxisList | None:
-    """The axes of the mesh that the digits are; None where one is no sub-axis."""
+def _axes(digits: list[Digit], mesh: Mesh) -> AxisList | None:
+    """Return the mesh axes that the digits stand for; None if some digit is not a sub-axis."""
     axes: AxisList = ()
     for digit in digits:
         refs = _refs(digit, mesh)
@@ -225,21 +220,21 @@ def _axes(digits: list[DeviceDigit], mesh: Mesh) -> AxisList | None:
     return axes
 
 
-def _refs(digit: DeviceDigit, mesh: Mesh) -> AxisList | None:
-    """The sub-axes that a digit covers, major first: of several axes where it begins in one and ends in another."""
+def _refs(digit: Digit, mesh: Mesh) -> AxisList | None:
+    """Return the sub-axes that a digit covers, major first; several if it begins in one axis and ends in another."""
     refs: AxisList = ()
     weight, size, stride = 1, digit.size, digit.stride
     for axis in reversed(mesh.axes):
         if size > 1 and stride < weight * axis.size:
-            within = stride // weight  # devices of the axis that are minor to the digit
-            if stride % weight or axis.size % within:
+            minor_size = stride // weight  # size of the part of the axis that is minor to the digit
+            if stride % weight or axis.size % minor_size:
                 return None
-            end = axis.size // within
+            end = axis.size // minor_size
             taken = min(size, end)
             if end % taken or size % taken:
                 return None
-            whole = taken == axis.size
-            refs = (AxisRef(axis.name) if whole else sub_axis_ref(axis.name, end // taken, end), *refs)
+            is_full_axis = taken == axis.size
+            refs = (AxisRef(axis.name) if is_full_axis else sub_axis_ref(axis.name, end // taken, end), *refs)
             size, stride = size // taken, weight * axis.size
         weight *= axis.size
     return refs

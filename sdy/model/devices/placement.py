@@ -1,4 +1,4 @@
-"""How the values at the boundary of a program lie on the devices."""
+"""The global shapes and shardings of a program's arguments and results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sdy.model.sharding import TensorSharding
 
 @dataclass(frozen=True, slots=True)
 class TensorPlacement:
-    """A tensor's whole shape, and its sharding on a mesh; replicated where the program says nothing."""
+    """The global shape of a tensor and its sharding on a mesh; replicated if the program does not specify one."""
 
     shape: tuple[int, ...]
     sharding: TensorSharding
@@ -19,7 +19,7 @@ class TensorPlacement:
 
 @dataclass(frozen=True, slots=True)
 class ProgramPlacement:
-    """The arguments and results of the main function, and the mesh that it runs on."""
+    """The placement of the arguments and results of the main function, and the mesh that it runs on."""
 
     mesh: Mesh
     arguments: tuple[TensorPlacement, ...]

@@ -1,4 +1,4 @@
-"""A mesh whose axes are the sub-axes of another one, for those who know whole axes only."""
+"""A mesh whose axes are the sub-axes of another mesh, for code that supports full axes only."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sdy.model.mesh import Mesh, MeshAxis
 
 
 def split_mesh(mesh: Mesh, refs: Iterable[AxisRef]) -> tuple[Mesh, AxisList]:
-    """The mesh cut as finely as `refs` need, and which ref to `mesh` each of its axes stands for.
+    """Return the mesh with axes split as finely as `refs` need, and the ref to `mesh` that each new axis stands for.
 
-    The devices stay where they are. An axis that no ref cuts keeps its name; a sub-axis is called as it is written.
+    The order of devices stays. An axis that is not split keeps its name; a sub-axis is named as it is written.
 
     >>> from sdy.model.axis import SubAxis
     >>> mesh, digits = split_mesh(Mesh((MeshAxis("x", 8),)), [AxisRef("x", SubAxis(2, 2))])
@@ -25,7 +25,7 @@ def split_mesh(mesh: Mesh, refs: Iterable[AxisRef]) -> tuple[Mesh, AxisList]:
 
 
 def names_on_split_mesh(ref: AxisRef, digits: AxisList) -> tuple[str, ...]:
-    """The axes of a split mesh that `ref` stands for, major first."""
+    """Return the axes of a split mesh that `ref` stands for, major first."""
     return tuple(_name(digit) for digit in digits if contains(ref, digit))
 
 

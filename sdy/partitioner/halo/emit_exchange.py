@@ -15,8 +15,9 @@ from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.model.axis import AxisList
 from sdy.model.devices.device_shifts import shift_pairs
-from sdy.model.devices.tiling import device_stride, shard_coordinates
+from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
+from sdy.model.mesh_digits import device_stride
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.collective_ops import collective_permute
 from sdy.partitioner.emit.emitter import Emitter, shape_of, tensor_of

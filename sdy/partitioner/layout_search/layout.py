@@ -7,14 +7,15 @@ partial values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
-from sdy.model.axis import AxisList, AxisRef, sub_axis_ref
+from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import extended
 from sdy.model.mesh import Mesh
+from sdy.model.mesh_digits import mesh_digits
 
 Cut = tuple[int, ...]  # atoms, major first
 Dims = tuple[Cut, ...]
@@ -58,14 +59,8 @@ class Atoms:
     @staticmethod
     def of(mesh: Mesh) -> Atoms:
         """Each axis cut into its prime factors, in mesh order."""
-        refs: list[AxisRef] = []
-        for axis in mesh.axes:
-            pre_size = 1
-            for size in _prime_factors(axis.size):
-                is_whole = size == axis.size
-                refs.append(AxisRef(axis.name) if is_whole else sub_axis_ref(axis.name, pre_size, pre_size * size))
-                pre_size *= size
-        return Atoms(mesh, tuple(refs), tuple(mesh.size_of(ref) for ref in refs))
+        refs = mesh_digits(mesh)
+        return Atoms(mesh, refs, tuple(map(mesh.size_of, refs)))
 
     @staticmethod
     def whole_axes(mesh: Mesh) -> Atoms:
@@ -150,12 +145,3 @@ def used(dims: Dims) -> set[int]:
 def replicated(rank: int) -> Layout:
     """Everything on every device."""
     return Layout(((),) * rank)
-
-
-def _prime_factors(number: int) -> Iterator[int]:
-    divisor = 2
-    while number > 1:
-        while number % divisor == 0:
-            yield divisor
-            number //= divisor
-        divisor += 1

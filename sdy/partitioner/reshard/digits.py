@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sdy.model.axis import AxisList, AxisRef, SubAxis, can_all_coexist, contains
+from sdy.model.axis import AxisList, AxisRef, can_all_coexist, contains
 from sdy.model.axis_list import extended
-from sdy.model.axis_on_mesh import ordered_refs
 from sdy.model.mesh import Mesh
+from sdy.model.mesh_digits import mesh_digits
 
 Cut = tuple[int, ...]  # the digits that cut one dim, major first
 
@@ -54,16 +54,5 @@ def digits_of(refs: Collection[AxisRef], mesh: Mesh) -> Digits | None:
 def _digits(parts: frozenset[AxisRef], mesh: Mesh) -> Digits | None:
     if not can_all_coexist(parts):
         return None
-    pieces = [piece for ref in ordered_refs(parts, mesh) for piece in _primes_of(ref, mesh)]
-    return Digits(mesh, tuple(pieces), tuple(mesh.size_of(piece) for piece in pieces))
-
-
-def _primes_of(ref: AxisRef, mesh: Mesh) -> Iterator[AxisRef]:
-    """The pieces of prime size of a ref, smallest first."""
-    start, left, factor = ref.pre_size, mesh.size_of(ref), 2
-    while left > 1:
-        while left % factor:
-            factor += 1
-        is_whole_axis = factor == mesh.axis_size(ref.name)
-        yield AxisRef(ref.name, None if is_whole_axis else SubAxis(start, factor))
-        start, left = start * factor, left // factor
+    digits = mesh_digits(mesh, parts)
+    return Digits(mesh, digits, tuple(map(mesh.size_of, digits)))

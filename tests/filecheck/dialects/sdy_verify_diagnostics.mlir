@@ -7,7 +7,7 @@ sdy.mesh @m = <["a"=2, "b"=2]>
 func.func @inner_sharding_on_a_manual_axis(%arg0: tensor<8xf32>) -> tensor<8xf32> {
   // expected-note @+1 {{the axis is manual here}}
   %0 = sdy.manual_computation(%arg0) in_shardings=[<@m, [{"a"}]>] out_shardings=[<@m, [{"a"}]>] manual_axes={"a"} (%arg1: tensor<4xf32>) {
-    // expected-error @+1 {{the axis "a" is manual}}
+    // expected-error @+1 {{axis "a" is a manual axis}}
     %1 = stablehlo.abs %arg1 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"a"}]>]>} : tensor<4xf32>
     sdy.return %1 : tensor<4xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>

@@ -141,7 +141,7 @@ def test_numbers_of_any_length_are_read() -> None:
 
 
 def test_an_alias_of_another_kind() -> None:
-    with pytest.raises(NotationError, match="stands for something else than a sharding"):
+    with pytest.raises(NotationError, match="expected alias #m to stand for a sharding"):
         parse.SHARDING_LIST.read("[#m]", {"m": parse.parse_mesh("<[]>")}.get)
 
 

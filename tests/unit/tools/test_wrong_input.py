@@ -78,7 +78,7 @@ CASES: dict[str, tuple[str, int, str, str]] = {
     "constraint on another rank": (
         op("sdy.sharding_constraint %a <@m, [{}]> : tensor<8x8xf32>"),
         3,
-        "1 dim, the tensor has 2",
+        "expected a sharding of 2 dims, got 1",
         "sdy.sharding_constraint",
     ),
     "redefined value": (function("@m, [{}, {}]", "%a = stablehlo.abs %a : tensor<8x8xf32>"), 3, "%a", "%a"),

@@ -111,9 +111,9 @@ def test_mistakes_are_placed_in_the_file(marked: str) -> None:
 
 
 def test_values_made_by_hand_are_checked_where_the_text_would_be() -> None:
-    with pytest.raises(SdyError, match='two axes of the mesh are called "x"'):
+    with pytest.raises(SdyError, match='mesh has two axes named "x"'):
         MeshAttr(Mesh((MeshAxis("x", 2), MeshAxis("x", 2))))
-    with pytest.raises(SdyError, match="has size 0"):
+    with pytest.raises(SdyError, match="must have a size of at least 1, got 0"):
         MeshAttr(Mesh((MeshAxis("x", 0),)))
     node = EdgeNode(EdgeNodeKind.OPERAND, 0)
     with pytest.raises(SdyError, match="flows from operand-0 to itself"):

@@ -370,5 +370,5 @@ def test_a_sharding_of_the_module_itself_sees_no_mesh() -> None:
     module = parse_module(
         "module attributes {sdy.sharding = #sdy.sharding_per_value<[<@m, []>]>} { sdy.mesh @m = <[]> }"
     )
-    with pytest.raises(SdyError, match="there is no mesh @m"):
+    with pytest.raises(SdyError, match="mesh @m is not defined"):
         verify_module(module)

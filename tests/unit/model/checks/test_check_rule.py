@@ -67,7 +67,7 @@ def test_an_op_without_results_has_no_rule() -> None:
 def test_messages_call_factors_by_their_symbols() -> None:
     problem = check_rule(rule("<([i])->([i]) {i=8, j=4}>"), ((8,),), ((8,),))
     assert problem is not None
-    assert problem.message == "no tensor has factor j, of size 4"
+    assert problem.message == "expected some tensor to have factor j, of size 4"
 
 
 def test_a_factor_below_0_is_out_of_range() -> None:

@@ -73,7 +73,7 @@ def test_rules_of_values(text: str, shape: ValueShape, expected: str | None) -> 
 def test_an_unknown_mesh() -> None:
     problem = check_sharding(sharding("[{}]"), (8,), None)
     assert problem is not None
-    assert (problem.code, problem.message) == ("SDY-S001", "there is no mesh @m")
+    assert (problem.code, problem.message) == ("SDY-S001", "mesh @m is not defined")
 
 
 def test_on_one_device_any_value_may_be() -> None:
@@ -88,7 +88,7 @@ def test_divisibility_is_asked_for_by_default_only() -> None:
     uneven = sharding('[{"b"}]')
     problem = check_sharding(uneven, (6,), MESH)
     assert problem is not None
-    assert (problem.code, problem.message) == ("SDY-S010", "dim 0 of size 6 is cut into 4 pieces")
+    assert (problem.code, problem.message) == ("SDY-S010", "dim 0 of size 6 is not divisible into 4 shards")
     assert check_sharding(uneven, (6,), MESH, allow_uneven=True) is None
     assert check_sharding(uneven, (None,), MESH) is None
 
@@ -110,7 +110,7 @@ def test_manual_axes_are_not_used_within(text: str) -> None:
 def test_an_unknown_axis_is_told_which_there_are() -> None:
     problem = check_sharding(sharding('[{"x"}]'), (8,), MESH)
     assert problem is not None
-    assert problem.hint == 'its axes: "a"=2, "b"=4, "u"=24'
+    assert problem.hint == 'axes of the mesh: "a"=2, "b"=4, "u"=24'
 
 
 def test_one_sharding_per_value() -> None:

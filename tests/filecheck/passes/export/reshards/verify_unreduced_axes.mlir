@@ -11,7 +11,7 @@ func.func @kept(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unredu
 
 sdy.mesh @m = <["a"=2]>
 func.func @dropped(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"a"}>}) -> tensor<4xf32> {
-  // expected-error @+1 {{stablehlo.negate: the axes "a" stop being unreduced, which this op does not do}}
+  // expected-error @+1 {{stablehlo.negate: axes "a" stop being unreduced, which this op must not do}}
   %0 = stablehlo.negate %x {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}]>]>} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -29,7 +29,7 @@ func.func @resharded_for_the_op(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<
 
 sdy.mesh @m = <["a"=2]>
 func.func @largest_instead_of_sum(%x: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}) -> tensor<4x4xf32> {
-  // expected-error @+1 {{the axes "a" become unreduced by `sum`, the sharding says `max`}}
+  // expected-error @+1 {{axes "a" become unreduced by `sum`, but the sharding has `max`}}
   %0 = stablehlo.dot %x, %x {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {}], unreduced=max{"a"}>]>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
 }
