@@ -1,4 +1,4 @@
-"""The one op of MLIR's `arith` that programs for Shardy use: constants."""
+"""The `arith` dialect, reduced to the only op that Shardy programs use: constants."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdy.dialects.text.ssa_names import SuggestsResultNames
 
 @irdl_op_definition
 class ConstantOp(StablehloOp, SuggestsResultNames):
-    """A number or a tensor that the program spells out.
+    """A number or a tensor given as a literal.
 
     `arith.constant dense<1.000000e+00> : tensor<2xf32>`
     """
@@ -31,10 +31,10 @@ class ConstantOp(StablehloOp, SuggestsResultNames):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         attributes = parser.parse_optional_attr_dict()
-        place = parser.pos
+        position = parser.pos
         value = parser.parse_attribute()
         if not isinstance(value, DenseElementsAttr | IntegerAttr | FloatAttr):
-            parser.raise_error(f"a constant is a number with a type or dense<...>, not {value}", place, parser.pos)
+            parser.raise_error(f"expected a number with a type or dense<...>, got {value}", position, parser.pos)
         constant = cast("DenseElementsAttr | IntegerAttr | FloatAttr", value)
         return cls.create(result_types=[constant.type], properties={"value": constant}, attributes=attributes)
 
@@ -52,8 +52,8 @@ class ConstantOp(StablehloOp, SuggestsResultNames):
                 return ("true" if number else "false",)
             case IndexType():
                 return (f"c{number}",)
-            case of_type:
-                return (f"c{number}_{of_type}",)
+            case value_type:
+                return (f"c{number}_{value_type}",)
 
 
 ARITH = Dialect("arith", [ConstantOp], [])

@@ -1,4 +1,4 @@
-"""The `check` dialect: ops that compare what a program computes with what it should."""
+"""The `check` dialect: ops that compare computed values with expected ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ui64 = IntegerType(64, Signedness.UNSIGNED)
 
 @irdl_op_definition
 class ExpectEqOp(FormattedOp):
-    """Fails unless both operands are equal, bit by bit.
+    """Fail unless both operands are bitwise equal.
 
     `check.expect_eq %0, %1 : tensor<2xi32>`
     """
@@ -35,7 +35,7 @@ class ExpectEqOp(FormattedOp):
 
 @irdl_op_definition
 class ExpectAlmostEqOp(FormattedOp):
-    """Fails unless both operands differ by no more than `tolerance` at every place.
+    """Fail unless the operands differ by at most `tolerance` in every element.
 
     `check.expect_almost_eq %0, %1 : tensor<2xf32>`
     """
@@ -49,7 +49,7 @@ class ExpectAlmostEqOp(FormattedOp):
 
 @irdl_op_definition
 class ExpectCloseOp(FormattedOp):
-    """Fails unless the operands differ by a number of representable values within two bounds, at every place.
+    """Fail unless the distance of the operands, in representable values, is within two bounds in every element.
 
     `check.expect_close %0, %1, max_ulp_difference = 2 : tensor<2xf32>, tensor<2xf32>`
     """
@@ -69,7 +69,7 @@ class ExpectCloseOp(FormattedOp):
 
 
 class ExpectConstOp(StablehloOp):
-    """A comparison with a constant, which also says the type of the operand."""
+    """Base class of comparisons with a constant; the type of the constant is that of the operand."""
 
     lhs = operand_def()
     value = prop_def(DenseElementsAttr)
@@ -78,10 +78,10 @@ class ExpectConstOp(StablehloOp):
     def parse(cls, parser: Parser) -> Self:
         operand = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
-        place = parser.pos
+        position = parser.pos
         value = parser.parse_attribute()
         if not isinstance(value, DenseElementsAttr):
-            parser.raise_error(f"the expected value is dense<...> : type, not {value}", place, parser.pos)
+            parser.raise_error(f"expected dense<...> : type, got {value}", position, parser.pos)
         attributes = parser.parse_optional_attr_dict()
         properties = {name: attributes.pop(name) for name in ("tolerance",) if name in attributes}
         return cls.create(
@@ -100,7 +100,7 @@ class ExpectConstOp(StablehloOp):
 
 @irdl_op_definition
 class ExpectEqConstOp(ExpectConstOp):
-    """Fails unless the operand equals a constant, bit by bit.
+    """Fail unless the operand is bitwise equal to a constant.
 
     `check.expect_eq_const %0, dense<[1, 2]> : tensor<2xi32>`
     """
@@ -110,7 +110,7 @@ class ExpectEqConstOp(ExpectConstOp):
 
 @irdl_op_definition
 class ExpectAlmostEqConstOp(ExpectConstOp):
-    """Fails unless the operand differs from a constant by no more than `tolerance` at every place.
+    """Fail unless the operand differs from a constant by at most `tolerance` in every element.
 
     `check.expect_almost_eq_const %0, dense<1.000000e+00> : tensor<2xf32>`
     """
@@ -121,7 +121,7 @@ class ExpectAlmostEqConstOp(ExpectConstOp):
 
 @irdl_op_definition
 class ExpectSerializedEqOp(FormattedOp):
-    """Fails unless the operand equals what a probe wrote to a file.
+    """Fail unless the operand equals the value that a probe wrote to a file.
 
     `check.expect_serialized_eq %0, probe_id = "probe", iter = 1 : tensor<2xi32>`
     """

@@ -1,8 +1,8 @@
-"""Data flow edges: which operands, returned values, block arguments and results of a region op hold the same value.
+"""Data flow edges: sets of values of a region op that hold the same data, and are therefore sharded alike.
 
-An edge has sources (operands of the op, operands of the terminators of its regions) and targets (its results, its
-block arguments), all to be sharded alike. One target is the owner, which names the edge; an `sdy.data_flow_edge` on
-the owner stands for the edge. Source: docs/spec/01, 6.3 and 6.4.
+An edge has sources (operands of the op and of the terminators of its regions) and targets (results of the op and block
+arguments). One target, the owner, identifies the edge; an `sdy.data_flow_edge` op on the owner represents the edge.
+Source: docs/spec/01, 6.3 and 6.4.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ DATA_FLOW_OPS = frozenset[type[Operation]]((*_REGION_OPS, WhileOp, CaseOp, Optim
 
 @dataclass(frozen=True, slots=True)
 class EdgeSource:
-    """An operand that feeds an edge: operand `index` of `op`."""
+    """A source of an edge: operand `index` of `op`."""
 
     op: Operation
     index: int
 
     @property
     def value(self) -> SSAValue:
-        """The value that feeds the edge."""
+        """The value of the operand."""
         return self.op.operands[self.index]
 
 
 def has_data_flow_edges(op: Operation | None) -> TypeGuard[DataFlowOp]:
-    """Whether `op` has data flow edges."""
+    """Return whether `op` has data flow edges."""
     return type(op) in DATA_FLOW_OPS
 
 
 def op_of(value: SSAValue) -> Operation | None:
-    """The op that has `value` as a result, or as an argument of a block of its regions."""
+    """Return the op that has `value` as a result or as an argument of a block of its regions."""
     if type(value) is OpResult:
         return value.op
     owner = value.owner
@@ -50,23 +50,23 @@ def op_of(value: SSAValue) -> Operation | None:
 
 
 def index_of(value: SSAValue) -> int:
-    """The number of `value` among the results of its op, or among the arguments of its block."""
+    """Return the index of `value` among the results of its op or the arguments of its block."""
     assert isinstance(value, OpResult | BlockArgument)
     return value.index
 
 
 def result_owners(op: DataFlowOp) -> tuple[SSAValue, ...]:
-    """The results that own an edge: all of them."""
+    """Return the results of `op` that own an edge: all of them."""
     return tuple(op.results)
 
 
 def argument_owners(op: DataFlowOp) -> tuple[SSAValue, ...]:
-    """The block arguments that own an edge: those of manual and named computations."""
+    """Return the block arguments of `op` that own an edge: those of manual and named computations."""
     return tuple(op.body.block.args) if isinstance(op, _REGION_OPS) else ()
 
 
 def sources_of(owner: SSAValue) -> tuple[EdgeSource, ...]:
-    """What feeds the edge that `owner` owns."""
+    """Return the sources of the edge that `owner` owns."""
     op, index = op_of(owner), index_of(owner)
     assert has_data_flow_edges(op)
     match op:
@@ -82,7 +82,7 @@ def sources_of(owner: SSAValue) -> tuple[EdgeSource, ...]:
 
 
 def other_targets_of(owner: SSAValue) -> tuple[SSAValue, ...]:
-    """The targets of the edge that `owner` owns, besides it."""
+    """Return the targets of the edge that `owner` owns, except for the owner itself."""
     op = op_of(owner)
     if not isinstance(op, WhileOp):
         return ()
@@ -91,7 +91,7 @@ def other_targets_of(owner: SSAValue) -> tuple[SSAValue, ...]:
 
 
 def owner_of_target(target: SSAValue) -> SSAValue | None:
-    """The owner of the edge that `target` is a target of; None where it is of no edge."""
+    """Return the owner of the edge that has `target` as a target, or None if no edge has."""
     op = op_of(target)
     if not has_data_flow_edges(op):
         return None
@@ -101,9 +101,9 @@ def owner_of_target(target: SSAValue) -> SSAValue | None:
 
 
 def owner_of_source(source: EdgeSource) -> SSAValue | None:
-    """The owner of the edge that `source` feeds; None where it feeds none.
+    """Return the owner of the edge that has `source` as a source, or None if no edge has.
 
-    Of an operand of a manual or named computation this is the operand itself, as in Shardy: its edge is not found.
+    For an operand of a manual or named computation, return the operand itself, as Shardy does: its edge is not found.
     """
     op, index = source.op, source.index
     if isinstance(op, _REGION_OPS):
@@ -119,22 +119,22 @@ def owner_of_source(source: EdgeSource) -> SSAValue | None:
 
 
 def edge_of_owner(owner: SSAValue | None) -> DataFlowEdgeOp | None:
-    """The op that stands for the edge which `owner` owns: its one user."""
+    """Return the `sdy.data_flow_edge` op of the edge that `owner` owns, which is the only user of `owner`."""
     user = None if owner is None else owner.get_user_of_unique_use()
     return user if isinstance(user, DataFlowEdgeOp) else None
 
 
 def edge_of_target(target: SSAValue) -> DataFlowEdgeOp | None:
-    """The op that stands for the edge which `target` is a target of."""
+    """Return the `sdy.data_flow_edge` op of the edge that has `target` as a target."""
     return edge_of_owner(owner_of_target(target))
 
 
 def edge_of_source(source: EdgeSource) -> DataFlowEdgeOp | None:
-    """The op that stands for the edge which `source` feeds."""
+    """Return the `sdy.data_flow_edge` op of the edge that has `source` as a source."""
     return edge_of_owner(owner_of_source(source))
 
 
 def _terminator(region: Region) -> Operation:
     terminator = region.block.last_op
-    assert terminator is not None  # verified
+    assert terminator is not None  # the module was verified
     return terminator

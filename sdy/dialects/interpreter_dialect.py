@@ -1,4 +1,4 @@
-"""The `interpreter` dialect: ops that only an interpreter can run."""
+"""The `interpreter` dialect: ops for the interpreter only, such as printing a value."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ from sdy.dialects.stablehlo.syntax.type_signatures import OPERANDS_ONLY, SAME
 
 @irdl_op_definition
 class PrintOp(StablehloOp):
-    """Prints a value.
+    """Print a value.
 
-    `interpreter.print %0 : tensor<2xi32>` is read; written it is in the generic form, which tools read that know the
-    op as one of an unregistered dialect alone.
+    The short form `interpreter.print %0 : tensor<2xi32>` is parsed. The op is printed in the generic form, because
+    other
+    tools know it only as an op of an unregistered dialect.
     """
 
     name = "interpreter.print"
@@ -41,7 +42,7 @@ class PrintOp(StablehloOp):
 
 @irdl_op_definition
 class ProbeOp(FormattedOp):
-    """Gives its operand, and writes it to a file.
+    """Return the operand, and write it to a file.
 
     `interpreter.probe %0, probe_id = "probe" : tensor<2xi32>`
     """
@@ -55,10 +56,10 @@ class ProbeOp(FormattedOp):
 
 @irdl_op_definition
 class RunParallelOp(StablehloOp):
-    """Runs a grid of functions at the same time: a row per replica, a column per partition.
+    """Run a grid of functions at the same time: one row per replica, one column per partition.
 
-    The inputs are the arguments of all functions in turn, the results what all give in turn. `infeed` names the
-    functions that compute what the programs read.
+    The inputs are the concatenated arguments of all functions, and the results are their concatenated results. `infeed`
+    names the functions that compute the values which the programs read from the infeed.
     """
 
     name = "interpreter.run_parallel"

@@ -1,4 +1,4 @@
-"""The meshes of a module, by name."""
+"""Lookup of the meshes of a module by name."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from sdy.model.mesh import Mesh
 
 
 def meshes_of(module: ModuleOp) -> dict[str, Mesh]:
-    """The meshes that `module` defines, those of nested modules left out, in program order."""
+    """Return the meshes defined in `module`, without those of nested modules, in program order."""
     return {op.sym_name.data: op.mesh.data for op in module.ops if isinstance(op, MeshOp)}
 
 
 def enclosing_module(op: Operation) -> ModuleOp | None:
-    """The innermost module that encloses `op`; None where there is none."""
+    """Return the innermost module that encloses `op`, or None."""
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, ModuleOp):
         parent = parent.parent_op()
@@ -23,6 +23,6 @@ def enclosing_module(op: Operation) -> ModuleOp | None:
 
 
 def visible_meshes(op: Operation) -> dict[str, Mesh]:
-    """The meshes that a sharding on `op` may name. Costs a scan of the module: ask once for many ops."""
+    """Return the meshes that a sharding on `op` may refer to. Scans the module, so call it once for many ops."""
     module = enclosing_module(op)
     return {} if module is None else meshes_of(module)

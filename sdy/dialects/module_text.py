@@ -1,4 +1,4 @@
-"""From text to a module, and back: the dialects that text may use, parsing, printing."""
+"""Parsing and printing of modules, and the dialects that module text may use."""
 
 from __future__ import annotations
 
@@ -21,24 +21,27 @@ from sdy.dialects.text.parse_text import parse_text
 from sdy.dialects.text.printer import print_operation
 
 DIALECTS = (Builtin, Func, ARITH, SDY, STABLEHLO, CHLO, QUANT, CHECK, INTERPRETER)
-_added: list[Dialect] = []
+_added_dialects: list[Dialect] = []
 
 
 def dialects() -> tuple[Dialect, ...]:
-    """The dialects that text may use: ours, then those that were added."""
-    return (*DIALECTS, *_added)
+    """Return the dialects that text may use: the built-in ones, then those that were added."""
+    return (*DIALECTS, *_added_dialects)
 
 
 def add_dialect(dialect: Dialect) -> None:
-    """Let text use a further dialect, from now on. Raises: ValueError where there is one of that name."""
+    """Allow text to use another dialect from now on.
+
+    Raises: ValueError if there is already a dialect of that name.
+    """
     if any(known.name == dialect.name for known in dialects()):
-        raise ValueError(f"there is a dialect called {dialect.name} already")
-    _added.append(dialect)
+        raise ValueError(f"a dialect named {dialect.name} already exists")
+    _added_dialects.append(dialect)
     _shared_context.cache_clear()
 
 
 def make_context(allow_unregistered: bool = False) -> SdyContext:
-    """A context that knows all our dialects; others too, by name only, where `allow_unregistered`."""
+    """Return a context with all dialects. If `allow_unregistered`, ops of other dialects are accepted too."""
     context = SdyContext(allow_unregistered=allow_unregistered)
     for dialect in dialects():
         context.load_dialect(dialect)
@@ -48,17 +51,17 @@ def make_context(allow_unregistered: bool = False) -> SdyContext:
 def parse_module(
     text: str, file_name: str = "<text>", *, context: Context | None = None, first_line: int = 1
 ) -> ModuleOp:
-    """The module that a text spells; ops at top level are wrapped in one. The module is not verified.
+    """Parse a module; ops at top level are wrapped in one. The module is not verified.
 
-    `first_line` is the line of the file at which the text begins.
+    `first_line` is the number of the first line of the text in its file.
     Raises: SdyError at the first mistake.
     """
-    # Empty lines in front put every line at its number, for all who count.
+    # Leading empty lines make line numbers right in every location and diagnostic.
     return parse_text(context or _shared_context(), "\n" * (first_line - 1) + text, file_name)
 
 
 def print_module(module: ModuleOp, generic: bool = False) -> str:
-    """The text of a module as MLIR prints it, with a newline at its end; `generic` spells every op in one way."""
+    """Return the text of a module as MLIR prints it, with a final newline. `generic` selects the generic form."""
     return print_operation(module, generic) + "\n"
 
 

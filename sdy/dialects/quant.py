@@ -1,7 +1,7 @@
-"""The quantized element types of MLIR's dialect `quant`, which StableHLO tensors may have.
+"""The quantized element types of MLIR's `quant` dialect, which StableHLO tensors may have.
 
-!quant.uniform<i8:f32, 2.000000e-01:15>                   one scale, and a zero point where it is not 0
-!quant.uniform<u8<1:255>:f32:1, {1.000000e-01,2.000000e-01:3}>   one per slice along an axis; a narrower range
+!quant.uniform<i8:f32, 2.000000e-01:15>                          one scale, and a zero point unless it is 0
+!quant.uniform<u8<1:255>:f32:1, {1.000000e-01,2.000000e-01:3}>   one scale per slice along axis 1; a narrower range
 """
 
 from __future__ import annotations
@@ -19,28 +19,31 @@ MAX_STORAGE_BITS = 32
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """The integers that are stored: `i8`, `u4`, and what part of their range is used."""
+    """The integer type in which values are stored, such as `i8` or `u4`, and the range of it that is used."""
 
     is_signed: bool
     width: int
-    least: int
-    most: int
+    minimum: int
+    maximum: int
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The whole range."""
+        """The full range of the integer type."""
         if self.is_signed:
             return -(1 << (self.width - 1)), (1 << (self.width - 1)) - 1
         return 0, (1 << self.width) - 1
 
     def __str__(self) -> str:
         text = f"{'i' if self.is_signed else 'u'}{self.width}"
-        return text if (self.least, self.most) == self.limits else f"{text}<{self.least}:{self.most}>"
+        return text if (self.minimum, self.maximum) == self.limits else f"{text}<{self.minimum}:{self.maximum}>"
 
 
 @dataclass(frozen=True, slots=True)
 class UniformQuantization:
-    """A stored `q` stands for `(q - zero point) * scale`; with an axis, each slice along it has its own two."""
+    """Parameters of a quantization: a stored `q` represents `(q - zero_point) * scale`.
+
+    With an axis, each slice along it has its own scale and zero point. `scales` holds pairs of scale and zero point.
+    """
 
     storage: Storage
     expressed: Attribute
@@ -62,7 +65,7 @@ class UniformQuantizedType(Data[UniformQuantization], TypeAttribute):
             start = parser.pos
             expressed = parser.parse_type()
             if not isinstance(expressed, AnyFloat):
-                parser.raise_error(f"quantized elements stand for floats, not for {expressed}", start)
+                parser.raise_error(f"expected a float type as expressed type, got {expressed}", start)
             axis = parser.parse_integer(allow_boolean=False) if parser.parse_optional_punctuation(":") else None
             parser.parse_punctuation(",")
             if axis is None:
@@ -81,22 +84,23 @@ class UniformQuantizedType(Data[UniformQuantization], TypeAttribute):
 
 def _parse_storage(parser: AttrParser) -> Storage:
     start = parser.pos
-    word = parser.parse_identifier()
-    kind, digits = word[:1], word[1:]
+    name = parser.parse_identifier()
+    kind, digits = name[:1], name[1:]
     if kind not in "iu" or not digits.isdecimal() or not 0 < int(digits) <= MAX_STORAGE_BITS:
-        parser.raise_error(f"quantized elements are stored as i1 to i32 or u1 to u32, not as {word}", start)
-    whole = Storage(kind == "i", int(digits), 0, 0)
-    least, most = whole.limits
+        parser.raise_error(f"expected a storage type from i1 to i32 or from u1 to u32, got {name}", start)
+    full = Storage(kind == "i", int(digits), 0, 0)
+    minimum, maximum = full.limits
     if parser.parse_optional_punctuation("<"):
         start = parser.pos
-        given = parser.parse_integer(allow_boolean=False)
+        first = parser.parse_integer(allow_boolean=False)
         parser.parse_punctuation(":")
         last = parser.parse_integer(allow_boolean=False)
-        if not least <= given < last <= most:
-            parser.raise_error(f"{given}:{last} is no range within {least}:{most}, what {word} can hold", start)
-        least, most = given, last
+        if not minimum <= first < last <= maximum:
+            message = f"expected a range within {minimum}:{maximum}, the range of {name}, got {first}:{last}"
+            parser.raise_error(message, start)
+        minimum, maximum = first, last
         parser.parse_punctuation(">")
-    return Storage(whole.is_signed, whole.width, least, most)
+    return Storage(full.is_signed, full.width, minimum, maximum)
 
 
 def _parse_scale(parser: AttrParser) -> tuple[float, int]:

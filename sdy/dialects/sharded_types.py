@@ -1,4 +1,4 @@
-"""The types of tensors, whole and on one device. Source: docs/spec/01, 3.5."""
+"""Global and local types of tensors under a sharding. Source: docs/spec/01, 3.5."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sdy.model.sharding import TensorSharding
 def local_type(
     value_type: Attribute, sharding: TensorSharding, mesh: Mesh, *, allow_uneven: bool = True
 ) -> Attribute | None:
-    """The type of one device's shard of a value of `value_type`; None where a dim is uneven and may not be.
+    """Return the type of one shard of a value, or None if a dim is not divisible and `allow_uneven` is False.
 
-    What is no ranked tensor is whole on every device.
+    Types other than ranked tensors are returned unchanged.
     """
     tensor = _ranked_tensor(value_type)
     if tensor is None:
@@ -27,7 +27,10 @@ def local_type(
 
 
 def global_type(value_type: Attribute, sharding: TensorSharding, mesh: Mesh) -> Attribute:
-    """The type whose shards have `value_type`, padding ignored. An encoding is dropped where a dim is sharded."""
+    """Return the type whose shards have type `value_type`, ignoring padding.
+
+    The encoding is dropped if the sharding has dims.
+    """
     tensor = _ranked_tensor(value_type)
     if tensor is None or not sharding.dims:
         return value_type
@@ -35,7 +38,7 @@ def global_type(value_type: Attribute, sharding: TensorSharding, mesh: Mesh) -> 
 
 
 def shape_of_type(tensor: TensorType[Attribute]) -> Shape:
-    """The sizes of the dims, None for dynamic ones."""
+    """Return the sizes of the dims, None for dynamic ones."""
     return tuple(None if size == DYNAMIC_INDEX else size for size in tensor.get_shape())
 
 
@@ -47,22 +50,22 @@ def _sizes(shape: Shape) -> list[int]:
     return [DYNAMIC_INDEX if size is None else size for size in shape]
 
 
-_MOST_SHAPES = 65536
+_MAX_CACHED_SHAPES = 65536
 _shapes: dict[int, tuple[Attribute, tuple[int, ...] | None]] = {}
 
 
 def static_shape(value_type: Attribute) -> tuple[int, ...] | None:
-    """The sizes of the dims of a ranked tensor, all of them known; None for any other type.
+    """Return the dim sizes of a ranked tensor without dynamic dims; None for any other type.
 
-    Remembered by the identity of the type, of which a program has few: building a shape anew is slow in xDSL.
+    Results are cached by the id of the type, of which a program has few: xDSL computes the shape anew at each call.
     """
-    known = _shapes.get(id(value_type))
-    if known is not None:
-        return known[1]
+    cached = _shapes.get(id(value_type))
+    if cached is not None:
+        return cached[1]
     shape = _static_shape(value_type)
-    if len(_shapes) == _MOST_SHAPES:
+    if len(_shapes) == _MAX_CACHED_SHAPES:
         _shapes.clear()
-    _shapes[id(value_type)] = value_type, shape  # the type is kept, so that its identity stays its own
+    _shapes[id(value_type)] = value_type, shape  # keeps the type alive, so that its id is not reused
     return shape
 
 

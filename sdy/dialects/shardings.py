@@ -1,4 +1,4 @@
-"""The shardings of values: where each is stored, how it is read and written. The one place that knows.
+"""Reading and writing of the shardings of values. Only this module depends on where they are stored.
 
 Source: docs/spec/01, 6.1 and 8.1.
 """
@@ -26,11 +26,11 @@ from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open, open_except, replaced_at, unsharded
 
-SHARDING = "sdy.sharding"  # on functions' arguments and results one sharding, on other ops one per result
+SHARDING = "sdy.sharding"  # one sharding on a function argument or result; one per result on other ops
 
-ValueShardings = tuple[TensorSharding, ...]
+ValueShardings = tuple[TensorSharding, ...]  # one per value
 
-# Ops that keep shardings elsewhere than in the attribute `sdy.sharding`.
+# Ops that store shardings elsewhere than in the attribute `sdy.sharding`.
 _SPECIAL = frozenset[type[Operation] | type[None]](
     (
         FuncOp,
@@ -42,14 +42,14 @@ _SPECIAL = frozenset[type[Operation] | type[None]](
         *(op for op in SDY.operations if issubclass(op, CollectiveOp)),
     )
 )
-STORED_ELSEWHERE = _SPECIAL | DATA_FLOW_OPS  # or on the owner of an edge
+STORED_ELSEWHERE = _SPECIAL | DATA_FLOW_OPS  # for ops with data flow edges, on the owner of an edge
 
 
 # Values
 
 
 def storing_value(value: SSAValue) -> SSAValue | None:
-    """The value on which the sharding of `value` is stored; None where it cannot have one."""
+    """Return the value on which the sharding of `value` is stored, or None if `value` cannot have a sharding."""
     owner = op_of(value)
     if has_data_flow_edges(owner):
         edge_owner = owner_of_target(value)
@@ -61,8 +61,8 @@ def storing_value(value: SSAValue) -> SSAValue | None:
 
 
 def sharding_of(value: SSAValue) -> TensorSharding | None:
-    """The sharding of `value`, if it has one."""
-    if type(value) is OpResult and type(value.op) not in STORED_ELSEWHERE:  # nearly always
+    """Return the sharding of `value`, or None if it has none."""
+    if type(value) is OpResult and type(value.op) not in STORED_ELSEWHERE:  # the common case
         return _element(result_shardings(value.op), value.index)
     stored_on = storing_value(value)
     if stored_on is None:
@@ -86,9 +86,9 @@ def sharding_of(value: SSAValue) -> TensorSharding | None:
 
 
 def set_sharding(value: SSAValue, sharding: TensorSharding) -> None:
-    """Give `value` the sharding. A value that cannot have one is left alone.
+    """Set the sharding of `value`. A value that cannot have one is left unchanged.
 
-    On an op without shardings the other results become fully open, on the same mesh.
+    If the op had no shardings, its other results become fully open on the same mesh.
     """
     stored_on = storing_value(value)
     if stored_on is None:
@@ -111,12 +111,12 @@ def set_sharding(value: SSAValue, sharding: TensorSharding) -> None:
 
 
 def sharding_or_unsharded(value: SSAValue, mesh: str | Mesh, *, is_closed: bool = False) -> TensorSharding:
-    """The sharding of `value`, or an open (closed) one without axes on `mesh`."""
+    """Return the sharding of `value`, or an open (or closed) sharding without axes on `mesh`."""
     return sharding_of(value) or unsharded(mesh, rank_of_type(value.type), is_closed=is_closed)
 
 
 def sharding_before_barriers(value: SSAValue) -> TensorSharding | None:
-    """The sharding of what `value` is, once the propagation barriers that it came through are taken away."""
+    """Return the sharding of the value that reaches `value` through propagation barriers, if any."""
     while isinstance(value.owner, PropagationBarrierOp):
         value = value.owner.input
     return sharding_of(value)
@@ -126,19 +126,19 @@ def sharding_before_barriers(value: SSAValue) -> TensorSharding | None:
 
 
 def result_shardings(op: Operation) -> ValueShardings | None:
-    """What the attribute `sdy.sharding` of `op` says of its results; None where it is missing."""
+    """Return the shardings in the attribute `sdy.sharding` of `op`, or None if it is missing."""
     attr = op.attributes.get(SHARDING)
     return attr.data if isinstance(attr, TensorShardingPerValueAttr) else None
 
 
 def set_result_shardings(op: Operation, shardings: ValueShardings) -> None:
-    """Give each result of `op` its sharding, in the attribute `sdy.sharding`. Without shardings nothing is done."""
+    """Set the attribute `sdy.sharding` of `op`, one sharding per result. Do nothing if `shardings` is empty."""
     if shardings:
         op.attributes[SHARDING] = TensorShardingPerValueAttr(shardings)
 
 
 def _owned_sharding(op: ManualComputationOp | NamedComputationOp, owner: SSAValue) -> TensorSharding | None:
-    """The sharding of an edge that `op` has, as the owner of the edge is sharded."""
+    """Return the sharding of an edge of `op` as its owner sees it: without manual axes in a manual computation."""
     if not isinstance(owner, BlockArgument):
         return _element(_data(op.out_shardings), index_of(owner))
     sharding = _element(_data(op.in_shardings), owner.index)
@@ -156,11 +156,11 @@ def _set_owned_sharding(
             _with_element(_data(op.out_shardings), index, sharding, op.result_types)
         )
         return
-    given = _data(op.in_shardings)
-    if given and isinstance(op, ManualComputationOp):
-        sharding = with_manual_axes(given[index], sharding, op.manual_axes.data)
+    in_shardings = _data(op.in_shardings)
+    if in_shardings and isinstance(op, ManualComputationOp):
+        sharding = with_manual_axes(in_shardings[index], sharding, op.manual_axes.data)
     types = [argument.type for argument in op.body.block.args]
-    op.in_shardings = TensorShardingPerValueAttr(_with_element(given, index, sharding, types))
+    op.in_shardings = TensorShardingPerValueAttr(_with_element(in_shardings, index, sharding, types))
 
 
 def _data(attr: TensorShardingPerValueAttr | None) -> ValueShardings | None:
@@ -168,7 +168,7 @@ def _data(attr: TensorShardingPerValueAttr | None) -> ValueShardings | None:
 
 
 def _element(shardings: ValueShardings | None, index: int) -> TensorSharding | None:
-    # A list too short is found invalid only after some ops have asked for its elements.
+    # During verification the list may be too short: that is reported only after elements were read.
     return shardings[index] if shardings and index < len(shardings) else None
 
 
@@ -184,44 +184,44 @@ def _with_element(
 
 
 def argument_sharding(func: FuncOp, index: int) -> TensorSharding | None:
-    """The sharding of argument `index`, if it has one."""
+    """Return the sharding of argument `index`, or None if it has none."""
     return _sharding_in(func.arg_attrs, index)
 
 
 def function_result_sharding(func: FuncOp, index: int) -> TensorSharding | None:
-    """The sharding of result `index`, if it has one."""
+    """Return the sharding of result `index`, or None if it has none."""
     return _sharding_in(func.res_attrs, index)
 
 
 def set_argument_sharding(func: FuncOp, index: int, sharding: TensorSharding) -> None:
-    """Give argument `index` the sharding."""
+    """Set the sharding of argument `index`."""
     count = len(func.function_type.inputs)
     func.arg_attrs = with_attribute(func.arg_attrs, count, index, SHARDING, TensorShardingAttr(sharding))
 
 
 def set_function_result_sharding(func: FuncOp, index: int, sharding: TensorSharding) -> None:
-    """Give result `index` the sharding."""
+    """Set the sharding of result `index`."""
     count = len(func.function_type.outputs)
     func.res_attrs = with_attribute(func.res_attrs, count, index, SHARDING, TensorShardingAttr(sharding))
 
 
 def argument_shardings(func: FuncOp, meshes: MeshTable) -> ValueShardings | None:
-    """The shardings of all arguments, fully open ones on the mesh of the first in place of missing ones.
+    """Return the shardings of all arguments; missing ones are fully open on the mesh of the first one.
 
-    None where no argument has a sharding on a mesh of more than one device.
+    Return None if no argument has a sharding on a mesh of more than one device.
     """
-    found = [argument_sharding(func, index) for index in range(len(func.function_type.inputs))]
-    return _completed(found, func.function_type.inputs.data, meshes)
+    shardings = [argument_sharding(func, index) for index in range(len(func.function_type.inputs))]
+    return _completed(shardings, func.function_type.inputs.data, meshes)
 
 
 def function_result_shardings(func: FuncOp, meshes: MeshTable) -> ValueShardings | None:
-    """As `argument_shardings`, of all results."""
-    found = [function_result_sharding(func, index) for index in range(len(func.function_type.outputs))]
-    return _completed(found, func.function_type.outputs.data, meshes)
+    """Return the shardings of all results, like `argument_shardings`."""
+    shardings = [function_result_sharding(func, index) for index in range(len(func.function_type.outputs))]
+    return _completed(shardings, func.function_type.outputs.data, meshes)
 
 
 def first_usable_mesh(shardings: Sequence[TensorSharding | None], meshes: MeshTable) -> str | Mesh | None:
-    """The mesh of the first sharding that is not of a single device, as the sharding names it."""
+    """Return the mesh of the first sharding that is not on a single device, as written in the sharding."""
     for sharding in shardings:
         if sharding is not None and not is_on_single_device(sharding, meshes):
             return sharding.mesh
@@ -229,7 +229,7 @@ def first_usable_mesh(shardings: Sequence[TensorSharding | None], meshes: MeshTa
 
 
 def is_on_single_device(sharding: TensorSharding, meshes: MeshTable) -> bool:
-    """Whether the sharding puts the value on one device."""
+    """Return whether the sharding is on a maximal mesh, which has a single device."""
     mesh = resolve_mesh(sharding.mesh, meshes)
     return mesh is not None and mesh.is_maximal
 
@@ -252,7 +252,7 @@ def _sharding_in(attrs: ArrayAttr[DictionaryAttr] | None, index: int) -> TensorS
 
 
 def remove_function_result_sharding(func: FuncOp, index: int) -> None:
-    """Leave result `index` without a sharding."""
+    """Remove the sharding of result `index`."""
     if func.res_attrs is not None:
         entries = list(func.res_attrs.data)
         entries[index] = DictionaryAttr({name: attr for name, attr in entries[index].data.items() if name != SHARDING})

@@ -159,7 +159,7 @@ def quantized(floats: Array, quantization: UniformQuantization, rank: int) -> Ar
     storage = quantization.storage
     with np.errstate(over="ignore"):
         steps = np.rint(floats.astype(np.float64) / scales)
-    places = np.clip(np.where(np.isnan(steps), 0.0, steps) + zeros, storage.least, storage.most)
+    places = np.clip(np.where(np.isnan(steps), 0.0, steps) + zeros, storage.minimum, storage.maximum)
     return places.astype(np.int64).astype(dtype_of(UniformQuantizedType(quantization)))
 
 

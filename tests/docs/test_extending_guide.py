@@ -51,7 +51,7 @@ def test_what_cannot_be_loaded_is_one_diagnostic(folder: Path) -> None:
         ("missing.py", "file missing.py does not exist"),
         ("nowhere.at.all", "No module named 'nowhere'"),
         ("broken.py", "invalid syntax"),
-        ("twice.py", "there is a dialect called audio already"),
+        ("twice.py", "a dialect named audio already exists"),
     ):
         code, out, err = call(folder, "sdy-opt", f"--load={module}", "signal.mlir")
         assert (code, out) == (1, "")

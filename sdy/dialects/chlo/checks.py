@@ -1,4 +1,4 @@
-"""Types of CHLO ops."""
+"""Checks of CHLO ops."""
 
 from __future__ import annotations
 
@@ -36,74 +36,77 @@ from sdy.dialects.stablehlo.checks.requirements import (
 
 
 def check_broadcast_binary(op: Operation) -> None:
-    """Operands of one element type, which the result has too, in the shape to which all broadcast."""
+    """Check that operands and result have one element type, and the result the broadcast shape."""
     require_same_element_type(op, (*op.operands, op.results[0]))
     _require_common_shape(op)
 
 
 def check_broadcast_compare(op: Operation) -> None:
-    """`broadcast_compare`: operands of one element type; the result is true or false at each place."""
+    """Check that the operands have one element type, and that the result has element type i1."""
     require_same_element_type(op, op.operands)
-    require_element_type(op, op.results[0], i1, "each is true or false")
+    require_element_type(op, op.results[0], i1, "the result holds booleans")
     _require_common_shape(op)
 
 
 def check_broadcast_complex(op: Operation) -> None:
-    """`broadcast_complex`: the elements of the result are complex numbers of those of the operands."""
+    """Check that the result is complex and that its real part has the element type of the operands."""
     require_same_element_type(op, op.operands)
     element = tensor(op, op.results[0]).element_type
     if not isinstance(element, ComplexType) or element.element_type != tensor(op, op.operands[0]).element_type:
-        fail(op, "SDY-D012", f"{name_of(op, op.results[0])} should hold complex numbers of {op.operands[0].type}")
+        real = tensor(op, op.operands[0]).element_type
+        fail(op, "SDY-D012", f"{name_of(op, op.results[0])} must have element type complex<{real}>")
     _require_common_shape(op)
 
 
 def check_broadcast_select(op: Operation) -> None:
-    """`broadcast_select`: a boolean predicate, branches of the element type of the result."""
-    require_element_type(op, op.operands[0], i1, "it chooses")
+    """Check that the predicate is boolean, and that the branches have the element type of the result."""
+    require_element_type(op, op.operands[0], i1, "a predicate holds booleans")
     require_same_element_type(op, (*op.operands[1:], op.results[0]))
     _require_common_shape(op)
 
 
 def check_top_k(op: Operation) -> None:
-    """`top_k`: the last dim has k elements."""
+    """Check that the last dim of the results has `k` elements, at most as many as the operand has."""
     operand, k = shape(op, op.operands[0]), integer(op, "k")
     if not operand:
-        fail(op, "SDY-D011", f"{name_of(op, op.operands[0])} has no dim to choose along")
+        fail(op, "SDY-D011", f"{name_of(op, op.operands[0])} must have at least one dim")
     if k < 0 or (k > operand[-1] and operand[-1] != DYNAMIC_INDEX):
-        fail(op, "SDY-D016", f"k is {k}, the last dim has {operand[-1]} elements")
+        fail(op, "SDY-D016", f"k must be from 0 to {operand[-1]}, the size of the last dim, got {k}")
     values, indices = op.results
     require_same_element_type(op, (op.operands[0], values))
-    require_element_type(op, indices, i32, "it holds indices")
+    require_element_type(op, indices, i32, "the result holds indices")
     for result in op.results:
-        require_shape(op, result, (*operand[:-1], k), "operand and k give it")
+        require_shape(op, result, (*operand[:-1], k), "inferred from the operand and k")
 
 
 def check_constant_like(op: Operation) -> None:
-    """`constant_like`: the result has the shape of the operand, and elements of the type of the value."""
+    """Check that the result has the shape of the operand and the element type of the value."""
     require_same_shape(op, (op.operands[0], op.results[0]))
     value = cast("IntegerAttr | FloatAttr", op.properties["value"])
-    require_element_type(op, op.results[0], value.type, "the value gives it")
+    require_element_type(op, op.results[0], value.type, "inferred from the value")
 
 
 def check_ragged_dot(op: Operation) -> None:
-    """`ragged_dot`: dim numbers are dims, each named once, and one dim of lhs is ragged."""
+    """Check that dim numbers are distinct dims of their operand, and that lhs has one ragged dim."""
     numbers = cast(RaggedDotDimensionNumbersAttr, op.properties["ragged_dot_dimension_numbers"]).data
     lhs, rhs = shape(op, op.operands[0]), shape(op, op.operands[1])
     lhs_dims = numbers.lhs_batching_dimensions + numbers.lhs_contracting_dimensions
     rhs_dims = numbers.rhs_batching_dimensions + numbers.rhs_contracting_dimensions
-    require_dims(op, "lhs dims", lhs_dims, len(lhs), "lhs")
-    require_dims(op, "rhs dims", rhs_dims + numbers.rhs_group_dimensions, len(rhs), "rhs")
+    require_dims(op, "the dimension numbers of lhs", lhs_dims, len(lhs), "lhs")
+    require_dims(op, "the dimension numbers of rhs", rhs_dims + numbers.rhs_group_dimensions, len(rhs), "rhs")
     require_dims(op, "lhs_ragged_dimensions", numbers.lhs_ragged_dimensions, len(lhs), "lhs")
     if len(numbers.lhs_ragged_dimensions) != 1:
-        fail(op, "SDY-D014", f"lhs_ragged_dimensions has {len(numbers.lhs_ragged_dimensions)} dims, it takes one")
+        fail(op, "SDY-D014", f"expected one dim in lhs_ragged_dimensions, got {len(numbers.lhs_ragged_dimensions)}")
 
 
 def check_scan(op: Operation) -> None:
-    """`scan`: the body takes a slice per input and what is carried, gives a slice per output and what it carries on."""
+    """Check that the body takes a slice of each input and the carries, and returns a slice of each output and the
+    carries.
+    """
     sizes = cast("DenseArrayBase[IntegerType]", op.properties["operandSegmentSizes"]).get_values()
     inputs, inits = op.operands[: sizes[0]], op.operands[sizes[0] :]
     if not inputs:
-        fail(op, "SDY-D001", "there is nothing to scan")
+        fail(op, "SDY-D001", "expected at least one input")
     dim = integer(op, "dimension")
     for value in inputs:
         require_dims(op, "dimension", [dim], len(shape(op, value)), "an input")
@@ -113,17 +116,17 @@ def check_scan(op: Operation) -> None:
     outputs, carries = op.results[: len(op.results) - len(inits)], op.results[len(op.results) - len(inits) :]
     for output in outputs:
         require_dims(op, "dimension", [dim], len(shape(op, output)), "an output")
-        require_shape(op, output, _with_size(shape(op, output), dim, length), "the inputs have as many slices")
-    given = [_slice_type(op, output, dim) for output in outputs] + [carry.type for carry in carries]
-    require_region(op, op.regions[0], "the body", [*slices, *carried], given)
+        require_shape(op, output, _with_size(shape(op, output), dim, length), "inferred from the inputs")
+    returned = [_slice_type(op, output, dim) for output in outputs] + [carry.type for carry in carries]
+    require_region(op, op.regions[0], "the body", [*slices, *carried], returned)
     for init, carry in zip(inits, carries, strict=True):
         require_same_shape(op, (init, carry))
 
 
 def _slice_type(op: Operation, value: SSAValue, dim: int) -> Attribute:
-    of = tensor(op, value)
-    sizes = of.get_shape()
-    return TensorType(of.element_type, [*sizes[:dim], *sizes[dim + 1 :]])
+    tensor_type = tensor(op, value)
+    sizes = tensor_type.get_shape()
+    return TensorType(tensor_type.element_type, [*sizes[:dim], *sizes[dim + 1 :]])
 
 
 def _with_size(sizes: Shape, dim: int, size: int) -> Shape:
@@ -131,36 +134,40 @@ def _with_size(sizes: Shape, dim: int, size: int) -> Shape:
 
 
 def _require_common_shape(op: Operation) -> None:
-    """The result has the shape to which the operands broadcast: from the last dim on, or by `broadcast_dimensions`."""
+    """Raise an error unless the result has the shape to which the operands broadcast.
+
+    Dims are aligned from the last one, or by `broadcast_dimensions`.
+    """
     shapes = [shape(op, operand) for operand in op.operands]
     dims = ints(op, "broadcast_dimensions")
     if dims:
         rank = max(map(len, shapes))
-        lesser = min(shapes, key=len)
+        smaller = min(shapes, key=len)
         require_dims(op, "broadcast_dimensions", dims, rank, "the larger operand")
-        if len(dims) != len(lesser):
-            fail(op, "SDY-D014", f"broadcast_dimensions has {len(dims)} numbers, the lesser operand {len(lesser)} dims")
-        spread = [1] * rank
-        for dim, size in zip(dims, lesser, strict=True):
-            spread[dim] = size
-        shapes[shapes.index(lesser)] = tuple(spread)
+        if len(dims) != len(smaller):
+            message = "broadcast_dimensions must have one element per dim of the smaller operand"
+            fail(op, "SDY-D014", f"{message}: expected {len(smaller)}, got {len(dims)}")
+        expanded = [1] * rank
+        for dim, size in zip(dims, smaller, strict=True):
+            expanded[dim] = size
+        shapes[shapes.index(smaller)] = tuple(expanded)
     common: Shape = ()
     for operand in shapes:
         common = _broadcast(op, common, operand)
-    require_shape(op, op.results[0], common, "the operands broadcast to it")
+    require_shape(op, op.results[0], common, "inferred from the operands")
 
 
 def _broadcast(op: Operation, one: Shape, other: Shape) -> Shape:
     rank = max(len(one), len(other))
     left, right = (1,) * (rank - len(one)) + one, (1,) * (rank - len(other)) + other
-    return tuple(_joined(op, a, b) for a, b in zip(left, right, strict=True))
+    return tuple(_broadcast_size(op, a, b) for a, b in zip(left, right, strict=True))
 
 
-def _joined(op: Operation, one: int, other: int) -> int:
+def _broadcast_size(op: Operation, one: int, other: int) -> int:
     if one == other or other == 1:
         return one
     if one == 1:
         return other
     if DYNAMIC_INDEX not in (one, other):
-        fail(op, "SDY-D013", f"dims of sizes {one} and {other} do not broadcast to one")
+        fail(op, "SDY-D013", f"dims of sizes {one} and {other} cannot be broadcast to a common size")
     return max(one, other)

@@ -80,10 +80,10 @@ class TopKOp(StablehloOp, SuggestsResultNames):
             properties: PropertyDict = {"k": IntegerAttr(parse_int(parser), i64)}
         attributes = parse_attributes(cls, parser, properties)
         parser.parse_punctuation(":")
-        place = parser.pos
+        position = parser.pos
         operand_types, result_types = ARROW.parse(parser, 1)
         return cls.create(
-            operands=parser.resolve_operands([operand], operand_types, place),
+            operands=parser.resolve_operands([operand], operand_types, position),
             result_types=result_types,
             properties=properties,
             attributes=attributes,
@@ -151,13 +151,13 @@ class ScanOp(StablehloOp, SuggestsArgumentNames):
             attributes = parse_attributes(cls, parser, properties)
         body = parser.parse_region()
         parser.parse_punctuation(":")
-        place = parser.pos
+        position = parser.pos
         types = parser.parse_function_type()
         results = len(types.outputs.data)
         properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [len(inputs), len(inits)])
         properties["resultSegmentSizes"] = DenseArrayBase.from_list(i32, [results - len(inits), len(inits)])
         return cls.create(
-            operands=parser.resolve_operands([*inputs, *inits], types.inputs.data, place),
+            operands=parser.resolve_operands([*inputs, *inits], types.inputs.data, position),
             result_types=types.outputs.data,
             properties=properties,
             attributes=attributes,

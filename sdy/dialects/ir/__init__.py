@@ -1,1 +1,1 @@
-"""What all dialects share: walks over ops, symbols, locations, traits, tables keyed by op class, fast construction."""
+"""IR services for all dialects: walks, symbols, locations, traits, op tables and fast op construction."""

@@ -1,4 +1,4 @@
-"""The context that ops are parsed in and passes run in: which dialects there are, and what was remarked meanwhile."""
+"""The context for parsing and passes: the loaded dialects, and the diagnostics emitted so far."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sdy.dialects.ir.op_location import span_of
 
 @dataclass
 class SdyContext(Context):
-    """A context that keeps the warnings and remarks of passes, in the order given, for whoever runs them.
+    """A context that collects the warnings and remarks of passes, in order.
 
-    `emitted_keys` are the codes of those that are given once. Contexts for the parts of one job share it.
+    `emitted_keys` identifies the diagnostics that are emitted only once. Contexts for parts of one job share it.
     """
 
     diagnostics: list[Diagnostic] = field(default_factory=lambda: [])
@@ -23,18 +23,18 @@ class SdyContext(Context):
 
 
 def emit(ctx: Context, diagnostic: Diagnostic) -> None:
-    """Give a warning or a remark. Errors are raised."""
+    """Emit a warning or a remark. (Errors are raised.)"""
     if isinstance(ctx, SdyContext):
         ctx.diagnostics.append(diagnostic)
 
 
 def remark(ctx: Context, code: str, message: str, op: Operation) -> None:
-    """Remark on an op."""
+    """Emit a remark at an op."""
     emit(ctx, Diagnostic(code, message, span_of(op), severity=Severity.REMARK))
 
 
-def emit_once(ctx: Context, diagnostic: Diagnostic, what: str = "") -> None:
-    """Give a warning or a remark, unless one of its code was given before about `what`."""
-    if isinstance(ctx, SdyContext) and (key := f"{diagnostic.code} {what}") not in ctx.emitted_keys:
+def emit_once(ctx: Context, diagnostic: Diagnostic, subject: str = "") -> None:
+    """Emit a warning or a remark, unless one with this code and subject was emitted before."""
+    if isinstance(ctx, SdyContext) and (key := f"{diagnostic.code} {subject}") not in ctx.emitted_keys:
         ctx.emitted_keys.add(key)
         emit(ctx, diagnostic)

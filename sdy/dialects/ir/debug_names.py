@@ -1,4 +1,4 @@
-"""The attributes in which a propagation records what it did. Source: docs/spec/01, 8.3."""
+"""Names of the attributes in which propagation records its steps for debugging. Source: docs/spec/01, 8.3."""
 
 from __future__ import annotations
 

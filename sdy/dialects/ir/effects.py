@@ -1,4 +1,4 @@
-"""Whether an op does anything beyond giving its results, and so whether it may go when nobody uses them."""
+"""Side effects of ops: whether an op can be erased if its results are unused."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from xdsl.traits import (
     is_side_effect_free,
 )
 
-_SOME_EFFECT: AbstractSet[EffectInstance] = frozenset((EffectInstance(MemoryEffectKind.WRITE),))
+_WRITE_EFFECT: AbstractSet[EffectInstance] = frozenset((EffectInstance(MemoryEffectKind.WRITE),))
 _NO_EFFECT: AbstractSet[EffectInstance] = frozenset()
 
 
 class SideEffectByProperty(MemoryEffect):
-    """An op that has a side effect where its property `has_side_effect` is true."""
+    """A trait of ops that have a side effect if their property `has_side_effect` is true."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
         flag = op.properties.get("has_side_effect")
-        return _SOME_EFFECT if isinstance(flag, IntegerAttr) and flag.value.data else _NO_EFFECT
+        return _WRITE_EFFECT if isinstance(flag, IntegerAttr) and flag.value.data else _NO_EFFECT
 
 
 def is_trivially_dead(op: Operation) -> bool:
-    """Whether the op can be erased: no result is used, and neither it nor an op in it has a side effect.
+    """Return whether the op can be erased: no result is used, and neither it nor an op inside has a side effect.
 
     Terminators and symbols are never dead. Source: docs/spec/02, 1.6.
     """

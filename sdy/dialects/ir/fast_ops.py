@@ -1,6 +1,6 @@
-"""Ops and locations made without the checks of xDSL's constructors, which cost more than all else that a line takes.
+"""Fast equivalents of xDSL's op constructors and edits, without their checks, which would dominate the parsing time.
 
-The one place that sets private fields of xDSL's classes; a test compares what it makes with what the constructors make.
+This is the only module that sets private fields of xDSL's classes; tests compare its results with xDSL's.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSA
 
 OpT = TypeVar("OpT", bound=Operation)
 
-# The operands of an op as a tuple, not as the view that `operands` gives anew each time.
+# The operands of an op as a tuple. `op.operands` would create a new view at each access.
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
-# The type of a value, for loops over many: the property `type` is a call of a function.
+# The type of a value. `value.type` is a property and slower in loops.
 type_of: Callable[[SSAValue], Attribute] = attrgetter("_type")
 _item = cast("Callable[[tuple[SSAValue, ...], int], SSAValue]", tuple.__getitem__)
 
 
 def nth_result(op: Operation, index: int = 0) -> SSAValue:
-    """What `op.results[index]` gives, of which xDSL asks first whether the index is a slice."""
+    """Return `op.results[index]`, without xDSL's test whether the index is a slice."""
     return _item(op.results, index)
 
 
@@ -35,7 +35,7 @@ def make_op(
     location: LocationAttr,
     regions: Iterable[Region] = (),
 ) -> OpT:
-    """What `op_class.create` gives; for an op like one that the constructor has made, defaults filled in."""
+    """Return an op like `op_class.create`. Properties with defaults must be included."""
     op = object.__new__(op_class)
     op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage] -- see above
     uses: list[Use] = []
@@ -53,8 +53,8 @@ def make_op(
     return op
 
 
-def copy_before(op: OpT, operands: Sequence[SSAValue], place: Operation | None = None) -> OpT:
-    """A copy of `op` with other operands, right before `place`, or where that is None, before `op`."""
+def copy_before(op: OpT, operands: Sequence[SSAValue], anchor: Operation | None = None) -> OpT:
+    """Insert a copy of `op` with other operands right before `anchor`, by default before `op`, and return it."""
     if op.regions or op._successors:  # pyright: ignore[reportPrivateUsage] -- see above
         copy = op.clone()
         copy.operands = operands
@@ -62,75 +62,75 @@ def copy_before(op: OpT, operands: Sequence[SSAValue], place: Operation | None =
         copy = make_op(type(op), operands, map(type_of, op.results), op.properties, op.attributes, op.location)
         for result, new in zip(op.results, copy.results, strict=True):
             new._name = result._name  # pyright: ignore[reportPrivateUsage] -- see above
-    _link_before(copy, place or op)
+    _link_before(copy, anchor or op)
     return copy
 
 
 def copy_with_regions(op: OpT, values: dict[SSAValue, SSAValue] | None = None) -> OpT:
-    """What `op.clone(values)` gives: `values` stand for those outside, and get the results and what is inside."""
+    """Return a copy like `op.clone(values)`: operands are mapped by `values`, to which all new values are added."""
     values = {} if values is None else values
-    branches = bool(op._successors)  # pyright: ignore[reportPrivateUsage] -- see above
-    if branches or any(region.first_block is not region.last_block for region in op.regions):
+    has_successors = bool(op._successors)  # pyright: ignore[reportPrivateUsage] -- see above
+    if has_successors or any(region.first_block is not region.last_block for region in op.regions):
         return op.clone(values)
     operands = [values.get(operand, operand) for operand in operands_of(op)]
     copy = make_op(type(op), operands, map(type_of, op.results), op.properties, op.attributes, op.location)
-    _stand_for(op.results, copy.results, values)
+    _map_values(op.results, copy.results, values)
     for region in op.regions:
-        copy.add_region(Region([_copy_of_block(block, values) for block in region.blocks]))
+        copy.add_region(Region([_copy_block(block, values) for block in region.blocks]))
     return copy
 
 
-def _copy_of_block(block: Block, values: dict[SSAValue, SSAValue]) -> Block:
+def _copy_block(block: Block, values: dict[SSAValue, SSAValue]) -> Block:
     copy = Block()
     for index, argument in enumerate(block.args):
         copy.insert_arg(argument.type, index, argument.location)
-    _stand_for(block.args, copy.args, values)
+    _map_values(block.args, copy.args, values)
     copy.add_ops([copy_with_regions(op, values) for op in block.ops])
     return copy
 
 
-def _stand_for(old: Iterable[SSAValue], new: Iterable[SSAValue], values: dict[SSAValue, SSAValue]) -> None:
+def _map_values(old: Iterable[SSAValue], new: Iterable[SSAValue], values: dict[SSAValue, SSAValue]) -> None:
     for value, copy in zip(old, new, strict=True):
         values[value] = copy
         copy._name = value._name  # pyright: ignore[reportPrivateUsage] -- see above
 
 
 def _link_before(new: Operation, op: Operation) -> None:
-    """Put an op that has no block yet right before `op`."""
-    block, before = op.parent, op._prev_op  # pyright: ignore[reportPrivateUsage] -- see above
+    """Insert an op without a parent block right before `op`."""
+    block, previous = op.parent, op._prev_op  # pyright: ignore[reportPrivateUsage] -- see above
     assert block is not None
     new.parent = block
-    new._prev_op, new._next_op = before, op  # pyright: ignore[reportPrivateUsage] -- see above
+    new._prev_op, new._next_op = previous, op  # pyright: ignore[reportPrivateUsage] -- see above
     op._prev_op = new  # pyright: ignore[reportPrivateUsage] -- see above
-    if before is None:
+    if previous is None:
         block._first_op = new  # pyright: ignore[reportPrivateUsage] -- see above
     else:
-        before._next_op = new  # pyright: ignore[reportPrivateUsage] -- see above
+        previous._next_op = new  # pyright: ignore[reportPrivateUsage] -- see above
 
 
 def detach_range(first: Operation, last: Operation) -> None:
-    """Take all ops from `first` to `last` out of their block at once; they remain linked with each other."""
-    block, before, after = first.parent, first._prev_op, last._next_op  # pyright: ignore[reportPrivateUsage] -- see above
+    """Detach the ops from `first` to `last` from their block at once; they remain linked to each other."""
+    block, previous, following = first.parent, first._prev_op, last._next_op  # pyright: ignore[reportPrivateUsage] -- see above
     assert block is not None
-    if before is None:
-        block._first_op = after  # pyright: ignore[reportPrivateUsage] -- see above
+    if previous is None:
+        block._first_op = following  # pyright: ignore[reportPrivateUsage] -- see above
     else:
-        before._next_op = after  # pyright: ignore[reportPrivateUsage] -- see above
-    if after is None:
-        block._last_op = before  # pyright: ignore[reportPrivateUsage] -- see above
+        previous._next_op = following  # pyright: ignore[reportPrivateUsage] -- see above
+    if following is None:
+        block._last_op = previous  # pyright: ignore[reportPrivateUsage] -- see above
     else:
-        after._prev_op = before  # pyright: ignore[reportPrivateUsage] -- see above
+        following._prev_op = previous  # pyright: ignore[reportPrivateUsage] -- see above
     first._prev_op = last._next_op = None  # pyright: ignore[reportPrivateUsage] -- see above
 
 
 def replace_uses(value: SSAValue, replacement: SSAValue) -> None:
-    """What `value.replace_all_uses_with(replacement)` does; the order of the uses comes out the same."""
+    """Replace all uses of `value`, like `value.replace_all_uses_with(replacement)`, with the same order of uses."""
     if value is not replacement:
         redirect_uses(value, tuple(value.uses), replacement)
 
 
 def redirect_uses(value: SSAValue, uses: Iterable[Use], replacement: SSAValue) -> None:
-    """The same for some of the uses of `value`."""
+    """Replace some of the uses of `value`."""
     for use in uses:
         set_operand(use.operation, use.index, replacement)
     if replacement._name is None:  # pyright: ignore[reportPrivateUsage] -- see above
@@ -138,7 +138,7 @@ def redirect_uses(value: SSAValue, uses: Iterable[Use], replacement: SSAValue) -
 
 
 def set_operand(op: Operation, index: int, value: SSAValue) -> None:
-    """What `op.operands[index] = value` does."""
+    """Set an operand, like `op.operands[index] = value`."""
     operands = list(op._operands)  # pyright: ignore[reportPrivateUsage] -- see above
     use = op._operand_uses[index]  # pyright: ignore[reportPrivateUsage] -- see above
     operands[index].remove_use(use)
@@ -148,12 +148,12 @@ def set_operand(op: Operation, index: int, value: SSAValue) -> None:
 
 
 def set_type(value: SSAValue, value_type: Attribute) -> None:
-    """Give `value` another type, of which xDSL wants a new value, and each use of the old one replaced."""
+    """Change the type of `value` in place. xDSL would create a new value and replace each use."""
     value._type = value_type  # pyright: ignore[reportPrivateUsage] -- see above
 
 
 def make_location(file: StringAttr, line: int, column: IntAttr) -> FileLineColLoc:
-    """`FileLineColLoc(file, IntAttr(line), column)`."""
+    """Return `FileLineColLoc(file, IntAttr(line), column)`."""
     location = object.__new__(FileLineColLoc)
     for name, value in (("filename", file), ("line", IntAttr(line)), ("column", column)):
         object.__setattr__(location, name, value)

@@ -1,4 +1,4 @@
-"""The attributes on the arguments and results of a function: one dictionary each, or nothing at all."""
+"""Attributes of the arguments and results of functions: a dictionary per value, or None for all of them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ ValueAttrs = ArrayAttr[DictionaryAttr] | None  # of all arguments, or of all res
 
 
 def with_attribute(attrs: ValueAttrs, count: int, index: int, name: str, attribute: Attribute) -> ValueAttrs:
-    """The attributes of `count` values, with `attribute` on value `index`."""
+    """Return the attributes of `count` values with `attribute` added to value `index`."""
     entries = [DictionaryAttr({})] * count if attrs is None else list(attrs.data)
     entries[index] = DictionaryAttr({**entries[index].data, name: attribute})
     return ArrayAttr(entries)
 
 
 def without_attributes(attrs: ValueAttrs, names: Collection[str]) -> ValueAttrs:
-    """The attributes without those of the names."""
+    """Return the attributes without those of the given names."""
     if attrs is None or not any(name in entry.data for entry in attrs for name in names):
         return attrs
     return ArrayAttr(

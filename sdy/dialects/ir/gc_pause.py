@@ -1,4 +1,4 @@
-"""When Python's collector of circles runs: not while a module is read or changed, and behind that every so often."""
+"""Pausing of Python's cyclic garbage collector while a module is parsed or rewritten."""
 
 from __future__ import annotations
 
@@ -6,43 +6,45 @@ import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 
-MAX_UNCOLLECTED = 1_000_000  # objects, of a hundred bytes or two each
+MAX_UNCOLLECTED = 1_000_000  # objects, of roughly 100 to 200 bytes each
 
 
-class _Sweeps:
-    """Puts sweeps off, and knows how much has piled up."""
+class _CollectionSchedule:
+    """Counts the objects allocated in pauses, and collects garbage when there are too many."""
 
     def __init__(self) -> None:
-        self._unseen = 0
+        self._uncollected = 0
 
-    def put_off(self) -> None:
-        """Let what is there count as old, or it would be gone through right now: a module lives long.
+    def end_pause(self) -> None:
+        """Move the new objects to the oldest generation, so that they are not scanned at once: modules live long.
 
-        Python sweeps what is old when much has become old in its own way, which this is not: it is done here.
+        Python runs a full collection only when many objects became old through partial collections, which these did
+        not.
+        So this function runs it after `MAX_UNCOLLECTED` objects.
         """
-        if gc.get_freeze_count():  # or what somebody else has put aside would be looked at again
+        if gc.get_freeze_count():  # `unfreeze` would also release objects that the caller's program has frozen
             return
-        every = gc.get_threshold()
-        young, middle, old = gc.get_count()  # objects, then sweeps of the generation before
-        self._unseen += young + every[0] * (middle + every[1] * old)
-        if self._unseen > MAX_UNCOLLECTED:
+        thresholds = gc.get_threshold()
+        young, middle, old = gc.get_count()  # objects, then numbers of collections of the previous generation
+        self._uncollected += young + thresholds[0] * (middle + thresholds[1] * old)
+        if self._uncollected > MAX_UNCOLLECTED:
             gc.collect()
-            self._unseen = 0
+            self._uncollected = 0
         gc.freeze()
         gc.unfreeze()
 
 
-_SWEEPS = _Sweeps()
+_SCHEDULE = _CollectionSchedule()
 
 
 @contextmanager
 def garbage_collection_paused() -> Generator[None, None, None]:
-    """Without the cyclic garbage collector: it would go through the whole module again and again, and find nothing."""
+    """Disable the cyclic garbage collector, which would scan the module again and again without finding garbage."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
-            _SWEEPS.put_off()
+            _SCHEDULE.end_pause()
             gc.enable()

@@ -1,4 +1,4 @@
-"""Where in the user's text an op stands."""
+"""The location of an op in the user's text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sdy.diagnostics.span import Span
 
 
 def span_of(op: Operation) -> Span | None:
-    """The place at which the op begins; None where it comes from no text."""
+    """Return the location at which the op begins, or None if it does not come from text."""
     location = op.location
     if not isinstance(location, FileLineColLoc):
         return None

@@ -1,6 +1,6 @@
-"""Tables of what is known per op: a sharding rule, a kernel, a cost, a local form.
+"""Tables from op classes to what is known about such ops: a sharding rule, a kernel, a cost, a local form.
 
-Each family of ops fills a table of its own; joining them refuses two answers for one op.
+Each op family fills its own table; joining tables fails if two of them have an entry for the same op class.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 class OpTable(Generic[R]):
-    """Maps op classes to functions from such an op to an `R`.
+    """A map from op classes to functions that take such an op and return an `R`.
 
-    Raises: InternalError where two parts, or two functions of one part, answer for the same op class.
+    Raises: InternalError if two tables, or two functions of one table, are registered for the same op class.
     """
 
-    def __init__(self, *parts: OpTable[R]) -> None:
+    def __init__(self, *tables: OpTable[R]) -> None:
         self._entries: dict[type[Operation], Callable[[Operation], R]] = {}
-        for part in parts:
-            for op_class, entry in part._entries.items():
+        for table in tables:
+            for op_class, entry in table._entries.items():
                 self._add(op_class, entry)
 
     def of(self, *op_classes: type[OpT]) -> Callable[[Callable[[OpT], R]], Callable[[OpT], R]]:
-        """Decorates the function that answers for each of `op_classes`."""
+        """Return a decorator that registers a function for each of `op_classes`."""
 
         def register(entry: Callable[[OpT], R]) -> Callable[[OpT], R]:
             for op_class in op_classes:
@@ -38,23 +38,23 @@ class OpTable(Generic[R]):
 
         return register
 
-    def extend(self, part: OpTable[R]) -> None:
-        """Add all entries of `part`, or none.
+    def extend(self, table: OpTable[R]) -> None:
+        """Add all entries of `table`, or none of them.
 
-        Raises: InternalError where there is an answer for one of its op classes already.
+        Raises: InternalError if this table already has an entry for one of its op classes.
         """
-        taken = next((op_class for op_class in part._entries if op_class in self._entries), None)
-        if taken is not None:
-            raise InternalError(f"two table entries for {taken.__name__}")
-        self._entries.update(part._entries)
+        duplicate = next((op_class for op_class in table._entries if op_class in self._entries), None)
+        if duplicate is not None:
+            raise InternalError(f"two table entries for {duplicate.__name__}")
+        self._entries.update(table._entries)
 
     def get(self, op: Operation) -> R | None:
-        """What the table says of `op`; None where it does not know its class."""
+        """Return the entry for `op`, or None if its class has no entry."""
         entry = self._entries.get(type(op))
         return None if entry is None else entry(op)
 
     def documentation(self, op_class: type[Operation]) -> str | None:
-        """What is written of the function that answers for the class; None where there is none."""
+        """Return the docstring of the function registered for the class, or None if there is none."""
         entry = self._entries.get(op_class)
         return None if entry is None else entry.__doc__ or ""
 

@@ -1,4 +1,4 @@
-"""Functions and calls, by name. Source: docs/spec/04, 0.5 to 0.9."""
+"""Lookup of functions and calls by name. Source: docs/spec/04, 0.5 to 0.9."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ MAIN = "main"
 
 
 def functions_of(module: ModuleOp) -> dict[str, FuncOp]:
-    """The functions that stand directly in `module`, by name, in program order."""
+    """Return the functions directly in `module`, by name, in program order."""
     return {op.sym_name.data: op for op in module.ops if type(op) is FuncOp}
 
 
 def main_function(module: ModuleOp) -> FuncOp:
-    """The only function of the module, or the one called `main`.
+    """Return the only function of the module, or the one named `main`.
 
-    Raises: SdyError SDY-T101 where there are several and none has that name, or none at all.
+    Raises: SdyError SDY-T101 if there are several functions and none has that name, or if there is none.
     """
     functions = functions_of(module)
     if len(functions) == 1:
         return next(iter(functions.values()))
     if MAIN not in functions:
         names = ", ".join(f"@{name}" for name in functions) or "none"
-        message = f"the module has no function @{MAIN}; its functions: {names}"
-        raise SdyError(Diagnostic("SDY-T101", message, span_of(module), hint=f"call the entry function @{MAIN}"))
+        message = f"expected a function named @{MAIN}; functions of the module: {names}"
+        raise SdyError(Diagnostic("SDY-T101", message, span_of(module), hint=f"name the entry function @{MAIN}"))
     return functions[MAIN]
 
 
 def calls_of(module: ModuleOp, func: FuncOp) -> Iterator[CallOp]:
-    """The calls of `func`: per op of the module first those in its own regions, then those nested deeper.
+    """Yield the calls of `func`: for each op of the module, first those directly in its regions, then nested ones.
 
-    This is the order in which symbol uses are found, and propagation depends on it.
+    This is the order in which MLIR finds symbol uses; propagation depends on it.
     """
     for op in module.ops:
         pending: list[Operation] = [op]
@@ -52,7 +52,7 @@ def calls_of(module: ModuleOp, func: FuncOp) -> Iterator[CallOp]:
 
 
 def recursion_error(func: FuncOp, chain: Sequence[str]) -> SdyError:
-    """What to raise at `func`, where the calls of `chain`, from caller to callee, do not end."""
-    message = f"the calls of @{func.sym_name.data} lead back to it, and recursion is not supported"
+    """Return the error at `func` for a cycle of calls; `chain` lists function names from caller to callee."""
+    message = f"@{func.sym_name.data} is recursive, which is not supported"
     calls = " -> ".join(f"@{name}" for name in chain)
     return SdyError(Diagnostic("SDY-T115", message, span_of(func), hint=f"calls: {calls}"))

@@ -1,4 +1,4 @@
-"""What an op of anybody's dialect can say of itself.
+"""Op traits that users' dialects can declare.
 
 class ScaleOp(IRDLOperation):
     name = "mine.scale"
@@ -14,19 +14,21 @@ from xdsl.traits import IsTerminator, OpTrait
 
 
 class Elementwise(OpTrait):
-    """Each element of the results comes from the elements at its place: all tensors have one shape, and one sharding.
+    """A trait of ops that compute each result element from the operand elements at the same index.
 
-    The op needs no sharding rule of its own, and propagates before others, as StableHLO's element-wise ops do.
+    All tensors have the same shape and sharding. The op needs no sharding rule of its own, and is propagated through
+    before
+    other ops, like StableHLO's elementwise ops.
     """
 
 
 def is_elementwise_by_trait(op: Operation) -> bool:
-    """Whether the class of `op` has the trait."""
+    """Return whether the op's class has the trait `Elementwise`."""
     return _has_trait(type(op), Elementwise)
 
 
 def is_terminator(op: Operation) -> bool:
-    """Whether the class of `op` ends blocks. Asked often: xDSL would go through all traits each time."""
+    """Return whether the op's class is a terminator. Cached, because xDSL searches all traits at each call."""
     return _has_trait(type(op), IsTerminator)
 
 

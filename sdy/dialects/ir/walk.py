@@ -1,7 +1,8 @@
-"""Going through the ops of a module, quickly: passes do little else.
+"""Fast walks over the ops of a module, which dominate the time of many passes.
 
-Classes of ops are compared with `is`, for none of ours has subclasses that stand for other ops, and `isinstance` is
-slow on classes with an abstract base. The links between ops are read where they are stored, for a property is a call.
+Op classes are compared with `is`: none has subclasses with another meaning, and `isinstance` is slow for classes with
+an
+abstract base. The links between ops are read from private fields, because properties are function calls.
 """
 
 # pyright: reportPrivateUsage=false
@@ -18,26 +19,26 @@ from xdsl.ir import Block, Operation, SSAValue
 OpT = TypeVar("OpT", bound=Operation)
 
 
-def pre_order(root: Operation, closed: type[Operation] | None = None) -> list[Operation]:
-    """All ops inside `root`, each before those in its regions; without those inside ops of the class `closed`."""
+def pre_order(root: Operation, opaque: type[Operation] | None = None) -> list[Operation]:
+    """Return all ops inside `root`, each before those in its regions; skip ops inside ops of class `opaque`."""
     found: list[Operation] = []
     for block in blocks_of(root):
-        _collect(block, closed, found)
+        _collect(block, opaque, found)
     return found
 
 
-def _collect(block: Block, closed: type[Operation] | None, found: list[Operation]) -> None:
+def _collect(block: Block, opaque: type[Operation] | None, found: list[Operation]) -> None:
     op = block._first_op
     while op is not None:
         found.append(op)
-        if op.regions and type(op) is not closed:
+        if op.regions and type(op) is not opaque:
             for inner in blocks_of(op):
-                _collect(inner, closed, found)
+                _collect(inner, opaque, found)
         op = op._next_op
 
 
 def ops_in(block: Block) -> list[Operation]:
-    """The ops that stand in a block."""
+    """Return the ops directly in a block."""
     found: list[Operation] = []
     op = block._first_op
     while op is not None:
@@ -47,7 +48,7 @@ def ops_in(block: Block) -> list[Operation]:
 
 
 def blocks_of(op: Operation) -> list[Block]:
-    """The blocks of the regions of an op."""
+    """Return the blocks of the regions of an op."""
     found: list[Block] = []
     for region in op.regions:
         block = region._first_block
@@ -58,25 +59,25 @@ def blocks_of(op: Operation) -> list[Block]:
 
 
 def op_and_nested_ops(op: Operation) -> Sequence[Operation]:
-    """An op, then all ops inside it."""
+    """Return an op, followed by all ops inside it."""
     return (op, *pre_order(op)) if op.regions else (op,)
 
 
 def block_of(value: SSAValue) -> Block | None:
-    """The block that a value is defined in."""
+    """Return the block in which a value is defined."""
     owner = value.owner
     return owner if isinstance(owner, Block) else owner.parent
 
 
 def ancestor_in(block: Block, op: Operation) -> Operation:
-    """The op of a block that is, or has inside, an op that is in the block or deeper."""
+    """Return the op of `block` that is `op` or contains it."""
     found = block.find_ancestor_op_in_block(op)
-    assert found is not None  # by what is asked of callers
+    assert found is not None  # callers pass an op inside the block
     return found
 
 
 def post_order(root: Operation) -> list[Operation]:
-    """All ops inside `root`, each after those in its regions."""
+    """Return all ops inside `root`, each after those in its regions."""
     found: list[Operation] = []
     for block in blocks_of(root):
         op = block._first_op
@@ -89,21 +90,21 @@ def post_order(root: Operation) -> list[Operation]:
 
 
 def nested_first(ops: Sequence[OpT]) -> list[OpT]:
-    """Some ops that are given in pre-order, each after those inside it."""
+    """Return the ops, given in pre-order, with each op after those inside it."""
     found: list[OpT] = []
-    open_: list[OpT] = []
+    enclosing: list[OpT] = []
     for op in ops:
-        while open_ and not open_[-1].is_ancestor(op):
-            found.append(open_.pop())
-        open_.append(op)
-    return [*found, *reversed(open_)]
+        while enclosing and not enclosing[-1].is_ancestor(op):
+            found.append(enclosing.pop())
+        enclosing.append(op)
+    return [*found, *reversed(enclosing)]
 
 
 def ops_of(root: Operation, op_class: type[OpT]) -> list[OpT]:
-    """The ops of a class inside `root`, in program order."""
+    """Return the ops of a class inside `root`, in program order."""
     return of_class(pre_order(root), op_class)
 
 
 def of_class(ops: Sequence[Operation], op_class: type[OpT]) -> list[OpT]:
-    """Those of `ops` that are of a class."""
+    """Return those of `ops` that are of a class."""
     return cast("list[OpT]", list(compress(ops, map(is_, map(type, ops), repeat(op_class)))))

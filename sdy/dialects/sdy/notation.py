@@ -76,7 +76,7 @@ def is_at_attribute(parser: AttrParser) -> bool:
     return _content(parser).startswith("#", parser.pos)
 
 
-def read_attribute(parser: AttrParser, wanted: type[DataT]) -> DataT:
+def read_attribute(parser: AttrParser, expected: type[DataT]) -> DataT:
     """The attribute in its long form at the parser's position.
 
     Raises: SdyError where it is of another kind.
@@ -87,9 +87,9 @@ def read_attribute(parser: AttrParser, wanted: type[DataT]) -> DataT:
         message = f"the alias {alias[0]} is not defined"
         raise _error(parser, start, NotationError("SDY-P108", message, 0, len(alias[0])))
     attribute = parser.parse_attribute()
-    if isinstance(attribute, wanted):
+    if isinstance(attribute, expected):
         return attribute
-    message = f"expected an attribute of the kind #{wanted.name}, found {attribute}"
+    message = f"expected an attribute of the kind #{expected.name}, found {attribute}"
     raise _error(parser, start, NotationError("SDY-S031", message, 0))
 
 

@@ -185,10 +185,10 @@ def _parse_rest(
     body = parser.parse_region(arguments)
     attributes = parser.parse_optional_attr_dict()
     parser.parse_punctuation(":")
-    place = parser.pos
+    position = parser.pos
     types = parser.parse_function_type()
     return cls.create(
-        operands=parser.resolve_operands(operands, types.inputs.data, place),
+        operands=parser.resolve_operands(operands, types.inputs.data, position),
         result_types=types.outputs.data,
         properties=properties,
         attributes=attributes,

@@ -57,10 +57,10 @@ class CustomCallOp(StablehloOp):
         operands = parser.parse_op_args_list()
         attributes = parse_attributes(cls, parser, properties)
         parser.parse_punctuation(":")
-        place = parser.pos
+        position = parser.pos
         types = parser.parse_function_type()
         return cls.create(
-            operands=parser.resolve_operands(operands, types.inputs.data, place),
+            operands=parser.resolve_operands(operands, types.inputs.data, position),
             result_types=types.outputs.data,
             properties=properties,
             attributes=attributes,
@@ -105,10 +105,10 @@ class CompositeOp(StablehloOp):
         )
         attributes = parse_attributes(cls, parser, properties)
         parser.parse_punctuation(":")
-        place = parser.pos
+        position = parser.pos
         types = parser.parse_function_type()
         return cls.create(
-            operands=parser.resolve_operands(operands or [], types.inputs.data, place),
+            operands=parser.resolve_operands(operands or [], types.inputs.data, position),
             result_types=types.outputs.data,
             properties=properties,
             attributes=attributes,

@@ -46,9 +46,9 @@ class ReturnOp(StablehloOp):
         if operands is None:
             return cls.create(attributes=attributes)
         parser.parse_punctuation(":")
-        place = parser.pos
+        position = parser.pos
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return cls.create(operands=parser.resolve_operands(operands, types, place), attributes=attributes)
+        return cls.create(operands=parser.resolve_operands(operands, types, position), attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -77,13 +77,13 @@ class WhileOp(StablehloOp, SuggestsArgumentNames):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         pairs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_binding(parser))
-        place = parser.pos
+        position = parser.pos
         types: list[TypeAttribute] = []
         if pairs:
             parser.parse_punctuation(":")
-            place = parser.pos
+            position = parser.pos
             types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        operands = parser.resolve_operands([operand for _, operand in pairs], types, place)
+        operands = parser.resolve_operands([operand for _, operand in pairs], types, position)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         arguments = [name.resolve(of_type) for (name, _), of_type in zip(pairs, types, strict=True)]
         parser.parse_keyword("cond")
@@ -185,10 +185,10 @@ class OptimizationBarrierOp(StablehloOp):
             parser.parse_punctuation(")")
             return cls.create(attributes=attributes)
         parser.parse_punctuation(":")
-        place = parser.pos
+        position = parser.pos
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         return cls.create(
-            operands=parser.resolve_operands(operands, types, place), result_types=types, attributes=attributes
+            operands=parser.resolve_operands(operands, types, position), result_types=types, attributes=attributes
         )
 
     def print(self, printer: Printer) -> None:

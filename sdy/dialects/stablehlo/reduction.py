@@ -63,13 +63,13 @@ class ReduceOp(StablehloOp, HasImplicitRegions):
         properties: PropertyDict = {"dimensions": DenseArrayBase.from_list(i64, parse_ints(parser))}
         attributes = parse_attributes(cls, parser, properties)
         parser.parse_punctuation(":")
-        place = parser.pos
+        position = parser.pos
         types = parser.parse_function_type()
         operands = [pair[0] for pair in pairs] + [pair[1] for pair in pairs]
         inputs = types.inputs.data
-        body = _parse_reducer(parser) if applied is None else _body_of(applied, parser, inputs, place)
+        body = _parse_reducer(parser) if applied is None else _body_of(applied, parser, inputs, position)
         return cls.create(
-            operands=parser.resolve_operands(operands, inputs, place),
+            operands=parser.resolve_operands(operands, inputs, position),
             result_types=types.outputs.data,
             properties=properties,
             attributes=attributes,
@@ -154,11 +154,11 @@ def _parse_reducer_pair(parser: Parser) -> tuple[Parser.Argument, Parser.Argumen
         return so_far, parser.parse_argument()
 
 
-def _body_of(op_class: type[BinaryOp], parser: Parser, input_types: Sequence[Attribute], place: int) -> Region:
+def _body_of(op_class: type[BinaryOp], parser: Parser, input_types: Sequence[Attribute], position: int) -> Region:
     """The region that applies one op to scalars of the first input's element type."""
     scalar = _scalar_of(input_types[0]) if input_types else None
     if scalar is None:
-        parser.raise_error("a reduction in short form needs a tensor to reduce", place, parser.pos)
+        parser.raise_error("a reduction in short form needs a tensor to reduce", position, parser.pos)
     return _applying(op_class, scalar)
 
 

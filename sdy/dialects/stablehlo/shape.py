@@ -43,10 +43,10 @@ class LiteralOp(StablehloOp):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         attributes = parser.parse_optional_attr_dict()
-        place = parser.pos
+        position = parser.pos
         value = parser.parse_attribute()
         if not isinstance(value, DenseElementsAttr):
-            parser.raise_error(f"a constant is dense<...> : type, not {value}", place, parser.pos)
+            parser.raise_error(f"a constant is dense<...> : type, not {value}", position, parser.pos)
         return cls.create(result_types=[value.type], properties={"value": value}, attributes=attributes)
 
     def print(self, printer: Printer) -> None:

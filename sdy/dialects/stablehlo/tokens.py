@@ -64,10 +64,10 @@ class GetTupleElementOp(StablehloOp):
         properties: PropertyDict = {"index": IntegerAttr(index, i32)}
         attributes = parse_attributes(cls, parser, properties)
         parser.parse_punctuation(":")
-        place = parser.pos
+        position = parser.pos
         types = parser.parse_function_type()
         return cls.create(
-            operands=parser.resolve_operands([operand], types.inputs.data, place),
+            operands=parser.resolve_operands([operand], types.inputs.data, position),
             result_types=types.outputs.data,
             properties=properties,
             attributes=attributes,

@@ -75,10 +75,10 @@ class ConvolutionOp(StablehloOp):
         parser.parse_comma_separated_list(parser.Delimiter.BRACES, lambda: _parse_window_entry(parser, properties))
         attributes = parse_attributes(cls, parser, properties)
         parser.parse_punctuation(":")
-        place = parser.pos
+        position = parser.pos
         types = parser.parse_function_type()
         return cls.create(
-            operands=parser.resolve_operands(operands, types.inputs.data, place),
+            operands=parser.resolve_operands(operands, types.inputs.data, position),
             result_types=types.outputs.data,
             properties=properties,
             attributes=attributes,
@@ -159,10 +159,10 @@ def _parse_window_entry(parser: Parser, into: PropertyDict) -> None:
     parser.parse_punctuation("=")
     value: Attribute
     if key == "pad":
-        place = parser.pos
+        position = parser.pos
         rows = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_ints(parser))
         if any(len(row) != 2 for row in rows):
-            parser.raise_error("padding is [low, high] per dim", place, parser.pos)
+            parser.raise_error("padding is [low, high] per dim", position, parser.pos)
         padding_type = TensorType(i64, [len(rows), 2])
         value = DenseElementsAttr.from_values(padding_type, [amount for row in rows for amount in row])
     elif key == "reverse":

@@ -119,9 +119,9 @@ def _bytes_of_hex(text: str) -> bytes:
 
 
 def _check_shape(shape: Shape | None, dense_type: DenseType) -> None:
-    wanted = dense_type.get_shape()
-    if shape is not None and shape != wanted:
-        raise ValueError(f"the lists have lengths {list(shape)}, the type has dims {list(wanted)}")
+    expected = dense_type.get_shape()
+    if shape is not None and shape != expected:
+        raise ValueError(f"the lists have lengths {list(shape)}, the type has dims {list(expected)}")
 
 
 def _encode(parser: AttrParser, codec: ElementCodec, literal: ElementLiteral) -> bytes:

@@ -167,10 +167,10 @@ def parse_call(parser: Parser) -> CallOp:
     operands = parser.parse_op_args_list()
     attributes = parser.parse_optional_attr_dict()
     parser.parse_punctuation(":")
-    place = parser.pos
+    position = parser.pos
     types = parser.parse_function_type()
     return CallOp.create(
-        operands=parser.resolve_operands(operands, types.inputs.data, place),
+        operands=parser.resolve_operands(operands, types.inputs.data, position),
         result_types=types.outputs.data,
         properties={"callee": SymbolRefAttr(callee)},
         attributes=attributes,
@@ -196,9 +196,9 @@ def parse_return(parser: Parser) -> ReturnOp:
     values: Sequence[SSAValue] = ()
     if operands is not None:
         parser.parse_punctuation(":")
-        place = parser.pos
+        position = parser.pos
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        values = parser.resolve_operands(operands, types, place)
+        values = parser.resolve_operands(operands, types, position)
     return ReturnOp.create(operands=values, attributes=attributes)
 
 

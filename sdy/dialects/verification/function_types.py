@@ -1,4 +1,4 @@
-"""Whether functions, returns and calls agree on types."""
+"""Verification of the types of functions, returns and calls."""
 
 from __future__ import annotations
 
@@ -14,35 +14,37 @@ from sdy.dialects.stablehlo.calls import CompositeOp
 
 
 def check_function(func: FuncOp) -> None:
-    """The arguments of the body have the types of the function.
+    """Check that the body's arguments have the types of the function.
 
     Raises: SdyError SDY-D021.
     """
     types = func.function_type
-    for what, attrs, count in (
+    for name, attrs, count in (
         ("arg_attrs", func.arg_attrs, len(types.inputs)),
         ("res_attrs", func.res_attrs, len(types.outputs)),
     ):
         if attrs is not None and len(attrs) != count:
-            raise _failure(func, "SDY-D021", f"{what} has {len(attrs)} entries, the function has {count} of them")
+            raise _failure(
+                func, "SDY-D021", f"{name} must have one entry per value: expected {count}, got {len(attrs)}"
+            )
     entry = func.body.blocks.first
     if entry is not None:
         _check_types(func, "SDY-D021", "argument", types.inputs.data, entry.arg_types)
 
 
 def check_return(op: ReturnOp) -> None:
-    """A return gives what its function should.
+    """Check that a return has operands of the function's result types.
 
     Raises: SdyError SDY-D022.
     """
     func = op.parent_op()
     if not isinstance(func, FuncOp):
-        raise _failure(op, "SDY-D022", "func.return stands outside of a function")
+        raise _failure(op, "SDY-D022", "func.return must be directly inside a function")
     _check_types(op, "SDY-D022", "result", func.function_type.outputs.data, op.operand_types)
 
 
 def check_call(op: CallOp) -> None:
-    """The function that is called exists, and takes and gives what the call says.
+    """Check that the callee exists and has the operand and result types of the call.
 
     Raises: SdyError SDY-D023.
     """
@@ -50,7 +52,7 @@ def check_call(op: CallOp) -> None:
 
 
 def check_composite(op: CompositeOp) -> None:
-    """The function that a composite op stands for exists, and takes and gives what the op says.
+    """Check that the decomposition of a composite op exists and has the op's operand and result types.
 
     Raises: SdyError SDY-D023.
     """
@@ -63,7 +65,7 @@ def _check_callee(op: Operation, callee: str) -> None:
         module = module.parent_op()
     func = _function_named(callee, module) if module is not None else None
     if func is None:
-        raise _failure(op, "SDY-D023", f"no function is called @{callee}")
+        raise _failure(op, "SDY-D023", f"no function is named @{callee}")
     _check_types(op, "SDY-D023", f"argument of @{callee}", func.function_type.inputs.data, op.operand_types)
     _check_types(op, "SDY-D023", f"result of @{callee}", func.function_type.outputs.data, op.result_types)
 
@@ -73,12 +75,14 @@ def _function_named(name: str, module: ModuleOp) -> FuncOp | None:
     return next((op for op in module.ops if isinstance(op, FuncOp) and op.sym_name == symbol), None)
 
 
-def _check_types(op: Operation, code: str, what: str, wanted: Sequence[Attribute], found: Sequence[Attribute]) -> None:
-    if len(wanted) != len(found):
-        raise _failure(op, code, f"{op.name} has {len(found)} values, the function has {len(wanted)}: {what}")
-    for index, (want, have) in enumerate(zip(wanted, found, strict=True)):
-        if want != have:
-            raise _failure(op, code, f"{what} {index} should be {want}, it is {have}")
+def _check_types(
+    op: Operation, code: str, name: str, expected: Sequence[Attribute], actual: Sequence[Attribute]
+) -> None:
+    if len(expected) != len(actual):
+        raise _failure(op, code, f"{op.name}: expected {len(expected)} ({name}), got {len(actual)}")
+    for index, (expected_type, actual_type) in enumerate(zip(expected, actual, strict=True)):
+        if expected_type != actual_type:
+            raise _failure(op, code, f"{name} {index} must have type {expected_type}, got {actual_type}")
 
 
 def _failure(op: Operation, code: str, message: str) -> SdyError:

@@ -1,4 +1,4 @@
-"""What the collectives of the `sdy` dialect ask for: the operand's sharding, and what the op makes of it.
+"""Verification of the collectives of the `sdy` dialect: the sharding of the operand and that of the result.
 
 Source: docs/spec/01, 4.7 and 5.12 to 5.20.
 """
@@ -33,69 +33,75 @@ from sdy.model.sharding_update import fully_open
 
 
 def check_collective_structure(op: CollectiveOp, scope: Scope) -> None:
-    """C1 to C4."""
-    given, out = sharding_of(op.tensor), op.out_sharding.data
-    if given is None and op.NEEDS_SHARDING:
-        raise failure(op, "SDY-D201", "the tensor has no sharding")
-    scope.require_fits(op, out, op.result.type, "out_sharding")
+    """Check meshes, ranks and the presence of an operand sharding (rules C1 to C4)."""
+    in_sharding, out_sharding = sharding_of(op.tensor), op.out_sharding.data
+    if in_sharding is None and op.NEEDS_SHARDING:
+        raise failure(op, "SDY-D201", "the operand must have a sharding")
+    scope.require_fits(op, out_sharding, op.result.type, "out_sharding")
     if isinstance(op, ReducingOp) and op.kind is None:
-        raise failure(op, "SDY-D143", f"{op.reduction_op.value.data} is no kind of reduction")
-    if given is None:
+        raise failure(op, "SDY-D143", f"{op.reduction_op.value.data} is not a valid reduction kind")
+    if in_sharding is None:
         return
-    mesh = scope.mesh_of(given)
-    if not op.MAY_CHANGE_MESH and mesh is not None and mesh != scope.mesh_of(out):
-        message = f"the tensor is on {_named(given)}, the result on {_named(out)}"
+    mesh = scope.mesh_of(in_sharding)
+    if not op.MAY_CHANGE_MESH and mesh is not None and mesh != scope.mesh_of(out_sharding):
+        meshes = f"{_mesh_text(in_sharding)} and {_mesh_text(out_sharding)}"
+        message = f"operand and result must be on the same mesh, got {meshes}"
         raise failure(op, "SDY-D202", message, notes=_notes(op.tensor))
-    if given.rank != out.rank:
-        raise failure(op, "SDY-D203", f"the sharding of the tensor has rank {given.rank}, out_sharding {out.rank}")
+    if in_sharding.rank != out_sharding.rank:
+        ranks = f"{in_sharding.rank} and {out_sharding.rank}"
+        raise failure(op, "SDY-D203", f"the operand sharding and out_sharding must have the same rank, got {ranks}")
 
 
 def check_collective(op: CollectiveOp, scope: Scope) -> None:
-    """What the kind of collective asks for."""
-    out = op.out_sharding.data
-    given = sharding_of(op.tensor) or fully_open(out.mesh, rank_of_type(op.tensor.type))
-    mesh = scope.mesh_of(out)
-    assert mesh is not None  # `check_collective_structure` saw to it
-    problem = _problem(op, given, out, mesh, scope)
+    """Check the rules of the specific collective."""
+    out_sharding = op.out_sharding.data
+    in_sharding = sharding_of(op.tensor) or fully_open(out_sharding.mesh, rank_of_type(op.tensor.type))
+    mesh = scope.mesh_of(out_sharding)
+    assert mesh is not None  # verified by `check_collective_structure`
+    problem = _problem(op, in_sharding, out_sharding, mesh, scope)
     is_about_meshes = problem is not None and problem.code in ("SDY-D231", "SDY-D232")
     raise_problem(problem, op, notes=_notes(op.tensor) if is_about_meshes else ())
 
 
 def _problem(
-    op: CollectiveOp, given: TensorSharding, out: TensorSharding, mesh: Mesh, scope: Scope
+    op: CollectiveOp, in_sharding: TensorSharding, out_sharding: TensorSharding, mesh: Mesh, scope: Scope
 ) -> Diagnostic | None:
     match op:
         case AllGatherOp():
-            return model.check_all_gather(given, out, op.gathering_axes.data, mesh)
+            return model.check_all_gather(in_sharding, out_sharding, op.gathering_axes.data, mesh)
         case AllSliceOp():
-            return model.check_all_slice(given, out, op.slicing_axes.data, mesh)
+            return model.check_all_slice(in_sharding, out_sharding, op.slicing_axes.data, mesh)
         case AllToAllOp():
-            return model.check_all_to_all(given, out, op.params.data, mesh)
+            return model.check_all_to_all(in_sharding, out_sharding, op.params.data, mesh)
         case CollectivePermuteOp():
-            return model.check_collective_permute(given, out, scope.mesh_of(given) or mesh, mesh)
+            return model.check_collective_permute(in_sharding, out_sharding, scope.mesh_of(in_sharding) or mesh, mesh)
         case AllReduceOp():
-            problem = model.check_all_reduce(given, out, op.reduction_axes.data, mesh)
-            return problem or _check_reduction(op, given, out, scope)
+            problem = model.check_all_reduce(in_sharding, out_sharding, op.reduction_axes.data, mesh)
+            return problem or _check_reduction(op, in_sharding, out_sharding, scope)
         case ReduceScatterOp():
-            problem = _check_reduction(op, given, out, scope)
-            return problem or model.check_reduce_scatter(given, out, op.reduce_scatter_axes.data, mesh)
+            problem = _check_reduction(op, in_sharding, out_sharding, scope)
+            return problem or model.check_reduce_scatter(in_sharding, out_sharding, op.reduce_scatter_axes.data, mesh)
         case ShardedToUnreducedOp():
-            return model.check_sharded_to_unreduced(given, out, op.axes.data, mesh)
+            return model.check_sharded_to_unreduced(in_sharding, out_sharding, op.axes.data, mesh)
         case ReplicatedToUnreducedOp():
-            return model.check_replicated_to_unreduced(given, out, op.axes.data, mesh)
+            return model.check_replicated_to_unreduced(in_sharding, out_sharding, op.axes.data, mesh)
         case _:
             return None
 
 
-def _check_reduction(op: ReducingOp, given: TensorSharding, out: TensorSharding, scope: Scope) -> Diagnostic | None:
-    """AR5 and RD1."""
-    return check_unreduced_transition([given], [out], scope.meshes, introduced_by=None, removed_by=op.kind)
+def _check_reduction(
+    op: ReducingOp, in_sharding: TensorSharding, out_sharding: TensorSharding, scope: Scope
+) -> Diagnostic | None:
+    """Check that unreduced axes change only as the reduction allows (rules AR5 and RD1)."""
+    return check_unreduced_transition(
+        [in_sharding], [out_sharding], scope.meshes, introduced_by=None, removed_by=op.kind
+    )
 
 
-def _named(sharding: TensorSharding) -> str:
-    return f"@{sharding.mesh}" if isinstance(sharding.mesh, str) else "a mesh given inline"
+def _mesh_text(sharding: TensorSharding) -> str:
+    return f"@{sharding.mesh}" if isinstance(sharding.mesh, str) else "an inlined mesh"
 
 
 def _notes(tensor: SSAValue) -> tuple[Note, ...]:
-    source = op_of(tensor)
-    return () if source is None else (Note("the tensor comes from here", span_of(source)),)
+    producer = op_of(tensor)
+    return () if producer is None else (Note("the operand is defined here", span_of(producer)),)

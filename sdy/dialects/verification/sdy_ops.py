@@ -1,7 +1,7 @@
-"""What each op of the `sdy` dialect asks for, besides what its declaration says.
+"""Verification rules of each op of the `sdy` dialect that its declaration cannot express.
 
-`check_structure` is what an op is asked at its place in the walk, `check_use` what it is asked once all ops of the
-module are in order. Source: docs/spec/01, 5.1 to 5.11; the letters are its rules.
+`check_structure` runs when the walk visits an op, `check_use` after all ops of the module have a valid structure.
+Source: docs/spec/01, 5.1 to 5.11; the letters in docstrings are the rules of that chapter.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ OPS_WITH_USE_RULES: frozenset[type[Operation]] = frozenset(
 
 
 def check_structure(op: Operation, scope: Scope) -> None:
-    """The rules of phase B for an op of `OPS_WITH_STRUCTURE_RULES`."""
+    """Check the rules of phase B for an op of `OPS_WITH_STRUCTURE_RULES`."""
     match op:
         case MeshOp():
             if not isinstance(op.parent_op(), ModuleOp):
-                raise failure(op, "SDY-D101", "a mesh is defined directly in a module, not deeper")
+                raise failure(op, "SDY-D101", "a mesh must be directly inside a module")
         case ConstantOp():
             _check_constant(op)
         case PropagationBarrierOp():
@@ -81,7 +81,7 @@ def check_structure(op: Operation, scope: Scope) -> None:
 
 
 def check_use(op: Operation, scope: Scope) -> None:
-    """The rules of phase C for an op of `OPS_WITH_USE_RULES`."""
+    """Check the rules of phase C for an op of `OPS_WITH_USE_RULES`."""
     match op:
         case ShardingConstraintOp() | ReshardOp():
             _check_reshard(op, scope)
@@ -102,13 +102,15 @@ def check_use(op: Operation, scope: Scope) -> None:
 def _check_constant(op: ConstantOp) -> None:
     value_type, shape = type_of_elements(op.value), value_shape(op.result.type)
     if isinstance(shape, Shapeless) or None in shape:
-        raise failure(op, "SDY-D142", f"the type of a constant has no static shape: {op.result.type}")
+        raise failure(op, "SDY-D142", f"expected a result type with a static shape, got {op.result.type}")
     if value_type != op.result.type and not _is_quantized_form_of(op.result.type, value_type):
-        raise failure(op, "SDY-D142", f"the value has the type {value_type}, the result {op.result.type}")
+        raise failure(
+            op, "SDY-D142", f"value and result must have the same type, got {value_type} and {op.result.type}"
+        )
 
 
 def _is_quantized_form_of(quantized: Attribute, stored: Attribute | None) -> bool:
-    """Whether the elements of `quantized` are kept as those of `stored`, a tensor of the same shape."""
+    """Return whether `stored` is the storage type of the quantized tensor type `quantized`."""
     if not isinstance(quantized, TensorType) or not isinstance(stored, TensorType):
         return False
     storage = str(cast("TensorType[Attribute]", stored).element_type).lstrip("sui")
@@ -117,60 +119,61 @@ def _is_quantized_form_of(quantized: Attribute, stored: Attribute | None) -> boo
 
 
 def _check_barrier(op: PropagationBarrierOp) -> None:
-    """PB1."""
+    """Check rule PB1."""
     direction = enum_value(op.allowed_direction, BarrierDirection)
     if direction is None:
-        raise failure(op, "SDY-D143", f"{op.allowed_direction.value.data} is no direction")
+        raise failure(op, "SDY-D143", f"{op.allowed_direction.value.data} is not a valid direction")
     if direction is BarrierDirection.BOTH:
-        raise failure(op, "SDY-D141", "a barrier that lets everything pass in both directions")
+        raise failure(op, "SDY-D141", "allowed_direction must not be BOTH: such a barrier has no effect")
 
 
 def _check_reshard(op: ShardingConstraintOp | ReshardOp, scope: Scope) -> None:
-    """SC1 and SC2, RS1 and RS2."""
+    """Check rules SC1 and SC2, or RS1 and RS2."""
     sharding = op.sharding.data
     scope.require_fits(op, sharding, op.result.type)
-    before = sharding_before_barriers(op.input)
-    if before is not None:
+    old_sharding = sharding_before_barriers(op.input)
+    if old_sharding is not None:
         raise_problem(
             check_unreduced_transition(
-                [before],
+                [old_sharding],
                 [sharding],
                 scope.meshes,
                 introduced_by=ReductionKind.SUM,
-                removed_by=before.unreduced_kind,
+                removed_by=old_sharding.unreduced_kind,
             ),
             op,
         )
 
 
 def _check_data_flow_edge(op: DataFlowEdgeOp, scope: Scope) -> None:
-    """DE1 to DE4."""
+    """Check rules DE1 to DE4."""
     _check_edge(op)
-    source = op.input.owner
-    if isinstance(source, Operation) and source.name.startswith("sdy.") and not has_data_flow_edges(source):
-        note = Note(f"{source.name} has no data flow edges", span_of(source))
-        raise failure(op, "SDY-D133", f"an edge on the result of {source.name}", notes=(note,))
+    producer = op.input.owner
+    if isinstance(producer, Operation) and producer.name.startswith("sdy.") and not has_data_flow_edges(producer):
+        note = Note(f"{producer.name} has no data flow edges", span_of(producer))
+        message = f"the operand must be a result of an op with data flow edges, got {producer.name}"
+        raise failure(op, "SDY-D133", message, notes=(note,))
     if op.sharding is not None:
         scope.require_fits(op, op.sharding.data, op.result.type)
 
 
 def _check_func_data_flow_edge(op: FuncDataFlowEdgeOp) -> None:
-    """FE1 to FE4."""
+    """Check rules FE1 to FE4."""
     _check_edge(op)
     if isinstance(op.input, BlockArgument):
         owner = op.input.owner.parent_op()
         if not isinstance(owner, FuncOp):
-            found = "nothing" if owner is None else owner.name
-            raise failure(op, "SDY-D134", f"the operand is a block argument of {found}, not of func.func")
+            actual = "nothing" if owner is None else owner.name
+            raise failure(op, "SDY-D134", f"expected an argument of func.func, got a block argument of {actual}")
     elif not isinstance(op.input.owner, CallOp):
         assert not isinstance(op.input.owner, Block)
-        raise failure(op, "SDY-D134", f"the operand is a result of {op.input.owner.name}, not of func.call")
+        raise failure(op, "SDY-D134", f"expected a result of func.call, got a result of {op.input.owner.name}")
 
 
 def _check_edge(op: DataFlowEdgeOp | FuncDataFlowEdgeOp) -> None:
-    """DE1 and DE2, FE1 and FE2."""
+    """Check rules DE1 and DE2, or FE1 and FE2."""
     shape = value_shape(op.result.type)
     if isinstance(shape, Shapeless) or None in shape:
-        raise failure(op, "SDY-D131", f"the type of the edge has no static shape: {op.result.type}")
+        raise failure(op, "SDY-D131", f"expected a type with a static shape, got {op.result.type}")
     if not op.input.has_one_use():
-        raise failure(op, "SDY-D132", f"the operand has {op.input.uses.get_length()} uses, not this one alone")
+        raise failure(op, "SDY-D132", f"the operand must have one use, got {op.input.uses.get_length()}")

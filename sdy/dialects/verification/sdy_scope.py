@@ -1,4 +1,4 @@
-"""What an op of the `sdy` dialect is verified against: the meshes and manual axes around it; and how it fails."""
+"""The context that an op of the `sdy` dialect is verified in (meshes and manual axes), and how errors are raised."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from sdy.model.sharding import TensorSharding
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The meshes of the innermost module, and the manual computations within it, outermost first."""
+    """The meshes of the innermost module, and the enclosing manual computations, outermost first."""
 
     meshes: dict[str, Mesh]
     manual: tuple[ManualComputationOp, ...] = ()
     manual_axes: frozenset[str] = frozenset()
 
     def within(self, op: ManualComputationOp) -> Scope:
-        """The scope of the body of `op`."""
+        """Return the scope of the body of `op`."""
         return Scope(self.meshes, (*self.manual, op), self.manual_axes.union(op.manual_axes.data))
 
     def mesh_of(self, sharding: TensorSharding) -> Mesh | None:
-        """The mesh that the sharding names."""
+        """Return the mesh that the sharding refers to, or None if it is not defined."""
         return resolve_mesh(sharding.mesh, self.meshes)
 
     def require_fits(self, op: Operation, sharding: TensorSharding, value_type: Attribute, where: str = "") -> None:
-        """Raise SdyError at `op` where the sharding does not fit a value of this type, which `where` names."""
+        """Raise SdyError at `op` if the sharding is not valid for a value of this type, named `where` in messages."""
         problem = check_sharding(
             sharding, value_shape(value_type), self.mesh_of(sharding), self.manual_axes, allow_uneven=True
         )
@@ -43,17 +43,17 @@ class Scope:
     def require_each_fits(
         self, op: Operation, shardings: Sequence[TensorSharding], types: Sequence[Attribute], where: str
     ) -> None:
-        """Raise SdyError at `op` where the shardings are not one per value, each fitting its value."""
+        """Raise SdyError at `op` unless there is one sharding per value, each valid for its value."""
         shapes = [value_shape(value_type) for value_type in types]
-        found = check_per_value(shardings, shapes, self.meshes, self.manual_axes)
-        if found is not None:
-            index, problem = found
+        error = check_per_value(shardings, shapes, self.meshes, self.manual_axes)
+        if error is not None:
+            index, problem = error
             raise_problem(
                 problem, op, f"{where} {index}" if index is not None else where, self._notes(problem, *shardings)
             )
 
     def _notes(self, problem: Diagnostic | None, *shardings: TensorSharding) -> tuple[Note, ...]:
-        """For an axis that is manual, which computation it is manual in."""
+        """Return a note that shows in which computation an axis is manual, if the problem is about a manual axis."""
         if problem is None or problem.code != "SDY-S014":
             return ()
         used = {ref.name for sharding in shardings for ref in sharding.axis_refs()}
@@ -62,12 +62,12 @@ class Scope:
 
 
 def raise_problem(problem: Diagnostic | None, op: Operation, where: str = "", notes: tuple[Note, ...] = ()) -> None:
-    """Raise SdyError at `op` where there is a problem, with what `where` names of the op."""
+    """Raise SdyError at `op` if there is a problem; `where` names the operand, result or attribute concerned."""
     if problem is not None:
         message = f"{op.name}: {where}: {problem.message}" if where else f"{op.name}: {problem.message}"
         raise SdyError(replace(problem, message=message, span=span_of(op), notes=notes))
 
 
 def failure(op: Operation, code: str, message: str, hint: str | None = None, notes: tuple[Note, ...] = ()) -> SdyError:
-    """The error at `op`."""
+    """Return the error at `op`."""
     return SdyError(Diagnostic(code, f"{op.name}: {message}", span_of(op), hint, notes))

@@ -1,7 +1,7 @@
-"""What xDSL's verification of single ops cannot see: shardings against meshes, types, and what is around an op.
+"""Verification of shardings against meshes, types and enclosing ops, which xDSL's per-op verification cannot see.
 
-One walk, in the order in which Shardy finds problems: for each op its `sdy.` attributes (B1), then what its kind asks
-for (B2, B3); at the end of each module the ops that name meshes (C). Source: docs/spec/01, 0.3, 4, 5.
+The walk reports problems in the same order as Shardy: for each op, first its `sdy.` attributes (phase B1), then the
+rules of the op (B2, B3); at the end of each module, the ops that refer to meshes (C). Source: docs/spec/01, 0.3, 4, 5.
 """
 
 from __future__ import annotations
@@ -46,32 +46,32 @@ _EDGE_LISTS = ("sdy.block_arg_propagation_edges", "sdy.result_propagation_edges"
 def verify_sdy(module: ModuleOp) -> None:
     """Verify every sharding, mesh, rule and `sdy` op in `module`, nested modules included.
 
-    The structure of each op, as xDSL verifies it, must hold already.
-    Raises: SdyError with the first problem.
+    The structure of each op must have been verified by xDSL.
+    Raises: SdyError for the first problem.
     """
-    # What is on the module itself is seen from outside, where there are no meshes.
+    # Attributes of the module op itself are outside of the module: they cannot refer to its meshes.
     walk = _Walk()
     walk.check_attributes(module, Scope({}))
     walk.verify_inside(module)
 
 
 class _Walk:
-    """The walk over a module and those in it; it knows which lists of shardings it has found valid for which types."""
+    """The walk over a module and its nested modules. Remembers which shardings are known to fit which types."""
 
     def __init__(self) -> None:
         self._scopes: list[Scope] = []
-        self._users: list[tuple[Operation, Scope]] = []
-        # By identity of the scope, the attribute and the types, which all live as long as this does.
-        self._fitting: set[tuple[int, ...]] = set()
+        self._ops_with_use_rules: list[tuple[Operation, Scope]] = []
+        # Keys are the ids of the scope, the attribute and the types, which all live at least as long as the walk.
+        self._valid_shardings: set[tuple[int, ...]] = set()
 
     def verify_inside(self, module: ModuleOp) -> None:
-        """Check the ops of the module; those that name meshes once all are in order."""
-        outer, self._users = self._users, []
+        """Verify the ops of a module; ops that refer to meshes come last, when all others are valid."""
+        outer, self._ops_with_use_rules = self._ops_with_use_rules, []
         self._walk(module, Scope(meshes_of(module)))
         _check_symbols(module)
-        for op, scope in self._users:
+        for op, scope in self._ops_with_use_rules:
             check_use(op, scope)
-        self._users = outer
+        self._ops_with_use_rules = outer
 
     def _walk(self, parent: Operation, scope: Scope) -> None:
         self._scopes.append(scope)
@@ -83,20 +83,20 @@ class _Walk:
                     self._check_special(op, scope)
 
     def _check_special(self, op: Operation, scope: Scope) -> None:
-        """What is asked of its kind of op; then of the ops inside."""
+        """Check the rules of this op class, then the ops inside."""
         if isinstance(op, FuncOp):
             _check_function(op, scope)
         elif type(op) in OPS_WITH_STRUCTURE_RULES:
             check_structure(op, scope)
         if type(op) in OPS_WITH_USE_RULES:
-            self._users.append((op, scope))
+            self._ops_with_use_rules.append((op, scope))
         if isinstance(op, ModuleOp):
             self.verify_inside(op)
         elif op.regions:
             self._walk(op, scope.within(op) if isinstance(op, ManualComputationOp) else scope)
 
     def check_attributes(self, op: Operation, scope: Scope) -> None:
-        """O1 to O5, in the order of the names."""
+        """Check rules O1 to O5, by attribute name in alphabetical order."""
         attributes = op.attributes
         if SHARDING in attributes and len(attributes) == 1:  # nearly always
             self._check_result_shardings(op, attributes[SHARDING], scope)
@@ -106,26 +106,26 @@ class _Walk:
             if name == SHARDING:
                 self._check_result_shardings(op, attr, scope)
             elif name == "sdy.sharding_rule":
-                rule = _wanted(op, name, attr, OpShardingRuleAttr).data
+                rule = _require_attribute(op, name, attr, OpShardingRuleAttr).data
                 operands = tuple(_shape_in_rule(value_type) for value_type in op.operand_types)
                 raise_problem(check_rule(rule, operands, tuple(map(_shape_in_rule, op.result_types))), op)
             elif name == "sdy.propagation_edges":
-                _check_edges(op, _wanted(op, name, attr, PropagationEdgesAttr).data, scope)
+                _check_edges(op, _require_attribute(op, name, attr, PropagationEdgesAttr).data, scope)
             elif name in _EDGE_LISTS:
-                for element in _wanted(op, name, attr, ArrayAttr).data:
-                    _wanted(op, f"an element of {name}", element, PropagationEdgesAttr)
+                for element in _require_attribute(op, name, attr, ArrayAttr).data:
+                    _require_attribute(op, f"an element of {name}", element, PropagationEdgesAttr)
 
     def _check_result_shardings(self, op: Operation, attr: Attribute, scope: Scope) -> None:
         key = (id(scope), id(attr), *map(id, map(type_of, op.results)))
-        if key not in self._fitting:
-            shardings = _wanted(op, SHARDING, attr, TensorShardingPerValueAttr).data
+        if key not in self._valid_shardings:
+            shardings = _require_attribute(op, SHARDING, attr, TensorShardingPerValueAttr).data
             scope.require_each_fits(op, shardings, op.result_types, "result")
-            self._fitting.add(key)
+            self._valid_shardings.add(key)
 
 
-def _wanted(op: Operation, name: str, attr: Attribute, kind: type[AttributeT]) -> AttributeT:
+def _require_attribute(op: Operation, name: str, attr: Attribute, kind: type[AttributeT]) -> AttributeT:
     if not isinstance(attr, kind):
-        raise failure(op, "SDY-S031", f"{name} is to be of the kind #{kind.name}, it is {attr}")
+        raise failure(op, "SDY-S031", f"{name} must be a #{kind.name} attribute, got {attr}")
     return attr
 
 
@@ -134,7 +134,7 @@ def _shape_in_rule(value_type: Attribute) -> ValueShape:
 
 
 def _check_edges(op: Operation, edges: PropagationEdges, scope: Scope) -> None:
-    """P5 to P8."""
+    """Check rules P5 to P8 of propagation edges."""
     counts = len(op.operands), len(op.results)
     shardings: list[TensorSharding] = []
     for node in nodes_of(edges):
@@ -144,14 +144,14 @@ def _check_edges(op: Operation, edges: PropagationEdges, scope: Scope) -> None:
             if sharding is not None:
                 shardings.append(sharding)
     raise_problem(check_edges_have_shardings(shardings), op)
-    shared = common_mesh(shardings, scope.meshes)
-    # The sources of an edge are not its operands: a loop feeds it from the body too.
+    common = common_mesh(shardings, scope.meshes)
+    # The sources of an edge op are not only its operands: a while op also has the values that its body returns.
     any_index = isinstance(op, DataFlowEdgeOp | FuncDataFlowEdgeOp)
-    raise_problem(check_flows(edges, None if shared is None else shared.mesh, *counts, any_index=any_index), op)
+    raise_problem(check_flows(edges, None if common is None else common.mesh, *counts, any_index=any_index), op)
 
 
 def _check_function(func: FuncOp, scope: Scope) -> None:
-    """F1 and F2, of the arguments, then of the results."""
+    """Check rules F1 and F2 for the arguments, then for the results."""
     for side, attrs, types in (
         ("argument", func.arg_attrs, func.function_type.inputs.data),
         ("result", func.res_attrs, func.function_type.outputs.data),
@@ -160,12 +160,12 @@ def _check_function(func: FuncOp, scope: Scope) -> None:
             attr = entry.data.get(SHARDING)
             if attr is not None:
                 where = side if len(types) == 1 else f"{side} {index}"
-                sharding = _wanted(func, f"{SHARDING} of {where}", attr, TensorShardingAttr).data
+                sharding = _require_attribute(func, f"{SHARDING} of {where}", attr, TensorShardingAttr).data
                 scope.require_fits(func, sharding, value_type, where)
 
 
 def _check_symbols(module: ModuleOp) -> None:
-    """MO2."""
+    """Check that symbol names are unique (rule MO2)."""
     defined: dict[str, Operation] = {}
     for op in module.ops:
         name = op.get_attr_or_prop("sym_name")
@@ -173,5 +173,5 @@ def _check_symbols(module: ModuleOp) -> None:
             continue
         first = defined.setdefault(name.data, op)
         if first is not op:
-            note = Note("the first one is here", span_of(first))
-            raise failure(op, "SDY-D102", f"a second symbol @{name.data}", notes=(note,))
+            note = Note("the first definition is here", span_of(first))
+            raise failure(op, "SDY-D102", f"redefinition of symbol @{name.data}", notes=(note,))

@@ -1,4 +1,4 @@
-"""Whether a module is valid: its ops one by one, the order of definitions and uses, functions and calls, shardings."""
+"""Verification of a module: each op, the order of definitions and uses, functions and calls, and shardings."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from sdy.dialects.verification.sdy_shardings import verify_sdy
 
 
 def verify_module(module: ModuleOp) -> None:
-    """Verify a module with all that is in it.
+    """Verify a module and all ops in it.
 
-    Raises: SdyError with the first problem, at the op that has it.
+    Raises: SdyError for the first problem, at the op that has it.
     """
     verification = _Verification()
     verification.check(module)
@@ -40,32 +40,33 @@ def verify_module(module: ModuleOp) -> None:
     verify_sdy(module)
 
 
-_JUDGED_BY_TYPE = frozenset[type[Operation]]((*STABLEHLO.operations, ConstantOp))
-_CALLERS = frozenset[type[Operation]]((CallOp, CompositeOp))
+# Two of these ops with the same class, types and properties are equally valid.
+_VERIFIED_BY_SIGNATURE = frozenset[type[Operation]]((*STABLEHLO.operations, ConstantOp))
+_CALL_OPS = frozenset[type[Operation]]((CallOp, CompositeOp))
 
 
 class _Verification:
-    """One walk over ops in their order; it knows what is defined so far, and which kinds of op it has found valid."""
+    """One walk over ops in program order. Remembers which values are defined and which signatures are valid."""
 
     def __init__(self) -> None:
-        # By identity of a block: the results, by identity too, of its ops so far.
+        # From the id of a block to the ids of the results of its ops visited so far.
         self._defined: dict[int, set[int]] = {}
-        # What an op is judged by: its class, the identities of its types and properties, the borders of its regions.
-        self._valid: set[tuple[type[Operation] | str | int, ...]] = set()
+        # Signatures of ops found valid: class, ids of types and properties, and the signatures of the regions.
+        self._valid_signatures: set[tuple[type[Operation] | str | int, ...]] = set()
         self.callers: list[CallOp | CompositeOp] = []
 
     def check(self, op: Operation) -> None:
-        """Check `op`, all that is in it included, but not what it uses."""
+        """Verify `op` and all ops inside it, except for the order of definition and use of its operands."""
         blocks = blocks_of(op) if op.regions else ()
         for block in blocks:
-            _check_end(block, op)
-        if type(op) in _JUDGED_BY_TYPE:
-            self._check_like_others(op)
+            _check_terminator(block, op)
+        if type(op) in _VERIFIED_BY_SIGNATURE:
+            self._check_by_signature(op)
         else:
             _check_alone(op)
         for block in blocks:
             self._check_block(block)
-        if type(op) in _CALLERS:
+        if type(op) in _CALL_OPS:
             self.callers.append(cast("CallOp | CompositeOp", op))
 
     def _check_block(self, block: Block) -> None:
@@ -78,53 +79,62 @@ class _Verification:
             self.check(op)
             defined.update(map(id, op.results))
 
-    def _check_like_others(self, op: Operation) -> None:
-        """Equal ops are equally valid; the objects that stand for types and properties live as long as the module."""
+    def _check_by_signature(self, op: Operation) -> None:
+        """Verify `op` unless an op with the same signature was valid. Types and properties outlive the walk."""
         operands, properties = operands_of(op), op.properties
         types = (*map(id, map(type_of, operands)), *map(id, map(type_of, op.results)))
-        likeness = (type(op), len(operands), *types, *properties, *map(id, properties.values()))
+        signature = (type(op), len(operands), *types, *properties, *map(id, properties.values()))
         if op.regions:
-            likeness += _borders(op)
-        if likeness not in self._valid:
+            signature += _region_signatures(op)
+        if signature not in self._valid_signatures:
             _check_alone(op)
-            self._valid.add(likeness)
+            self._valid_signatures.add(signature)
 
     def _check_is_visible(self, value: SSAValue, user: Operation) -> None:
-        """The value is defined before its use, in the block of the user or in one around it."""
-        home = value.block if isinstance(value, BlockArgument) else cast(OpResult, value).op.parent
-        if home is user.parent and self._is_defined(value, home):
+        """Check that the value is defined before its use, in the block of the user or an enclosing one."""
+        defining_block = value.block if isinstance(value, BlockArgument) else cast(OpResult, value).op.parent
+        if defining_block is user.parent and self._is_defined(value, defining_block):
             return
-        around: Operation | None = user
-        while around is not None and around.parent is not home:
-            block = around.parent
-            if block is not None and isinstance(home, Block) and block.parent is home.parent and block is not home:
-                return  # another block of one region: no op of ours branches
-            around = around.parent_op()
-            if around is not None and around.has_trait(IsolatedFromAbove, value_if_unregistered=False):
-                raise _failure(user, "SDY-D004", f"{user.name} uses a value from outside {around.name}")
-        if around is None:
-            raise _failure(user, "SDY-D003", f"{user.name} uses a value that is not defined around it")
-        if isinstance(value, OpResult) and not self._is_defined(value, home):
-            raise _failure(user, "SDY-D003", f"{user.name} uses a value before {value.op.name} defines it")
+        enclosing: Operation | None = user
+        while enclosing is not None and enclosing.parent is not defining_block:
+            block = enclosing.parent
+            if (
+                block is not None
+                and isinstance(defining_block, Block)
+                and block.parent is defining_block.parent
+                and block is not defining_block
+            ):
+                return  # another block of the same region: dominance between blocks is not verified
+            enclosing = enclosing.parent_op()
+            if enclosing is not None and enclosing.has_trait(IsolatedFromAbove, value_if_unregistered=False):
+                raise _failure(
+                    user,
+                    "SDY-D004",
+                    f"{user.name} uses a value defined outside of {enclosing.name}, which is isolated from above",
+                )
+        if enclosing is None:
+            raise _failure(user, "SDY-D003", f"{user.name} uses a value that is not visible to it")
+        if isinstance(value, OpResult) and not self._is_defined(value, defining_block):
+            raise _failure(user, "SDY-D003", f"{user.name} uses a value before it is defined by {value.op.name}")
 
-    def _is_defined(self, value: SSAValue, home: Block | None) -> bool:
-        return not isinstance(value, OpResult) or id(value) in self._defined.get(id(home), ())
+    def _is_defined(self, value: SSAValue, defining_block: Block | None) -> bool:
+        return not isinstance(value, OpResult) or id(value) in self._defined.get(id(defining_block), ())
 
 
-def _borders(op: Operation) -> tuple[int, ...]:
-    """What an op may ask of its regions: the types that their blocks take, and what these give in the end."""
-    borders: list[int] = []
+def _region_signatures(op: Operation) -> tuple[int, ...]:
+    """Return the number of blocks per region, and per block the types of its arguments and terminator operands."""
+    signatures: list[int] = []
     for region in op.regions:
         blocks = list(region.blocks)
-        borders.append(len(blocks))
+        signatures.append(len(blocks))
         for block in blocks:
-            given = () if block.last_op is None else operands_of(block.last_op)
-            borders += (len(block.args), len(given), *map(id, map(type_of, (*block.args, *given))))
-    return tuple(borders)
+            returned = () if block.last_op is None else operands_of(block.last_op)
+            signatures += (len(block.args), len(returned), *map(id, map(type_of, (*block.args, *returned))))
+    return tuple(signatures)
 
 
 def _check_alone(op: Operation) -> None:
-    """What can be said of an op without looking at others."""
+    """Verify an op independently of other ops."""
     if isinstance(op, UnregisteredOp):
         return
     try:
@@ -142,18 +152,18 @@ def _check_alone(op: Operation) -> None:
 
 @cache
 def _structure_of(op_class: type[Operation]) -> OpDef:
-    """What xDSL knows of an op's operands, results, regions and properties, but not what it checks of ops inside."""
+    """Return xDSL's definition of an op class without traits, which would verify the ops inside as well."""
     definition = cast("type[IRDLOperation]", op_class).get_irdl_definition()
     return replace(definition, traits=OpTraits(lambda: ()))
 
 
-def _check_end(block: Block, parent: Operation) -> None:
+def _check_terminator(block: Block, parent: Operation) -> None:
     if parent.has_trait(NoTerminator, value_if_unregistered=True):
         return
     last = block.last_op
     if last is None or not last.has_trait(IsTerminator, value_if_unregistered=True):
-        ends = "is empty" if last is None else f"ends in {last.name}"
-        raise _failure(last or parent, "SDY-D002", f"a region of {parent.name} {ends}, not in a return")
+        actual = "an empty block" if last is None else last.name
+        raise _failure(last or parent, "SDY-D002", f"expected a terminator at the end of {parent.name}, got {actual}")
 
 
 def _failure(op: Operation, code: str, message: str) -> SdyError:

@@ -71,7 +71,7 @@ class _Splitter:
         constants: list[Operation] = []
         scalars: list[Operation] = []
         constant_values, split_values = set[int](), set[int]()  # by identity: what constants give, or scalars too
-        for op in pre_order(scope, closed=NamedComputationOp):
+        for op in pre_order(scope, opaque=NamedComputationOp):
             if type(op) is ShardingGroupOp:
                 continue
             if self._classifier.is_constant(op, constant_values):

@@ -1,6 +1,6 @@
 // RUN: sdy-opt %s -split-input-file -verify-diagnostics
 
-// The codes of all rules are tested one by one in tests/unit/dialects/sdy; here, that they come with their notes.
+// Tests the notes of errors. The codes of all rules are tested in tests/unit/dialects/verification.
 
 sdy.mesh @m = <["a"=2, "b"=2]>
 
@@ -19,9 +19,9 @@ func.func @inner_sharding_on_a_manual_axis(%arg0: tensor<8xf32>) -> tensor<8xf32
 sdy.mesh @m = <["a"=2, "b"=2]>
 
 func.func @manual_twice(%arg0: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-note @+1 {{manual on the axis already}}
+  // expected-note @+1 {{the enclosing computation is here}}
   %0 = sdy.manual_computation(%arg0) in_shardings=[<@m, [{"a"}]>] out_shardings=[<@m, [{"a"}]>] manual_axes={"a"} (%arg1: tensor<4xf32>) {
-    // expected-error @+1 {{the axis "a" is manual in an enclosing computation}}
+    // expected-error @+1 {{axis "a" is already manual in an enclosing computation}}
     %1 = sdy.manual_computation(%arg1) in_shardings=[<@m, [{}]>] out_shardings=[<@m, [{}]>] manual_axes={"a"} (%arg2: tensor<4xf32>) {
       sdy.return %arg2 : tensor<4xf32>
     } : (tensor<4xf32>) -> tensor<4xf32>
@@ -35,9 +35,9 @@ func.func @manual_twice(%arg0: tensor<8xf32>) -> tensor<8xf32> {
 sdy.mesh @m = <["a"=2, "b"=2]>
 sdy.mesh @n = <["a"=4]>
 
-// expected-note @+1 {{the tensor comes from here}}
+// expected-note @+1 {{the operand is defined here}}
 func.func @another_mesh(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>}) {
-  // expected-error @+1 {{the tensor is on @m, the result on @n}}
+  // expected-error @+1 {{operand and result must be on the same mesh, got @m and @n}}
   %0 = sdy.all_gather [{"a"}] %arg0 out_sharding=<@n, [{}]> : tensor<8xf32>
   return
 }
@@ -49,14 +49,14 @@ sdy.mesh @m = <["a"=2, "b"=2]>
 func.func @edge_of_nothing(%arg0: tensor<8xf32>) {
   // expected-note @+1 {{sdy.reshard has no data flow edges}}
   %0 = sdy.reshard %arg0 <@m, [{}]> : tensor<8xf32>
-  // expected-error @+1 {{an edge on the result of sdy.reshard}}
+  // expected-error @+1 {{the operand must be a result of an op with data flow edges, got sdy.reshard}}
   %1 = sdy.data_flow_edge %0 : tensor<8xf32>
   return
 }
 
 // -----
 
-// expected-note @+1 {{the first one is here}}
+// expected-note @+1 {{the first definition is here}}
 sdy.mesh @m = <["a"=2, "b"=2]>
-// expected-error @+1 {{a second symbol @m}}
+// expected-error @+1 {{redefinition of symbol @m}}
 sdy.mesh @m = <["a"=2, "b"=2]>

@@ -1,4 +1,4 @@
-"""Quantized element types that are not what they should be."""
+"""Tests of invalid quantized element types."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sdy.dialects.module_text import parse_module
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("f8:f32, 2.0", "quantized elements are stored as i1 to i32 or u1 to u32, not as f8"),
-        ("i64:f32, 2.0", "quantized elements are stored as i1 to i32 or u1 to u32, not as i64"),
-        ("i8:i32, 2.0", "quantized elements stand for floats, not for i32"),
-        ("u8<-1:255>:f32, 2.0", "-1:255 is no range within 0:255, what u8 can hold"),
-        ("i8<5:5>:f32, 2.0", "5:5 is no range within -128:127, what i8 can hold"),
+        ("f8:f32, 2.0", "expected a storage type from i1 to i32 or from u1 to u32, got f8"),
+        ("i64:f32, 2.0", "expected a storage type from i1 to i32 or from u1 to u32, got i64"),
+        ("i8:i32, 2.0", "expected a float type as expressed type, got i32"),
+        ("u8<-1:255>:f32, 2.0", "expected a range within 0:255, the range of u8, got -1:255"),
+        ("i8<5:5>:f32, 2.0", "expected a range within -128:127, the range of i8, got 5:5"),
     ],
 )
-def test_wrong_types(text: str, message: str) -> None:
+def test_invalid_types(text: str, message: str) -> None:
     with pytest.raises(SdyError) as caught:
         parse_module(f"func.func private @f(tensor<4x!quant.uniform<{text}>>)")
     (diagnostic,) = caught.value.diagnostics

@@ -1,4 +1,4 @@
-"""Where the shardings of values are, read and written; the edges of region ops."""
+"""Tests of reading and writing shardings of values, and of the data flow edges of region ops."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def value(func: FuncOp, name: str) -> SSAValue:
     return op_called(func, name).results[0]
 
 
-def test_where_shardings_are_read(func: FuncOp) -> None:
+def test_sharding_of_each_kind_of_value(func: FuncOp) -> None:
     assert sharding_of(func.args[0]) == sharding('[{"a"}, {}]')
     assert sharding_of(func.args[1]) is None
     assert sharding_of(value(func, "plain")) is None
@@ -117,7 +117,7 @@ def test_where_shardings_are_read(func: FuncOp) -> None:
     assert sharding_of(value(func, "while")) == sharding('[{}, {"a"}]')
 
 
-def test_an_edge_holds_the_sharding_of_its_owner(func: FuncOp) -> None:
+def test_an_edge_stores_the_sharding_of_its_owner(func: FuncOp) -> None:
     manual = op_called(func, "manual")
     argument = manual.regions[0].block.args[0]
     edge = value(func, "edge")
@@ -157,13 +157,13 @@ def test_writing_to_an_op_without_shardings_opens_its_other_results(func: FuncOp
 
 
 @pytest.mark.parametrize("name", ["known", "constraint", "slice", "barrier", "manual", "named", "while", "kept"])
-def test_what_is_written_is_read(func: FuncOp, name: str) -> None:
+def test_set_sharding_round_trips(func: FuncOp, name: str) -> None:
     new = sharding('[{"a", "b", ?}, {?}]')
     set_sharding(value(func, name), new)
     assert sharding_of(value(func, name)) == new
 
 
-def test_functions(module: ModuleOp, func: FuncOp) -> None:
+def test_function_arguments_and_results(module: ModuleOp, func: FuncOp) -> None:
     set_sharding(func.args[1], sharding('[{}, {"b"}]'))
     assert sharding_of(func.args[1]) == sharding('[{}, {"b"}]')
     assert function_result_sharding(func, 0) is None
@@ -173,7 +173,7 @@ def test_functions(module: ModuleOp, func: FuncOp) -> None:
     assert function_result_sharding(func, 1) == sharding('[{"b"}, {}]')
 
 
-def test_a_sharding_on_one_device_names_no_mesh_for_the_others() -> None:
+def test_single_device_shardings_are_skipped_for_the_default_mesh() -> None:
     module = parse_module(
         "sdy.mesh @one = <[], device_ids=[0]>\n"
         "func.func @f(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@one, []>}, %y: tensor<8xf32>) { return }"
@@ -182,13 +182,13 @@ def test_a_sharding_on_one_device_names_no_mesh_for_the_others() -> None:
     assert argument_shardings(func, meshes_of(module)) is None
 
 
-def test_no_shardings_are_not_written(func: FuncOp) -> None:
+def test_empty_shardings_are_not_written(func: FuncOp) -> None:
     plain = op_called(func, "plain")
     set_result_shardings(plain, ())
     assert result_shardings(plain) is None
 
 
-def test_a_default_in_place_of_a_missing_sharding(func: FuncOp) -> None:
+def test_sharding_or_unsharded(func: FuncOp) -> None:
     assert sharding_or_unsharded(func.args[1], "m") == sharding("[{?}, {?}]")
     assert sharding_or_unsharded(func.args[1], "m", is_closed=True) == sharding("[{}, {}]")
     assert sharding_or_unsharded(func.args[0], "m", is_closed=True) == sharding('[{"a"}, {}]')
@@ -206,7 +206,7 @@ def test_arguments_of_other_regions_have_no_sharding() -> None:
     assert sharding_of(argument) is None
 
 
-def test_an_asynchronous_op_sees_the_shardings_of_its_operands() -> None:
+def test_arguments_of_async_start_have_operand_shardings() -> None:
     module = parse_module(
         "func.func @f(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>}) {\n"
         '%0 = "stablehlo.async_start"(%x) ({\n^bb0(%arg: tensor<8xf32>):\n  stablehlo.return %arg : tensor<8xf32>\n})'
@@ -278,13 +278,13 @@ def test_other_ops_have_no_edges(func: FuncOp) -> None:
     assert owner_of_source(EdgeSource(known, 0)) is None
 
 
-def test_the_meshes_around_an_op(module: ModuleOp, func: FuncOp) -> None:
+def test_visible_meshes(module: ModuleOp, func: FuncOp) -> None:
     assert list(meshes_of(module)) == ["m", "one"]
     assert visible_meshes(op_called(func, "edge"))["m"] == mesh('<["a"=2, "b"=2]>')
     assert visible_meshes(module) == {}
 
 
-def test_types_of_shards(func: FuncOp) -> None:
+def test_local_and_global_types(func: FuncOp) -> None:
     whole = func.args[0].type
     grid = mesh('<["a"=2, "b"=2]>')
     assert str(local_type(whole, sharding('[{"a", "b"}, {"a"}]'), grid)) == "tensor<2x4xf32>"

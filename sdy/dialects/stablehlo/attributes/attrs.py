@@ -36,10 +36,10 @@ class StructAttr(Data[StructT]):
         given: dict[str, int | DimNumbers] = {}
 
         def parse_field() -> None:
-            place = parser.pos
+            position = parser.pos
             name = parser.parse_keyword_in(names, f" in {cls.name}")
             if name in given:
-                parser.raise_error(f"{cls.name} is given {name} twice", place, place + len(name))
+                parser.raise_error(f"{cls.name} is given {name} twice", position, position + len(name))
             parser.parse_punctuation("=")
             given[name] = parse_int_or_ints(parser, is_list=isinstance(cls.default_of(name), tuple))
 
@@ -201,10 +201,10 @@ class ResultAccuracyAttr(Data[ResultAccuracy]):
                 parser.parse_punctuation(",")
             parser.parse_keyword("mode")
             parser.parse_punctuation("=")
-            place = parser.pos
+            position = parser.pos
             mode = parser.parse_attribute()
             if not isinstance(mode, ResultAccuracyModeAttr):
-                parser.raise_error("an accuracy mode belongs here", place, parser.pos)
+                parser.raise_error("an accuracy mode belongs here", position, parser.pos)
         return ResultAccuracy(tolerances["atol"], tolerances["rtol"], ulps, mode.data)
 
     def print_parameter(self, printer: Printer) -> None:

@@ -108,10 +108,10 @@ class HloMeshAttr(Data[HloMesh]):
                 return HloMesh(tuple(axes))
             parser.parse_keyword("device_ids")
             parser.parse_punctuation("=")
-            place = parser.pos
+            position = parser.pos
             device_ids = parser.parse_attribute()
             if not isinstance(device_ids, DenseElementsAttr):
-                parser.raise_error("device numbers are a dense constant", place, parser.pos)
+                parser.raise_error("device numbers are a dense constant", position, parser.pos)
             return HloMesh(tuple(axes), device_ids)
 
     def print_parameter(self, printer: Printer) -> None:
@@ -133,10 +133,10 @@ class ReplicaGroupMeshAxesAttr(Data[ReplicaGroupMeshAxes]):
         with parser.in_angle_brackets():
             parser.parse_keyword("mesh")
             parser.parse_punctuation("=")
-            place = parser.pos
+            position = parser.pos
             mesh = parser.parse_attribute()
             if not isinstance(mesh, SymbolRefAttr | HloMeshAttr):
-                parser.raise_error("a symbol or #stablehlo.mesh<...> belongs here", place, parser.pos)
+                parser.raise_error("a symbol or #stablehlo.mesh<...> belongs here", position, parser.pos)
             parser.parse_punctuation(",")
             parser.parse_keyword("axes")
             parser.parse_punctuation("=")
@@ -159,20 +159,20 @@ def _parse_name(parser: AttrParser) -> str:
 
 def _parse_axis(parser: AttrParser) -> HloMeshAxis:
     """A mesh axis, with or without the name of its attribute."""
-    place = parser.pos
+    position = parser.pos
     written = parser.parse_optional_attribute()
     if written is None:
         return HloMeshAxisAttr.parse_parameter(parser)
     if not isinstance(written, HloMeshAxisAttr):
-        parser.raise_error('an axis is <name = "x", size = 2>', place, parser.pos)
+        parser.raise_error('an axis is <name = "x", size = 2>', position, parser.pos)
     return written.data
 
 
 def _parse_axis_ref(parser: AttrParser) -> HloAxisRef:
-    place = parser.pos
+    position = parser.pos
     written = parser.parse_optional_attribute()
     if written is None:
         return HloAxisRefAttr.parse_parameter(parser)
     if not isinstance(written, HloAxisRefAttr):
-        parser.raise_error('an axis reference is #stablehlo.axis_ref<name = "x">', place, parser.pos)
+        parser.raise_error('an axis reference is #stablehlo.axis_ref<name = "x">', position, parser.pos)
     return written.data

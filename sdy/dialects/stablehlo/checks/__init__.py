@@ -1,1 +1,1 @@
-"""What makes a StableHLO op valid beyond its structure, a family of ops per file. Each check raises SdyError."""
+"""Semantic checks of StableHLO ops, one family of ops per file. Each check raises SdyError at the op."""

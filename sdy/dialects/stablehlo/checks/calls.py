@@ -1,4 +1,4 @@
-"""What a custom call says of how its operands and results are stored."""
+"""Checks of the interface version, layouts and aliases of custom calls."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ LATEST_API_VERSION = 4  # the version whose backend_config is a dictionary
 
 
 def check_custom_call_config(op: Operation) -> None:
-    """`custom_call`: a known version of the interface; its configuration is a string, or in the newest a dictionary."""
+    """Check that `api_version` is known and that `backend_config` has the type which this version takes."""
     version = integer(op, "api_version") if "api_version" in op.properties else 1
     if not 0 <= version <= LATEST_API_VERSION:
-        fail(op, "SDY-D016", f"api_version is {version}, it should be 0 to {LATEST_API_VERSION}")
+        fail(op, "SDY-D016", f"api_version must be from 0 to {LATEST_API_VERSION}, got {version}")
     config = op.properties.get("backend_config")
     if isinstance(config, DictionaryAttr) and version != LATEST_API_VERSION:
-        fail(op, "SDY-D016", f"backend_config is a dictionary, api_version {version} takes a string")
+        fail(op, "SDY-D016", f"backend_config must be a string for api_version {version}, got a dictionary")
 
 
 def check_custom_call_layouts(op: Operation) -> None:
-    """`custom_call`: a layout per operand and result, each an order of the dims; aliases have one type."""
+    """Check that each operand and result has a layout that orders its dims, and that aliases join equal types."""
     results = op.result_types
     if len(results) == 1 and isinstance(results[0], TupleType):
         results = tuple(results[0].types)
@@ -43,32 +43,37 @@ def _check_layouts(op: Operation, name: str, types: Sequence[Attribute]) -> None
     if layouts is None:
         return
     if len(layouts) != len(types):
-        fail(op, "SDY-D014", f"{name} has {len(layouts)} entries, there are {len(types)} values")
-    for index, (layout, of_type) in enumerate(zip(layouts, types, strict=True)):
-        tensor = as_tensor(of_type)
+        fail(op, "SDY-D014", f"{name} must have one entry per value: expected {len(types)}, got {len(layouts)}")
+    for index, (layout, value_type) in enumerate(zip(layouts, types, strict=True)):
+        tensor = as_tensor(value_type)
         rank = 0 if tensor is None else tensor.get_num_dims()
         if sorted(layout.get_ints()) != [*range(rank)]:
-            fail(op, "SDY-D016", f"entry {index} of {name} should order the dims of {of_type}, it is {layout}")
+            fail(
+                op,
+                "SDY-D016",
+                f"entry {index} of {name} must be a permutation of the dims of {value_type}, got {layout}",
+            )
 
 
 def _check_alias(op: Operation, attr: OutputOperandAliasAttr) -> None:
     alias = attr.data
     if not 0 <= alias.operand_index < len(op.operands):
-        fail(op, "SDY-D015", f"an alias names operand {alias.operand_index}, there are {len(op.operands)} operands")
-    operand = _part(op.operand_types[alias.operand_index], alias.operand_tuple_indices)
-    places = alias.output_tuple_indices
+        message = f"operand_index of an alias is {alias.operand_index}, but the op has {len(op.operands)} operands"
+        fail(op, "SDY-D015", message)
+    operand = _tuple_element(op.operand_types[alias.operand_index], alias.operand_tuple_indices)
+    indices = alias.output_tuple_indices
     results = list(op.result_types)
-    if len(results) > 1 and places and 0 <= places[0] < len(results):
-        results, places = [results[places[0]]], places[1:]
-    output = _part(results[0], places) if len(results) == 1 else None
+    if len(results) > 1 and indices and 0 <= indices[0] < len(results):
+        results, indices = [results[indices[0]]], indices[1:]
+    output = _tuple_element(results[0], indices) if len(results) == 1 else None
     if operand is None or output is None or not have_compatible_types(operand, output):
-        fail(op, "SDY-D013", f"an alias joins {operand} and {output}, which should have one type")
+        fail(op, "SDY-D013", f"aliased operand and output must have the same type, got {operand} and {output}")
 
 
-def _part(of_type: Attribute, indices: DimNumbers) -> Attribute | None:
-    """The type of an element within nested tuples; None where there is none."""
+def _tuple_element(value_type: Attribute, indices: DimNumbers) -> Attribute | None:
+    """Return the type of an element of nested tuples, or None if `indices` does not name an element."""
     for index in indices:
-        if not isinstance(of_type, TupleType) or not 0 <= index < len(of_type.types):
+        if not isinstance(value_type, TupleType) or not 0 <= index < len(value_type.types):
             return None
-        of_type = of_type.types.data[index]
-    return of_type
+        value_type = value_type.types.data[index]
+    return value_type

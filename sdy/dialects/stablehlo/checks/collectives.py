@@ -1,4 +1,4 @@
-"""Types of collectives, given how many devices form a group."""
+"""Checks of collective communication ops."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from sdy.dialects.stablehlo.checks.requirements import (
     shape,
 )
 
-DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE = 1, 2, 3  # types of channels
-PADDING = -1  # fills up groups that are smaller than others
+DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE = 1, 2, 3  # values of the field `type` of a channel handle
+PADDING = -1  # fills the rows of replica_groups whose groups are smaller than others
 
 
 def check_all_gather(op: Operation) -> None:
-    """`all_gather`: the dim is as many times larger as a group has devices."""
+    """Check that `all_gather_dim` of each result is the operand's dim times the number of devices in a group."""
     _check_groups(op)
     require_result_per_operand(op)
     for operand, result in zip(op.operands, op.results, strict=True):
@@ -39,31 +39,31 @@ def check_all_gather(op: Operation) -> None:
         require_dims(op, "all_gather_dim", [dim], len(sizes), "the operand")
         group = _group_size(op)
         sizes[dim] = DYNAMIC_INDEX if group is None else scaled_size(sizes[dim], group)
-        require_shape(op, result, sizes, f"operand and {group or 'the'} devices of a group give it")
+        require_shape(op, result, sizes, f"inferred from the operand and {_group_text(group)}")
 
 
 def check_reduce_scatter(op: Operation) -> None:
-    """`reduce_scatter`: the dim is as many times smaller as a group has devices."""
+    """Check that `scatter_dimension` of the result is the operand's dim divided by the number of devices in a group."""
     _check_groups(op)
     require_same_element_type(op, (op.operands[0], op.results[0]))
     sizes = list(shape(op, op.operands[0]))
     dim = integer(op, "scatter_dimension")
     require_dims(op, "scatter_dimension", [dim], len(sizes), "the operand")
     group = _group_size(op)
-    sizes[dim] = DYNAMIC_INDEX if group is None else _part(op, dim, sizes[dim], group)
-    require_shape(op, op.results[0], sizes, f"operand and {group or 'the'} devices of a group give it")
+    sizes[dim] = DYNAMIC_INDEX if group is None else _divided_size(op, dim, sizes[dim], group)
+    require_shape(op, op.results[0], sizes, f"inferred from the operand and {_group_text(group)}")
     require_reducer_region(op, op.regions[0], op.operands)
 
 
 def check_all_to_all(op: Operation) -> None:
-    """`all_to_all`: one dim is cut in `split_count` parts, another one grows by as much."""
+    """Check that `split_dimension` is divided by `split_count` and that `concat_dimension` is multiplied by it."""
     _check_groups(op)
     count = integer(op, "split_count")
     if count < 1:
-        fail(op, "SDY-D016", f"split_count is {count}, it should be at least 1")
+        fail(op, "SDY-D016", f"split_count must be at least 1, got {count}")
     group = _group_size(op)
     if group is not None and group != count:
-        fail(op, "SDY-D013", f"split_count is {count}, a group has {group} devices")
+        fail(op, "SDY-D013", f"split_count must equal the number of devices in a group, got {count} and {group}")
     require_result_per_operand(op)
     for operand, result in zip(op.operands, op.results, strict=True):
         require_same_element_type(op, (operand, result))
@@ -71,105 +71,109 @@ def check_all_to_all(op: Operation) -> None:
         split, concat = integer(op, "split_dimension"), integer(op, "concat_dimension")
         require_dims(op, "split_dimension", [split], len(sizes), "the operand")
         require_dims(op, "concat_dimension", [concat], len(sizes), "the operand")
-        sizes[split] = _part(op, split, sizes[split], count)
+        sizes[split] = _divided_size(op, split, sizes[split], count)
         sizes[concat] = scaled_size(sizes[concat], count)
-        require_shape(op, result, sizes, "operand and split_count give it")
+        require_shape(op, result, sizes, "inferred from the operand and split_count")
 
 
 def check_same_types_in_group(op: Operation) -> None:
-    """A collective whose results have the types of its operands."""
+    """Check the replica groups of a collective whose results have the types of its operands."""
     _check_groups(op)
     check_results_like_operands(op)
 
 
 def check_collective_broadcast(op: Operation) -> None:
-    """`collective_broadcast`: gives all its operands but the one that names the roots."""
+    """Check that there is a result for each operand, except for the operand that holds the roots."""
     _check_groups(op, may_leave_out=True)
     operands = list(op.operands)
     if "has_dynamic_root" in op.properties:
         if not operands:
-            fail(op, "SDY-D001", "the operand that names the roots is missing")
-        require_shape(op, operands.pop(), (len(op.results),), "it names a root per result")
+            fail(op, "SDY-D001", "has_dynamic_root requires an operand that holds the roots")
+        require_shape(op, operands.pop(), (len(op.results),), "it holds one root per result")
     if len(operands) != len(op.results):
-        fail(op, "SDY-D001", f"{len(op.results)} results for {len(operands)} operands")
+        fail(op, "SDY-D001", f"expected one result per operand ({len(operands)}), got {len(op.results)}")
     for operand, result in zip(operands, op.results, strict=True):
         require_same_type(op, (operand, result))
 
 
 def check_all_reduce(op: Operation) -> None:
-    """`all_reduce`: results like the operands; the region folds two elements."""
+    """Check that results have the types of the operands, and that the region reduces two elements to one."""
     check_same_types_in_group(op)
     require_reducer_region(op, op.regions[0], op.operands[:1])
 
 
 def check_collective_permute(op: Operation) -> None:
-    """`collective_permute`: no device sends twice, none receives twice."""
+    """Check that no device is the source, or the target, of two pairs."""
     check_results_like_operands(op)
     pairs = op.properties["source_target_pairs"]
     if not isinstance(pairs, DenseElementsAttr) or len(pairs.type.get_shape()) != 2 or pairs.type.get_shape()[1] != 2:
-        fail(op, "SDY-D016", "source_target_pairs should be a list of pairs")
+        fail(op, "SDY-D016", "source_target_pairs must be a list of pairs")
     require_i64_elements(op, "source_target_pairs")
     numbers = pairs.get_ints()
     if any(number < 0 for number in numbers):
-        fail(op, "SDY-D016", f"device numbers are not negative: {list(numbers)}")
-    for what, devices in (("source", numbers[::2]), ("target", numbers[1::2])):
+        fail(op, "SDY-D016", f"device ids must not be negative, got {list(numbers)}")
+    for role, devices in (("source", numbers[::2]), ("target", numbers[1::2])):
         if len({*devices}) != len(devices):
-            fail(op, "SDY-D016", f"a device is the {what} of two pairs: {list(devices)}")
+            fail(op, "SDY-D016", f"a device must be the {role} of at most one pair, got {role}s {list(devices)}")
 
 
 def _check_groups(op: Operation, may_leave_out: bool = False) -> None:
-    """Every device is in one group; in one at most where the op may leave devices out."""
+    """Check that every device is in exactly one group, or in at most one if the op `may_leave_out` devices."""
     groups = op.properties["replica_groups"]
     if not isinstance(groups, DenseElementsAttr):
         return
     if len(groups.type.get_shape()) != 2:
-        fail(op, "SDY-D016", f"replica_groups should have two dims, it is {groups.type}")
+        fail(op, "SDY-D016", f"replica_groups must have two dims, got {groups.type}")
     require_i64_elements(op, "replica_groups")
     devices = [device for device in groups.get_ints() if device != PADDING or may_leave_out]
     if any(device < 0 for device in devices):
-        fail(op, "SDY-D016", f"device numbers are not negative: {devices}")
+        fail(op, "SDY-D016", f"device ids must not be negative, got {devices}")
     if len({*devices}) != len(devices):
-        fail(op, "SDY-D016", f"a device is in two places of replica_groups: {devices}")
+        fail(op, "SDY-D016", f"a device must appear only once in replica_groups, got {devices}")
     missing = {*range(len(devices))} - {*devices}
     if missing and not may_leave_out:
-        fail(op, "SDY-D016", f"device {min(missing)} is in no group of replica_groups: {devices}")
+        fail(op, "SDY-D016", f"device {min(missing)} is missing from replica_groups {devices}")
 
 
 def _group_size(op: Operation) -> int | None:
-    """How many devices a group has; None where groups differ, or are given by mesh axes."""
+    """Return the number of devices in a group, or None if groups differ in size or are given by mesh axes."""
     groups = op.properties["replica_groups"]
     if not isinstance(groups, DenseElementsAttr) or PADDING in groups.get_ints():
         return None
     return groups.type.get_shape()[1] or None
 
 
-def _part(op: Operation, dim: int, size: int, count: int) -> int:
+def _divided_size(op: Operation, dim: int, size: int, count: int) -> int:
     if size == DYNAMIC_INDEX:
         return size
     if size % count:
-        fail(op, "SDY-D016", f"dim {dim} has size {size}, it does not divide by {count}")
+        fail(op, "SDY-D016", f"size {size} of dim {dim} must be divisible by {count}")
     return size // count
 
 
+def _group_text(size: int | None) -> str:
+    return "the replica groups" if size is None else f"replica groups of {size} devices"
+
+
 def check_device_id(op: Operation) -> None:
-    """`partition_id` and `replica_id`: one unsigned number of 32 bits."""
-    require_shape(op, op.results[0], (), "it is one number")
-    require_element_type(op, op.results[0], IntegerType(32, Signedness.UNSIGNED), "it numbers devices")
+    """Check that the result of `partition_id` or `replica_id` is a `tensor<ui32>`."""
+    require_shape(op, op.results[0], (), "a device id")
+    require_element_type(op, op.results[0], IntegerType(32, Signedness.UNSIGNED), "a device id")
 
 
 def check_send(op: Operation) -> None:
-    """`send`: over a channel to the host, or to a device."""
+    """Check that the channel of a `send` goes to the host or to a device, as `is_host_transfer` says."""
     _check_channel(op, DEVICE_TO_HOST)
 
 
 def check_recv(op: Operation) -> None:
-    """`recv`: over a channel from the host, or from a device."""
+    """Check that the channel of a `recv` comes from the host or from a device, as `is_host_transfer` says."""
     _check_channel(op, HOST_TO_DEVICE)
 
 
-def _check_channel(op: Operation, host_kind: int) -> None:
+def _check_channel(op: Operation, host_channel_type: int) -> None:
     flag = op.properties.get("is_host_transfer")
-    wanted = host_kind if isinstance(flag, IntegerAttr) and flag.value.data else DEVICE_TO_DEVICE
-    kind = cast(ChannelHandleAttr, op.properties["channel_handle"]).data.type
-    if kind != wanted:
-        fail(op, "SDY-D016", f"the channel is of type {kind}, is_host_transfer asks for type {wanted}")
+    expected = host_channel_type if isinstance(flag, IntegerAttr) and flag.value.data else DEVICE_TO_DEVICE
+    channel_type = cast(ChannelHandleAttr, op.properties["channel_handle"]).data.type
+    if channel_type != expected:
+        fail(op, "SDY-D016", f"is_host_transfer requires a channel of type {expected}, got type {channel_type}")

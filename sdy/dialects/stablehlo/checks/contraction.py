@@ -1,4 +1,4 @@
-"""Types of contractions."""
+"""Checks of `dot` and `dot_general`."""
 
 from __future__ import annotations
 
@@ -13,49 +13,64 @@ from sdy.dialects.stablehlo.checks.requirements import fail, require_dims, requi
 
 
 def check_dot_general(op: Operation) -> None:
-    """`dot_general`: batching and contracting dims come in pairs of one size; the result has all other dims."""
+    """Check that batching and contracting dims come in pairs of equal sizes, and that the result has all other dims."""
     numbers = cast(DotDimensionNumbersAttr, op.properties["dot_dimension_numbers"]).data
     lhs, rhs = shape(op, op.operands[0]), shape(op, op.operands[1])
-    require_dims(op, "lhs dims", numbers.lhs_batching_dimensions + numbers.lhs_contracting_dimensions, len(lhs), "lhs")
-    require_dims(op, "rhs dims", numbers.rhs_batching_dimensions + numbers.rhs_contracting_dimensions, len(rhs), "rhs")
+    require_dims(
+        op,
+        "the dimension numbers of lhs",
+        numbers.lhs_batching_dimensions + numbers.lhs_contracting_dimensions,
+        len(lhs),
+        "lhs",
+    )
+    require_dims(
+        op,
+        "the dimension numbers of rhs",
+        numbers.rhs_batching_dimensions + numbers.rhs_contracting_dimensions,
+        len(rhs),
+        "rhs",
+    )
     _require_pairs(op, lhs, rhs, "batching", numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions)
     _require_pairs(op, lhs, rhs, "contracting", numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions)
     _require_precisions(op)
-    wanted = [
+    expected = [
         *(lhs[dim] for dim in numbers.lhs_batching_dimensions),
-        *_others(lhs, numbers.lhs_batching_dimensions + numbers.lhs_contracting_dimensions),
-        *_others(rhs, numbers.rhs_batching_dimensions + numbers.rhs_contracting_dimensions),
+        *_remaining_sizes(lhs, numbers.lhs_batching_dimensions + numbers.lhs_contracting_dimensions),
+        *_remaining_sizes(rhs, numbers.rhs_batching_dimensions + numbers.rhs_contracting_dimensions),
     ]
-    require_shape(op, op.results[0], wanted, "lhs, rhs and the dim numbers give it")
+    require_shape(op, op.results[0], expected, "inferred from lhs, rhs and dot_dimension_numbers")
 
 
 def check_dot(op: Operation) -> None:
-    """`dot`: the last dim of lhs, of two at most, meets the first of rhs."""
+    """Check that both operands are vectors or matrices, and that the last dim of lhs has the size of the first dim of
+    rhs.
+    """
     lhs, rhs = shape(op, op.operands[0]), shape(op, op.operands[1])
-    for name, of in (("lhs", lhs), ("rhs", rhs)):
-        if len(of) not in (1, 2):
-            fail(op, "SDY-D011", f"{name} has {len(of)} dims; a dot product is of vectors and matrices")
+    for name, sizes in (("lhs", lhs), ("rhs", rhs)):
+        if len(sizes) not in (1, 2):
+            fail(op, "SDY-D011", f"{name} must be a vector or a matrix, got rank {len(sizes)}")
     _require_pairs(op, lhs, rhs, "contracting", (len(lhs) - 1,), (0,))
     _require_precisions(op)
-    require_shape(op, op.results[0], (*lhs[:-1], *rhs[1:]), "lhs and rhs give it")
+    require_shape(op, op.results[0], (*lhs[:-1], *rhs[1:]), "inferred from lhs and rhs")
 
 
 def _require_pairs(
     op: Operation, lhs: Shape, rhs: Shape, kind: str, lhs_dims: DimNumbers, rhs_dims: DimNumbers
 ) -> None:
     if len(lhs_dims) != len(rhs_dims):
-        fail(op, "SDY-D014", f"lhs has {len(lhs_dims)} {kind} dims, rhs has {len(rhs_dims)}")
+        message = f"lhs and rhs must have equally many {kind} dims, got {len(lhs_dims)} and {len(rhs_dims)}"
+        fail(op, "SDY-D014", message)
     for left, right in zip(lhs_dims, rhs_dims, strict=True):
         if lhs[left] != rhs[right] and DYNAMIC_INDEX not in (lhs[left], rhs[right]):
-            message = f"dim {left} of lhs has size {lhs[left]}, dim {right} of rhs has size {rhs[right]}"
-            fail(op, "SDY-D013", f"{message}: a pair of {kind} dims has one size")
+            message = f"dim {left} of lhs has size {lhs[left]} and dim {right} of rhs has size {rhs[right]}"
+            fail(op, "SDY-D013", f"sizes of {kind} dims must match, but {message}")
 
 
 def _require_precisions(op: Operation) -> None:
     config = cast("ArrayAttr[Attribute] | None", op.properties.get("precision_config"))
     if config is not None and len(config) not in (0, 2):
-        fail(op, "SDY-D014", f"precision_config has {len(config)} entries, it takes one per operand")
+        fail(op, "SDY-D014", f"precision_config must have 0 or 2 entries, one per operand, got {len(config)}")
 
 
-def _others(of: Shape, taken: DimNumbers) -> list[int]:
-    return [size for dim, size in enumerate(of) if dim not in taken]
+def _remaining_sizes(sizes: Shape, excluded: DimNumbers) -> list[int]:
+    return [size for dim, size in enumerate(sizes) if dim not in excluded]

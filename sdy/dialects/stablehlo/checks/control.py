@@ -1,4 +1,4 @@
-"""Types at the borders of regions that run as part of the program."""
+"""Checks of control-flow ops: the types of the arguments and results of their regions."""
 
 from __future__ import annotations
 
@@ -22,82 +22,89 @@ from sdy.dialects.stablehlo.checks.requirements import (
 
 
 def check_while(op: Operation) -> None:
-    """`while`: both regions take the values that go around; the body gives them, the condition gives a boolean."""
+    """Check that both regions take the operands, that the body returns their types, and that the condition returns a
+    boolean.
+    """
     types = op.operand_types
     cond, body = op.regions
-    _require_types(op, "the op gives", op.result_types, types)
-    _require_types(op, "the arguments of the condition are", cond.block.arg_types, types)
-    _require_types(op, "the arguments of the body are", body.block.arg_types, types)
-    _require_types(op, "the body gives", _given(body), types)
-    given = _given(cond)
-    if len(given) != 1 or tensor(op, _last(cond).operands[0]).element_type != i1 or shape(op, _last(cond).operands[0]):
-        fail(op, "SDY-D018", f"the condition gives ({_listed(given)}), it should give one tensor<i1>")
+    _require_types(op, "the results", op.result_types, types)
+    _require_types(op, "the arguments of the condition", cond.block.arg_types, types)
+    _require_types(op, "the arguments of the body", body.block.arg_types, types)
+    _require_types(op, "the values returned by the body", _returned_types(body), types)
+    returned = _returned_types(cond)
+    if (
+        len(returned) != 1
+        or tensor(op, _terminator(cond).operands[0]).element_type != i1
+        or shape(op, _terminator(cond).operands[0])
+    ):
+        fail(op, "SDY-D018", f"the condition must return one tensor<i1>, got ({_listed(_returned_types(cond))})")
 
 
 def check_if_or_case(op: Operation) -> None:
-    """`if` and `case`: branches take nothing, and give what the op gives."""
-    chooser = op.operands[0]
-    require_shape(op, chooser, (), "it chooses one branch")
+    """Check that branches have no arguments, and that they return the result types of the op."""
+    selector = op.operands[0]
+    require_shape(op, selector, (), "it selects one branch")
     if op.name == "stablehlo.if":
-        require_element_type(op, chooser, i1, "it chooses one of two")
+        require_element_type(op, selector, i1, "a predicate is a boolean")
     if not op.regions:
-        fail(op, "SDY-D001", "there is no branch")
+        fail(op, "SDY-D001", "expected at least one branch")
     for index, region in enumerate(op.regions):
-        _require_types(op, f"the arguments of branch {index} are", region.block.arg_types, ())
-        _require_types(op, f"branch {index} gives", _given(region), op.result_types)
+        _require_types(op, f"the arguments of branch {index}", region.block.arg_types, ())
+        _require_types(op, f"the values returned by branch {index}", _returned_types(region), op.result_types)
 
 
 def check_map(op: Operation) -> None:
-    """`map`: over all dims of inputs of one shape; the region gives one element."""
+    """Check that inputs have one shape, that `dimensions` lists all dims, and that the region returns one element."""
     if not op.operands:
-        fail(op, "SDY-D001", "there is nothing to map")
+        fail(op, "SDY-D001", "expected at least one operand")
     require_same_shape(op, (*op.operands, op.results[0]))
     rank = len(shape(op, op.operands[0]))
     if ints(op, "dimensions") != tuple(range(rank)):
-        fail(op, "SDY-D015", f"dimensions is {list(ints(op, 'dimensions'))}, it should be all {rank} dims in order")
-    wanted = [scalar_of(tensor(op, operand)) for operand in op.operands]
-    require_region(op, op.regions[0], "the region", wanted, [scalar_of(tensor(op, op.results[0]))])
+        message = f"dimensions must be {list(range(rank))}, all dims in order, got {list(ints(op, 'dimensions'))}"
+        fail(op, "SDY-D015", message)
+    expected = [scalar_of(tensor(op, operand)) for operand in op.operands]
+    require_region(op, op.regions[0], "the region", expected, [scalar_of(tensor(op, op.results[0]))])
 
 
 def require_region(
-    op: Operation, region: Region, name: str, taken: Sequence[Attribute], given: Sequence[Attribute]
+    op: Operation, region: Region, name: str, arguments: Sequence[Attribute], returned: Sequence[Attribute]
 ) -> None:
-    """A region takes and gives values of these types."""
-    _require_types(op, f"the arguments of {name} are", region.block.arg_types, taken)
-    _require_types(op, f"{name} gives", _given(region), given)
+    """Raise an error unless the region takes and returns values of these types. `name` is used in the message."""
+    _require_types(op, f"the arguments of {name}", region.block.arg_types, arguments)
+    _require_types(op, f"the values returned by {name}", _returned_types(region), returned)
 
 
 def check_optimization_barrier(op: Operation) -> None:
-    """`optimization_barrier`: gives its operands."""
-    _require_types(op, "the op gives", op.result_types, op.operand_types)
+    """Check that the results have the types of the operands."""
+    _require_types(op, "the results", op.result_types, op.operand_types)
 
 
 def check_results_like_operands(op: Operation) -> None:
-    """One result per operand, of its type."""
+    """Check that there is one result per operand, of the same type."""
     require_result_per_operand(op)
     for operand, result in zip(op.operands, op.results, strict=True):
         require_same_type(op, (operand, result))
 
 
 def require_result_per_operand(op: Operation) -> None:
-    """The op has as many results as operands."""
+    """Raise an error unless the op has as many results as operands."""
     if len(op.results) != len(op.operands):
-        fail(op, "SDY-D001", f"{len(op.results)} results for {len(op.operands)} operands")
+        fail(op, "SDY-D001", f"expected one result per operand ({len(op.operands)}), got {len(op.results)}")
 
 
-def _last(region: Region) -> Operation:
+def _terminator(region: Region) -> Operation:
     last = region.block.last_op
-    assert last is not None  # every region ends in a terminator, which is checked before
+    assert last is not None  # the structure was verified before: every region ends in a terminator
     return last
 
 
-def _given(region: Region) -> Sequence[Attribute]:
-    return _last(region).operand_types
+def _returned_types(region: Region) -> Sequence[Attribute]:
+    return _terminator(region).operand_types
 
 
-def _require_types(op: Operation, what: str, found: Sequence[Attribute], wanted: Sequence[Attribute]) -> None:
-    if len(found) != len(wanted) or not all(map(have_compatible_types, found, wanted)):
-        fail(op, "SDY-D018", f"{what} ({_listed(found)}), it should be ({_listed(wanted)})")
+def _require_types(op: Operation, values: str, actual: Sequence[Attribute], expected: Sequence[Attribute]) -> None:
+    if len(actual) != len(expected) or not all(map(have_compatible_types, actual, expected)):
+        fail(op, "SDY-D018", f"expected {values} to have types ({_listed(expected)}), got ({_listed(actual)})")
 
 
 def _listed(types: Sequence[Attribute]) -> str:

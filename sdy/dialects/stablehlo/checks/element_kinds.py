@@ -1,4 +1,4 @@
-"""Which kinds of elements an op can compute with. Quantized elements pass everywhere."""
+"""Checks of the kind of elements that an op computes with. Quantized elements pass every check."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sdy.dialects.stablehlo.checks.requirements import fail, name_of, tensor
 
 
 class ElementKind(Enum):
-    """A kind of elements, by the word that error messages use."""
+    """A kind of elements; the value is its name in messages."""
 
     BOOLEANS = "booleans"
     INTEGERS = "integers"
@@ -21,7 +21,7 @@ class ElementKind(Enum):
 
 
 def element_kind(element: Attribute) -> ElementKind | None:
-    """The kind of an element type; None for one that is not told apart here."""
+    """Return the kind of an element type, or None for types that these checks do not distinguish."""
     if element == i1:
         return ElementKind.BOOLEANS
     if isinstance(element, IntegerType):
@@ -31,22 +31,22 @@ def element_kind(element: Attribute) -> ElementKind | None:
     return ElementKind.COMPLEX if isinstance(element, ComplexType) else None
 
 
-def _first_operand_of(*kinds: ElementKind) -> Callable[[Operation], None]:
-    words = " or ".join(kind.value for kind in kinds)
+def _check_first_operand(*kinds: ElementKind) -> Callable[[Operation], None]:
+    names = " or ".join(kind.value for kind in kinds)
 
     def check(op: Operation) -> None:
-        """The first operand has elements of one of the kinds."""
+        """Check that the first operand has elements of one of the kinds."""
         value = op.operands[0]
-        found = element_kind(tensor(op, value).element_type)
-        if found is not None and found not in kinds:
-            fail(op, "SDY-D017", f"{name_of(op, value)} should have elements that are {words}")
+        actual = element_kind(tensor(op, value).element_type)
+        if actual is not None and actual not in kinds:
+            fail(op, "SDY-D017", f"{name_of(op, value)} must have elements that are {names}")
 
     return check
 
 
-check_integer_operand = _first_operand_of(ElementKind.INTEGERS)
-check_boolean_or_integer_operand = _first_operand_of(ElementKind.BOOLEANS, ElementKind.INTEGERS)
-check_float_operand = _first_operand_of(ElementKind.FLOATS)
-check_float_or_complex_operand = _first_operand_of(ElementKind.FLOATS, ElementKind.COMPLEX)
-check_numeric_operand = _first_operand_of(ElementKind.INTEGERS, ElementKind.FLOATS, ElementKind.COMPLEX)
-check_real_operand = _first_operand_of(ElementKind.INTEGERS, ElementKind.FLOATS)
+check_integer_operand = _check_first_operand(ElementKind.INTEGERS)
+check_boolean_or_integer_operand = _check_first_operand(ElementKind.BOOLEANS, ElementKind.INTEGERS)
+check_float_operand = _check_first_operand(ElementKind.FLOATS)
+check_float_or_complex_operand = _check_first_operand(ElementKind.FLOATS, ElementKind.COMPLEX)
+check_numeric_operand = _check_first_operand(ElementKind.INTEGERS, ElementKind.FLOATS, ElementKind.COMPLEX)
+check_real_operand = _check_first_operand(ElementKind.INTEGERS, ElementKind.FLOATS)

@@ -1,4 +1,4 @@
-"""Types of elementwise ops."""
+"""Checks of elementwise ops."""
 
 from __future__ import annotations
 
@@ -22,69 +22,69 @@ from sdy.dialects.stablehlo.checks.requirements import (
 
 
 def check_all_same_type(op: Operation) -> None:
-    """All operands and results have the same type."""
+    """Check that all operands and results have the same type."""
     require_same_type(op, (*op.operands, *op.results))
 
 
 def check_all_same_shape(op: Operation) -> None:
-    """All operands and results have the same shape; element types may differ."""
+    """Check that all operands and results have the same shape; element types may differ."""
     require_same_shape(op, (*op.operands, *op.results))
 
 
 def check_result_accuracy(op: Operation) -> None:
-    """Tolerances are not negative, and stand only in the mode that has them."""
-    promise = op.properties.get("result_accuracy")
-    if not isinstance(promise, ResultAccuracyAttr):
+    """Check that tolerances are not negative, and that only the mode TOLERANCE has them."""
+    attr = op.properties.get("result_accuracy")
+    if not isinstance(attr, ResultAccuracyAttr):
         return
-    accuracy = promise.data
+    accuracy = attr.data
     tolerances = (accuracy.atol, accuracy.rtol, accuracy.ulps)
     if min(tolerances) < 0:
-        fail(op, "SDY-D016", f"a tolerance of result_accuracy is negative: {tolerances}")
+        fail(op, "SDY-D016", f"tolerances of result_accuracy must not be negative, got {tolerances}")
     if accuracy.mode is not ResultAccuracyMode.TOLERANCE and any(tolerances):
-        fail(op, "SDY-D016", f"mode {accuracy.mode.value} has no tolerances, result_accuracy gives {tolerances}")
+        fail(op, "SDY-D016", f"tolerances of result_accuracy must be 0 in mode {accuracy.mode.value}, got {tolerances}")
 
 
 def check_operands_same_type(op: Operation) -> None:
-    """All operands have the same type."""
+    """Check that all operands have the same type."""
     require_same_type(op, op.operands)
 
 
 def check_boolean_result(op: Operation) -> None:
-    """The result has the shape of the operands, and elements of one bit."""
+    """Check that the result has the shape of the operands and element type i1."""
     check_all_same_shape(op)
-    require_element_type(op, op.results[0], i1, "each is true or false")
+    require_element_type(op, op.results[0], i1, "the result holds booleans")
 
 
 def check_real_result(op: Operation) -> None:
-    """The result has the element type of the operand, or of its real part where that is complex."""
+    """Check that the result has the element type of the operand, or of its real part if that is complex."""
     check_all_same_shape(op)
     element = tensor(op, op.operands[0]).element_type
     if isinstance(element, ComplexType):
         element = cast(Attribute, element.element_type)
-    require_element_type(op, op.results[0], element, "the operand gives it")
+    require_element_type(op, op.results[0], element, "inferred from the operand")
 
 
 def check_complex(op: Operation) -> None:
-    """The elements of the result are complex numbers of the elements of the operands."""
+    """Check that the result is complex and that its real part has the element type of the operands."""
     check_operands_same_type(op)
     check_all_same_shape(op)
     element = tensor(op, op.results[0]).element_type
-    part = tensor(op, op.operands[0]).element_type
-    if not isinstance(element, ComplexType) or cast(Attribute, element.element_type) != part:
-        fail(op, "SDY-D012", f"{name_of(op, op.results[0])} should have elements of type complex<{part}>")
+    real = tensor(op, op.operands[0]).element_type
+    if not isinstance(element, ComplexType) or cast(Attribute, element.element_type) != real:
+        fail(op, "SDY-D012", f"{name_of(op, op.results[0])} must have element type complex<{real}>")
 
 
 def check_select(op: Operation) -> None:
-    """`select`: the predicate is one boolean, or one per element; both branches have the type of the result."""
+    """Check that the predicate is one boolean or one per element, and that branches have the result type."""
     pred, on_true, on_false = op.operands
     require_same_type(op, (on_true, on_false, op.results[0]))
-    require_element_type(op, pred, i1, "it chooses")
+    require_element_type(op, pred, i1, "a predicate holds booleans")
     if shape(op, pred):
         require_same_shape(op, (pred, on_true))
 
 
 def check_clamp(op: Operation) -> None:
-    """`clamp`: the bounds are single values, or have the shape of the operand."""
+    """Check that the bounds are scalars or have the shape of the operand."""
     low, operand, high = op.operands
     require_same_type(op, (operand, op.results[0]))
     require_same_element_type(op, (operand, low, high))

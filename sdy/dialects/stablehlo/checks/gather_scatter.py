@@ -1,4 +1,4 @@
-"""Types of ops that read or write at places which other tensors name."""
+"""Checks of ops that read or write slices at indices which another tensor holds."""
 
 from __future__ import annotations
 
@@ -28,55 +28,59 @@ from sdy.dialects.stablehlo.checks.requirements import (
 
 
 def check_gather(op: Operation) -> None:
-    """`gather`: the result has a slice of the operand per index vector."""
+    """Check that the result has one slice of the operand per index vector."""
     numbers, dropped = _gather_dims(op)
     operand, indices = shape(op, op.operands[0]), shape(op, op.operands[1])
     sizes = require_length(op, "slice_sizes", len(operand), "the operand")
-    for dim, (size, cut) in enumerate(zip(operand, sizes, strict=True)):
-        if cut < 0 or (cut > size and size != DYNAMIC_INDEX):
-            fail(op, "SDY-D016", f"dim {dim} of the operand has size {size}, the slice size {cut}")
-        if dim in dropped and cut > 1:
-            fail(op, "SDY-D016", f"dim {dim} is collapsed or a batching dim, its slice size is {cut}, not 1")
+    for dim, (size, slice_size) in enumerate(zip(operand, sizes, strict=True)):
+        if slice_size < 0 or (slice_size > size and size != DYNAMIC_INDEX):
+            message = f"slice size of dim {dim} must be from 0 to {size}, the size of the operand, got {slice_size}"
+            fail(op, "SDY-D016", message)
+        if dim in dropped and slice_size > 1:
+            message = f"slice size of dim {dim}, a collapsed or batching dim, must be at most 1, got {slice_size}"
+            fail(op, "SDY-D016", message)
     window = [size for dim, size in enumerate(sizes) if dim not in dropped]
-    wanted = _interleaved(op, "offset_dims", numbers.offset_dims, window, _batch(indices, numbers.index_vector_dim))
-    require_shape(op, op.results[0], wanted, "slice_sizes and start_indices give it")
+    batch = _batch_sizes(indices, numbers.index_vector_dim)
+    expected = _interleaved(op, "offset_dims", numbers.offset_dims, window, batch)
+    require_shape(op, op.results[0], expected, "inferred from slice_sizes and start_indices")
 
 
 def check_dynamic_gather(op: Operation) -> None:
-    """`dynamic_gather`: like `gather`, with slice sizes that nobody knows yet."""
+    """Check a gather whose slice sizes are known only at run time."""
     numbers, dropped = _gather_dims(op)
     operand, indices = shape(op, op.operands[0]), shape(op, op.operands[1])
-    require_shape(op, op.operands[2], (len(operand),), "the operand has as many dims")
+    require_shape(op, op.operands[2], (len(operand),), "one slice size per dim of the operand")
     window = [DYNAMIC_INDEX] * (len(operand) - len(dropped))
-    wanted = _interleaved(op, "offset_dims", numbers.offset_dims, window, _batch(indices, numbers.index_vector_dim))
-    require_shape(op, op.results[0], wanted, "start_indices give it")
+    batch = _batch_sizes(indices, numbers.index_vector_dim)
+    expected = _interleaved(op, "offset_dims", numbers.offset_dims, window, batch)
+    require_shape(op, op.results[0], expected, "inferred from start_indices")
 
 
 def check_scatter(op: Operation) -> None:
-    """`scatter`: an update per index vector, each no larger than the input; results are like the inputs."""
+    """Check that there is one update per index vector, and that results have the types of the inputs."""
     numbers = cast(ScatterDimensionNumbersAttr, op.properties["scatter_dimension_numbers"]).data
     count = len(op.operands) // 2
     inputs, indices_value, updates = op.operands[:count], op.operands[count], op.operands[count + 1 :]
     if not count or len(op.results) != count:
-        fail(op, "SDY-D001", f"{len(op.results)} results for {count} inputs")
+        fail(op, "SDY-D001", f"expected one result per input, and at least one, got {len(op.results)} and {count}")
     require_same_shape(op, inputs)
     require_same_shape(op, updates)
-    for one, update, result in zip(inputs, updates, op.results, strict=True):
-        require_same_type(op, (one, result))
-        require_same_element_type(op, (one, update))
+    for value, update, result in zip(inputs, updates, op.results, strict=True):
+        require_same_type(op, (value, result))
+        require_same_element_type(op, (value, update))
     operand, indices, update = shape(op, inputs[0]), shape(op, indices_value), shape(op, updates[0])
     dropped = numbers.inserted_window_dims + numbers.input_batching_dims
     require_dims(op, "inserted_window_dims and input_batching_dims", dropped, len(operand), "the input")
     _require_index_map(op, numbers.scatter_dims_to_operand_dims, len(operand), indices, numbers.index_vector_dim)
     window = [size for dim, size in enumerate(operand) if dim not in dropped]
-    batch = _batch(indices, numbers.index_vector_dim)
+    batch = _batch_sizes(indices, numbers.index_vector_dim)
     largest = _interleaved(op, "update_window_dims", numbers.update_window_dims, window, batch)
     _require_fits(op, updates[0], update, largest, numbers.update_window_dims)
     require_reducer_region(op, op.regions[0], inputs)
 
 
 def _gather_dims(op: Operation) -> tuple[GatherDimensionNumbers, DimNumbers]:
-    """The dim numbers, and the dims of the operand that the result does not have."""
+    """Return the dim numbers, and the dims of the operand that the result does not have."""
     numbers = cast(GatherDimensionNumbersAttr, op.properties["dimension_numbers"]).data
     require_same_element_type(op, (op.operands[0], op.results[0]))
     operand, indices = shape(op, op.operands[0]), shape(op, op.operands[1])
@@ -87,35 +91,46 @@ def _gather_dims(op: Operation) -> tuple[GatherDimensionNumbers, DimNumbers]:
 
 
 def _require_fits(op: Operation, value: SSAValue, update: Shape, largest: Shape, window_dims: DimNumbers) -> None:
-    """The update has the batch dims of the indices, and window dims no larger than the input's."""
+    """Raise an error unless the update has the batch dims of the indices and window dims no larger than the input's."""
     if len(update) == len(largest):
         for dim in window_dims:
             if update[dim] > largest[dim] and DYNAMIC_INDEX not in (update[dim], largest[dim]):
-                message = f"dim {dim} of the updates has size {update[dim]}, the input has only {largest[dim]} there"
+                message = f"size of dim {dim} of the updates must be at most {largest[dim]}, got {update[dim]}"
                 fail(op, "SDY-D016", message)
         largest = tuple(update[dim] if dim in window_dims else size for dim, size in enumerate(largest))
-    require_shape(op, value, largest, "input and scatter_indices give it")
+    require_shape(op, value, largest, "inferred from the input and scatter_indices")
 
 
 def _require_index_map(op: Operation, index_map: DimNumbers, rank: int, indices: Shape, vector_dim: int) -> None:
     if not 0 <= vector_dim <= len(indices):
-        fail(op, "SDY-D015", f"index_vector_dim is {vector_dim}, the indices have {len(indices)} dims")
+        fail(
+            op,
+            "SDY-D015",
+            f"index_vector_dim must be from 0 to {len(indices)}, the rank of the indices, got {vector_dim}",
+        )
     length = indices[vector_dim] if vector_dim < len(indices) else 1
     if len(index_map) != length and length != DYNAMIC_INDEX:
-        fail(op, "SDY-D014", f"an index vector has {length} numbers, the index map {len(index_map)}")
+        message = (
+            f"the index map must have one entry per element of an index vector: expected {length}, got {len(index_map)}"
+        )
+        fail(op, "SDY-D014", message)
     require_dims(op, "the index map", index_map, rank, "the operand")
 
 
-def _batch(indices: Shape, vector_dim: int) -> list[int]:
-    """The dims of the indices that count index vectors."""
+def _batch_sizes(indices: Shape, vector_dim: int) -> list[int]:
+    """Return the sizes of all dims of the indices except the index vector dim."""
     return [size for dim, size in enumerate(indices) if dim != vector_dim]
 
 
 def _interleaved(op: Operation, name: str, window_dims: DimNumbers, window: list[int], batch: list[int]) -> Shape:
-    """The shape with the window sizes at `window_dims`, and the batch sizes at the other dims in order."""
+    """Return the shape with the window sizes at `window_dims`, and the batch sizes at the other dims in order."""
     rank = len(window) + len(batch)
     if len(window_dims) != len(window):
-        fail(op, "SDY-D014", f"{name} has {len(window_dims)} numbers, a slice keeps {len(window)} dims")
-    require_dims(op, name, window_dims, rank, "the tensor of slices")
+        fail(
+            op,
+            "SDY-D014",
+            f"{name} must have one entry per dim kept in a slice: expected {len(window)}, got {len(window_dims)}",
+        )
+    require_dims(op, name, window_dims, rank, "the result of the gather or the updates")
     sizes, others = dict(zip(window_dims, window, strict=True)), iter(batch)
     return tuple(sizes[dim] if dim in sizes else next(others) for dim in range(rank))

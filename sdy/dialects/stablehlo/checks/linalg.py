@@ -1,4 +1,4 @@
-"""Types of whole-matrix ops."""
+"""Checks of matrix factorizations, Fourier transforms, sorting and batch normalization."""
 
 from __future__ import annotations
 
@@ -29,68 +29,76 @@ MAX_FFT_RANK = 3
 
 
 def check_cholesky(op: Operation) -> None:
-    """`cholesky`: square matrices in the last two dims, which the result is like."""
+    """Check that the last two dims hold square matrices, and that the result has the type of the operand."""
     require_same_type(op, (op.operands[0], op.results[0]))
-    _require_square(op)
+    _require_square_matrices(op)
 
 
 def check_triangular_solve(op: Operation) -> None:
-    """`triangular_solve`: a is square, b has as many rows, or columns, and the result is like b."""
-    _require_square(op)
+    """Check that `a` holds square matrices whose size matches the rows (or columns) of `b`."""
+    _require_square_matrices(op)
     require_same_type(op, (op.operands[1], op.results[0]))
     a, b = shape(op, op.operands[0]), shape(op, op.operands[1])
     dim = len(b) - 2 if integer(op, "left_side") else len(b) - 1
     if len(a) != len(b) or (a[-1] != b[dim] and DYNAMIC_INDEX not in (a[-1], b[dim])):
-        fail(op, "SDY-D013", f"{name_of(op, op.operands[0])} cannot be solved for {name_of(op, op.operands[1])}")
+        fail(
+            op,
+            "SDY-D013",
+            f"{name_of(op, op.operands[0])} and {name_of(op, op.operands[1])} must have matching matrices",
+        )
 
 
 def check_fft(op: Operation) -> None:
-    """`fft`: over one to three last dims; of real values, the last dim of the spectrum is about half as long."""
+    """Check that one to three last dims are transformed, and that the last dim of a real transform's spectrum has n / 2
+    + 1 elements.
+    """
     kind = cast(FftTypeAttr, op.properties["fft_type"]).data
     lengths = ints(op, "fft_length")
     operand = shape(op, op.operands[0])
     if not 1 <= len(lengths) <= min(MAX_FFT_RANK, len(operand)):
-        fail(op, "SDY-D014", f"fft_length has {len(lengths)} numbers, the operand {len(operand)} dims")
+        bound = min(MAX_FFT_RANK, len(operand))
+        fail(op, "SDY-D014", f"fft_length must have 1 to {bound} elements for rank {len(operand)}, got {len(lengths)}")
     half = lengths[-1] // 2 + 1
     before = (*lengths[:-1], half) if kind is FftType.IRFFT else lengths
     after = (*lengths[:-1], half) if kind is FftType.RFFT else lengths
     batch = operand[: len(operand) - len(lengths)]
-    require_shape(op, op.operands[0], (*batch, *before), "fft_length gives it")
-    require_shape(op, op.results[0], (*batch, *after), "fft_length gives it")
+    require_shape(op, op.operands[0], (*batch, *before), "inferred from fft_length")
+    require_shape(op, op.results[0], (*batch, *after), "inferred from fft_length")
     before_element, after_element = tensor(op, op.operands[0]).element_type, tensor(op, op.results[0]).element_type
     real, spectrum = (after_element, before_element) if kind is FftType.IRFFT else (before_element, after_element)
-    wanted = ComplexType(cast(AnyFloat, real)) if kind in (FftType.RFFT, FftType.IRFFT) else real
-    if spectrum != wanted:
-        fail(op, "SDY-D012", f"{name_of(op, op.results[0])} does not fit {name_of(op, op.operands[0])}")
+    expected = ComplexType(cast(AnyFloat, real)) if kind in (FftType.RFFT, FftType.IRFFT) else real
+    if spectrum != expected:
+        types = f"{name_of(op, op.operands[0])} and {name_of(op, op.results[0])}"
+        fail(op, "SDY-D012", f"{types} must have the element types of a {kind.value} transform")
 
 
 def check_sort(op: Operation) -> None:
-    """`sort`: inputs of one shape, results like them; negative dims count from the end."""
+    """Check that inputs have the same shape and results their types; a negative dimension counts from the last dim."""
     if not op.operands:
-        fail(op, "SDY-D001", "there is nothing to sort")
+        fail(op, "SDY-D001", "expected at least one operand")
     require_same_shape(op, op.operands)
     check_results_like_operands(op)
     rank = len(shape(op, op.operands[0]))
     dim = integer(op, "dimension") if "dimension" in op.properties else -1
     require_dims(op, "dimension", [dim + rank if dim < 0 else dim], rank, "the first input")
-    wanted = [scalar_of(tensor(op, operand)) for operand in op.operands for _ in range(2)]
-    require_region(op, op.regions[0], "the comparator", wanted, [TensorType(i1, [])])
+    expected = [scalar_of(tensor(op, operand)) for operand in op.operands for _ in range(2)]
+    require_region(op, op.regions[0], "the comparator", expected, [TensorType(i1, [])])
 
 
 def check_batch_norm_training(op: Operation) -> None:
-    """`batch_norm_training`: the output is like the operand, all else has an element per feature."""
+    """Check that the output has the type of the operand; all other values have one element per feature."""
     operand, *parameters = op.operands
     output, *statistics = op.results
     _require_features(op, (operand, output), (*parameters, *statistics))
 
 
 def check_batch_norm_inference(op: Operation) -> None:
-    """`batch_norm_inference`: the result is like the operand, all else has an element per feature."""
+    """Check that the result has the type of the operand; all other values have one element per feature."""
     _require_features(op, (op.operands[0], op.results[0]), op.operands[1:])
 
 
 def check_batch_norm_grad(op: Operation) -> None:
-    """`batch_norm_grad`: two operands and one result are like the batch, all else has an element per feature."""
+    """Check that operand, grad_output and grad_operand have one type; all other values have one element per feature."""
     operand, *parameters, grad_output = op.operands
     grad_operand, *gradients = op.results
     _require_features(op, (operand, grad_output, grad_operand), (*parameters, *gradients))
@@ -102,11 +110,11 @@ def _require_features(op: Operation, batches: Sequence[SSAValue], features: Sequ
     index = integer(op, "feature_index")
     require_dims(op, "feature_index", [index], len(sizes), "the operand")
     for value in features:
-        require_shape(op, value, (sizes[index],), "it has an element per feature")
+        require_shape(op, value, (sizes[index],), "one element per feature")
         require_same_element_type(op, (batches[0], value))
 
 
-def _require_square(op: Operation) -> None:
+def _require_square_matrices(op: Operation) -> None:
     sizes = shape(op, op.operands[0])
     if len(sizes) < 2 or (sizes[-1] != sizes[-2] and DYNAMIC_INDEX not in sizes[-2:]):
-        fail(op, "SDY-D011", f"{name_of(op, op.operands[0])} holds no square matrices")
+        fail(op, "SDY-D011", f"{name_of(op, op.operands[0])} must hold square matrices in its last two dims")

@@ -1,4 +1,4 @@
-"""Types of random numbers."""
+"""Checks of random number generators."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from sdy.dialects.stablehlo.checks.requirements import (
 
 
 def check_rng_bit_generator(op: Operation) -> None:
-    """`rng_bit_generator`: the next state has the shape of the state."""
+    """Check that the output state has the shape of the initial state."""
     require_same_shape(op, (op.operands[0], op.results[0]))
 
 
 def check_rng(op: Operation) -> None:
-    """`rng`: parameters are single values, the shape has a number per dim of the result."""
+    """Check that `a` and `b` are scalars, and that `shape` has one element per dim of the result."""
     a, b, sizes = op.operands
     result = op.results[0]
     require_same_element_type(op, (a, b, result))
     for parameter in (a, b):
-        require_shape(op, parameter, (), "it is one parameter of the distribution")
+        require_shape(op, parameter, (), "a parameter of the distribution")
     if len(shape(op, sizes)) != 1:
-        fail(op, "SDY-D011", f"shape should be a list of sizes, it is {sizes.type}")
-    require_shape(op, sizes, (len(shape(op, result)),), "the result has as many dims")
+        fail(op, "SDY-D011", f"shape must be a tensor of rank 1, got {sizes.type}")
+    require_shape(op, sizes, (len(shape(op, result)),), "one size per dim of the result")

@@ -1,4 +1,4 @@
-"""What the checks of all families ask: of shapes that may be unknown in part, of dim numbers, of result types."""
+"""Requirements shared by the checks of all op families: on shapes with dynamic dims, dim numbers and types."""
 
 from __future__ import annotations
 
@@ -16,67 +16,67 @@ from sdy.dialects.stablehlo.attributes.types import AnyTensor, Shape, as_tensor
 
 
 def fail(op: Operation, code: str, message: str, hint: str | None = None) -> NoReturn:
-    """Raises the error at the op."""
+    """Raise SdyError at the op."""
     raise SdyError(Diagnostic(code, f"{op.name}: {message}", span_of(op), hint))
 
 
 def name_of(op: Operation, value: SSAValue) -> str:
-    """What the op calls one of its operands or results, with its type: `lhs tensor<2xf32>`."""
+    """Return the name and type of an operand or result as the op declares it: `lhs tensor<2xf32>`."""
     definition = cast(IRDLOperation, op).get_irdl_definition()
     for name, _ in (*definition.operands, *definition.results):
-        held: SSAValue | Sequence[SSAValue] | None = getattr(op, name)
-        if held is value:
+        declared: SSAValue | Sequence[SSAValue] | None = getattr(op, name)
+        if declared is value:
             return f"{name} {value.type}"
-        if isinstance(held, Sequence) and value in held:
-            return f"{name}[{held.index(value)}] {value.type}"
+        if isinstance(declared, Sequence) and value in declared:
+            return f"{name}[{declared.index(value)}] {value.type}"
     return f"value {value.type}"
 
 
 def tensor(op: Operation, value: SSAValue) -> AnyTensor:
-    """The type of an operand or result, which must be a ranked tensor."""
+    """Return the type of an operand or result, or raise an error if it is not a ranked tensor."""
     found = as_tensor(value.type)
     if found is None:
-        fail(op, "SDY-D011", f"{name_of(op, value)} is no ranked tensor")
+        fail(op, "SDY-D011", f"{name_of(op, value)} must be a ranked tensor")
     return found
 
 
 def shape(op: Operation, value: SSAValue) -> Shape:
-    """The dims of an operand or result, which must be a ranked tensor."""
+    """Return the dim sizes of an operand or result, or raise an error if it is not a ranked tensor."""
     return tensor(op, value).get_shape()
 
 
 def ints(op: Operation, name: str) -> tuple[int, ...]:
-    """A property that is an array of integers; empty where it is missing."""
+    """Return the values of a property that is an array of integers; an empty tuple if it is missing."""
     value = op.properties.get(name)
     return () if value is None else cast("DenseArrayBase[IntegerType]", value).get_values()
 
 
 def integer(op: Operation, name: str) -> int:
-    """A property that is an integer."""
+    """Return the value of an integer property."""
     return cast(IntegerAttr, op.properties[name]).value.data
 
 
 def require_i64_elements(op: Operation, name: str) -> None:
-    """A property that is a dense constant, if it is there, has elements of 64 bits."""
+    """Raise an error if a dense property is present and its elements are not of type i64."""
     value = op.properties.get(name)
     if isinstance(value, DenseElementsAttr) and value.type.get_element_type() != i64:
-        fail(op, "SDY-D017", f"{name} should have elements of type i64, it is {value.type}")
+        fail(op, "SDY-D017", f"{name} must have element type i64, got {value.type}")
 
 
 def are_compatible_shapes(one: Shape, other: Shape) -> bool:
-    """Whether both shapes can be the same, given what is known of them."""
+    """Return whether both shapes can be equal at run time: dynamic sizes match any size."""
     if one == other:
         return True
     return len(one) == len(other) and all(a == b or DYNAMIC_INDEX in (a, b) for a, b in zip(one, other, strict=True))
 
 
-def shape_text(of: Shape) -> str:
-    """`2x?x4`; of no dims, `scalar`."""
-    return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in of) or "scalar"
+def shape_text(sizes: Shape) -> str:
+    """Return a shape as it is printed in messages: `2x?x4`, or `scalar` for rank 0."""
+    return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in sizes) or "scalar"
 
 
 def require_same_type(op: Operation, values: Sequence[SSAValue]) -> None:
-    """All values have the same element type, and shapes that can be the same."""
+    """Raise an error unless all values have the same element type and compatible shapes."""
     if not values:
         return
     first = values[0]
@@ -87,59 +87,61 @@ def require_same_type(op: Operation, values: Sequence[SSAValue]) -> None:
 
 
 def require_same_shape(op: Operation, values: Sequence[SSAValue]) -> None:
-    """All values have shapes that can be the same."""
+    """Raise an error unless all values have compatible shapes."""
     first = values[0]
     for other in values[1:]:
         if not are_compatible_shapes(shape(op, first), shape(op, other)):
-            fail(op, "SDY-D013", f"{name_of(op, first)} and {name_of(op, other)} should have the same shape")
+            fail(op, "SDY-D013", f"{name_of(op, first)} and {name_of(op, other)} must have the same shape")
 
 
 def require_same_element_type(op: Operation, values: Sequence[SSAValue]) -> None:
-    """All values have the same element type."""
+    """Raise an error unless all values have the same element type."""
     first = values[0]
     for other in values[1:]:
         if tensor(op, first).element_type != tensor(op, other).element_type:
-            fail(op, "SDY-D013", f"{name_of(op, first)} and {name_of(op, other)} should have the same element type")
+            fail(op, "SDY-D013", f"{name_of(op, first)} and {name_of(op, other)} must have the same element type")
 
 
 def have_compatible_types(one: Attribute, other: Attribute) -> bool:
-    """Whether two types can be the same, given what is known of their shapes."""
+    """Return whether two types are equal, or are tensors with one element type and compatible shapes."""
     first, second = as_tensor(one), as_tensor(other)
     if one == other or first is None or second is None:
         return one == other
     return first.element_type == second.element_type and are_compatible_shapes(first.get_shape(), second.get_shape())
 
 
-def require_shape(op: Operation, value: SSAValue, wanted: Sequence[int], reason: str) -> None:
-    """The value, a result or an operand, has the shape that `reason` gives."""
-    if not are_compatible_shapes(shape(op, value), tuple(wanted)):
-        message = f"{name_of(op, value)} should have the shape {shape_text(tuple(wanted))}, as {reason}"
-        fail(op, "SDY-D012", message)
+def require_shape(op: Operation, value: SSAValue, expected: Sequence[int], reason: str) -> None:
+    """Raise an error unless the value has the expected shape. `reason` explains the expectation in the message."""
+    if not are_compatible_shapes(shape(op, value), tuple(expected)):
+        requirement = f"have shape {shape_text(tuple(expected))}" if expected else "be a scalar"
+        fail(op, "SDY-D012", f"{name_of(op, value)} must {requirement} ({reason})")
 
 
-def require_element_type(op: Operation, value: SSAValue, wanted: Attribute, reason: str) -> None:
-    """The value has the element type that `reason` gives."""
-    if tensor(op, value).element_type != wanted:
-        fail(op, "SDY-D012", f"{name_of(op, value)} should have elements of type {wanted}, as {reason}")
+def require_element_type(op: Operation, value: SSAValue, expected: Attribute, reason: str) -> None:
+    """Raise an error unless the value has the expected element type. `reason` explains the expectation."""
+    if tensor(op, value).element_type != expected:
+        fail(op, "SDY-D012", f"{name_of(op, value)} must have element type {expected} ({reason})")
 
 
-def require_length(op: Operation, name: str, wanted: int, of: str) -> tuple[int, ...]:
-    """An array property has one number per dim of something; the numbers."""
+def require_length(op: Operation, name: str, rank: int, tensor_name: str) -> tuple[int, ...]:
+    """Return the values of an array property, or raise an error unless there is one per dim of the named tensor."""
     values = ints(op, name)
-    if len(values) != wanted:
-        fail(op, "SDY-D014", f"{name} has {len(values)} numbers, {of} has {wanted} dims")
+    if len(values) != rank:
+        fail(
+            op, "SDY-D014", f"{name} must have one element per dim of {tensor_name}: expected {rank}, got {len(values)}"
+        )
     return values
 
 
-def require_dims(op: Operation, name: str, dims: Sequence[int], rank: int, of: str) -> None:
-    """Dim numbers are dims of something with `rank` dims, each at most once."""
+def require_dims(op: Operation, name: str, dims: Sequence[int], rank: int, tensor_name: str) -> None:
+    """Raise an error unless `dims` are distinct dims of the named tensor, which has `rank` dims."""
     for dim in dims:
         if not 0 <= dim < rank:
-            fail(op, "SDY-D015", f"{name} names dim {dim}, {of} has {rank} dims")
+            fail(op, "SDY-D015", f"dim {dim} in {name} is out of range: {tensor_name} has rank {rank}")
     if len({*dims}) != len(dims):
-        fail(op, "SDY-D015", f"{name} names a dim twice: {list(dims)}")
+        fail(op, "SDY-D015", f"{name} must not repeat a dim, got {list(dims)}")
 
 
 def scaled_size(size: int, factor: int) -> int:
-    """A dim size times a number."""
+    """Return a dim size multiplied by `factor`; a dynamic size stays dynamic."""
     return DYNAMIC_INDEX if size == DYNAMIC_INDEX else size * factor

@@ -1,4 +1,4 @@
-"""Types of values that are no tensors."""
+"""Checks of ops on tuples."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from sdy.dialects.stablehlo.checks.requirements import fail, have_compatible_typ
 
 
 def check_tuple(op: Operation) -> None:
-    """`tuple`: the result lists the types of the operands."""
-    found = op.results[0].type
-    if not isinstance(found, TupleType) or tuple(found.types) != tuple(op.operand_types):
-        wanted = ", ".join(map(str, op.operand_types))
-        fail(op, "SDY-D012", f"{name_of(op, op.results[0])} should be tuple<{wanted}>")
+    """Check that the result type lists the types of the operands."""
+    actual = op.results[0].type
+    if not isinstance(actual, TupleType) or tuple(actual.types) != tuple(op.operand_types):
+        expected = ", ".join(map(str, op.operand_types))
+        fail(op, "SDY-D012", f"{name_of(op, op.results[0])} must have type tuple<{expected}>")
 
 
 def check_get_tuple_element(op: Operation) -> None:
-    """`get_tuple_element`: the tuple has such an element, and the result its type."""
-    found, index = op.operands[0].type, integer(op, "index")
-    if not isinstance(found, TupleType):
-        fail(op, "SDY-D011", f"{name_of(op, op.operands[0])} is no tuple")
-    if not 0 <= index < len(found.types):
-        fail(op, "SDY-D015", f"index is {index}, the tuple has {len(found.types)} elements")
-    wanted = found.types.data[index]
-    if not have_compatible_types(wanted, op.results[0].type):
-        fail(op, "SDY-D012", f"{name_of(op, op.results[0])} should be {wanted}, as element {index} of the tuple")
+    """Check that the tuple has the element, and that the result has its type."""
+    tuple_type, index = op.operands[0].type, integer(op, "index")
+    if not isinstance(tuple_type, TupleType):
+        fail(op, "SDY-D011", f"{name_of(op, op.operands[0])} must be a tuple")
+    if not 0 <= index < len(tuple_type.types):
+        fail(op, "SDY-D015", f"index is {index}, but the tuple has {len(tuple_type.types)} elements")
+    expected = tuple_type.types.data[index]
+    if not have_compatible_types(expected, op.results[0].type):
+        message = f"{name_of(op, op.results[0])} must have type {expected}, the type of element {index} of the tuple"
+        fail(op, "SDY-D012", message)

@@ -1,4 +1,4 @@
-"""Types of ops that move a window over a tensor."""
+"""Checks of ops that slide a window over a tensor: convolution, reduce_window, select_and_scatter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sdy.dialects.stablehlo.syntax.conv_numbers import ConvDimensionNumbersAttr
 
 @dataclass(frozen=True, slots=True)
 class WindowDim:
-    """How a window moves along one dim."""
+    """The size, stride, padding and dilations of a window along one dim."""
 
     size: int
     stride: int = 1
@@ -36,87 +36,98 @@ class WindowDim:
     window_dilation: int = 1
 
     def count(self, size: int) -> int:
-        """How many places the window takes along a dim of `size`."""
+        """Return the number of window positions along a dim of `size`."""
         if DYNAMIC_INDEX in (size, self.size):
             return DYNAMIC_INDEX
         base = (size - 1) * self.base_dilation + 1 if size else 0
-        reach = (self.size - 1) * self.window_dilation + 1 if self.size else 0
-        room = self.low + base + self.high - reach
-        return room // self.stride + 1 if room >= 0 and reach else 0
+        dilated_window = (self.size - 1) * self.window_dilation + 1 if self.size else 0
+        last_start = self.low + base + self.high - dilated_window
+        return last_start // self.stride + 1 if last_start >= 0 and dilated_window else 0
 
 
 def check_convolution(op: Operation) -> None:
-    """`convolution`: kernel and groups fit the input; the result has a place per window."""
+    """Check that kernel and group counts match the input, and that the result has one element per window position."""
     numbers = cast(ConvDimensionNumbersAttr, op.properties["dimension_numbers"]).data
     lhs, rhs = shape(op, op.operands[0]), shape(op, op.operands[1])
     rank = len(numbers.input_spatial_dimensions) + 2
-    for name, of in (("lhs", lhs), ("rhs", rhs), ("the result", shape(op, op.results[0]))):
-        if len(of) != rank:
-            fail(op, "SDY-D014", f"dimension_numbers name {rank} dims, {name} has {len(of)}")
+    for name, sizes in (("lhs", lhs), ("rhs", rhs), ("the result", shape(op, op.results[0]))):
+        if len(sizes) != rank:
+            fail(op, "SDY-D014", f"{name} must have rank {rank}, the rank in dimension_numbers, got {len(sizes)}")
     batch_groups, feature_groups = integer(op, "batch_group_count"), integer(op, "feature_group_count")
     for name, count in (("batch_group_count", batch_groups), ("feature_group_count", feature_groups)):
         if count < 1:
-            fail(op, "SDY-D016", f"{name} is {count}, it should be at least 1")
+            fail(op, "SDY-D016", f"{name} must be at least 1, got {count}")
     features = lhs[numbers.input_feature_dimension]
     kernel_features = rhs[numbers.kernel_input_feature_dimension]
     if features != kernel_features * feature_groups and DYNAMIC_INDEX not in (features, kernel_features):
-        message = f"lhs has {features} features, the kernel {kernel_features} for each of {feature_groups} groups"
-        fail(op, "SDY-D013", message)
+        message = f"{kernel_features} input features of the kernel times {feature_groups} feature groups"
+        fail(op, "SDY-D013", f"lhs has {features} features, expected {message}")
     windows = _windows(op, [rhs[dim] for dim in numbers.kernel_spatial_dimensions], "lhs_dilation", "rhs_dilation")
-    wanted = [0] * rank
+    expected = [0] * rank
     batch = lhs[numbers.input_batch_dimension]
-    wanted[numbers.output_batch_dimension] = batch if batch == DYNAMIC_INDEX else batch // batch_groups
-    wanted[numbers.output_feature_dimension] = rhs[numbers.kernel_output_feature_dimension]
+    expected[numbers.output_batch_dimension] = batch if batch == DYNAMIC_INDEX else batch // batch_groups
+    expected[numbers.output_feature_dimension] = rhs[numbers.kernel_output_feature_dimension]
     spatial = zip(numbers.output_spatial_dimensions, numbers.input_spatial_dimensions, windows, strict=True)
     for output, data, window in spatial:
-        wanted[output] = window.count(lhs[data])
-    require_shape(op, op.results[0], wanted, "lhs, rhs and the window give it")
+        expected[output] = window.count(lhs[data])
+    require_shape(op, op.results[0], expected, "inferred from lhs, rhs and the window")
 
 
 def check_reduce_window(op: Operation) -> None:
-    """`reduce_window`: a result element per window."""
+    """Check that the results have one element per window position."""
     inputs, _ = reduction_operands(op)
     operand = shape(op, inputs[0])
     windows = _windows(op, ints(op, "window_dimensions"), "base_dilations", "window_dilations", len(operand))
-    wanted = [window.count(size) for window, size in zip(windows, operand, strict=True)]
+    expected = [window.count(size) for window, size in zip(windows, operand, strict=True)]
     for result in op.results:
-        require_shape(op, result, wanted, "inputs and window give it")
+        require_shape(op, result, expected, "inferred from the inputs and the window")
     require_reducer(op, inputs)
 
 
 def check_select_and_scatter(op: Operation) -> None:
-    """`select_and_scatter`: a source element per window; the result is like the operand."""
+    """Check that source has one element per window position, and that the result has the type of the operand."""
     operand, source, init = op.operands
     require_same_type(op, (operand, op.results[0]))
     require_same_element_type(op, (operand, source, init))
-    require_shape(op, init, (), "it is one element")
+    require_shape(op, init, (), "an init value")
     sizes = shape(op, operand)
     windows = _windows(op, ints(op, "window_dimensions") or (1,) * len(sizes), "", "", len(sizes))
-    wanted = [window.count(size) for window, size in zip(windows, sizes, strict=True)]
-    require_shape(op, source, wanted, "operand and window give it")
+    expected = [window.count(size) for window, size in zip(windows, sizes, strict=True)]
+    require_shape(op, source, expected, "inferred from the operand and the window")
 
 
 def _windows(
     op: Operation, sizes: Sequence[int], base_dilation: str, window_dilation: str, rank: int | None = None
 ) -> list[WindowDim]:
-    """A window per dim, from the properties of the op; `rank` dims are wanted where it is given."""
+    """Return the window along each dim, read from the properties of the op.
+
+    Raises: SdyError SDY-D014 if a property has a wrong number of elements; `rank`, if given, is the expected number of
+    dims.
+    """
     if rank is not None and len(sizes) != rank:
-        fail(op, "SDY-D014", f"window_dimensions has {len(sizes)} numbers, the operand has {rank} dims")
-    columns = [_column(op, name, len(sizes), at_least=1) for name in ("window_strides", base_dilation, window_dilation)]
+        message = f"window_dimensions must have one element per dim of the operand: expected {rank}, got {len(sizes)}"
+        fail(op, "SDY-D014", message)
+    columns = [
+        _per_dim_values(op, name, len(sizes), minimum=1) for name in ("window_strides", base_dilation, window_dilation)
+    ]
     padding = op.properties.get("padding")
     require_i64_elements(op, "padding")
     amounts = padding.get_ints() if isinstance(padding, DenseElementsAttr) else (0, 0) * len(sizes)
     if len(amounts) != 2 * len(sizes):
-        fail(op, "SDY-D014", f"padding has {len(amounts)} numbers, it takes two for each of {len(sizes)} dims")
+        fail(
+            op,
+            "SDY-D014",
+            f"padding must have two elements per window dim: expected {2 * len(sizes)}, got {len(amounts)}",
+        )
     rows = zip(sizes, columns[0], amounts[::2], amounts[1::2], columns[1], columns[2], strict=True)
     return [WindowDim(*row) for row in rows]
 
 
-def _column(op: Operation, name: str, rank: int, at_least: int) -> tuple[int, ...]:
+def _per_dim_values(op: Operation, name: str, rank: int, minimum: int) -> tuple[int, ...]:
     values = ints(op, name) or (1,) * rank
     if len(values) != rank:
-        fail(op, "SDY-D014", f"{name} has {len(values)} numbers, the window has {rank} dims")
+        fail(op, "SDY-D014", f"{name} must have one element per window dim: expected {rank}, got {len(values)}")
     for dim, value in enumerate(values):
-        if value < at_least:
-            fail(op, "SDY-D016", f"{name} of dim {dim} is {value}, it should be at least {at_least}")
+        if value < minimum:
+            fail(op, "SDY-D016", f"{name} of dim {dim} must be at least {minimum}, got {value}")
     return values

@@ -157,11 +157,11 @@ class ExponentMantissa(Clause):
     def parse(self, parser: Parser, into: PropertyDict) -> bool:
         parser.parse_keyword("format")
         parser.parse_punctuation("=")
-        place = parser.pos
+        position = parser.pos
         spelled = parser.parse_identifier()
         match = _FORMAT.fullmatch(spelled)
         if match is None:
-            parser.raise_error(f"a float format like e5m10 belongs here, not {spelled}", place, parser.pos)
+            parser.raise_error(f"a float format like e5m10 belongs here, not {spelled}", position, parser.pos)
         for name, bits in zip(self.properties, match.groups(), strict=True):
             into[name] = IntegerAttr(int(bits), i32)
         return True

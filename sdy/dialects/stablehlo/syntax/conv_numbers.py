@@ -79,8 +79,8 @@ def _parse_tags(parser: AttrParser, letters: str) -> tuple[dict[str, int], DimNu
     tags = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_tag(parser, letters))
     spatial = range(len(tags) - len(letters))
     if {*tags} != {*letters, *spatial}:
-        wanted = ", ".join([*letters, *map(str, spatial)])
-        parser.raise_error(f"each of {wanted} belongs here once", start, parser.pos)
+        expected = ", ".join([*letters, *map(str, spatial)])
+        parser.raise_error(f"each of {expected} belongs here once", start, parser.pos)
     return {letter: tags.index(letter) for letter in letters}, tuple(tags.index(number) for number in spatial)
 
 
@@ -108,6 +108,6 @@ def _parse_raw(parser: AttrParser) -> ConvDimensionNumbers:
 
 
 def _tagged(spatial: DimNumbers, **letters: int) -> str:
-    tags: dict[int, Tag] = {place: letter for letter, place in letters.items()}
-    tags |= {place: number for number, place in enumerate(spatial)}
-    return f"[{', '.join(str(tags.get(place, '?')) for place in range(len(tags)))}]"
+    tags: dict[int, Tag] = {position: letter for letter, position in letters.items()}
+    tags |= {position: number for number, position in enumerate(spatial)}
+    return f"[{', '.join(str(tags.get(position, '?')) for position in range(len(tags)))}]"

@@ -35,10 +35,10 @@ class Form:
         operands = self._parse_items(parser, properties)
         attributes = parse_attributes(op_class, parser, properties)
         parser.parse_punctuation(":")
-        place = parser.pos
+        position = parser.pos
         operand_types, result_types = self.signature.parse(parser, len(operands))
         return op_class.create(
-            operands=parser.resolve_operands(operands, operand_types, place),
+            operands=parser.resolve_operands(operands, operand_types, position),
             result_types=result_types,
             properties=properties,
             attributes=attributes,

@@ -35,7 +35,7 @@ def parse(text: str) -> DenseElementsAttr:
         ("dense<[]> : tensor<0xf32>", ()),
     ],
 )
-def test_literals_mean_their_values(text: str, values: tuple[Scalar, ...]) -> None:
+def test_literals_are_parsed_to_values(text: str, values: tuple[Scalar, ...]) -> None:
     assert parse(text).get_values() == values
 
 
@@ -59,7 +59,7 @@ def test_literals_mean_their_values(text: str, values: tuple[Scalar, ...]) -> No
         ("dense<x> : tensor<f32>", 7, "a number"),
     ],
 )
-def test_a_literal_that_does_not_fit_its_type_is_an_error_at_its_place(text: str, column: int, words: str) -> None:
+def test_a_literal_invalid_for_its_type_is_an_error_at_its_location(text: str, column: int, words: str) -> None:
     with pytest.raises(SdyError) as caught:
         parse(text)
     (diagnostic,) = caught.value.diagnostics
@@ -69,7 +69,7 @@ def test_a_literal_that_does_not_fit_its_type_is_an_error_at_its_place(text: str
     assert words in diagnostic.message
 
 
-def test_a_splat_is_stored_once_however_it_is_made() -> None:
+def test_a_splat_is_stored_once() -> None:
     kind = TensorType[Attribute](i64, [1000, 1000])
     splat = DenseElementsAttr.from_values(kind, [3])
     assert splat.is_splat
@@ -78,12 +78,12 @@ def test_a_splat_is_stored_once_however_it_is_made() -> None:
     assert parse("dense<[[7, 7], [7, 7]]> : tensor<2x2xi64>").is_splat
 
 
-def test_bytes_of_the_wrong_size_are_refused() -> None:
+def test_from_bytes_rejects_a_wrong_size() -> None:
     with pytest.raises(ValueError, match="3 bytes"):
         DenseElementsAttr.from_bytes(TensorType(i32, [2]), b"abc")
 
 
-def test_values_that_do_not_fit_are_refused() -> None:
+def test_from_values_rejects_values_out_of_range() -> None:
     with pytest.raises(ValueError, match="300"):
         DenseElementsAttr.from_values(TensorType(i8, [1]), [300])
 
@@ -102,6 +102,6 @@ def test_equal_constants_are_equal_attributes(element: Attribute) -> None:
     assert hash(one) == hash(other)
 
 
-def test_the_parser_of_attributes_in_dictionaries_reads_constants_too() -> None:
+def test_constants_in_attribute_dictionaries_are_parsed() -> None:
     module = parse_module("module attributes {my.value = dense<1> : tensor<2xi32>} {}")
     assert "my.value = dense<1> : tensor<2xi32>" in print_module(module)

@@ -1,4 +1,4 @@
-"""Several elements at once are encoded and decoded as one by one."""
+"""Tests that encoding several elements at once gives the same bytes as encoding them one by one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WIDTHS = (1, 2, 4, 8, 16, 24, 32, 64)
 
 @pytest.mark.parametrize("signedness", Signedness)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_all_at_once(width: int, signedness: Signedness) -> None:
+def test_encode_all_matches_encode(width: int, signedness: Signedness) -> None:
     codec = codec_of(IntegerType(width, signedness))
     assert codec is not None
     low = 0 if signedness is Signedness.UNSIGNED else -(1 << (width - 1))

@@ -42,7 +42,7 @@ def numpy_bits(name: str, value: float) -> int:
 
 
 @FORMATS
-def test_every_pattern_of_a_narrow_format_means_what_numpy_reads(name: str) -> None:
+def test_narrow_formats_decode_like_numpy(name: str) -> None:
     layout = FLOAT_FORMATS[name]
     for bits in range(1 << min(layout.width, 8)):
         pattern = bits << (layout.width - min(layout.width, 8))
@@ -58,7 +58,7 @@ def test_rounding_is_to_nearest_even(name: str, value: float) -> None:
 
 @FORMATS
 @given(value=st.floats())
-def test_a_value_survives_its_bits(name: str, value: float) -> None:
+def test_encoding_and_decoding_round_trip(name: str, value: float) -> None:
     layout = FLOAT_FORMATS[name]
     bits = bits_of(value, layout)
     read = float_of(bits, layout)
@@ -81,7 +81,7 @@ def test_a_value_survives_its_bits(name: str, value: float) -> None:
         (0x411E6666, "9.89999961"),
     ],
 )
-def test_f32_is_written_as_mlir_writes_it(bits: int, text: str) -> None:
+def test_f32_text_matches_mlir(bits: int, text: str) -> None:
     assert float_text(bits, FLOAT_FORMATS["f32"]) == text
 
 
@@ -97,11 +97,11 @@ def test_f32_is_written_as_mlir_writes_it(bits: int, text: str) -> None:
         (math.inf, "f8E5M2", "0x7C"),
     ],
 )
-def test_other_formats_are_written_as_mlir_writes_them(value: float, name: str, text: str) -> None:
+def test_text_of_other_formats_matches_mlir(value: float, name: str, text: str) -> None:
     assert float_text(bits_of(value, FLOAT_FORMATS[name]), FLOAT_FORMATS[name]) == text
 
 
-def test_too_large_a_value_becomes_what_the_format_has() -> None:
+def test_overflow_becomes_infinity_nan_or_the_largest_value() -> None:
     assert math.isinf(float_of(bits_of(1e30, FLOAT_FORMATS["f16"]), FLOAT_FORMATS["f16"]))
     assert math.isnan(float_of(bits_of(1e30, FLOAT_FORMATS["f8E4M3FN"]), FLOAT_FORMATS["f8E4M3FN"]))
     assert float_of(bits_of(1e30, FLOAT_FORMATS["f4E2M1FN"]), FLOAT_FORMATS["f4E2M1FN"]) == 6.0

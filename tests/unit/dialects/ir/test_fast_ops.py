@@ -28,7 +28,7 @@ def uses(op: Operation) -> list[list[tuple[str, int]]]:
     return [[(use.operation.name, use.index) for use in value.uses] for value in values]
 
 
-def test_a_copy_with_regions_is_what_the_constructors_make() -> None:
+def test_copy_with_regions_matches_clone() -> None:
     module = parse_module(NESTED)
     copy, clone = copy_with_regions(module), module.clone()
     copy.verify()
@@ -39,7 +39,7 @@ def test_a_copy_with_regions_is_what_the_constructors_make() -> None:
     assert [op.location for op in pre_order(copy)] == [op.location for op in pre_order(module)]
 
 
-def test_a_copy_shares_nothing_that_can_be_changed() -> None:
+def test_a_copy_shares_no_mutable_state() -> None:
     module = parse_module(NESTED)
     before = print_module(module)
     for op in pre_order(copy_with_regions(module)):
@@ -48,7 +48,7 @@ def test_a_copy_shares_nothing_that_can_be_changed() -> None:
     assert print_module(module) == before
 
 
-def test_blocks_that_branch_are_copied() -> None:
+def test_branching_blocks_are_copied() -> None:
     module = parse_module(BRANCHING, context=make_context(allow_unregistered=True))
     copy = copy_with_regions(module)
     first, second = blocks_of(pre_order(copy)[0])
@@ -56,7 +56,7 @@ def test_blocks_that_branch_are_copied() -> None:
     assert list(first.last_op.successors) == [second]
 
 
-def test_a_run_of_ops_leaves_its_block_at_once() -> None:
+def test_detach_range_removes_ops_from_their_block() -> None:
     function = blocks_of(parse_module(NESTED))[0].first_op
     assert function is not None
     block = blocks_of(function)[0]
@@ -68,7 +68,7 @@ def test_a_run_of_ops_leaves_its_block_at_once() -> None:
     assert (block.first_op, block.last_op) == (None, None)
 
 
-def test_a_value_with_another_type_keeps_its_uses() -> None:
+def test_set_type_keeps_uses() -> None:
     module = parse_module(NESTED)
     twice = next(op for op in pre_order(module) if op.name == "stablehlo.add").results[0]
     before = uses(module)

@@ -1,4 +1,4 @@
-"""While a module is read or changed the collector of circles rests, and what is left behind is old to it."""
+"""Tests of garbage collection around pauses: objects allocated in a pause end in the oldest generation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_young(kept: Kept) -> bool:
     return any(each is kept for generation in (0, 1) for each in gc.get_objects(generation))
 
 
-def test_what_is_left_is_old() -> None:
+def test_objects_are_old_after_a_pause() -> None:
     with garbage_collection_paused():
         assert not gc.isenabled()
         kept = Kept()
@@ -40,7 +40,7 @@ def test_what_is_left_is_old() -> None:
     assert any(each is kept for each in gc.get_objects(2))  # and will be looked at with everything else
 
 
-def test_what_was_put_aside_stays_so() -> None:
+def test_frozen_objects_stay_frozen() -> None:
     gc.freeze()
     aside = gc.get_freeze_count()
     with garbage_collection_paused():
@@ -48,7 +48,7 @@ def test_what_was_put_aside_stays_so() -> None:
     assert gc.get_freeze_count() == aside > 0
 
 
-def test_who_has_switched_it_off_finds_it_off() -> None:
+def test_a_disabled_collector_stays_disabled() -> None:
     gc.disable()
     with garbage_collection_paused():
         kept = Kept()
@@ -56,7 +56,7 @@ def test_who_has_switched_it_off_finds_it_off() -> None:
     assert is_young(kept)
 
 
-def test_garbage_does_not_pile_up() -> None:
+def test_garbage_is_collected_after_many_pauses() -> None:
     gone: list[weakref.ref[Kept]] = []
     for _ in range(4):
         with garbage_collection_paused():

@@ -1,4 +1,4 @@
-"""The attributes of the `sdy` dialect in MLIR text: both long forms, aliases, places of mistakes."""
+"""Tests of the attributes of the `sdy` dialect in MLIR text: both long forms, aliases, locations of mistakes."""
 
 from __future__ import annotations
 
@@ -53,32 +53,32 @@ def test_long_forms_print_as_they_are(text: str) -> None:
     assert str(attribute(text)) == text
 
 
-def test_every_attribute_is_tried() -> None:
+def test_every_attribute_is_covered() -> None:
     assert {type(attribute(text)) for text in LONG_FORMS} == set(ATTRIBUTES)
 
 
-def test_either_long_form_is_read() -> None:
+def test_both_long_forms_are_parsed() -> None:
     assert attribute('#sdy<sharding<@m, [{"x"}]>>') == attribute('#sdy.sharding<@m, [{"x"}]>')
     assert attribute('#sdy<sharding <@m, [{"x"}]> >') == attribute('#sdy.sharding<@m, [{"x"}]>')
     assert attribute('#sdy.manual_axes{"x"}') == attribute('#sdy<manual_axes{"x"}>')
 
 
-def test_no_blank_stands_in_the_dot_form() -> None:
+def test_the_dot_form_rejects_a_blank_before_its_body() -> None:
     assert error_in("#sdy.mesh <[]>").code == "SDY-P110"
     assert error_in("#sdy.mesh // why\n<[]>").code == "SDY-P110"
 
 
-def test_nothing_follows_the_body_in_the_angle_form() -> None:
+def test_the_angle_form_rejects_text_after_its_body() -> None:
     assert error_in('#sdy<manual_axes{"x"} more>').span is not None
     assert error_in('#sdy<axis_ref"x" more>').code == "SDY-P101"
 
 
-def test_a_body_begins_with_its_bracket() -> None:
+def test_a_body_must_begin_with_a_bracket() -> None:
     assert error_in('#sdy.mesh["x"=2]').code == "SDY-P101"
     assert error_in("#sdy<manual_axes 3>").code == "SDY-P110"
 
 
-def test_aliases_stand_for_nested_attributes() -> None:
+def test_aliases_of_nested_attributes_are_resolved() -> None:
     before = '#grid = #sdy.mesh<["x"=2]>\n#cut = #sdy.sharding<@m, [{"x"}]>'
     assert str(attribute("#sdy.sharding<mesh #grid, []>", before)) == '#sdy.sharding<mesh<["x"=2]>, []>'
     expected = '#sdy.sharding_per_value<[<@m, [{"x"}]>, <@m, []>]>'
@@ -87,7 +87,7 @@ def test_aliases_stand_for_nested_attributes() -> None:
     assert error_in("#sdy.sharding_per_value<[#none]>", before).code == "SDY-P108"
 
 
-def test_brackets_in_names_and_comments_do_not_count() -> None:
+def test_brackets_in_strings_and_comments_are_ignored() -> None:
     text = '#sdy.sharding<@m, [{"a>b]"} // ]}>\n]>'
     assert str(attribute(text)) == '#sdy.sharding<@m, [{"a>b]"}]>'
 
@@ -102,7 +102,7 @@ def test_brackets_in_names_and_comments_do_not_count() -> None:
         '#sdy.mesh<[«"x"=0»]>',
     ],
 )
-def test_mistakes_are_placed_in_the_file(marked: str) -> None:
+def test_mistakes_have_locations_in_the_file(marked: str) -> None:
     before, rest = f'"some.op"() {{a = {marked}'.split("«")
     stretch, _ = rest.split("»")
     span = error_in(marked.replace("«", "").replace("»", "").removesuffix("}")).span
@@ -110,7 +110,7 @@ def test_mistakes_are_placed_in_the_file(marked: str) -> None:
     assert (span.file, span.line, span.column, span.length) == ("file.mlir", 2, len(before) + 1, len(stretch))
 
 
-def test_values_made_by_hand_are_checked_where_the_text_would_be() -> None:
+def test_attributes_built_in_python_are_verified() -> None:
     with pytest.raises(SdyError, match='mesh has two axes named "x"'):
         MeshAttr(Mesh((MeshAxis("x", 2), MeshAxis("x", 2))))
     with pytest.raises(SdyError, match="must have a size of at least 1, got 0"):
@@ -133,7 +133,7 @@ def test_values_made_by_hand_are_checked_where_the_text_would_be() -> None:
         ("sdy.manual_computation() in_shardings=#sdy.sharding_per_value<[]> manual_axes={} () {} : () -> ()", 39),
     ],
 )
-def test_mistakes_in_ops_are_placed(op: str, column: int) -> None:
+def test_mistakes_in_ops_have_locations(op: str, column: int) -> None:
     with pytest.raises(SdyError) as caught:
         parse_module(f'%x = "some.op"() : () -> tensor<8xf32>\n{op}', context=CONTEXT)
     span = caught.value.diagnostics[0].span
@@ -141,7 +141,7 @@ def test_mistakes_in_ops_are_placed(op: str, column: int) -> None:
     assert (span.line, span.column) == (2, column)
 
 
-def test_words_may_be_quoted_and_the_default_left_out() -> None:
+def test_enum_keywords_may_be_quoted_or_defaulted() -> None:
     text = (
         "func.func @f(%x: tensor<8xf32>) {\n"
         '  %0 = sdy.propagation_barrier %x allowed_direction="NONE" : tensor<8xf32>\n'

@@ -28,7 +28,7 @@ def tokens(lexer: MLIRLexer) -> list[tuple[MLIRTokenKind, str]]:
 
 
 @pytest.mark.parametrize("text", [*ODD_TEXTS, *(path.read_text() for path in FILE_TESTS)])
-def test_tokens_are_those_of_xdsl(text: str) -> None:
+def test_tokens_match_xdsl(text: str) -> None:
     assert tokens(RegexLexer(Input(text, "f"))) == tokens(MLIRLexer(Input(text, "f")))
 
 
@@ -47,18 +47,18 @@ def test_tokens_are_those_of_xdsl(text: str) -> None:
         ("1" * 2000, 0, "at most 1000 digits"),
     ],
 )
-def test_what_is_no_token_is_an_error_at_its_place(text: str, start: int, words: str) -> None:
+def test_invalid_tokens_are_errors_at_their_location(text: str, start: int, words: str) -> None:
     with pytest.raises(ParseError, match=words) as caught:
         tokens(RegexLexer(Input(text, "f")))
     assert caught.value.span.start == start
 
 
-def test_blanks_before_a_bad_character_take_no_time() -> None:
+def test_blanks_before_a_bad_character_are_lexed_in_linear_time() -> None:
     with pytest.raises(ParseError):
         RegexLexer(Input(" \n" * 5000 + "²", "f")).lex()
 
 
-def test_the_state_reads_a_token_only_when_it_is_asked_for() -> None:
+def test_the_token_state_lexes_on_demand() -> None:
     lexer = RegexLexer(Input("a b", "f"))
     state = LazyTokenState(lexer)
     assert lexer.pos == 0

@@ -1,4 +1,4 @@
-"""Lines read by templates against the same lines read token by token, and ops made without constructors."""
+"""Compares lines parsed by templates with the same lines parsed token by token, and fast ops with xDSL's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def no_template(*_: object) -> None:
 
 
 @pytest.mark.parametrize("path", FILE_TESTS, ids=lambda path: path.stem)
-def test_templates_change_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_templates_do_not_change_the_result(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Twice the same text, so that each line of the second copy has a template.
     text = path.read_text() + path.read_text().replace("func.func @", "func.func @again_").replace(
         "func.func private @", "func.func private @again_"
@@ -55,7 +55,7 @@ def error(*lines: str) -> tuple[str, int, int]:
 FIRST = "%0 = stablehlo.add %a, %a : tensor<4xf32>"
 
 
-def test_a_line_like_another_may_still_be_wrong() -> None:
+def test_a_line_with_a_template_may_be_invalid() -> None:
     assert error(FIRST, "%1 = stablehlo.add %a, %b : tensor<4xf32>") == ("SDY-P005", 3, 26)
     assert error(FIRST, "%1 = stablehlo.add %a, %nowhere : tensor<4xf32>") == ("SDY-P003", 3, 26)
     assert error(FIRST, "%1 = stablehlo.add %a, %0#1 : tensor<4xf32>") == ("SDY-P003", 3, 26)
@@ -63,7 +63,7 @@ def test_a_line_like_another_may_still_be_wrong() -> None:
     assert error(FIRST, "%1:2 = stablehlo.add %a, %0 : tensor<4xf32>") == ("SDY-P009", 3, 3)
 
 
-def test_a_line_like_another_may_use_what_comes_later() -> None:
+def test_a_line_with_a_template_may_use_a_later_value() -> None:
     text = f"""func.func @f(%a: tensor<4xf32>) {{
   {FIRST}
   %1 = stablehlo.add %2, %0 : tensor<4xf32>
@@ -75,7 +75,7 @@ def test_a_line_like_another_may_use_what_comes_later() -> None:
     assert [use.operation for use in ops[2].result.uses] == [ops[1]]
 
 
-def test_percent_signs_in_strings_are_no_values() -> None:
+def test_percent_signs_in_strings_are_not_values() -> None:
     lines = [f'%{index} = stablehlo.add %a, %a {{x = "%a{index}"}} : tensor<4xf32>' for index in range(2)]
     text = "func.func @f(%a: tensor<4xf32>) {\n  " + "\n  ".join(lines) + "\n  return\n}"
     printed = print_module(parse_module(text))
@@ -83,7 +83,7 @@ def test_percent_signs_in_strings_are_no_values() -> None:
     assert '{x = "%a1"}' in printed
 
 
-def test_an_op_made_without_the_constructor_is_the_same_op() -> None:
+def test_make_op_matches_the_constructor() -> None:
     of_type = TensorType(f32, [4])
     block = Block(arg_types=[of_type, of_type])
     location = FileLineColLoc(StringAttr("f"), IntAttr(3), IntAttr(5))
@@ -100,7 +100,7 @@ def test_an_op_made_without_the_constructor_is_the_same_op() -> None:
     assert [use.operation for use in block.args[1].uses] == [created]
 
 
-def test_a_location_made_without_the_constructor_is_the_same_location() -> None:
+def test_make_location_matches_the_constructor() -> None:
     ours = make_location(StringAttr("f"), 3, IntAttr(5))
     theirs = FileLineColLoc(StringAttr("f"), IntAttr(3), IntAttr(5))
     assert ours == theirs

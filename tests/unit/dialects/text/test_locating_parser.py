@@ -53,7 +53,7 @@ SYNTAX = [
 
 
 @pytest.mark.parametrize(("text", "line", "column", "words"), SYNTAX)
-def test_a_mistake_in_syntax_is_one_error_at_its_place(text: str, line: int, column: int, words: str) -> None:
+def test_a_syntax_error_is_one_diagnostic_at_its_location(text: str, line: int, column: int, words: str) -> None:
     diagnostic = mistake(text)
     assert diagnostic.span is not None
     assert diagnostic.code == "SDY-P001"
@@ -80,7 +80,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("text", "code", "line", "column", "words", "hint"), NAMES)
-def test_a_wrong_name_is_one_error_at_its_place(
+def test_an_unknown_name_is_one_diagnostic_at_its_location(
     text: str, code: str, line: int, column: int, words: str, hint: str | None
 ) -> None:
     diagnostic = mistake(text)
@@ -90,7 +90,7 @@ def test_a_wrong_name_is_one_error_at_its_place(
     assert hint is None if diagnostic.hint is None else hint is not None and hint in diagnostic.hint
 
 
-def test_a_value_of_one_function_is_unknown_in_the_next() -> None:
+def test_values_are_scoped_to_their_function() -> None:
     text = (
         "func.func @f() {\n  %0 = stablehlo.abs %later : tensor<f32>\n  return\n}\n"
         "func.func @g(%later: tensor<f32>) {\n  return\n}\n"
@@ -101,7 +101,7 @@ def test_a_value_of_one_function_is_unknown_in_the_next() -> None:
     assert (diagnostic.span.line, diagnostic.span.column) == (2, 22)
 
 
-def test_sibling_regions_may_use_a_name_twice() -> None:
+def test_sibling_regions_may_reuse_names() -> None:
     text = func(
         "%p = stablehlo.constant dense<true> : tensor<i1>",
         '%0 = "stablehlo.if"(%p) ({',
@@ -115,7 +115,7 @@ def test_sibling_regions_may_use_a_name_twice() -> None:
     assert print_module(parse_module(text)).count("stablehlo.return") == 2
 
 
-def test_deep_nesting_is_an_error_and_no_crash() -> None:
+def test_deep_nesting_is_a_diagnostic() -> None:
     nested = "[" * 5000 + "]" * 5000
     assert mistake(f"module attributes {{x = {nested}}} {{}}").code == "SDY-P007"
     regions = '"stablehlo.case"(%i) ({\n' * 2000
@@ -137,7 +137,7 @@ def test_lines_count_from_the_first_line_of_the_chunk() -> None:
     assert (diagnostic.span.line, diagnostic.span.column, diagnostic.span.text) == (11, 8, "module }")
 
 
-def test_every_op_knows_where_its_name_stands() -> None:
+def test_op_locations_are_those_of_op_names() -> None:
     text = func(
         "%0 = stablehlo.abs %a : tensor<4xf32>",
         "  %1 =",
@@ -155,7 +155,7 @@ def test_every_op_knows_where_its_name_stands() -> None:
     assert columns == [(2, 8), (4, 7)]
 
 
-def test_locations_in_the_text_are_read_and_not_kept() -> None:
+def test_locations_in_the_text_are_parsed_and_dropped() -> None:
     text = func(
         '%0 = stablehlo.abs %a : tensor<4xf32> loc("x.py":3:4)', "%1 = stablehlo.abs %a : tensor<4xf32> loc(unknown)"
     )
@@ -176,12 +176,12 @@ def test_ops_at_top_level_are_wrapped_and_a_module_is_not() -> None:
     assert print_module(parse_module("module {}\nmodule {}")).count("module") == 3
 
 
-def test_aliases_stand_for_attributes_and_types() -> None:
+def test_aliases_of_attributes_and_types_are_resolved() -> None:
     text = "#map = [1, 2]\n!t = tensor<2xf32>\nfunc.func private @f(!t) attributes {x = #map}"
     assert "@f(tensor<2xf32>) attributes {x = [1, 2]}" in print_module(parse_module(text))
 
 
-def test_unregistered_ops_are_read_in_generic_form_alone() -> None:
+def test_unregistered_ops_are_parsed_only_in_generic_form() -> None:
     context = make_context(allow_unregistered=True)
     module = parse_module('%0 = "some.op"() {x = #foo.bar<1, [2]>} : () -> !foo.type', context=context)
     assert '%0 = "some.op"() {x = #foo.bar<1, [2]>} : () -> !foo.type' in print_module(module)

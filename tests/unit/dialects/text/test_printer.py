@@ -1,4 +1,4 @@
-"""Printed text: the names of values, the forms of attributes and types."""
+"""Tests of printed text: names of values, and forms of attributes and types."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ func.func @g(%a: tensor<f32>) -> tensor<f32> {
 """
 
 
-def test_names_are_given_region_by_region() -> None:
+def test_values_are_numbered_region_by_region() -> None:
     assert print_module(parse_module(NESTED)).splitlines()[1:-1] == [
         "  func.func @f(%arg0: tensor<f32>, %arg1: tensor<i32>, %arg2: tensor<i1>) {",
         "    %c = stablehlo.constant dense<1> : tensor<i32>",
@@ -64,7 +64,7 @@ def test_names_are_given_region_by_region() -> None:
     ]
 
 
-def test_in_generic_form_no_number_is_used_twice() -> None:
+def test_numbers_are_unique_in_generic_form() -> None:
     text = print_module(parse_module(NESTED), generic=True)
     defined = [word for line in text.splitlines() if "=" in line for word in [line.split("=")[0].split(":")[0].strip()]]
     names = [name for name in defined if name.startswith("%")]
@@ -73,7 +73,7 @@ def test_in_generic_form_no_number_is_used_twice() -> None:
     assert "%cst" not in text
 
 
-def test_an_op_alone_names_its_own_values_and_not_those_around_it() -> None:
+def test_printing_an_op_names_only_its_own_values() -> None:
     module = parse_module(NESTED)
     func = module.body.block.first_op
     assert isinstance(func, FuncOp)
@@ -87,7 +87,7 @@ def test_an_op_alone_names_its_own_values_and_not_those_around_it() -> None:
     assert print_operation(user).startswith("%0 = stablehlo.add %<<UNKNOWN SSA VALUE>>")
 
 
-def test_dictionaries_are_sorted_and_names_quoted_where_they_must_be() -> None:
+def test_dictionaries_are_sorted_and_names_quoted() -> None:
     module = parse_module("")
     module.attributes = {
         "z": IntegerAttr(1, i32),
@@ -99,7 +99,7 @@ def test_dictionaries_are_sorted_and_names_quoted_where_they_must_be() -> None:
     assert print_module(parse_module(expected)) == expected
 
 
-def test_numbers_in_lists_leave_out_the_types_that_go_without_saying() -> None:
+def test_numbers_in_lists_omit_default_types() -> None:
     module = parse_module("")
     numbers = [IntegerAttr(1, i64), IntegerAttr(2, i32), FloatAttr(0.5, f64), FloatAttr(0.5, f32)]
     module.attributes = {"x": ArrayAttr([*numbers, ArrayAttr([IntegerAttr(3, i64)])]), "y": IntegerAttr(1, i64)}
@@ -107,7 +107,7 @@ def test_numbers_in_lists_leave_out_the_types_that_go_without_saying() -> None:
     assert print_module(module) == f"module attributes {{{shown}}} {{\n}}\n"
 
 
-def test_nested_functions_are_called_by_their_full_name() -> None:
+def test_nested_functions_are_printed_with_the_full_op_name() -> None:
     text = """
 func.func @f(%p: tensor<i1>) {
   call @g() : () -> ()

@@ -1,4 +1,4 @@
-"""What makes a module with shardings invalid: the code, the line, the note of the first problem."""
+"""Tests of invalid modules with shardings: the code, the line and the note of the first problem."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_edges_of_values_on_different_meshes() -> None:
     check(text, "SDY-S306")
 
 
-def test_terminators_without_results_may_stand_on_a_device() -> None:
+def test_terminators_without_results_may_be_on_a_single_device() -> None:
     placed = "func.func @f() {{\nreturn {{sdy.sharding = #sdy.sharding_per_value<[{}]>}} // <<<\n}}"
     check(placed.format("<@one, []>"), None)
     check(placed.format("<@m, []>"), None)
@@ -124,7 +124,7 @@ def test_arguments_and_results_of_functions(argument: str, result: str, code: st
     check(text, code)
 
 
-def test_one_of_several_arguments_is_named_by_its_number() -> None:
+def test_messages_name_the_argument_index() -> None:
     problem = problem_in(
         "func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, []>}) { return }"
     )
@@ -165,24 +165,24 @@ def test_one_of_several_arguments_is_named_by_its_number() -> None:
         ("%0 = sdy.constant dense<1.0> : tensor<4xf32> // <<<", None),
     ],
 )
-def test_ops_on_single_values(body: str, code: str | None) -> None:
+def test_single_value_ops(body: str, code: str | None) -> None:
     check(in_function(body), code)
 
 
-def test_a_symbol_is_defined_once() -> None:
+def test_symbols_are_unique() -> None:
     problem = check("sdy.mesh @m = <[]> // <<<", "SDY-D102")
     assert problem is not None
     assert problem.notes[0].span is not None
     assert problem.notes[0].span.line == 2
 
 
-def test_axes_become_unreduced_by_the_sum_where_the_operand_has_a_sharding() -> None:
+def test_unreduced_axes_require_a_sum_if_the_operand_is_sharded() -> None:
     body = '%0 = sdy.reshard %x <@m, [{}, {}], unreduced=max{"a"}> : tensor<8x8xf32> // <<<'
     check(in_function(body), None)
     check(in_function(body, "[{}, {}]"), "SDY-D245")
 
 
-def test_unreduced_axes_are_followed_through_barriers() -> None:
+def test_unreduced_axes_are_checked_through_barriers() -> None:
     body = (
         '%0 = sdy.reshard %x <@m, [{}, {}], unreduced={"a"}> : tensor<8x8xf32>\n'
         "%1 = sdy.propagation_barrier %0 allowed_direction=NONE : tensor<8x8xf32>\n"
@@ -233,7 +233,7 @@ def test_collectives(op: str, code: str | None) -> None:
         ('sdy.reduce_scatter [{"a"}, {}] %x out_sharding=<@m, [{"a"}, {}]>', None),
     ],
 )
-def test_collectives_of_a_tensor_without_sharding(op: str, code: str | None) -> None:
+def test_collectives_of_an_unsharded_operand(op: str, code: str | None) -> None:
     check(in_function(f"%0 = {op} : tensor<8x8xf32> // <<<"), code)
 
 
@@ -245,7 +245,7 @@ def test_a_permute_from_one_device_changes_the_rank_of_the_sharding() -> None:
     check(text, "SDY-D203")
 
 
-def test_reductions_keep_to_the_kind_of_the_unreduced_axes() -> None:
+def test_reductions_must_match_the_kind_of_unreduced_axes() -> None:
     body = (
         '%0 = sdy.replicated_to_unreduced {{"a"}} %x out_sharding=<@m, [{{}}, {{}}], unreduced={{"a"}}> '
         ": tensor<8x8xf32>\n"
@@ -291,12 +291,12 @@ def test_the_shardings_of_a_manual_computation_share_a_mesh() -> None:
     check(in_function(body.replace('{"a"}', "{}")), None)
 
 
-def test_a_manual_computation_of_nothing_is_not_checked() -> None:
+def test_a_manual_computation_without_values_is_not_checked() -> None:
     body = 'sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={"z"} () {\nsdy.return\n} : () -> ()'
     check(in_function(body), None)
 
 
-def test_the_body_takes_and_returns_as_much_as_the_op() -> None:
+def test_the_body_has_as_many_values_as_the_op() -> None:
     body = (
         "sdy.manual_computation(%x) in_shardings=[<@m, [{}, {}]>] out_shardings=[] manual_axes={} () { // <<<\n"
         "sdy.return\n} : (tensor<8x8xf32>) -> ()"
@@ -304,7 +304,7 @@ def test_the_body_takes_and_returns_as_much_as_the_op() -> None:
     check(in_function(body), "SDY-D112")
 
 
-def test_manual_axes_stay_out_of_the_body() -> None:
+def test_manual_axes_are_rejected_in_the_body() -> None:
     constraint = '%z = sdy.sharding_constraint %y <@m, [{{}}, {{"{0}"}}]> : tensor<4x8xf32>{1}\n'
     ending = "sdy.return %z : tensor<4x8xf32>"
     op = '<@m, [{"a"}, {}]>'
@@ -315,7 +315,7 @@ def test_manual_axes_stay_out_of_the_body() -> None:
     assert [note.span.line for note in problem.notes if note.span] == [8]
 
 
-def test_an_axis_is_manual_once() -> None:
+def test_nested_manual_axes_are_rejected() -> None:
     inner = (
         "%z = sdy.manual_computation(%y) in_shardings=[<@m, [{{}}, {{}}]>] out_shardings=[<@m, [{{}}, {{}}]>] "
         'manual_axes={{"a"}} (%w: tensor<4x8xf32>) {{\nsdy.return %w : tensor<4x8xf32>\n'
@@ -351,7 +351,7 @@ def test_named_computations(argument: str, returned: str, shardings: str, code: 
     check(named(argument, returned, shardings), code)
 
 
-def test_ops_that_name_meshes_come_after_all_others() -> None:
+def test_ops_that_refer_to_meshes_are_verified_last() -> None:
     body = (
         "%0 = sdy.reshard %x <@none, [{}, {}]> : tensor<8x8xf32>\n"
         '%1 = stablehlo.abs %x {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"z"}, {}]>]>} : tensor<8x8xf32> // <<<'
@@ -359,14 +359,14 @@ def test_ops_that_name_meshes_come_after_all_others() -> None:
     check(in_function(body), "SDY-S201")
 
 
-def test_a_module_within_a_module_has_meshes_of_its_own() -> None:
+def test_nested_modules_have_separate_meshes() -> None:
     argument = "%x: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@m, [{{}}]>}}"
     inner = f"module {{{{\n{{}}func.func @g({argument}) {{{{ // <<<\nreturn\n}}}}\n}}}}"
     check(inner.format(""), "SDY-S001")
     check(inner.format("sdy.mesh @m = <[]>\n"), None)
 
 
-def test_a_sharding_of_the_module_itself_sees_no_mesh() -> None:
+def test_a_sharding_on_the_module_op_cannot_refer_to_its_meshes() -> None:
     module = parse_module(
         "module attributes {sdy.sharding = #sdy.sharding_per_value<[<@m, []>]>} { sdy.mesh @m = <[]> }"
     )

@@ -28,8 +28,8 @@ MISTAKES = [
     (func('%0 = "stablehlo.iota"() : () -> tensor<4xf32>'), "SDY-D001", 2, 8, "iota_dimension"),
     (func('%0 = "stablehlo.abs"(%a) <{x = 1 : i32}> : (tensor<4xf32>) -> tensor<4xf32>'), "SDY-D001", 2, 8, "'x'"),
     (func('"func.func"() <{sym_name = "g"}> ({}) : () -> ()'), "SDY-D001", 2, 3, "function_type"),
-    ("func.func @f() {\n}", "SDY-D002", 1, 1, "a region of func.func is empty"),
-    ("func.func @f(%a: tensor<f32>) {\n  %0 = stablehlo.abs %a : tensor<f32>\n}", "SDY-D002", 2, 8, "ends in stablehlo.abs"),
+    ("func.func @f() {\n}", "SDY-D002", 1, 1, "expected a terminator at the end of func.func, got an empty block"),
+    ("func.func @f(%a: tensor<f32>) {\n  %0 = stablehlo.abs %a : tensor<f32>\n}", "SDY-D002", 2, 8, "expected a terminator at the end of func.func, got stablehlo.abs"),
     (func("%0 = stablehlo.abs %1 : tensor<4xf32>", "%1 = stablehlo.abs %a : tensor<4xf32>"), "SDY-D003", 2, 8, "before"),
     (func("%0 = stablehlo.abs %0 : tensor<4xf32>"), "SDY-D003", 2, 8, "before"),
     (func(IF, "  %1 = stablehlo.abs %2 : tensor<4xf32>", "  stablehlo.return %1 : tensor<4xf32>", "}, {",
@@ -37,14 +37,14 @@ MISTAKES = [
           "%2 = stablehlo.abs %a : tensor<4xf32>"), "SDY-D003", 3, 10, "before"),
     (func('"func.func"() <{function_type = () -> tensor<4xf32>, sym_name = "g"}> ({',
           "  func.return %a : tensor<4xf32>", "}) : () -> ()"), "SDY-P003", 3, 17, "not defined"),
-    ("func.func @f() -> i32 {\n  return\n}", "SDY-D022", 2, 3, "0 values, the function has 1"),
-    ("func.func @f(%a: i64) -> i32 {\n  return %a : i64\n}", "SDY-D022", 2, 3, "result 0 should be i32, it is i64"),
-    (func("call @g() : () -> ()"), "SDY-D023", 2, 3, "no function is called @g"),
+    ("func.func @f() -> i32 {\n  return\n}", "SDY-D022", 2, 3, "expected 1 (result), got 0"),
+    ("func.func @f(%a: i64) -> i32 {\n  return %a : i64\n}", "SDY-D022", 2, 3, "result 0 must have type i32, got i64"),
+    (func("call @g() : () -> ()"), "SDY-D023", 2, 3, "no function is named @g"),
     (func("call @f(%p, %a) : (tensor<i1>, tensor<4xf32>) -> ()"), "SDY-D023", 2, 3, "argument of @f 0"),
     (func('stablehlo.composite "my.op" %a {decomposition = @g} : (tensor<4xf32>) -> ()'), "SDY-D023", 2, 3, "@g"),
-    (func('"func.func"() <{function_type = (i32) -> (), sym_name = "g"}> ({', "^bb0(%x: i64):", '  "func.return"() : () -> ()', "}) : () -> ()"), "SDY-D021", 2, 3, "should be i32"),
+    (func('"func.func"() <{function_type = (i32) -> (), sym_name = "g"}> ({', "^bb0(%x: i64):", '  "func.return"() : () -> ()', "}) : () -> ()"), "SDY-D021", 2, 3, "argument 0 must have type i32, got i64"),
     (func('"func.func"() <{arg_attrs = [{}], function_type = () -> (), sym_name = "g", sym_visibility = "private"}> ({',
-          "}) : () -> ()"), "SDY-D021", 2, 3, "arg_attrs has 1 entries"),
+          "}) : () -> ()"), "SDY-D021", 2, 3, "arg_attrs must have one entry per value: expected 0, got 1"),
     ("sdy.mesh @m = <[\"x\"=2]>\nfunc.func @f(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{\"y\"}]>}) {\n  return\n}", "SDY-S201", 2, 1, '"y"'),
 ]  # fmt: skip
 
@@ -72,8 +72,8 @@ def test_values_of_enclosing_regions_are_visible() -> None:
     verify_module(parse_module(text))
 
 
-def test_ops_that_are_alike_are_judged_alike_but_not_others() -> None:
-    # The second `add` has the types of the first but for one, so that it must not pass for the first.
+def test_only_ops_with_equal_signatures_share_a_verdict() -> None:
+    # The second `add` differs from the first in one type, so the cached result of the first must not apply.
     text = """func.func @f(%a: tensor<4xf32>, %b: tensor<4xf64>) {
   %0 = "stablehlo.add"(%a, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %1 = "stablehlo.add"(%a, %b) : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
@@ -84,14 +84,16 @@ def test_ops_that_are_alike_are_judged_alike_but_not_others() -> None:
     assert (diagnostic.code, diagnostic.span.line) == ("SDY-D013", 3)
 
 
-def test_ops_with_regions_are_alike_only_where_the_regions_take_and_give_the_same() -> None:
+def test_signatures_of_ops_include_their_region_types() -> None:
     choice = [IF, "  stablehlo.return %a : tensor<4xf32>", "}, {", "  stablehlo.return %a : tensor<4xf32>"]
     other = [IF.replace("%0", "%1"), *choice[1:3], "  stablehlo.return %p : tensor<i1>"]
     end = "}) : (tensor<i1>) -> tensor<4xf32>"
     diagnostic = mistake(func(*choice, end, *other, end))
     assert diagnostic.span is not None
     assert diagnostic.span.line == 7
-    assert "branch 1 gives" in diagnostic.message
+    assert (
+        "expected the values returned by branch 1 to have types (tensor<4xf32>), got (tensor<i1>)" in diagnostic.message
+    )
 
 
 def test_ops_of_unknown_dialects_may_branch() -> None:
