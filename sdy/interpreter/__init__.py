@@ -1,1 +1,1 @@
-"""Executes modules with NumPy: on one device, or on all devices at once."""
+"""Execute modules with NumPy, on one device or on all devices at once."""

@@ -1,4 +1,4 @@
-"""The inputs of a program as text: a list of constants, `[dense<1> : tensor<2xi32>, ...]`."""
+"""Parse the inputs of a program from text: a list of constants, `[dense<1> : tensor<2xi32>, ...]`."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _HINT = "write [dense<1> : tensor<2xi32>, ...], one constant per argument"
 
 
 def parse_inputs(text: str) -> list[Array]:
-    """The arrays that the constants of a list hold. Raises: SdyError SDY-X015 where the text is no such list."""
+    """Return one array per constant of the list. Raises: SdyError SDY-X015 if the text is not a list of constants."""
     try:
-        # Only as part of a module may an attribute stand alone.
+        # The parser reads modules only, so the list is wrapped in one.
         module = parse_module(f"module attributes {{sdy.inputs = {text}\n}} {{}}")
     except SdyError as error:
-        raise failure("SDY-X015", f"{text} is no list of constants: {error}", hint=_HINT) from None
+        raise failure("SDY-X015", f"expected a list of constants, got {text}: {error}", hint=_HINT) from None
     values = module.attributes.get("sdy.inputs")
     if not isinstance(values, ArrayAttr):
-        raise failure("SDY-X015", f"{text} is no list", hint=_HINT)
+        raise failure("SDY-X015", f"expected a list of constants, got {text}", hint=_HINT)
     return [_array(value) for value in cast(ArrayAttr[Attribute], values)]
 
 
 def _array(value: Attribute) -> Array:
     if not isinstance(value, DenseElementsAttr):
-        raise failure("SDY-X015", f"{value} is no tensor constant", hint=_HINT)
+        raise failure("SDY-X015", f"expected a tensor constant, got {value}", hint=_HINT)
     return array_of(value.data)

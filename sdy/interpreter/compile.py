@@ -1,4 +1,4 @@
-"""From a block of ops to its compiled form: one kernel per op, values as slots, slots freed after their last use."""
+"""Compile a block: one kernel per op, values as numbered slots, slots cleared after their last use."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleO
 from sdy.interpreter.compiled_block import CompiledBlock, Slots, Step
 from sdy.interpreter.failure import failure, located
 from sdy.interpreter.kernel import Kernel, KernelTable, leaf_count
-from sdy.interpreter.one_by_one import one_by_one
 from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
+from sdy.interpreter.split_collectives import split_collectives
 
 
 def captured_by(op: Operation) -> tuple[SSAValue, ...]:
-    """The values from outside of the op that its regions use, in order of first use."""
+    """Return the values defined outside the op that its regions use, in order of first use."""
     inner = {value for nested in _nested(op) for value in nested.results}
     inner |= {
         value for nested in op.walk() for region in nested.regions for block in region.blocks for value in block.args
@@ -31,10 +31,10 @@ def captured_by(op: Operation) -> tuple[SSAValue, ...]:
 def compile_block(
     block: Block, captured: Sequence[SSAValue], kernels: KernelTable, *, op_by_op: bool = False
 ) -> CompiledBlock:
-    """The compiled form of `block`, whose ops may use the values `captured` of the blocks around it.
+    """Compile `block`, whose ops may use the values `captured` of enclosing blocks.
 
-    `op_by_op`: one step per op, in the order of the ops, even if that takes more memory.
-    Raises: SdyError at an op that has no kernel, or whose kernel refuses it.
+    `op_by_op` keeps one step per op in program order, even if that takes more memory.
+    Raises: SdyError at an op that has no kernel, or that its kernel does not support.
     """
     numbering = _Numbering()
     for value in (*block.args, *captured):
@@ -52,13 +52,13 @@ def compile_block(
         argument_count=sum(leaf_count(value.type) for value in block.args),
         captured_count=sum(leaf_count(value.type) for value in captured),
         slot_count=numbering.count,
-        steps=_with_dead_slots(steps if op_by_op else one_by_one(steps), results),
+        steps=_with_dead_slots(steps if op_by_op else split_collectives(steps), results),
         results=results,
     )
 
 
 class _Numbering:
-    """Gives each value of a block its slots."""
+    """Assigns slots to the values of a block."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -77,7 +77,7 @@ class _Numbering:
         return tuple(slot for value in values for slot in self._slots[value])
 
     def alias(self, op: Operation) -> bool:
-        """Whether the op only groups values or takes a group apart, so that its result is slots that exist already."""
+        """Return whether the op only packs or unpacks values, and let its results share the slots of its operands."""
         match op:
             case TupleOp():
                 self._slots[op.result] = self.slots_of(op.operands)
@@ -102,7 +102,7 @@ def _kernel_of(op: Operation, kernels: KernelTable) -> Kernel:
             raise failure(
                 "SDY-X002",
                 f"the interpreter cannot run {op.name}",
-                hint="lower or remove the op before the program is run",
+                hint="lower or remove the op before running the program",
             )
     except SdyError as error:
         raise located(error, op) from error
@@ -110,7 +110,7 @@ def _kernel_of(op: Operation, kernels: KernelTable) -> Kernel:
 
 
 def _with_dead_slots(steps: Sequence[Step], results: Slots) -> tuple[Step, ...]:
-    """The steps, each with the slots that it is the last to read, or that it fills for nobody."""
+    """Return the steps with `dead` set: slots that no later step reads and that are not results of the block."""
     live = set(results)
     backwards: list[Step] = []
     for step in reversed(steps):
@@ -121,5 +121,5 @@ def _with_dead_slots(steps: Sequence[Step], results: Slots) -> tuple[Step, ...]:
 
 
 def _nested(op: Operation) -> Iterator[Operation]:
-    """The ops inside of `op`."""
+    """Yield the ops nested in `op`, without `op` itself."""
     return (nested for nested in op.walk() if nested is not op)

@@ -1,4 +1,4 @@
-"""The compiled form of a program: blocks as lists of kernels on numbered slots, which every executor runs."""
+"""The compiled form of a block: a list of kernels that read and write numbered slots."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Slots = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One op: its kernel, where its arrays come from and go to, and the slots that nothing reads after it.
+    """One op: its kernel, the slots it reads and writes, and the slots that no later op reads.
 
-    `operands` ends with the outer values that the regions of the op use.
+    `operands` ends with the slots of the values that the op's regions capture.
     """
 
     op: Operation
@@ -27,7 +27,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class CompiledBlock:
-    """The steps of a block in order. Its arguments come first among the slots, then what it captures from outside."""
+    """The steps of a block in program order. Slots start with the arguments, followed by the captured values."""
 
     argument_count: int
     captured_count: int

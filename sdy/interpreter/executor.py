@@ -1,4 +1,4 @@
-"""Runs compiled blocks: the loop over steps that the one-device and the all-devices executor share."""
+"""Run compiled blocks: the loop over steps that execution on one device and on all devices share."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from sdy.interpreter.failure import failure, located
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.ops.collective_groups import groups_in
-from sdy.interpreter.reuse import UFUNCS, reused
+from sdy.interpreter.reuse import UFUNCS, computed_in_place
 
 DEEPEST_CALL = 100
 
 Observer = Callable[[KernelContext, Operation, Arrays], None]
-"""What is told of every op after it has run: where, which, and the arrays of its results."""
+"""Called after every op with its context, the op, and the arrays of its results."""
 
 
 class Executor:
-    """Runs the functions of one module. Blocks are compiled when they are first run, and once."""
+    """Runs the functions of one module. A block is compiled once, when it first runs."""
 
     def __init__(self, module: ModuleOp, observer: Observer | None = None) -> None:
         self.functions = functions_of(module)
@@ -38,7 +38,7 @@ class Executor:
         self._blocks: dict[Block, CompiledBlock] = {}
 
     def compiled(self, block: Block) -> CompiledBlock:
-        """The compiled form of `block`. Raises: SdyError where one of its ops cannot be run."""
+        """Return the compiled form of `block`. Raises: SdyError at an op that cannot be run."""
         found = self._blocks.get(block)
         if found is None:
             owner = block.parent_op()
@@ -48,29 +48,33 @@ class Executor:
         return found
 
     def function(self, name: str) -> FuncOp:
-        """The function of this name, with a body. Raises: SdyError SDY-X004."""
+        """Return the function called `name`. Raises: SdyError SDY-X004 if no function with a body has this name."""
         found = self.functions.get(name)
         if found is None or found.body.first_block is None:
             known = ", ".join(f"@{name}" for name, op in self.functions.items() if op.body.first_block is not None)
-            raise failure("SDY-X004", f"no function @{name} has a body here", hint=f"there are: {known or 'none'}")
+            raise failure(
+                "SDY-X004",
+                f"no function @{name} with a body in this module",
+                hint=f"functions with a body: {known or 'none'}",
+            )
         return found
 
     def run_block(self, context: KernelContext, block: Block, arguments: Arrays, captured: Arrays) -> Arrays:
-        """What `block` returns on these arrays."""
+        """Run `block` on these arrays and return its results."""
         compiled = self.compiled(block)
-        # Cleared slots give memory back as soon as nothing reads an array any more.
+        # Clearing a slot releases the memory of its array as soon as no later step reads it.
         slots: list[Array | None] = [None] * compiled.slot_count
         slots[: len(arguments)] = arguments
         slots[len(arguments) : len(arguments) + len(captured)] = captured
         del arguments, captured
         for step in compiled.steps:
             ufunc = UFUNCS.get(type(step.op))
-            written = None if ufunc is None else reused(ufunc, slots, step.operands, step.dead)
+            written = None if ufunc is None else computed_in_place(ufunc, slots, step.operands, step.dead)
             results = self._results_of(step, context, slots) if written is None else (written,)
             if self._observer is not None:
                 self._observer(context, step.op, results)
             _store(step, results, slots)
-            del written, results  # or the next step would not find that a slot alone has them
+            del written, results  # `reuse` counts references: the slot must hold the only one
         return cast(Arrays, tuple([slots[slot] for slot in compiled.results]))
 
     def _results_of(self, step: Step, context: KernelContext, slots: Sequence[Array | None]) -> Arrays:
@@ -81,14 +85,14 @@ class Executor:
             raise located(error, step.op) from error
 
     def call(self, context: KernelContext, function: str, arguments: Arrays) -> Arrays:
-        """What the function returns on these arrays. Raises: SdyError SDY-X012 where calls nest without end."""
+        """Run a function and return its results. Raises: SdyError SDY-X012 if calls nest too deeply."""
         if context.depth >= DEEPEST_CALL:
-            raise failure("SDY-X012", f"more than {DEEPEST_CALL} calls are open at the call of @{function}")
+            raise failure("SDY-X012", f"calls are nested more than {DEEPEST_CALL} deep at the call of @{function}")
         body = self.function(function).body.block
         return self.run_block(replace(context, depth=context.depth + 1), body, arguments, ())
 
     def groups_within(self, root: Operation) -> Iterator[ReplicaGroups]:
-        """The replica groups of all collectives in `root`, and in the functions that are called there."""
+        """Yield the replica groups of all collectives in `root` and in the functions that it calls."""
         pending: list[Operation] = [root]
         seen: set[str] = set()
         while pending:
@@ -99,13 +103,13 @@ class Executor:
             seen |= called
 
     def run(self, context: KernelContext, function: str, arguments: Arrays) -> Arrays:
-        """`call` for the outermost function: invalid floating-point operations give NaN and infinity in silence."""
+        """Call the outermost function; invalid floating-point operations give NaN or infinity without a warning."""
         with np.errstate(all="ignore"):
             return self.call(context, function, arguments)
 
 
 def _store(step: Step, results: Arrays, slots: list[Array | None]) -> None:
-    """Fill the slots of the results, and clear those that nothing reads any more."""
+    """Fill the slots of the results and clear the dead slots."""
     for slot, result in zip(step.results, results, strict=True):
         slots[slot] = result
     for slot in step.dead:

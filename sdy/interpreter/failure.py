@@ -1,4 +1,4 @@
-"""Errors of an op while it is compiled or run; the executor, which knows the op, adds the place."""
+"""Errors of an op while it is compiled or run. The executor, which knows the op, adds its location."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sdy.dialects.ir.op_location import span_of
 
 
 def failure(code: str, message: str, hint: str | None = None) -> SdyError:
-    """An error without a place, to be raised by a kernel or by what it calls."""
+    """Return an error without a location, for a kernel to raise."""
     return SdyError(Diagnostic(code, message, hint=hint))
 
 
 def located(error: SdyError, op: Operation) -> SdyError:
-    """The error, with the place of `op` in diagnostics that have none."""
+    """Return the error with the location of `op` in those diagnostics that have none."""
     if all(diagnostic.span is not None for diagnostic in error.diagnostics):
         return error
     span = span_of(op)

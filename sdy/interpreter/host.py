@@ -1,4 +1,4 @@
-"""What programs exchange with the world outside of the devices: feeds, channels, probes and printed values."""
+"""The host side of a run: infeed, outfeed, channels, probes and printed values."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Channel = tuple[int, int]  # channel number, target device
 
 
 def _discard(text: str) -> None:
-    """Where printed values go by default."""
+    """Ignore printed values: the default of `Host.write`."""
 
 
 def _is_ready(ready: Callable[[], bool]) -> bool:
-    """A program that runs alone waits for nobody."""
+    """Return whether the condition holds: a program that runs alone cannot wait for another one."""
     return ready()
 
 
@@ -28,10 +28,10 @@ def _is_ready(ready: Callable[[], bool]) -> bool:
 class Host:
     """The state of one run that its devices share.
 
-    `infeed` holds the names of the functions that make the next inputs, `outfeed` what the devices handed over;
-    `channels` what was sent and not yet received; `probes` every value that a probe saw, by probe and in order.
-    `random` is where `rng` draws from, the same in every run. `wait_until` lets other programs run until a condition
-    holds, and tells whether it does.
+    `infeed` holds the names of the functions that compute the next inputs, `outfeed` the values that devices wrote,
+    `channels` the values sent and not yet received, `probes` the values that each probe saw, in order. `random` is the
+    source of `rng`, seeded equally in every run. `wait_until` lets other programs run until a condition holds, and
+    returns whether it does.
     """
 
     write: Callable[[str], None] = _discard
@@ -44,9 +44,9 @@ class Host:
     wait_until: Callable[[Callable[[], bool]], bool] = _is_ready
 
     def keep_probe(self, name: str, value: Array) -> None:
-        """Keeps a value that the probe `name` saw, also as a NumPy file where there is a folder for probes."""
+        """Record a value that the probe `name` saw, also as a NumPy file if there is a probe folder."""
         seen = self.probes.setdefault(name, [])
         if self.probe_folder is not None:
             file = self.probe_folder / f"{re.sub('[^A-Za-z0-9_.-]', '_', name)}_{len(seen)}.npy"
-            np.save(file, value.astype(compute_dtype(value.dtype)))  # readers know the dtypes of NumPy alone
+            np.save(file, value.astype(compute_dtype(value.dtype)))  # `np.load` reads only the dtypes of NumPy itself
         seen.append(value)

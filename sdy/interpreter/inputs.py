@@ -1,4 +1,4 @@
-"""Whether the inputs of a run are what the arguments of its function say."""
+"""Check the inputs of a run against the arguments of its function."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from sdy.interpreter.failure import failure, located
 from sdy.interpreter.kernel import Shape
 
 
-def check_inputs(function: FuncOp, given: Sequence[tuple[Shape, DType]]) -> None:
-    """Compares shape and dtype of each input, on one device, with its argument.
+def check_inputs(function: FuncOp, inputs: Sequence[tuple[Shape, DType]]) -> None:
+    """Compare shape and dtype of each input, as one device holds it, with its argument.
 
-    Raises: SdyError SDY-X006 where their numbers differ, SDY-X007 where an input does not fit.
+    Raises: SdyError SDY-X006 if the counts differ, SDY-X007 if an input has another shape or dtype.
     """
     arguments = function.body.block.args
     name = function.sym_name.data
-    if len(given) != len(arguments):
-        message = f"@{name} has {len(arguments)} arguments, and {len(given)} inputs are given"
+    if len(inputs) != len(arguments):
+        message = f"expected {len(arguments)} inputs for the arguments of @{name}, got {len(inputs)}"
         raise located(failure("SDY-X006", message), function)
-    for index, (argument, (shape, dtype)) in enumerate(zip(arguments, given, strict=True)):
+    for index, (argument, (shape, dtype)) in enumerate(zip(arguments, inputs, strict=True)):
         tensor = as_tensor(argument.type)
         if tensor is not None and not _fits(tensor, shape, dtype):
-            message = f"input {index} of @{name} is a {dtype} array of shape {list(shape)}, the argument a {tensor}"
-            hint = f"give a {dtype_of(tensor.element_type)} array"
+            message = f"expected {tensor} for input {index} of @{name}, got a {dtype} array of shape {list(shape)}"
+            hint = f"pass a {dtype_of(tensor.element_type)} array of shape {list(tensor.get_shape())}"
             raise located(failure("SDY-X007", message, hint=hint), function)
 
 
 def _fits(tensor: AnyTensor, shape: Shape, dtype: DType) -> bool:
-    wanted = tensor.get_shape()
+    expected = tensor.get_shape()
     return (
         dtype == dtype_of(tensor.element_type)
-        and len(shape) == len(wanted)
-        and all(size in (have, DYNAMIC_INDEX) for size, have in zip(wanted, shape, strict=True))
+        and len(shape) == len(expected)
+        and all(expected_size in (size, DYNAMIC_INDEX) for expected_size, size in zip(expected, shape, strict=True))
     )

@@ -1,8 +1,8 @@
-"""What a kernel is: the function that computes an op on arrays, for all devices in one call.
+"""Kernels: functions that compute an op on NumPy arrays, for all devices in one call.
 
-Every array has *batch* dims before the dims of its tensor: one per axis of the device grid, and inside the body of a
-reduction further ones for the elements that are reduced at the same time. A batch dim has size 1 where the value
-does not vary along it, so batch dims broadcast. A run on one device is the case of no batch dims.
+Every array has *batch* dims before the dims of its tensor: one per axis of the device grid and, inside the body of a
+reduction, further ones for the elements that are reduced at the same time. A batch dim has size 1 if the value does not
+vary along it, so batch dims broadcast. A run on one device has no batch dims.
 """
 
 from __future__ import annotations
@@ -32,65 +32,65 @@ Shape = tuple[int, ...]
 
 
 class Runner(Protocol):
-    """What a kernel needs of the executor: to run the blocks of its op, and functions by name."""
+    """The part of the executor that kernels use: run the blocks of their op, and functions by name."""
 
     def run_block(self, context: KernelContext, block: Block, arguments: Arrays, captured: Arrays) -> Arrays:
-        """What `block` returns; `captured` are the outer values that the regions of its op use."""
+        """Run `block` and return its results; `captured` are the values from outside that the regions of its op use."""
         ...
 
     def call(self, context: KernelContext, function: str, arguments: Arrays) -> Arrays:
-        """What the function of this name returns. Raises: SdyError where there is none."""
+        """Run the function of this name and return its results. Raises: SdyError if it does not exist."""
         ...
 
     def function(self, name: str) -> FuncOp:
-        """The function of this name. Raises: SdyError where there is none."""
+        """Return the function of this name. Raises: SdyError if it does not exist."""
         ...
 
     def groups_within(self, root: Operation) -> Iterable[ReplicaGroups]:
-        """The replica groups of all collectives in `root`, and in the functions that are called there."""
+        """Return the replica groups of all collectives in `root` and in the functions that it calls."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class KernelContext:
-    """Where a kernel runs: the full sizes of the batch dims, and the devices that they stand for.
+    """The context in which a kernel runs: the full sizes of the batch dims, and the devices that they represent.
 
-    There is no grid inside the body of a reduction, where the batch dims stand for elements too.
+    `grid` is None inside the body of a reduction, where batch dims also represent elements.
     """
 
     batch: Shape
     grid: Grid | None
     runner: Runner
     host: Host
-    depth: int = 0  # calls that are open
+    depth: int = 0  # of nested calls
 
     @property
     def rank(self) -> int:
-        """How many batch dims there are."""
+        """The number of batch dims."""
         return len(self.batch)
 
     def local(self, array: Array) -> Shape:
-        """The shape of the tensor without its batch dims."""
+        """Return the shape of the tensor without its batch dims."""
         return array.shape[self.rank :]
 
     def leading(self, array: Array) -> Shape:
-        """The sizes of the batch dims of this array."""
+        """Return the sizes of the batch dims of this array."""
         return array.shape[: self.rank]
 
     def dims(self, dims: Sequence[int]) -> tuple[int, ...]:
-        """Dims of the tensor, counted from its first batch dim."""
+        """Return the array dims of these tensor dims: batch dims come first."""
         return tuple(self.rank + dim for dim in dims)
 
     def with_elements(self, sizes: Shape) -> KernelContext:
-        """The context of a body that runs once per element: further batch dims of these sizes."""
+        """Return the context of a body that runs once per element: it has further batch dims of these sizes."""
         return replace(self, batch=self.batch + sizes, grid=None)
 
     def replicated(self, array: Array) -> Array:
-        """An array that all devices and elements share, with batch dims of size 1."""
+        """Return the array with batch dims of size 1: every device holds the same tensor."""
         return array.reshape((1,) * self.rank + array.shape)
 
     def broadcast(self, array: Array) -> Array:
-        """The array with every batch dim at its full size, without a copy."""
+        """Return a view of the array with every batch dim at its full size."""
         return np.broadcast_to(array, self.batch + self.local(array))
 
 
@@ -99,7 +99,7 @@ KernelTable = OpTable[Kernel]
 
 
 def pointwise(compute: Callable[..., Array]) -> Kernel:
-    """The kernel of a function of arrays that broadcasts by itself."""
+    """Return the kernel of a function of arrays that broadcasts its operands."""
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         return (np.asarray(compute(*arrays)),)
@@ -108,31 +108,31 @@ def pointwise(compute: Callable[..., Array]) -> Kernel:
 
 
 def with_unit_dims(context: KernelContext, array: NDArray[ScalarT], count: int) -> NDArray[ScalarT]:
-    """The array with `count` dims of size 1 after the batch dims of `context`."""
+    """Return the array with `count` dims of size 1 inserted after the batch dims."""
     return array.reshape(array.shape[: context.rank] + (1,) * count + array.shape[context.rank :])
 
 
-def uniform(context: KernelContext, array: Array, what: str) -> Array:
-    """The tensor that all devices and elements hold.
+def uniform(context: KernelContext, array: Array, name: str) -> Array:
+    """Return the tensor that all devices and elements hold.
 
-    Raises: SdyError SDY-X005 where they hold different ones; `what` names the operand in the message.
+    Raises: SdyError SDY-X005 if two devices hold different tensors; `name` names the operand in the message.
     """
     flat = array.reshape((prod(context.leading(array)), *context.local(array)))
     if flat.shape[0] > 1 and (flat != flat[:1]).any():
         other = int(np.flatnonzero((flat != flat[:1]).reshape(flat.shape[0], -1).any(axis=1))[0])
         raise failure(
             "SDY-X005",
-            f"{what} differs between devices: {flat[0].tolist()} and {flat[other].tolist()}",
-            hint="shapes of tensors must be the same on every device",
+            f"{name} differs between devices: {flat[0].tolist()} and {flat[other].tolist()}",
+            hint="the shape of a tensor must be the same on every device",
         )
     return flat[0]
 
 
 def operand_count(op: Operation) -> int:
-    """How many of a kernel's arrays are operands; the others are captured by the regions of the op."""
+    """Return how many of a kernel's arrays are operands; the others are captured by the regions of the op."""
     return sum(leaf_count(operand.type) for operand in op.operands)
 
 
 def leaf_count(value_type: Attribute) -> int:
-    """How many arrays a value is: those of its parts where it is a tuple or a future, else one."""
+    """Return how many arrays represent a value: one, or those of all elements of a tuple or a future."""
     return sum(map(leaf_count, value_type.types)) if isinstance(value_type, TupleType | FutureType) else 1

@@ -1,4 +1,4 @@
-"""Several programs that take turns: one runs at a time, until it ends or waits for something that another one does."""
+"""Run several programs cooperatively: one at a time, until it ends or waits for an event in another one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ T = TypeVar("T")
 Ready = Callable[[], bool]
 
 
-class Turns(Generic[T]):
-    """Runs tasks in turns, each in a thread of its own. The order is always the same: the first that can go on does."""
+class Lockstep(Generic[T]):
+    """Runs tasks cooperatively, each in its own thread. The schedule is deterministic: the first ready task runs."""
 
     def __init__(self, tasks: Sequence[Callable[[], T]]) -> None:
         self._tasks = tasks
@@ -22,8 +22,8 @@ class Turns(Generic[T]):
         self._errors: dict[int, BaseException] = {}
 
     def run(self) -> list[T]:
-        """What the tasks give, in order. Raises: what the first task raises that fails."""
-        # Daemons: who interrupts the thread that waits here does not want to wait for them either.
+        """Run all tasks and return their results in order. Raises: the exception of the first task that failed."""
+        # Daemon threads: an interrupt of the waiting thread must end the run without waiting for the tasks.
         threads = [
             threading.Thread(target=self._run_task, args=(index,), daemon=True) for index in range(len(self._tasks))
         ]
@@ -36,14 +36,14 @@ class Turns(Generic[T]):
         return [self._results[index] for index in range(len(self._tasks))]
 
     def wait_until(self, ready: Ready) -> bool:
-        """Lets the others go on until `ready()`; False where none of them can make it so. Called by a running task."""
+        """Let other tasks run until `ready()`; return False if all of them wait. A running task calls this."""
         if ready():
             return True
         with self._changed:
             index = self._current
             assert index is not None
             self._ready[index] = ready
-            self._pass_on()
+            self._resume_next()
             self._changed.wait_for(lambda: self._current == index or self._current is None)
             self._ready[index] = _always
             if self._current is None:
@@ -60,10 +60,10 @@ class Turns(Generic[T]):
             self._errors[index] = error
         with self._changed:
             del self._ready[index]
-            self._pass_on()
+            self._resume_next()
 
-    def _pass_on(self) -> None:
-        """Gives the turn to the first task that can go on; None where every one left waits for another."""
+    def _resume_next(self) -> None:
+        """Make the first ready task the current one; no task is current if every one left waits."""
         self._current = next((index for index, ready in self._ready.items() if ready()), None)
         self._changed.notify_all()
 

@@ -1,6 +1,6 @@
-"""What ops do with quantized elements: compute with the floats that these stand for, or move what is stored.
+"""Quantized elements: compute with the floats that they represent, or move the stored integers.
 
-A stored `q` stands for `(q - zero point) * scale`. Source: StableHLO's `dequantize_op_quantize`.
+A stored `q` represents `(q - zero_point) * scale`. Source: StableHLO's `dequantize_op_quantize`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 
 Floats = NDArray[np.float64]
 
-MOVING: tuple[type[Operation], ...] = (
+MOVING_ELEMENTS: tuple[type[Operation], ...] = (
     shape.BroadcastInDimOp,
     shape.BroadcastOp,
     shape.ReshapeOp,
@@ -51,7 +51,7 @@ MOVING: tuple[type[Operation], ...] = (
     collectives.CollectivePermuteOp,
     gather_scatter.GatherOp,
 )
-PASSING_ON: tuple[type[Operation], ...] = (  # several values, each of its own type
+FORWARDING: tuple[type[Operation], ...] = (  # operands and results may have different types
     calls.CompositeOp,
     CallOp,
     control.CaseOp,
@@ -96,40 +96,40 @@ COMPUTING: tuple[type[Operation], ...] = (
 
 
 def has_quantized(op: Operation) -> bool:
-    """Whether an operand or a result has quantized elements."""
+    """Return whether an operand or a result has quantized elements."""
     return any(_quantization(value.type) is not None for value in (*op.operands, *op.results))
 
 
 def kernel_on_quantized(op: Operation, kernels: KernelTable) -> Kernel | None:
-    """The kernel of an op that has quantized elements.
+    """Return the kernel of an op that has quantized elements.
 
-    Raises: SdyError SDY-X107 where the op has no meaning for them here.
+    Raises: SdyError SDY-X107 if the op is not supported for quantized elements.
     """
     operands = [_quantization(value.type) for value in op.operands]
     results = [_quantization(value.type) for value in op.results]
-    if isinstance(op, PASSING_ON) or op.name.startswith(f"{SDY.name}."):
+    if isinstance(op, FORWARDING) or op.name.startswith(f"{SDY.name}."):
         return kernels.get(op)
-    if isinstance(op, MOVING):
+    if isinstance(op, MOVING_ELEMENTS):
         different = sorted({str(UniformQuantizedType(each)) for each in (*operands, *results) if each is not None})
         if len(different) > 1:
-            raise _refused(op, f"cannot move elements between {different[0]} and {different[1]}")
+            raise _unsupported(op, f"cannot move elements between {different[0]} and {different[1]}")
         return kernels.get(op)
     if isinstance(op, elementwise.UniformQuantizeOp | elementwise.UniformDequantizeOp):
-        return _around(lambda _, floats: floats, operands, results)
+        return _with_conversions(lambda _, floats: floats, operands, results)
     if not isinstance(op, COMPUTING):
-        raise _refused(op, "has no meaning for quantized elements here")
+        raise _unsupported(op, "does not support quantized elements here")
     kernel = kernels.get(_in_floats(op))
-    return None if kernel is None else _around(kernel, operands, results)
+    return None if kernel is None else _with_conversions(kernel, operands, results)
 
 
 def _in_floats(op: Operation) -> Operation:
-    """The op on the floats that quantized elements stand for."""
+    """Return the op on the floats that the quantized elements represent."""
     block = Block(arg_types=[_expressed(value.type) for value in op.operands])
     types = [_expressed(value.type) for value in op.results]
     return type(op).create(operands=block.args, result_types=types, properties=op.properties)
 
 
-def _around(
+def _with_conversions(
     kernel: Kernel, operands: Sequence[UniformQuantization | None], results: Sequence[UniformQuantization | None]
 ) -> Kernel:
     def quantized_kernel(context: KernelContext, arrays: Arrays) -> Arrays:
@@ -147,24 +147,24 @@ def _around(
 
 
 def dequantized(stored: Array, quantization: UniformQuantization, rank: int) -> Array:
-    """The floats that stored elements stand for; `rank` counts the dims of the tensor, which come last."""
+    """Return the floats that stored elements represent; `rank` counts the dims of the tensor, which come last."""
     scales, zeros = _scales(quantization, rank)
     dtype = dtype_of(quantization.expressed)
     return np.asarray((stored.astype(np.float64) - zeros) * scales).astype(dtype)
 
 
 def quantized(floats: Array, quantization: UniformQuantization, rank: int) -> Array:
-    """The elements closest to these floats, ties to even, and within the range that is used; of NaN, the zero point."""
+    """Return the elements closest to these floats, ties to even, clamped to the range; NaN is the zero point."""
     scales, zeros = _scales(quantization, rank)
     storage = quantization.storage
     with np.errstate(over="ignore"):
         steps = np.rint(floats.astype(np.float64) / scales)
-    places = np.clip(np.where(np.isnan(steps), 0.0, steps) + zeros, storage.minimum, storage.maximum)
-    return places.astype(np.int64).astype(dtype_of(UniformQuantizedType(quantization)))
+    stored = np.clip(np.where(np.isnan(steps), 0.0, steps) + zeros, storage.minimum, storage.maximum)
+    return stored.astype(np.int64).astype(dtype_of(UniformQuantizedType(quantization)))
 
 
 def _scales(quantization: UniformQuantization, rank: int) -> tuple[Floats, Floats]:
-    """Scale and zero point, of each slice where they differ along a dim."""
+    """Return scales and zero points, broadcastable to the tensor."""
     sizes = () if quantization.axis is None else (-1, *(1,) * (rank - quantization.axis - 1))
     columns = zip(*quantization.scales, strict=True)
     scales, zeros = (np.array(column, np.float64).reshape(sizes) for column in columns)
@@ -184,5 +184,7 @@ def _expressed(value_type: Attribute) -> Attribute:
     return TensorType(quantization.expressed, tensor.get_shape())
 
 
-def _refused(op: Operation, problem: str) -> SdyError:
-    return failure("SDY-X107", f"{op.name} {problem}", hint="use uniform_dequantize first, uniform_quantize after it")
+def _unsupported(op: Operation, problem: str) -> SdyError:
+    return failure(
+        "SDY-X107", f"{op.name} {problem}", hint="insert uniform_dequantize before it and uniform_quantize after it"
+    )

@@ -1,4 +1,4 @@
-"""Runs a program on one device."""
+"""Run a program on one device."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def interpret(
     host: Host | None = None,
     observer: Observer | None = None,
 ) -> list[Array]:
-    """What the function returns on one device, an array per result; it may share memory with inputs and constants.
+    """Run a function on one device and return one array per result, which may share memory with inputs and constants.
 
-    Raises: SdyError at the op that cannot be run, or whose check does not hold; SDY-X004 where there is no such
-    function; SDY-X006 and SDY-X007 where the inputs do not fit its arguments.
+    Raises: SdyError at an op that cannot be run or whose check fails; SDY-X004 if the function does not exist;
+    SDY-X006 or SDY-X007 if the inputs do not match its arguments.
     """
     executor = Executor(module, observer)
     check_inputs(executor.function(function), [(array.shape, array.dtype) for array in inputs])

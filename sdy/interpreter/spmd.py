@@ -1,4 +1,4 @@
-"""Runs a per-device program on all devices at once: every op is one call over the distinct data."""
+"""Run a per-device program on all devices at once: every op is one NumPy call over the distinct data."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def run_spmd(
     host: Host | None = None,
     observer: Observer | None = None,
 ) -> list[DeviceArray]:
-    """What the function returns on each device of `grid`.
+    """Run a function on every device of `grid` and return what each device holds of the results.
 
-    The results lie on `grid`, cut further where replica groups need parts of its axes.
-    Raises: as `interpret`, and SDY-X009 and SDY-X010 where a collective and the devices do not fit.
+    The grid of the results refines `grid` where replica groups need its axes split.
+    Raises: as `interpret`; SDY-X009 or SDY-X010 if the groups of a collective do not match the devices.
     """
     executor = Executor(module, observer)
     body = executor.function(function)

@@ -84,10 +84,10 @@ def texts(draw: st.DrawFn) -> str:
     sizes = [1, *draw(st.permutations(sizes))]
     transposed = f"T({','.join(map(str, order))})" if len(grid) > 1 else ""
     by_grid = f"<=[{','.join(map(str, grid))}]{transposed}"
-    one_by_one = ",".join(map(str, draw(st.permutations(range(count)))))
+    split_collectives = ",".join(map(str, draw(st.permutations(range(count)))))
     kinds = draw(st.lists(st.sampled_from([kind.value for kind in SubgroupKind]), max_size=4))
     groups = f" last_tile_dims={{{', '.join(kinds)}}}" if kinds and len(kinds) < len(sizes) else ""
-    return f"{{devices=[{','.join(map(str, sizes))}]{draw(st.sampled_from([by_grid, one_by_one]))}{groups}}}"
+    return f"{{devices=[{','.join(map(str, sizes))}]{draw(st.sampled_from([by_grid, split_collectives]))}{groups}}}"
 
 
 @given(texts())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.sharding_strategies import MESH, pieces
 
 from sdy.interpreter.devices.grid import grid_of_mesh
-from sdy.interpreter.devices.shards import shard, shard_of_each, unshard, whole_of_each
+from sdy.interpreter.devices.shards import shard, shard_each, unshard, unshard_each
 from sdy.interpreter.devices.values import DeviceArray, regridded, replicated
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import sharded_size
@@ -106,7 +106,7 @@ def test_devices_that_hold_a_tensor_whole_cut_it_as_if_it_were_cut_for_them(
     shape, sharding, mesh = cut
     array = np.arange(prod(shape), dtype=np.int64).reshape(shape) + 1
     expected = shard(array, sharding, mesh)
-    found = shard_of_each(replicated(array, grid_of_mesh(mesh)), sharding, mesh)
+    found = shard_each(replicated(array, grid_of_mesh(mesh)), sharding, mesh)
     for device in mesh.devices():
         assert (found.device_view(device) == expected.device_view(device)).all()
 
@@ -125,6 +125,6 @@ def test_every_device_gets_back_the_tensor_of_those_it_shares_the_other_axes_wit
     whole = grid_of_mesh(mesh)
     held = DeviceArray(own.reshape((mesh.axes[0].size,) + (1,) * (whole.rank - 1) + shape), whole)
     others = [axis.name for axis in mesh.axes[1:]]
-    back = regridded(whole_of_each(shard_of_each(held, inner, mesh), inner, mesh, shape, others), whole)
+    back = regridded(unshard_each(shard_each(held, inner, mesh), inner, mesh, shape, others), whole)
     for device in mesh.devices():
         assert (back.device_view(device) == held.device_view(device)).all()

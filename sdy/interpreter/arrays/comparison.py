@@ -1,4 +1,4 @@
-"""Whether two arrays are equal, almost equal, or close in units of the last place; and where they first are not."""
+"""Compare arrays: equal, almost equal, or close in units of the last place; find the first mismatch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """The first place, in row-major order, where arrays differ, how many such places there are, and both values."""
+    """The first index, in row-major order, at which arrays differ, the number of such indices, and both values."""
 
     index: tuple[int, ...]
     count: int
@@ -23,17 +23,17 @@ class Mismatch:
 
 
 def mismatch(actual: Array, expected: Array, agree: Bools) -> Mismatch | None:
-    """Where `agree` first does not hold; None where it holds everywhere."""
+    """Return the first element where `agree` is false; None if it is true everywhere."""
     if agree.all():
         return None
-    place = int(np.flatnonzero(~agree.reshape(-1))[0])
-    index = tuple(int(number) for number in np.unravel_index(place, agree.shape))
+    position = int(np.flatnonzero(~agree.reshape(-1))[0])
+    index = tuple(int(number) for number in np.unravel_index(position, agree.shape))
     values = (np.broadcast_to(array, agree.shape)[index] for array in (actual, expected))
     return Mismatch(index, int(np.count_nonzero(~agree)), *(np.asarray(value) for value in values))
 
 
 def equal(actual: Array, expected: Array) -> Bools:
-    """Where values are equal, or both NaN."""
+    """Return for each element whether the values are equal, or both NaN."""
     left, right = _computable(actual), _computable(expected)
     same = np.equal(left, right)
     if is_float(left.dtype) or is_complex(left.dtype):
@@ -42,22 +42,22 @@ def equal(actual: Array, expected: Array) -> Bools:
 
 
 def almost_equal(actual: Array, expected: Array, tolerance: float) -> Bools:
-    """Where values are equal, or finite and no farther apart than `tolerance`; of complex values, both parts."""
+    """Return for each element whether the values are equal, or differ by at most `tolerance` in both complex parts."""
     if is_complex(actual.dtype):
         return almost_equal(np.real(actual), np.real(expected), tolerance) & almost_equal(
             np.imag(actual), np.imag(expected), tolerance
         )
     if not is_float(actual.dtype):
         return equal(actual, expected)
-    with np.errstate(invalid="ignore"):  # infinity minus infinity, which is equal to itself
+    with np.errstate(invalid="ignore"):  # infinity minus infinity is NaN, but equal() accepts it
         distance = np.abs(np.subtract(actual.astype(np.float64), expected.astype(np.float64)))
     return np.asarray(equal(actual, expected) | (distance <= tolerance))
 
 
 def ulp_distance(actual: Array, expected: Array) -> NDArray[np.float64]:
-    """How many steps between neighbouring floats lie between the values; infinite where only one is NaN.
+    """Return for each element the distance in units of the last place; infinite if only one value is NaN.
 
-    Of complex values, the distance of the parts that are farther apart; of others, 0 or infinite.
+    Complex values take the larger distance of their parts; integers and booleans give 0 or infinity.
     """
     if is_complex(actual.dtype):
         return np.maximum(
@@ -66,7 +66,7 @@ def ulp_distance(actual: Array, expected: Array) -> NDArray[np.float64]:
     if not is_float(actual.dtype):
         return np.where(equal(actual, expected), 0.0, np.inf)
     left, right = _ordinal(actual), _ordinal(expected)
-    # Unsigned, since floats of opposite sign may be farther apart than i64 counts.
+    # Unsigned, since floats of opposite sign may be farther apart than an i64 can count.
     steps = np.where(
         left > right, left.view(np.uint64) - right.view(np.uint64), right.view(np.uint64) - left.view(np.uint64)
     )
@@ -77,7 +77,7 @@ def ulp_distance(actual: Array, expected: Array) -> NDArray[np.float64]:
 
 
 def _ordinal(array: Array) -> NDArray[np.int64]:
-    """Integers that count the floats of the format in order, both zeros as 0."""
+    """Return integers that number the floats of the format in order; both zeros are 0."""
     bits = np.asarray(array, order="C").view(np.dtype(f"i{array.dtype.itemsize}")).astype(np.int64)
     width = bit_width(array.dtype)
     magnitude = bits & ((1 << (width - 1)) - 1)

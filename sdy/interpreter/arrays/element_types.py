@@ -1,4 +1,4 @@
-"""Which NumPy dtype holds the elements of an MLIR type, and in which wider dtype they are computed."""
+"""Map MLIR element types to NumPy dtypes, and to the wider dtypes in which they are computed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdy.dialects.stablehlo.attributes.types import TokenType, as_tensor
 Array = NDArray[np.generic]
 DType = np.dtype[np.generic]
 
-TOKEN_DTYPE: DType = np.dtype(np.bool_)  # a token holds no data; something must stand in its slot
+TOKEN_DTYPE: DType = np.dtype(np.bool_)  # a token has no data, but its slot needs an array
 
 _FLOATS: dict[str, DTypeLike] = {
     "f64": np.float64,
@@ -56,7 +56,7 @@ _UNSIGNED: dict[int, DTypeLike] = {
 }
 _COMPLEX: dict[DType, DTypeLike] = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex128}
 
-# The widths of integers that NumPy does not know by itself.
+# Bit widths of the integers that ml_dtypes adds to NumPy.
 _INT_BITS: dict[DType, int] = {
     np.dtype(ml_dtypes.int2): 2,
     np.dtype(ml_dtypes.int4): 4,
@@ -69,7 +69,7 @@ _NARROW_INTS: dict[DType, DType] = {
     np.dtype(ml_dtypes.uint2): np.dtype(np.uint8),
     np.dtype(ml_dtypes.uint4): np.dtype(np.uint8),
 }
-_FLOAT_BITS: dict[DType, int] = {  # formats that do not fill their byte
+_FLOAT_BITS: dict[DType, int] = {  # formats with fewer bits than their byte
     np.dtype(ml_dtypes.float6_e2m3fn): 6,
     np.dtype(ml_dtypes.float6_e3m2fn): 6,
     np.dtype(ml_dtypes.float4_e2m1fn): 4,
@@ -79,9 +79,9 @@ _NARROW_FLOATS = frozenset(np.dtype(dtype) for dtype in _FLOATS.values()) - {np.
 
 @cache
 def dtype_of(element_type: Attribute) -> DType:
-    """The dtype of the elements of `element_type`; a token is one bool, and quantized elements are what is stored.
+    """Return the dtype of `element_type`; a token is one bool, and quantized elements have their storage type.
 
-    Raises: SdyError SDY-X001 where no dtype holds such elements.
+    Raises: SdyError SDY-X001 if no dtype holds such elements.
     """
     found: DTypeLike | None = None
     match element_type:
@@ -106,46 +106,46 @@ def dtype_of(element_type: Attribute) -> DType:
         raise SdyError(
             Diagnostic(
                 "SDY-X001",
-                f"the interpreter has no numbers of type {element_type}",
-                hint="it computes with i1 to i64, ui2 to ui64, index, f4 to f64, bf16 and complex",
+                f"the interpreter does not support the element type {element_type}",
+                hint="it supports i1 to i64, ui2 to ui64, index, f4 to f64, bf16 and complex",
             )
         )
     return np.dtype(found)
 
 
 def dtype_of_type(value_type: Attribute) -> DType:
-    """The dtype of the elements of a tensor, or of a value that is no tensor, such as a token."""
+    """Return the dtype of the elements of a tensor, or of another value such as a token."""
     tensor = as_tensor(value_type)
     return dtype_of(value_type if tensor is None else tensor.element_type)
 
 
 def is_bool(dtype: DType) -> bool:
-    """Elements are i1."""
+    """Return whether elements are i1."""
     return dtype.kind == "b"
 
 
 def is_complex(dtype: DType) -> bool:
-    """Elements are pairs of floats."""
+    """Return whether elements are complex."""
     return dtype.kind == "c"
 
 
 def is_float(dtype: DType) -> bool:
-    """Elements are real floats, of whatever width."""
+    """Return whether elements are real floats of any width."""
     return dtype.kind == "f" or dtype in _NARROW_FLOATS
 
 
 def is_integer(dtype: DType) -> bool:
-    """Elements are integers of more than one bit."""
+    """Return whether elements are integers of more than one bit."""
     return dtype.kind in "iu" or dtype in _INT_BITS
 
 
 def is_signed(dtype: DType) -> bool:
-    """Integers that may be negative."""
+    """Return whether elements are signed integers."""
     return is_integer(dtype) and compute_dtype(dtype).kind == "i"
 
 
 def bit_width(dtype: DType) -> int:
-    """Bits of one element, as MLIR counts them."""
+    """Return the bits of one element, as MLIR counts them."""
     if is_bool(dtype):
         return 1
     if dtype in _INT_BITS:
@@ -154,19 +154,19 @@ def bit_width(dtype: DType) -> int:
 
 
 def is_sub_byte(dtype: DType) -> bool:
-    """Integers of 2 or 4 bits, which take a whole byte each in memory."""
+    """Return whether elements are integers of 2 or 4 bits, each of which takes one byte in memory."""
     return dtype in _INT_BITS
 
 
 def compute_dtype(dtype: DType) -> DType:
-    """Where arithmetic on `dtype` takes place: bytes for narrower integers, f32 for narrower floats, else itself."""
+    """Return the dtype of arithmetic on `dtype`: 8 bits for narrower integers, f32 for narrower floats, else itself."""
     if dtype in _NARROW_INTS:
         return _NARROW_INTS[dtype]
     return np.dtype(np.float32) if dtype in _NARROW_FLOATS else dtype
 
 
 def exact_dtype(dtype: DType) -> DType:
-    """Where transcendental functions are computed, so that only the last rounding counts: f64 for f32, f32 below."""
+    """Return the dtype of transcendental functions, wide enough for one rounding: f64 for f32, f32 for narrower."""
     if dtype == np.dtype(np.float32):
         return np.dtype(np.float64)
     return np.dtype(np.complex128) if dtype == np.dtype(np.complex64) else compute_dtype(dtype)

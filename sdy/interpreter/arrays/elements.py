@@ -1,4 +1,4 @@
-"""Constants as arrays and back: `dense<...>` attributes and NumPy arrays of the same elements."""
+"""Convert between `dense<...>` attributes and NumPy arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sdy.interpreter.arrays.element_types import Array, bit_width, dtype_of, is_
 
 
 def array_of(elements: DenseElements) -> Array:
-    """The constant as a read-only array; a value that all elements share is stored once, with strides of 0."""
+    """Return the constant as a read-only array; a splat is stored once, with strides of 0."""
     dtype = dtype_of(elements.type.get_element_type())
     shape = elements.type.get_shape()
     if is_bool(dtype):
@@ -22,7 +22,7 @@ def array_of(elements: DenseElements) -> Array:
 
 
 def attribute_of(array: Array, dense_type: DenseType) -> DenseElementsAttr:
-    """The constant of type `dense_type` that holds the elements of `array`."""
+    """Return the constant of type `dense_type` with the elements of `array`."""
     dtype = array.dtype
     if is_bool(dtype):
         raw = array.astype(np.uint8).tobytes()

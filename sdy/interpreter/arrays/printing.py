@@ -1,4 +1,4 @@
-"""Values as text: as the reference interpreter prints tensors, and as MLIR constants."""
+"""Print values as the reference interpreter prints tensors, and as MLIR constants."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sdy.interpreter.arrays.elements import attribute_of
 
 
 def tensor_text(array: Array, value_type: Attribute) -> str:
-    """The value in braces, one line per innermost list: `tensor<2x2xi8> {`, `  [`, `    [1, 2],` and so on.
+    """Return the value in braces, one line per innermost list: `tensor<2x2xi8> {`, `  [`, `    [1, 2],` and so on.
 
-    A scalar stands on one line, and a value without elements, such as a token, is its type alone.
+    A scalar takes one line; a value without elements, such as a token, is its type alone.
     """
     tensor = _type_of(array, value_type)
     if tensor is None:
@@ -27,13 +27,13 @@ def tensor_text(array: Array, value_type: Attribute) -> str:
 
 
 def dense_text(array: Array, value_type: Attribute) -> str:
-    """The value as an MLIR constant, `dense<[1, 2]> : tensor<2xi8>`."""
+    """Return the value as an MLIR constant, `dense<[1, 2]> : tensor<2xi8>`."""
     tensor = _type_of(array, value_type)
     return str(value_type if tensor is None else attribute_of(array, tensor))
 
 
 def element_text(element: Array, value_type: Attribute) -> str:
-    """One element of a tensor of this type, as MLIR spells it."""
+    """Return one element of a tensor of this type, as MLIR writes it."""
     scalar = _type_of(element, value_type)
     if scalar is None:
         return str(element)
@@ -42,7 +42,7 @@ def element_text(element: Array, value_type: Attribute) -> str:
 
 
 def _type_of(array: Array, value_type: Attribute) -> AnyTensor | None:
-    """The tensor type with the sizes that the value has, as the declared ones may be unknown; None for other types."""
+    """Return the tensor type with the actual sizes, since declared ones may be dynamic; None for other types."""
     tensor = as_tensor(value_type)
     return None if tensor is None else TensorType(tensor.element_type, array.shape, tensor.encoding)
 
@@ -52,10 +52,10 @@ def _element_texts(array: Array, tensor: AnyTensor) -> list[str]:
     codec = dense.data.codec
     width = codec.byte_width
     raw = dense.data.raw * (array.size if dense.is_splat else 1)
-    return [_spelled(codec, raw[start : start + width]) for start in range(0, array.size * width, width)]
+    return [_element_text(codec, raw[start : start + width]) for start in range(0, array.size * width, width)]
 
 
-def _spelled(codec: ElementCodec, raw: bytes) -> str:
+def _element_text(codec: ElementCodec, raw: bytes) -> str:
     if not isinstance(codec, ComplexCodec):
         return codec.text(raw)
     half = codec.part.byte_width
@@ -63,7 +63,7 @@ def _spelled(codec: ElementCodec, raw: bytes) -> str:
 
 
 def _lines(elements: list[str], shape: tuple[int, ...], indent: str) -> list[str]:
-    """The elements as nested lists, the innermost ones on a line each."""
+    """Return the lines of nested lists, one per innermost list."""
     if len(shape) == 1 or not shape[0]:
         return [f"{indent}[{', '.join(elements)}]"]
     count = int(np.prod(shape[1:]))

@@ -1,7 +1,7 @@
-"""Which devices talk to one another in a collective, and how their values are brought together on the grid.
+"""Replica groups on the grid: which devices communicate in a collective, and how their values are gathered.
 
-Groups that are a product of grid axes are brought together by a transpose and a reshape. Others, such as a group in
-an order that no axes give, look their members up by position.
+The members of groups that are a product of grid axes are gathered by a transpose and a reshape. The members of other
+groups, such as a group in an order that no axes give, are looked up by position.
 """
 
 from __future__ import annotations
@@ -16,46 +16,46 @@ import numpy as np
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.devices.grid import Grid, IntArray, cuts_of, positions_by_id, refined, strides_of
+from sdy.interpreter.devices.grid import Grid, IntArray, ascending_strides, positions_by_id, refined, strides_of
 from sdy.interpreter.failure import failure
 from sdy.model.cached_hash import CachedHash
 
 Rows = tuple[tuple[int, ...], ...]
 
 
-class Strategy(Enum):
-    """What the numbers in replica groups stand for."""
+class GroupingStrategy(Enum):
+    """The meaning of the numbers in replica groups. Source: StableHLO, "Grouping devices"."""
 
-    CROSS_REPLICA = "replicas, in every partition by itself"
-    CROSS_PARTITION = "partitions, in every replica by itself"
+    CROSS_REPLICA = "replicas, separately in every partition"
+    CROSS_PARTITION = "partitions, separately in every replica"
     CROSS_REPLICA_AND_PARTITION = "replicas, with all their partitions"
     FLATTENED_IDS = "devices"
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaGroups(CachedHash):
-    """The groups of a collective as the op gives them; no rows stand for one group of all."""
+    """The groups of a collective as the op lists them; no rows mean one group of all."""
 
     rows: Rows
-    strategy: Strategy
+    strategy: GroupingStrategy
 
     __hash__ = CachedHash.__hash__
 
 
 def device_groups(groups: ReplicaGroups, replicas: int, partitions: int) -> Rows:
-    """The groups as device ids, in group order. A -1 fills up a short row, and is left out."""
+    """Return the groups as device ids, in group order. A -1 pads a short row and is left out."""
     rows = tuple(tuple(number for number in row if number >= 0) for row in groups.rows)
     match groups.strategy:
-        case Strategy.CROSS_REPLICA:
+        case GroupingStrategy.CROSS_REPLICA:
             rows = rows or (tuple(range(replicas)),)
             return tuple(tuple(r * partitions + p for r in row) for row in rows for p in range(partitions))
-        case Strategy.CROSS_PARTITION:
+        case GroupingStrategy.CROSS_PARTITION:
             rows = rows or (tuple(range(partitions)),)
             return tuple(tuple(r * partitions + p for p in row) for row in rows for r in range(replicas))
-        case Strategy.CROSS_REPLICA_AND_PARTITION:
+        case GroupingStrategy.CROSS_REPLICA_AND_PARTITION:
             rows = rows or (tuple(range(replicas)),)
             return tuple(tuple(r * partitions + p for p in range(partitions) for r in row) for row in rows)
-        case Strategy.FLATTENED_IDS:
+        case GroupingStrategy.FLATTENED_IDS:
             return rows or (tuple(range(replicas * partitions)),)
 
 
@@ -68,7 +68,7 @@ class AxisGroups:
 
     @property
     def size(self) -> int:
-        """Devices in a group."""
+        """The number of devices in a group."""
         return prod(self.grid.sizes[axis] for axis in self.axes)
 
     @property
@@ -77,25 +77,25 @@ class AxisGroups:
 
     @property
     def group_rank(self) -> int:
-        """How many dims tell groups apart."""
+        """The number of array dims that distinguish groups."""
         return self.grid.rank - len(self.axes)
 
-    def brought_together(self, array: Array) -> Array:
-        """The dims that tell groups apart, then one dim for the members of a group, then the tensor."""
+    def gather_members(self, array: Array) -> Array:
+        """Return the array with the dims of the groups, then one dim for the members of a group, then the tensor."""
         rank = self.grid.rank
         sizes = [self.grid.sizes[axis] if axis in self.axes else array.shape[axis] for axis in range(rank)]
         full = np.broadcast_to(array, (*sizes, *array.shape[rank:]))
         ordered = full.transpose([*self._others, *self.axes, *range(rank, array.ndim)])
         return ordered.reshape((*(sizes[axis] for axis in self._others), self.size, *array.shape[rank:]))
 
-    def given_to_all(self, array: Array) -> Array:
-        """From one tensor per group to the same one at all members."""
+    def to_all_members(self, array: Array) -> Array:
+        """Give the tensor of each group to all its members."""
         sizes = iter(array.shape)
         leading = tuple(1 if axis in self.axes else next(sizes) for axis in range(self.grid.rank))
         return array.reshape(leading + array.shape[self.group_rank :])
 
-    def given_to_each(self, array: Array) -> Array:
-        """From one tensor per group and member to each member its own."""
+    def to_each_member(self, array: Array) -> Array:
+        """Give each member of a group its own tensor."""
         others = array.shape[: self.group_rank]
         order = [*self._others, *self.axes]
         local = array.shape[self.group_rank + 1 :]
@@ -106,42 +106,42 @@ class AxisGroups:
 
 @dataclass(frozen=True, slots=True)
 class IndexGroups:
-    """The grid positions of the members of each group, one row a group."""
+    """The grid positions of the members of each group: one row per group, one column per member."""
 
     grid: Grid
     members: IntArray
 
     @property
     def size(self) -> int:
-        """Devices in a group."""
+        """The number of devices in a group."""
         return self.members.shape[1]
 
     @property
     def group_rank(self) -> int:
-        """How many dims tell groups apart."""
+        """The number of array dims that distinguish groups."""
         return 1
 
-    def brought_together(self, array: Array) -> Array:
-        """One dim for the groups, one for the members of a group, then the tensor."""
+    def gather_members(self, array: Array) -> Array:
+        """Return the array with one dim for the groups, one for the members of a group, then the tensor."""
         local = array.shape[self.grid.rank :]
         full = np.broadcast_to(array, self.grid.sizes + local)
         return full.reshape((self.grid.position_count, *local))[self.members]
 
-    def given_to_all(self, array: Array) -> Array:
-        """From one tensor per group to the same one at all members."""
-        return self._placed(np.repeat(array, self.size, axis=0))
+    def to_all_members(self, array: Array) -> Array:
+        """Give the tensor of each group to all its members."""
+        return self._by_position(np.repeat(array, self.size, axis=0))
 
-    def given_to_each(self, array: Array) -> Array:
-        """From one tensor per group and member to each member its own."""
-        return self._placed(array.reshape((self.members.size, *array.shape[2:])))
+    def to_each_member(self, array: Array) -> Array:
+        """Give each member of a group its own tensor."""
+        return self._by_position(array.reshape((self.members.size, *array.shape[2:])))
 
-    def _placed(self, by_member: Array) -> Array:
+    def _by_position(self, by_member: Array) -> Array:
         result = np.zeros((self.grid.position_count, *by_member.shape[1:]), by_member.dtype)
         result[self.members.reshape(-1)] = by_member
         return result.reshape(self.grid.sizes + by_member.shape[1:])
 
     def covered(self) -> Array:
-        """Whether each position of the grid is in a group."""
+        """Return for each position of the grid whether it is in a group."""
         result = np.zeros(self.grid.position_count, np.bool_)
         result[self.members.reshape(-1)] = True
         return result.reshape(self.grid.sizes)
@@ -152,13 +152,13 @@ GroupLayout = AxisGroups | IndexGroups
 
 @lru_cache(maxsize=1024)
 def layout_of(groups: ReplicaGroups, grid: Grid) -> GroupLayout:
-    """How the groups lie on the grid. Raises: SdyError SDY-X009 where they do not have one size."""
+    """Return how to gather the groups. Raises: SdyError SDY-X009 if they have different sizes."""
     layouts = layouts_of(groups, grid)
     if len(layouts) != 1:
         sizes = sorted(layout.size for layout in layouts)
         raise failure(
             "SDY-X009",
-            f"replica groups of {sizes[0]} and of {sizes[-1]} devices in one collective",
+            f"replica groups must have the same size, got groups of {sizes[0]} and of {sizes[-1]} devices",
             hint="only all_reduce may have groups of different sizes",
         )
     return layouts[0]
@@ -166,9 +166,9 @@ def layout_of(groups: ReplicaGroups, grid: Grid) -> GroupLayout:
 
 @lru_cache(maxsize=1024)
 def layouts_of(groups: ReplicaGroups, grid: Grid) -> tuple[GroupLayout, ...]:
-    """How the groups lie on the grid, the groups of each size by themselves.
+    """Return how to gather the groups, one layout per group size.
 
-    Raises: SdyError SDY-X009 where a device is in no group or in several, SDY-X010 where one of a group is elsewhere.
+    Raises: SdyError SDY-X009 if a device is in no group or in several; SDY-X010 if only a part of a group runs here.
     """
     rows = _position_rows(groups, grid)
     counts = np.bincount([position for row in rows for position in row], minlength=grid.position_count)
@@ -176,8 +176,8 @@ def layouts_of(groups: ReplicaGroups, grid: Grid) -> tuple[GroupLayout, ...]:
         position = int(np.flatnonzero(counts != 1)[0])
         raise failure(
             "SDY-X009",
-            f"device {grid.ids[position]} is in {counts[position]} replica groups",
-            hint="list every device in one group",
+            f"device {grid.ids[position]} must be in one replica group, but is in {counts[position]}",
+            hint="list every device in exactly one group",
         )
     axes = _axes_of(rows, grid)
     if axes is not None:
@@ -189,20 +189,20 @@ def layouts_of(groups: ReplicaGroups, grid: Grid) -> tuple[GroupLayout, ...]:
 
 
 def grid_for(grid: Grid, all_groups: Iterable[ReplicaGroups]) -> Grid:
-    """The grid, cut further so that as many of the groups as possible are products of its axes."""
+    """Refine the grid so that as many of the groups as possible are products of its axes."""
     for groups in dict.fromkeys(all_groups):
         try:
             rows = _position_rows(groups, grid)
         except SdyError:
-            continue  # said where the op is run, with its place
-        cuts = _cuts_of_rows(rows, grid.position_count)
-        finer = None if cuts is None else refined(grid, cuts)
+            continue  # reported when the op runs, with its location
+        strides = _strides_of_rows(rows, grid.position_count)
+        finer = None if strides is None else refined(grid, strides)
         grid = grid if finer is None else finer
     return grid
 
 
 def _position_rows(groups: ReplicaGroups, grid: Grid) -> Rows:
-    """The groups that the grid holds, as positions."""
+    """Return the groups of devices of the grid, as positions."""
     positions = positions_by_id(grid)
     rows: list[tuple[int, ...]] = []
     for row in device_groups(groups, grid.replica_count, grid.partition_count):
@@ -211,7 +211,7 @@ def _position_rows(groups: ReplicaGroups, grid: Grid) -> Rows:
             absent = next(device for device in row if device not in positions)
             raise failure(
                 "SDY-X010",
-                f"device {held[0]} waits in a collective for device {absent}, which is not there",
+                f"device {held[0]} waits in a collective for device {absent}, which does not run it",
                 hint="all devices of a replica group must reach the same collective",
             )
         if held:
@@ -220,9 +220,9 @@ def _position_rows(groups: ReplicaGroups, grid: Grid) -> Rows:
 
 
 def _axes_of(rows: Rows, grid: Grid) -> tuple[int, ...] | None:
-    """The grid axes, major first, along which the members of a group differ; None where the groups are no product."""
+    """Return the grid axes, major first, along which members of a group differ; None if groups are not a product."""
     digits = _digits_of(rows)
-    if digits is None or _cuts_of_rows(rows, grid.position_count) is None:
+    if digits is None or _strides_of_rows(rows, grid.position_count) is None:
         return None
     ends = strides_of(grid.sizes)
     axes: list[int] = []
@@ -234,24 +234,24 @@ def _axes_of(rows: Rows, grid: Grid) -> tuple[int, ...] | None:
     return tuple(axes)
 
 
-def _cuts_of_rows(rows: Rows, position_count: int) -> tuple[int, ...] | None:
-    """Where a grid must be cut so that the groups are a product of axes; None where no cuts do this."""
+def _strides_of_rows(rows: Rows, position_count: int) -> tuple[int, ...] | None:
+    """Return the strides that a grid needs for the groups to be a product of its axes; None if no grid has them."""
     digits = _digits_of(rows)
     if digits is None or len(rows) * len(rows[0]) != position_count:
         return None
-    cuts = {cut for stride, size in digits for cut in (stride, stride * size)}
-    whole = refined(Grid((position_count,), 1, position_count), cuts)
-    if whole is None:
+    strides = {end for stride, size in digits for end in (stride, stride * size)}
+    grid = refined(Grid((position_count,), 1, position_count), strides)
+    if grid is None:
         return None
-    # A group begins where its digits are 0, or its members would carry into other digits.
+    # The digits of the first member must be 0; otherwise counting would carry into other digits.
     starts_at_zero = all(row[0] // stride % size == 0 for row in rows for stride, size in digits)
-    return cuts_of(whole) if starts_at_zero else None
+    return ascending_strides(grid) if starts_at_zero else None
 
 
 def _digits_of(rows: Rows) -> list[tuple[int, int]] | None:
-    """Stride and size of the digits that the members of every group count through, major first.
+    """Return stride and size of the digits that the members of every group count through, major first.
 
-    None where groups are not alike, or where the distances of a group are no mixed-radix numbers.
+    None if the groups differ in shape, or if the offsets in a group do not count in mixed radix.
     """
     table = [np.array(row) - row[0] for row in rows]
     offsets = table[0] if table else np.zeros(0, np.int64)

@@ -1,7 +1,7 @@
-"""A whole tensor and its shards: what a tensor sharding puts on every device, and how the shards make the tensor again.
+"""Shard a global tensor over the devices of a mesh, and reassemble it from its shards.
 
-A dim cut into `p` pieces has `ceil(size / p)` elements on every device; the tensor is padded at the end to `p` times
-this. Piece `i` lies on the devices whose coordinates along the axes of the dim, major first, spell `i`.
+A dim sharded `p` ways has `ceil(size / p)` elements on every device; the tensor is padded at the end to `p` times
+that. Shard `i` is on the devices whose coordinates along the axes of the dim, major first, are the digits of `i`.
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ from sdy.model.sharding import ReductionKind, TensorSharding
 
 
 def shard(array: Array, sharding: TensorSharding, mesh: Mesh) -> DeviceArray:
-    """The shards of `array` on the devices of `mesh`; padding is 0.
+    """Return the shards of the global `array` on the devices of `mesh`, padded with 0.
 
-    Along axes it is unreduced on, a sum is all on the first device and 0 on the others, a maximum or minimum is
-    everywhere. Raises: ValueError where rank of array and sharding differ.
+    Along unreduced axes the first device holds a sum and the others 0; a maximum or minimum is on all devices.
+    Raises: ValueError if the ranks of array and sharding differ.
     """
     grid = grid_of_mesh(mesh, sharding.axis_refs())
     dim_axes = _dim_axes(grid, sharding, mesh, array.ndim)
-    pieces = [prod(grid.sizes[axis] for axis in axes) for axes in dim_axes]
-    local = tuple(-(-size // count) for size, count in zip(array.shape, pieces, strict=True))
-    padding = [(0, size * count - whole) for size, count, whole in zip(local, pieces, array.shape, strict=True)]
+    counts = [prod(grid.sizes[axis] for axis in axes) for axes in dim_axes]
+    local = tuple(-(-size // count) for size, count in zip(array.shape, counts, strict=True))
+    padding = [(0, size * count - full) for size, count, full in zip(local, counts, array.shape, strict=True)]
     padded = np.pad(array, padding) if any(after for _, after in padding) else array
 
-    cut_shape: list[int] = []
-    place_of_axis: dict[int, int] = {}
-    local_places: list[int] = []
+    split_shape: list[int] = []
+    array_dim_of_axis: dict[int, int] = {}
+    local_dims: list[int] = []
     for axes, size in zip(dim_axes, local, strict=True):
-        place_of_axis |= {axis: len(cut_shape) + place for place, axis in enumerate(axes)}
-        local_places.append(len(cut_shape) + len(axes))
-        cut_shape += [*(grid.sizes[axis] for axis in axes), size]
-    order = [*(place_of_axis[axis] for axis in sorted(place_of_axis)), *local_places]
-    leading = tuple(grid.sizes[axis] if axis in place_of_axis else 1 for axis in range(grid.rank))
-    shards = padded.reshape(cut_shape).transpose(order).reshape(leading + local)
+        array_dim_of_axis |= {axis: len(split_shape) + index for index, axis in enumerate(axes)}
+        local_dims.append(len(split_shape) + len(axes))
+        split_shape += [*(grid.sizes[axis] for axis in axes), size]
+    order = [*(array_dim_of_axis[axis] for axis in sorted(array_dim_of_axis)), *local_dims]
+    leading = tuple(grid.sizes[axis] if axis in array_dim_of_axis else 1 for axis in range(grid.rank))
+    shards = padded.reshape(split_shape).transpose(order).reshape(leading + local)
     if sharding.unreduced_kind is ReductionKind.SUM:
         shards = _only_on_first(shards, grid, _axes(grid, sharding.unreduced, mesh))
     return DeviceArray(shards, grid)
 
 
 def unshard(value: DeviceArray, sharding: TensorSharding, mesh: Mesh, shape: tuple[int, ...]) -> Array:
-    """The tensor of shape `shape` whose shards are `value`, without the padding.
+    """Return the global tensor of shape `shape` whose shards are `value`, without the padding.
 
-    Partial values along unreduced axes are combined; along other axes that no dim uses, the first device counts.
-    Raises: ValueError where the local shape is not that of the shards.
+    Partial values along unreduced axes are combined; along other axes that no dim uses, the first device is read.
+    Raises: ValueError if the local shape of `value` is not that of a shard.
     """
     grid = grid_of_mesh(mesh, sharding.axis_refs())
     dim_axes = _dim_axes(grid, sharding, mesh, len(shape))
-    pieces = [prod(grid.sizes[axis] for axis in axes) for axes in dim_axes]
-    local = tuple(-(-size // count) for size, count in zip(shape, pieces, strict=True))
+    counts = [prod(grid.sizes[axis] for axis in axes) for axes in dim_axes]
+    local = tuple(-(-size // count) for size, count in zip(shape, counts, strict=True))
     if value.local_shape != local:
-        raise ValueError(f"shards of a {shape} tensor have the shape {local}, not {value.local_shape}")
+        raise ValueError(f"expected shards of shape {local} for a tensor of shape {shape}, got {value.local_shape}")
     array = _combined(regridded(value, grid).array, grid, sharding, mesh)
     used = sorted(axis for axes in dim_axes for axis in axes)
     array = array[tuple(slice(None) if axis in used else 0 for axis in range(grid.rank))]
@@ -67,35 +67,35 @@ def unshard(value: DeviceArray, sharding: TensorSharding, mesh: Mesh, shape: tup
     order: list[int] = []
     for dim, axes in enumerate(dim_axes):
         order += [*(used.index(axis) for axis in axes), len(used) + dim]
-    padded = tuple(size * count for size, count in zip(local, pieces, strict=True))
+    padded = tuple(size * count for size, count in zip(local, counts, strict=True))
     return array.transpose(order).reshape(padded)[tuple(slice(size) for size in shape)]
 
 
-def shard_of_each(value: DeviceArray, sharding: TensorSharding, mesh: Mesh) -> DeviceArray:
-    """The shards of the tensors that the devices of `mesh` hold whole: each device keeps its part of its own.
+def shard_each(value: DeviceArray, sharding: TensorSharding, mesh: Mesh) -> DeviceArray:
+    """Return for each device of `mesh` its shard of the unsharded tensor that it holds.
 
-    As `shard` where all devices hold the same. Raises: as `shard`.
+    The same as `shard` if all devices hold the same tensor. Raises: as `shard`.
     """
     grid = grid_of_mesh(mesh, sharding.axis_refs())
     array = regridded(value, grid).array
     for dim, axes in enumerate(_dim_axes(grid, sharding, mesh, len(value.local_shape)), start=grid.rank):
-        pieces = prod(grid.sizes[axis] for axis in axes)
-        after = -array.shape[dim] % pieces
+        count = prod(grid.sizes[axis] for axis in axes)
+        after = -array.shape[dim] % count
         if after:
-            array = np.pad(array, [(0, after if place == dim else 0) for place in range(array.ndim)])
+            array = np.pad(array, [(0, after if index == dim else 0) for index in range(array.ndim)])
         for axis in axes:
-            array = _own_piece(array, axis, dim, grid.sizes[axis])
+            array = _own_block(array, axis, dim, grid.sizes[axis])
     if sharding.unreduced_kind is ReductionKind.SUM:
         array = _only_on_first(array, grid, _axes(grid, sharding.unreduced, mesh))
     return DeviceArray(array, grid)
 
 
-def whole_of_each(
+def unshard_each(
     value: DeviceArray, sharding: TensorSharding, mesh: Mesh, shape: tuple[int, ...], axis_names: Collection[str]
 ) -> DeviceArray:
-    """The tensors of shape `shape` whose shards the devices hold that differ along the axes of these names only.
+    """Reassemble tensors of shape `shape` along the mesh axes of these names only.
 
-    As `unshard` where these are all axes of `mesh`; the result varies along the others.
+    The result varies along the other axes of `mesh`; the same as `unshard` if there are none.
     """
     names = [axis.name for axis in mesh.axes if axis.name in axis_names]
     grid = grid_of_mesh(mesh, sharding.axis_refs())
@@ -104,29 +104,29 @@ def whole_of_each(
     for dim, axes in enumerate(_dim_axes(grid, sharding, mesh, len(shape)), start=grid.rank):
         joined.update(axes)
         for axis in reversed(axes):
-            array = _joined_pieces(array, axis, dim, grid.sizes[axis])
+            array = _concatenated(array, axis, dim, grid.sizes[axis])
         array = array[(slice(None),) * dim + (slice(shape[dim - grid.rank]),)]
     for axis in set(_axes(grid, tuple(map(AxisRef, names)), mesh)) - joined:
         array = array[(slice(None),) * axis + (slice(1),)]
     return DeviceArray(array, grid)
 
 
-def _own_piece(array: Array, axis: int, dim: int, count: int) -> Array:
-    """The array cut along `dim` into `count` pieces, of which each position of the batch dim `axis` has its own."""
+def _own_block(array: Array, axis: int, dim: int, count: int) -> Array:
+    """Split the array along `dim` into `count` blocks; position `i` of the batch dim `axis` keeps block `i`."""
     shape = array.shape
-    pieces = array.reshape((*shape[:dim], count, shape[dim] // count, *shape[dim + 1 :]))
+    blocks = array.reshape((*shape[:dim], count, shape[dim] // count, *shape[dim + 1 :]))
     if shape[axis] == 1:
-        return np.moveaxis(pieces, dim, axis).squeeze(axis + 1)
-    return np.moveaxis(np.diagonal(pieces, axis1=axis, axis2=dim), -1, axis)
+        return np.moveaxis(blocks, dim, axis).squeeze(axis + 1)
+    return np.moveaxis(np.diagonal(blocks, axis1=axis, axis2=dim), -1, axis)
 
 
-def _joined_pieces(array: Array, axis: int, dim: int, count: int) -> Array:
-    """The pieces along the batch dim `axis` one behind the other along `dim`, the same for all its positions."""
+def _concatenated(array: Array, axis: int, dim: int, count: int) -> Array:
+    """Concatenate the positions of the batch dim `axis` along `dim`; all positions get the result."""
     sizes = list(array.shape)
     sizes[axis] = count
-    pieces = np.moveaxis(np.broadcast_to(array, sizes), axis, dim - 1)
-    shape = pieces.shape
-    merged = pieces.reshape((*shape[: dim - 1], shape[dim - 1] * shape[dim], *shape[dim + 1 :]))
+    blocks = np.moveaxis(np.broadcast_to(array, sizes), axis, dim - 1)
+    shape = blocks.shape
+    merged = blocks.reshape((*shape[: dim - 1], shape[dim - 1] * shape[dim], *shape[dim + 1 :]))
     return np.expand_dims(merged, axis)
 
 
@@ -135,11 +135,11 @@ def _axes(grid: Grid, refs: AxisList, mesh: Mesh) -> tuple[int, ...]:
 
 
 def _dim_axes(grid: Grid, sharding: TensorSharding, mesh: Mesh, rank: int) -> list[tuple[int, ...]]:
-    """The grid axes that cut each dim, major first. A sharding of rank 0 cuts none."""
+    """Return the grid axes that each dim is sharded along, major first. A sharding of rank 0 has none."""
     if not sharding.dims:
         return [()] * rank
     if sharding.rank != rank:
-        raise ValueError(f"a sharding of rank {sharding.rank} for a tensor of rank {rank}")
+        raise ValueError(f"expected a sharding of rank {rank}, got rank {sharding.rank}")
     return [_axes(grid, dim.axes, mesh) for dim in sharding.dims]
 
 
@@ -154,7 +154,7 @@ def _only_on_first(shards: Array, grid: Grid, axes: tuple[int, ...]) -> Array:
 
 
 def _combined(array: Array, grid: Grid, sharding: TensorSharding, mesh: Mesh) -> Array:
-    """The array with the partial values along unreduced axes made one."""
+    """Combine the partial values along unreduced axes."""
     axes = _axes(grid, sharding.unreduced, mesh)
     if not axes:
         return array

@@ -1,4 +1,4 @@
-"""The value of one SSA name on every device: one array over the distinct data."""
+"""An SSA value on all devices: one array over the distinct data."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.devices.grid import Grid, IntArray, cuts_of, refined
+from sdy.interpreter.devices.grid import Grid, IntArray, ascending_strides, refined
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceArray:
-    """`array` has one dim per axis of `grid`, of size 1 where the value does not vary along it, then the local dims.
+    """An array with one dim per axis of `grid`, of size 1 if the value does not vary along it, then the local dims.
 
-    So a value replicated on 4,096 devices is stored once, and an op on it is done once.
+    A value replicated on 4,096 devices is stored once, and an op on it is computed once.
     """
 
     array: Array
@@ -25,7 +25,7 @@ class DeviceArray:
         if len(leading) < self.grid.rank or any(
             size not in (1, full) for size, full in zip(leading, self.grid.sizes, strict=True)
         ):
-            raise ValueError(f"no value on a grid of {self.grid.sizes} has the leading dims {leading}")
+            raise ValueError(f"expected leading dims of size 1 or {self.grid.sizes}, got {leading}")
 
     @property
     def local_shape(self) -> tuple[int, ...]:
@@ -33,42 +33,42 @@ class DeviceArray:
         return self.array.shape[self.grid.rank :]
 
     def device_view(self, device: int) -> Array:
-        """What device `device` holds, without a copy. Raises: KeyError where the grid does not hold it."""
+        """Return a view of what `device` holds. Raises: KeyError if the grid does not contain the device."""
         if not self.grid.rank:
             return self.array
-        place = np.unravel_index(self.grid.position_of(device), self.grid.sizes)
+        position = np.unravel_index(self.grid.position_of(device), self.grid.sizes)
         leading = self.array.shape
-        return self.array[tuple(0 if leading[axis] == 1 else int(index) for axis, index in enumerate(place))]
+        return self.array[tuple(0 if leading[axis] == 1 else int(index) for axis, index in enumerate(position))]
 
 
 def replicated(array: Array, grid: Grid) -> DeviceArray:
-    """The same local array on every device of `grid`."""
+    """Return the value that has the same local array on every device of `grid`."""
     return DeviceArray(array.reshape((1,) * grid.rank + array.shape), grid)
 
 
 def stacked(arrays: Array, grid: Grid) -> DeviceArray:
-    """The local arrays at the positions of `grid`, in row-major order along the first dim of `arrays`."""
+    """Return the value whose local arrays are listed along the first dim of `arrays`, by row-major position."""
     return DeviceArray(arrays.reshape(grid.sizes + arrays.shape[1:]), grid)
 
 
 def regridded(value: DeviceArray, grid: Grid) -> DeviceArray:
-    """The same value on `grid`, whose devices are those of the value's grid.
+    """Return the same value on `grid`, which has the same devices.
 
-    A value on the grid of rank 0 is replicated. Raises: KeyError where `grid` holds a device that the value lacks.
+    A value on the grid of rank 0 is replicated. Raises: KeyError if `grid` contains a device that the value lacks.
     """
     if value.grid == grid:
         return value
     if not value.grid.rank:
         return replicated(value.array, grid)
     if value.grid.device_ids == grid.device_ids and value.grid.position_count == grid.position_count:
-        fine = refined(grid, cuts_of(value.grid))
+        fine = refined(grid, ascending_strides(value.grid))
         if fine is not None:
             return _coarsened(_split(value, fine), grid)
     return _moved(value, grid)
 
 
 def _split(value: DeviceArray, fine: Grid) -> DeviceArray:
-    """The value on a refinement of its grid: a reshape."""
+    """Return the value on a refinement of its grid: a reshape."""
     leading: list[int] = []
     sizes = iter(fine.sizes)
     for full, size in zip(value.grid.sizes, value.array.shape, strict=False):
@@ -81,7 +81,7 @@ def _split(value: DeviceArray, fine: Grid) -> DeviceArray:
 
 
 def _coarsened(value: DeviceArray, grid: Grid) -> DeviceArray:
-    """The value on a grid that its own refines; it varies along a whole axis where it varied along a part of it."""
+    """Return the value on a coarser grid: it varies along an axis if it varied along any of the axes merged into it."""
     expanded: list[int] = []
     merged: list[int] = []
     axis = 0
@@ -98,7 +98,7 @@ def _coarsened(value: DeviceArray, grid: Grid) -> DeviceArray:
 
 
 def _moved(value: DeviceArray, grid: Grid) -> DeviceArray:
-    """The value on a grid with another order of devices, or whose cuts do not fit: every device looks up its own."""
-    places: IntArray = np.array([value.grid.position_of(int(device)) for device in grid.ids], np.int64)
+    """Return the value on a grid without a common refinement: look up every device by its id."""
+    positions: IntArray = np.array([value.grid.position_of(int(device)) for device in grid.ids], np.int64)
     full = np.broadcast_to(value.array, value.grid.sizes + value.local_shape)
-    return stacked(full.reshape((-1, *value.local_shape))[places], grid)
+    return stacked(full.reshape((-1, *value.local_shape))[positions], grid)

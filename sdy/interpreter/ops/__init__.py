@@ -1,1 +1,1 @@
-"""Kernels, one file a family of ops."""
+"""Kernels, one file per family of ops."""

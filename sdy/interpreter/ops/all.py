@@ -1,4 +1,4 @@
-"""The kernels of all ops: the tables of the families as one."""
+"""The kernels of all ops: the tables of all families joined."""
 
 from __future__ import annotations
 

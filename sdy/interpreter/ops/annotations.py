@@ -1,4 +1,4 @@
-"""Kernels of the `sdy` ops that say how a value is laid out: on whole tensors they compute nothing."""
+"""Kernels of the `sdy` ops that describe shardings: on global tensors they compute nothing."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ KERNELS = KernelTable()
     ops.ShardingConstraintOp,
 )
 def identity(_op: Operation) -> Kernel:
-    """The operand: only its layout changes."""
+    """Return the operand: only its sharding changes."""
     return lambda _context, arrays: arrays
 
 
 @KERNELS.of(ops.ShardingGroupOp, ops.MeshOp)
 def nothing(_op: Operation) -> Kernel:
-    """No results."""
+    """Return no results."""
     return lambda _context, _arrays: ()
 
 
 @KERNELS.of(ops.ConstantOp)
 def constant(op: ops.ConstantOp) -> Kernel:
-    """The elements, the same on every device. Raises: SdyError SDY-X002 where they are not written out."""
+    """Return the constant, the same on every device. Raises: SdyError SDY-X002 if it lists no elements."""
     if not isinstance(op.value, DenseElementsAttr):
-        raise failure("SDY-X002", f"{op.name} holds {op.value}, which is no list of elements")
+        raise failure("SDY-X002", f"{op.name}: expected a list of elements, got {op.value}")
     array = array_of(op.value.data)
     return lambda context, _: (context.replicated(array),)
 
 
 @KERNELS.of(NamedComputationOp)
 def named_computation(op: NamedComputationOp) -> Kernel:
-    """What the body returns."""
+    """Run the body."""
     body = op.body.block
     return lambda context, arrays: context.runner.run_block(context, body, arrays, ())

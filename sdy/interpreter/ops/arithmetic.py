@@ -1,6 +1,6 @@
-"""Arithmetic on elements as StableHLO defines it, where NumPy's differs: integers, signed zeros, narrow types.
+"""Elementwise arithmetic as StableHLO defines it, where NumPy differs: integers, signed zeros, narrow types.
 
-All functions take arrays of one dtype and give arrays of this dtype, unless they say otherwise.
+Unless stated otherwise, functions take arrays of one dtype and return arrays of that dtype.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Compute = Callable[..., Array]
 
 
 def in_compute_dtype(function: Compute) -> Compute:
-    """`function` on the wider dtype in which this dtype is computed, rounded or wrapped back."""
+    """Return `function` computed in the compute dtype, with results rounded or wrapped back."""
 
     def compute(*arrays: Array) -> Array:
         dtype = arrays[0].dtype
@@ -38,7 +38,7 @@ def in_compute_dtype(function: Compute) -> Compute:
 
 
 def in_exact_dtype(function: Compute) -> Compute:
-    """`function` on a dtype so wide that only the last rounding counts; integers stay what they are."""
+    """Return `function` computed in a dtype so wide that results are rounded once; integers keep their dtype."""
 
     def compute(*arrays: Array) -> Array:
         dtype = arrays[0].dtype
@@ -52,25 +52,25 @@ def in_exact_dtype(function: Compute) -> Compute:
 
 @in_compute_dtype
 def add(lhs: Array, rhs: Array) -> Array:
-    """Sum; logical or of bools."""
+    """Return the sum; logical or for booleans."""
     return np.add(lhs, rhs)
 
 
 @in_compute_dtype
 def subtract(lhs: Array, rhs: Array) -> Array:
-    """Difference."""
+    """Return the difference."""
     return np.subtract(lhs, rhs)
 
 
 @in_compute_dtype
 def multiply(lhs: Array, rhs: Array) -> Array:
-    """Product; logical and of bools."""
+    """Return the product; logical and for booleans."""
     return np.multiply(lhs, rhs)
 
 
 @in_compute_dtype
 def divide(lhs: Array, rhs: Array) -> Array:
-    """Quotient. Of integers it is rounded toward 0; over 0 it is -1, or all ones."""
+    """Return the quotient. Integers round toward 0; an integer divided by 0 is -1, or all ones if unsigned."""
     if not is_integer(lhs.dtype):
         return np.divide(lhs, rhs)
     by_zero = rhs == 0
@@ -81,7 +81,7 @@ def divide(lhs: Array, rhs: Array) -> Array:
 
 @in_compute_dtype
 def remainder(lhs: Array, rhs: Array) -> Array:
-    """What rounding the quotient toward 0 leaves, with the sign of `lhs`; of an integer over 0, the integer."""
+    """Return the remainder of division rounded toward 0, with the sign of `lhs`; for an integer divisor 0, `lhs`."""
     if not is_integer(lhs.dtype):
         return np.fmod(lhs, rhs)
     by_zero = rhs == 0
@@ -90,20 +90,20 @@ def remainder(lhs: Array, rhs: Array) -> Array:
 
 @in_compute_dtype
 def maximum(lhs: Array, rhs: Array) -> Array:
-    """The larger; NaN where either is, and 0 over -0."""
+    """Return the larger value; NaN if either is NaN, and 0 rather than -0."""
     result = np.maximum(lhs, rhs)
     if not is_float(result.dtype):
         return result
     doubtful = _bits(result) == _negative_zero_bits(result.dtype)
     if doubtful.any():
-        # The sum of two zeros is -0 only where both are; no other number is the smaller of -0 and itself.
+        # The sum of two zeros is -0 only if both are -0, which is what the maximum of zeros must be.
         result = np.where(doubtful & (lhs == rhs), np.add(lhs, rhs), result)
     return result
 
 
 @in_compute_dtype
 def minimum(lhs: Array, rhs: Array) -> Array:
-    """The smaller; NaN where either is, and -0 over 0."""
+    """Return the smaller value; NaN if either is NaN, and -0 rather than 0."""
     result = np.minimum(lhs, rhs)
     if not is_float(result.dtype):
         return result
@@ -115,42 +115,42 @@ def minimum(lhs: Array, rhs: Array) -> Array:
 
 @in_compute_dtype
 def bitwise_and(lhs: Array, rhs: Array) -> Array:
-    """And of all bits."""
+    """Return the bitwise and."""
     return np.bitwise_and(lhs, rhs)
 
 
 @in_compute_dtype
 def bitwise_or(lhs: Array, rhs: Array) -> Array:
-    """Or of all bits."""
+    """Return the bitwise or."""
     return np.bitwise_or(lhs, rhs)
 
 
 @in_compute_dtype
 def bitwise_xor(lhs: Array, rhs: Array) -> Array:
-    """Exclusive or of all bits."""
+    """Return the bitwise exclusive or."""
     return np.bitwise_xor(lhs, rhs)
 
 
 @in_compute_dtype
 def bitwise_not(operand: Array) -> Array:
-    """Complement of all bits."""
+    """Return the bitwise complement."""
     return np.invert(operand)
 
 
 @in_compute_dtype
 def negate(operand: Array) -> Array:
-    """The number with the other sign, wrapped where it has none."""
+    """Return the negated value; unsigned integers wrap."""
     return np.negative(operand)
 
 
 def absolute(operand: Array) -> Array:
-    """Magnitude; a complex array gives the array of its moduli."""
+    """Return the absolute value; a complex array gives a real array of moduli."""
     return np.abs(operand) if is_complex(operand.dtype) else in_compute_dtype(np.abs)(operand)
 
 
 @in_compute_dtype
 def sign(operand: Array) -> Array:
-    """-1, 0 or 1; 0 with its own sign, NaN of NaN. Of a complex number, the number over its modulus."""
+    """Return -1, 0 or 1; zeros keep their sign and NaN stays NaN. A complex number is divided by its modulus."""
     if is_complex(operand.dtype):
         modulus = np.abs(operand)
         return np.where(modulus == 0, operand, np.divide(operand, np.where(modulus == 0, 1, modulus))).astype(
@@ -163,14 +163,14 @@ def sign(operand: Array) -> Array:
 
 @in_compute_dtype
 def round_half_away(operand: Array) -> Array:
-    """The nearest integer, the one farther from 0 where two are."""
-    whole = np.trunc(operand)
-    is_up = np.abs(np.subtract(operand, whole)) >= 0.5
-    return np.where(is_up, np.add(whole, np.copysign(np.ones((), operand.dtype), operand)), whole)
+    """Return the nearest integer; ties round away from 0."""
+    truncated = np.trunc(operand)
+    is_up = np.abs(np.subtract(operand, truncated)) >= 0.5
+    return np.where(is_up, np.add(truncated, np.copysign(np.ones((), operand.dtype), operand)), truncated)
 
 
 def power(lhs: Array, rhs: Array) -> Array:
-    """`lhs` to the power `rhs`. An integer to a negative power is 0, unless it is 1 or -1."""
+    """Return `lhs` to the power `rhs`. An integer to a negative power is 0, unless it is 1 or -1."""
     if not is_integer(lhs.dtype):
         return in_exact_dtype(np.power)(lhs, rhs)
     return in_compute_dtype(_integer_power)(lhs, rhs)
@@ -185,7 +185,7 @@ def _integer_power(lhs: Array, rhs: Array) -> Array:
 
 
 def atan2(lhs: Array, rhs: Array) -> Array:
-    """The angle of the point `(rhs, lhs)`; of complex numbers, the analytic continuation."""
+    """Return the angle of the point `(rhs, lhs)`; the analytic continuation for complex numbers."""
     if not is_complex(lhs.dtype):
         return in_exact_dtype(np.arctan2)(lhs, rhs)
     return in_exact_dtype(_complex_atan2)(lhs, rhs)
@@ -198,7 +198,7 @@ def _complex_atan2(lhs: Array, rhs: Array) -> Array:
 
 
 def cube_root(operand: Array) -> Array:
-    """Cube root; the principal one of a complex number."""
+    """Return the cube root; the principal root of a complex number."""
     if not is_complex(operand.dtype):
         return in_exact_dtype(np.cbrt)(operand)
     return in_exact_dtype(np.power)(operand, np.full((), 1 / 3, operand.dtype))
@@ -206,33 +206,33 @@ def cube_root(operand: Array) -> Array:
 
 @in_exact_dtype
 def rsqrt(operand: Array) -> Array:
-    """One over the square root."""
+    """Return the reciprocal of the square root."""
     return np.divide(1, np.sqrt(operand))
 
 
 @in_exact_dtype
 def logistic(operand: Array) -> Array:
-    """`1 / (1 + exp(-x))`."""
+    """Return `1 / (1 + exp(-x))`."""
     return np.divide(1, np.add(1, np.exp(np.negative(operand))))
 
 
 def shift_left(lhs: Array, rhs: Array) -> Array:
-    """Bits moved up; 0 where the distance is the width or more."""
+    """Shift bits left; 0 if the distance is at least the width."""
     return _shifted(np.left_shift, lhs, rhs, signed=False)
 
 
 def shift_right_arithmetic(lhs: Array, rhs: Array) -> Array:
-    """Bits moved down, the sign bit repeated; all sign bits where the distance is the width or more."""
+    """Shift bits right, repeating the sign bit; all sign bits if the distance is at least the width."""
     return _shifted(np.right_shift, lhs, rhs, signed=True)
 
 
 def shift_right_logical(lhs: Array, rhs: Array) -> Array:
-    """Bits moved down, zeros moved in; 0 where the distance is the width or more."""
+    """Shift bits right, inserting zeros; 0 if the distance is at least the width."""
     return _shifted(np.right_shift, lhs, rhs, signed=False)
 
 
 def _shifted(shift: np.ufunc, lhs: Array, rhs: Array, *, signed: bool) -> Array:
-    """The shift in integers of this signedness; a distance is unsigned."""
+    """Shift integers of this signedness; distances are unsigned."""
     dtype = lhs.dtype
     width = bit_width(dtype)
     wide_width = bit_width(compute_dtype(dtype))
@@ -241,7 +241,7 @@ def _shifted(shift: np.ufunc, lhs: Array, rhs: Array, *, signed: bool) -> Array:
     is_out = np.greater_equal(distance, width)
     bits = unsigned_bits(lhs)
     if signed and width < wide_width:
-        # Moves the sign bit of a narrow integer to where the wider one has its own.
+        # Move the sign bit of a narrow integer to the sign bit of the wider one.
         unused = wide_width - width
         bits = np.right_shift(np.left_shift(bits, unused).view(kind), unused)
     last = np.array(width - 1, distance.dtype)
@@ -252,7 +252,7 @@ def _shifted(shift: np.ufunc, lhs: Array, rhs: Array, *, signed: bool) -> Array:
 
 
 def unsigned_bits(operand: Array) -> Array:
-    """The bits of integers, as unsigned integers of at least a byte."""
+    """Return the bits of integers as unsigned integers of at least one byte."""
     wide = compute_dtype(operand.dtype)
     bits = np.asarray(operand.astype(wide), order="C").view(np.dtype(f"u{wide.itemsize}"))
     width = bit_width(operand.dtype)
@@ -260,12 +260,12 @@ def unsigned_bits(operand: Array) -> Array:
 
 
 def population_count(operand: Array) -> Array:
-    """How many bits are set."""
+    """Return the number of set bits."""
     return np.bitwise_count(unsigned_bits(operand)).astype(operand.dtype)
 
 
 def count_leading_zeros(operand: Array) -> Array:
-    """How many bits above the highest set bit are not set."""
+    """Return the number of zero bits above the highest set bit."""
     bits = unsigned_bits(operand)
     distance = 1
     while distance < bits.dtype.itemsize * 8:
@@ -275,17 +275,17 @@ def count_leading_zeros(operand: Array) -> Array:
 
 
 def is_finite(operand: Array) -> Array:
-    """Neither infinite nor NaN, as an array of bools."""
+    """Return whether each element is neither infinite nor NaN."""
     return np.isfinite(operand.astype(compute_dtype(operand.dtype)))
 
 
 def clamp(low: Array, operand: Array, high: Array) -> Array:
-    """`operand`, but at least `low` and at most `high`."""
+    """Return `operand` limited to the range from `low` to `high`."""
     return minimum(maximum(operand, low), high)
 
 
 def _bits(operand: Array) -> Array:
-    """The bits of floats as signed integers."""
+    """Return the bits of floats as signed integers."""
     return operand.view(np.dtype(f"i{operand.dtype.itemsize}"))
 
 
@@ -294,7 +294,7 @@ def _negative_zero_bits(dtype: DType) -> int:
 
 
 def total_order_key(operand: Array) -> Array:
-    """Integers that compare as the floats do in the total order: -NaN, -inf, ..., -0, 0, ..., inf, NaN."""
+    """Return integers that compare as the floats do in the total order: -NaN, -inf, ..., -0, 0, ..., inf, NaN."""
     bits = _bits(np.asarray(operand.astype(compute_dtype(operand.dtype)), order="C"))
     largest = np.invert(np.array(_negative_zero_bits(bits.dtype), bits.dtype))
     return np.where(np.less(bits, 0), np.bitwise_xor(bits, largest), bits)

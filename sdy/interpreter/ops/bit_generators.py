@@ -1,7 +1,7 @@
 """The counter-based generators of `rng_bit_generator`: Threefry and Philox, on arrays of words.
 
-Source: Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (2011). How states are laid out and advanced, and in
-which order words make up the output, follows XLA.
+Source: Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (2011). The layout of
+states, how they advance, and the order of words in the output follow XLA.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOW_WORD = np.uint64(0xFFFFFFFF)
 
 
 def threefry2x32(key: tuple[Words, Words], counter: tuple[Words, Words]) -> tuple[Words, Words]:
-    """Twenty rounds of Threefry on pairs of words."""
+    """Apply twenty rounds of Threefry to pairs of words."""
     keys = (key[0], key[1], key[0] ^ key[1] ^ _THREEFRY_PARITY)
     left, right = counter[0] + keys[0], counter[1] + keys[1]
     for group in range(5):
@@ -38,7 +38,7 @@ def threefry2x32(key: tuple[Words, Words], counter: tuple[Words, Words]) -> tupl
 
 
 def philox4x32(key: tuple[Words, Words], counter: tuple[Words, Words, Words, Words]) -> tuple[Words, ...]:
-    """Ten rounds of Philox on four words."""
+    """Apply ten rounds of Philox to four words."""
     first, second, third, fourth = counter
     low_key, high_key = key
     for _ in range(10):
@@ -55,7 +55,7 @@ def philox4x32(key: tuple[Words, Words], counter: tuple[Words, Words, Words, Wor
 
 
 def threefry_bits(state: LongWords, shape: Shape, width: int) -> tuple[LongWords, NDArray[np.uint64]]:
-    """The next state, and `width` random bits per element of `shape`, in 64-bit integers.
+    """Return the next state, and `width` random bits per element of `shape` in 64-bit integers.
 
     `state` holds key and counter of every device along its last dim.
     """
@@ -76,7 +76,7 @@ def threefry_bits(state: LongWords, shape: Shape, width: int) -> tuple[LongWords
     after = np.stack([key, counter + np.uint64(steps)], axis=-1)
     if pair_dim is None:
         return after, _joined(*words).reshape(leading + shape)
-    # Both words of a step are neighbours along one dim, which may have one element too many then.
+    # Both words of a step are adjacent along one dim, which may then have one element too many.
     parts = [word.astype(np.uint64).reshape(leading + half) for word in words]
     place = len(leading) + pair_dim
     pairs = np.stack(parts, axis=place + 1).reshape(
@@ -87,9 +87,9 @@ def threefry_bits(state: LongWords, shape: Shape, width: int) -> tuple[LongWords
 
 
 def philox_bits(state: LongWords, shape: Shape, width: int) -> tuple[LongWords, NDArray[np.uint64]]:
-    """As `threefry_bits`; the state is the key, then a counter of 128 bits, low half first.
+    """Return the same as `threefry_bits`, by Philox; the state is the key, then a 128-bit counter, low half first.
 
-    Where the high half is missing the key stands in for it.
+    If the state has no high half, the key is used in its place.
     """
     count = prod(shape)
     per_step = 2 if width == 64 else 4
@@ -111,7 +111,7 @@ def philox_bits(state: LongWords, shape: Shape, width: int) -> tuple[LongWords, 
 
 
 def _halved_dim(shape: Shape) -> int:
-    """The dim along which a step gives two elements: the first of even size, else the first of the largest size."""
+    """Return the dim along which a step produces two elements: the first of even size, else the first largest."""
     even = (dim for dim, size in enumerate(shape) if size % 2 == 0)
     return next(even, shape.index(max(shape)))
 
@@ -121,7 +121,7 @@ def _narrowed(bits: LongWords, width: int) -> LongWords:
 
 
 def _halves(long: LongWords) -> tuple[Words, Words]:
-    """The low and the high word."""
+    """Return the low and the high word."""
     return _low(long), _high(long)
 
 

@@ -1,4 +1,4 @@
-"""Kernels of the checks: ops, and custom calls that mean the same, which fail where values are not as expected."""
+"""Kernels of the `check` dialect, and of the custom calls with the same meaning: they fail on unexpected values."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ DEFAULT_ULPS = (0, 3)
 
 @KERNELS.of(ops.ExpectEqOp)
 def expect_eq(op: ops.ExpectEqOp) -> Kernel:
-    """All elements are equal."""
-    return expecting(equal, "is", op.lhs.type)
+    """Check that all elements are equal."""
+    return checking(equal, "", op.lhs.type)
 
 
 @KERNELS.of(ops.ExpectAlmostEqOp)
 def expect_almost_eq(op: ops.ExpectAlmostEqOp) -> Kernel:
-    """All elements are at most the tolerance apart."""
+    """Check that all elements differ by at most the tolerance."""
     return almost(_float(op.tolerance, DEFAULT_TOLERANCE), op.lhs.type)
 
 
 @KERNELS.of(ops.ExpectCloseOp)
 def expect_close(op: ops.ExpectCloseOp) -> Kernel:
-    """The largest distance, counted in representable floats, lies between two bounds."""
+    """Check that the largest distance in units of the last place is between two bounds."""
     low, high = DEFAULT_ULPS
     return close(_int(op.min_ulp_difference, low), _int(op.max_ulp_difference, high), op.actual.type)
 
 
 @KERNELS.of(ops.ExpectEqConstOp)
 def expect_eq_const(op: ops.ExpectEqConstOp) -> Kernel:
-    """All elements equal those of a constant."""
-    return _with_constant(op, expecting(equal, "is", op.lhs.type))
+    """Check that all elements equal those of a constant."""
+    return _with_constant(op, checking(equal, "", op.lhs.type))
 
 
 @KERNELS.of(ops.ExpectAlmostEqConstOp)
 def expect_almost_eq_const(op: ops.ExpectAlmostEqConstOp) -> Kernel:
-    """All elements are at most the tolerance apart from those of a constant."""
+    """Check that all elements differ from those of a constant by at most the tolerance."""
     return _with_constant(op, almost(_float(op.tolerance, DEFAULT_TOLERANCE), op.lhs.type))
 
 
 @KERNELS.of(ops.ExpectSerializedEqOp)
 def expect_serialized_eq(op: ops.ExpectSerializedEqOp) -> Kernel:
-    """All elements equal those that a probe saw, at its first pass or at the one named."""
+    """Check that all elements equal the value that a probe saw, the first time or at the given iteration."""
     probe, iteration = op.probe_id.data, _int(op.iteration, 0)
-    check = expecting(equal, "is", op.expected.type)
+    check = checking(equal, "", op.expected.type)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         seen = context.host.probes.get(probe, [])
@@ -68,16 +68,16 @@ def expect_serialized_eq(op: ops.ExpectSerializedEqOp) -> Kernel:
             known = ", ".join(f'"{name}" ({len(values)})' for name, values in context.host.probes.items())
             raise failure(
                 "SDY-X014",
-                f'probe "{probe}" has no value number {iteration}: it saw {len(seen)}',
-                hint=f"probes and how many values they saw: {known or 'none'}",
+                f'probe "{probe}" has no value {iteration}: it saw {len(seen)} values',
+                hint=f"probes, and how many values each saw: {known or 'none'}",
             )
         return check(context, (context.replicated(seen[iteration]), arrays[0]))
 
     return kernel
 
 
-def expecting(agree: Agreement, relation: str, value_type: Attribute) -> Kernel:
-    """The kernel that takes an actual and an expected value, gives nothing, and fails where they do not agree."""
+def checking(agree: Agreement, relation: str, value_type: Attribute) -> Kernel:
+    """Return the kernel that compares an actual with an expected value and fails if they do not agree."""
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         actual, expected = arrays
@@ -90,22 +90,22 @@ def expecting(agree: Agreement, relation: str, value_type: Attribute) -> Kernel:
 
 
 def almost(tolerance: float, value_type: Attribute) -> Kernel:
-    """`expecting` values that are at most `tolerance` apart."""
+    """Return the kernel that checks that values differ by at most `tolerance`."""
 
     def agree(actual: Array, expected: Array) -> Bools:
         return almost_equal(actual, expected, tolerance)
 
-    return expecting(agree, f"is within {tolerance:g} of", value_type)
+    return checking(agree, f"a value within {tolerance:g} of ", value_type)
 
 
 def close(low: int, high: int, value_type: Attribute) -> Kernel:
-    """`expecting` values that are at most `high` floats apart, and `low` at the place where they are farthest apart."""
+    """Return the kernel that checks that the largest distance of values is between `low` and `high` floats."""
 
     def agree(actual: Array, expected: Array) -> Bools:
         distance = ulp_distance(actual, expected)
         return np.asarray((distance <= high) & (distance.max(initial=0.0) >= low))
 
-    return expecting(agree, f"is {low} to {high} floats from", value_type)
+    return checking(agree, f"a value {low} to {high} floats from ", value_type)
 
 
 def _with_constant(op: ops.ExpectConstOp, check: Kernel) -> Kernel:
@@ -115,12 +115,12 @@ def _with_constant(op: ops.ExpectConstOp, check: Kernel) -> Kernel:
 
 def _not_as_expected(context: KernelContext, found: Mismatch, relation: str, value_type: Attribute) -> SdyError:
     index = list(found.index[context.rank :])
-    place = f" at index {index}" if index else ""
+    location = f" at index {index}" if index else ""
     if context.grid is not None and context.grid.position_count > 1:
-        place += f" on device {_device_at(context, found)}"
+        location += f" on device {_device_at(context, found)}"
     actual, expected = (element_text(value, value_type) for value in (found.actual, found.expected))
     others = f" ({found.count} elements differ)" if found.count > 1 else ""
-    return failure("SDY-X008", f"{actual}{place}, where a value that {relation} {expected} is expected{others}")
+    return failure("SDY-X008", f"expected {relation}{expected}, got {actual}{location}{others}")
 
 
 def _device_at(context: KernelContext, found: Mismatch) -> int:
@@ -138,8 +138,8 @@ def _int(attribute: Attribute | None, default: int) -> int:
 
 
 CUSTOM_CALLS: dict[str, Callable[[CustomCallOp], Kernel]] = {
-    "check.eq": lambda op: expecting(equal, "is", op.inputs[0].type),
-    "check.expect_eq": lambda op: expecting(equal, "is", op.inputs[0].type),
+    "check.eq": lambda op: checking(equal, "", op.inputs[0].type),
+    "check.expect_eq": lambda op: checking(equal, "", op.inputs[0].type),
     "check.expect_almost_eq": lambda op: almost(
         _float(op.attributes.get("tolerance"), DEFAULT_TOLERANCE), op.inputs[0].type
     ),

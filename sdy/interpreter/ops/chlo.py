@@ -1,4 +1,4 @@
-"""Kernels of the CHLO ops: functions that StableHLO spells out, and the structured ops of frameworks."""
+"""Kernels of CHLO: elementwise functions that StableHLO lacks, constants, top_k and scan."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KERNELS = KernelTable()
 
 
 def in_double(function: Compute) -> Compute:
-    """`function`, which is made for f64, on any real floats."""
+    """Return `function`, written for f64, for any real float dtype."""
 
     def compute(*arrays: Array) -> Array:
         return converted(np.asarray(function(*(array.astype(np.float64) for array in arrays))), arrays[0].dtype)
@@ -52,7 +52,7 @@ def _square(operand: Array) -> Array:
 
 
 def high_product(lhs: Array, rhs: Array) -> Array:
-    """The upper half of the bits of the full product of integers."""
+    """Return the upper half of the bits of the full integer product."""
     dtype = lhs.dtype
     width = dtype.itemsize * 8
     if width < 64:
@@ -65,14 +65,14 @@ def high_product(lhs: Array, rhs: Array) -> Array:
     other = (left & mask) * (right >> half) + (cross & mask)
     high = (left >> half) * (right >> half) + (cross >> half) + (other >> half)
     if is_signed(dtype):
-        # A negative factor counts 2 ** 64 too much, which shows as the other factor in the upper half.
+        # Read as unsigned, a negative factor is 2 ** 64 too large, which adds the other factor to the upper half.
         zero = np.uint64(0)
         high = high - np.where(np.less(lhs, 0), right, zero) - np.where(np.less(rhs, 0), left, zero)
     return high.astype(dtype)
 
 
 def next_after(start: Array, goal: Array) -> Array:
-    """The neighbour of `start` in the direction of `goal`, among the floats of the dtype."""
+    """Return the next float after `start` in the direction of `goal`."""
     dtype = start.dtype
     if dtype in (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)):
         return np.nextafter(start, goal)
@@ -88,13 +88,13 @@ def next_after(start: Array, goal: Array) -> Array:
 
 
 def cosh(operand: Array) -> Array:
-    """`exp(x + log(1/2)) + exp(log(1/2) - x)`, as CHLO spells it out: for large x the last digits come from the sum."""
+    """Return `exp(x + log(1/2)) + exp(log(1/2) - x)`, the formula of CHLO's lowering, equal in the last digits."""
     growing, shrinking = _halved_exponentials(operand)
     return np.add(growing, shrinking)
 
 
 def sinh(operand: Array) -> Array:
-    """`exp(x + log(1/2)) - exp(log(1/2) - x)`, as CHLO spells it out; of small real numbers through `expm1`."""
+    """Return `exp(x + log(1/2)) - exp(log(1/2) - x)`, as CHLO's lowering; small real numbers use `expm1`."""
     growing, shrinking = _halved_exponentials(operand)
     large = np.subtract(growing, shrinking)
     if is_complex(operand.dtype):
@@ -141,27 +141,27 @@ FUNCTIONS: dict[type[Operation], Compute] = {
 
 @KERNELS.of(*FUNCTIONS)
 def function_of_elements(op: Operation) -> Kernel:
-    """One call of the function that the op stands for."""
+    """Apply the function of the op to its elements."""
     return pointwise(FUNCTIONS[type(op)])
 
 
 @KERNELS.of(structured.ConstantOp)
 def constant(op: structured.ConstantOp) -> Kernel:
-    """The elements, the same on every device."""
+    """Return the constant, the same on every device."""
     array = array_of(op.value.data)
     return lambda context, _: (context.replicated(array),)
 
 
 @KERNELS.of(structured.ConstantLikeOp)
 def constant_like(op: structured.ConstantLikeOp) -> Kernel:
-    """One value, as often as the operand has elements."""
+    """Return an array of the operand's shape filled with one value."""
     element = converted(np.array(op.value.value.data), dtype_of_type(op.result.type))
     return lambda context, arrays: (context.replicated(np.broadcast_to(element, context.local(arrays[0]))),)
 
 
 @KERNELS.of(structured.TopKOp)
 def top_k(op: structured.TopKOp) -> Kernel:
-    """The k largest elements along the last dim, in descending order, and their places; NaN counts as the largest."""
+    """Return the k largest elements along the last dim in descending order, and their indices; NaN is the largest."""
     k = op.k.value.data
     index_dtype = dtype_of_type(op.indices.type)
 
@@ -176,7 +176,7 @@ def top_k(op: structured.TopKOp) -> Kernel:
 
 @KERNELS.of(structured.ScanOp)
 def scan(op: structured.ScanOp) -> Kernel:
-    """Runs the body along a dim: it takes a slice of each input and what is carried, and gives outputs and carries."""
+    """Run the body along a dim: it maps a slice of each input and the carried values to outputs and carried values."""
     block, captured_at = op.body.block, operand_count(op)
     count, output_count = len(op.inputs), len(op.outputs)
     dim, is_reverse = op.dimension.value.data, bool(op.is_reverse.value.data)
@@ -201,5 +201,5 @@ def scan(op: structured.ScanOp) -> Kernel:
 
 def _stacked(context: KernelContext, column: Arrays, dim: int) -> Array:
     leading = np.broadcast_shapes(*(context.leading(array) for array in column))
-    whole = [np.broadcast_to(array, leading + context.local(array)) for array in column]
-    return np.stack(whole, axis=context.rank + dim)
+    full = [np.broadcast_to(array, leading + context.local(array)) for array in column]
+    return np.stack(full, axis=context.rank + dim)

@@ -12,7 +12,7 @@ from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 from sdy.interpreter.ops import arithmetic, special
 from sdy.interpreter.ops.arithmetic import Compute
 from sdy.interpreter.ops.chlo import in_double, next_after
-from sdy.interpreter.ops.elementwise import comparison, joined_parts
+from sdy.interpreter.ops.elementwise import comparison, complex_of
 
 KERNELS = KernelTable()
 
@@ -41,21 +41,21 @@ FUNCTIONS: dict[type[Operation], Compute] = {
 
 @KERNELS.of(*FUNCTIONS)
 def function_of_broadcast_elements(op: Operation) -> Kernel:
-    """One call of the function that the op stands for."""
+    """Broadcast the operands and apply the function of the op."""
     return _broadcast_first(op, FUNCTIONS[type(op)])
 
 
 @KERNELS.of(ops.BroadcastCompareOp)
 def broadcast_compare(op: ops.BroadcastCompareOp) -> Kernel:
-    """How lhs relates to rhs."""
+    """Broadcast the operands and compare them."""
     compare_type = None if op.compare_type is None else op.compare_type.data
     return _broadcast_first(op, comparison(op.comparison_direction.data, compare_type))
 
 
 @KERNELS.of(ops.BroadcastComplexOp)
 def broadcast_complex(op: ops.BroadcastComplexOp) -> Kernel:
-    """Complex numbers of their parts."""
-    return _broadcast_first(op, joined_parts(dtype_of_type(op.result.type)))
+    """Broadcast the operands and combine them to complex numbers."""
+    return _broadcast_first(op, complex_of(dtype_of_type(op.result.type)))
 
 
 def _broadcast_first(op: Operation, function: Compute) -> Kernel:
@@ -64,16 +64,16 @@ def _broadcast_first(op: Operation, function: Compute) -> Kernel:
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         rank = max(len(context.local(array)) for array in arrays)
-        placed = [_placed(context, array, dims, rank) for array in arrays]
-        sizes = np.broadcast_shapes(*(context.local(array) for array in placed))
-        whole = [np.broadcast_to(array, context.leading(array) + sizes) for array in placed]
-        return (np.asarray(function(*whole)),)
+        operands_of_rank = [_with_rank(context, array, dims, rank) for array in arrays]
+        sizes = np.broadcast_shapes(*(context.local(array) for array in operands_of_rank))
+        full = [np.broadcast_to(array, context.leading(array) + sizes) for array in operands_of_rank]
+        return (np.asarray(function(*full)),)
 
     return kernel
 
 
-def _placed(context: KernelContext, array: Array, dims: tuple[int, ...] | None, rank: int) -> Array:
-    """The array with `rank` dims: new ones of size 1 at the front, unless `dims` says where its own go."""
+def _with_rank(context: KernelContext, array: Array, dims: tuple[int, ...] | None, rank: int) -> Array:
+    """Return the array with `rank` dims: its own at `dims`, by default the last ones, and new dims of size 1."""
     local = context.local(array)
     if len(local) == rank:
         return array

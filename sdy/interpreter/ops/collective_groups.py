@@ -1,4 +1,4 @@
-"""Which devices a collective op names: by replica groups, by pairs, or by the axes of a mesh."""
+"""Read the devices that a collective op names: by replica groups, by pairs, or by the axes of a mesh."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.replica_groups import HloMeshAttr, ReplicaGroupMeshAxes, ReplicaGroupMeshAxesAttr
 from sdy.interpreter.arrays.elements import array_of
 from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
-from sdy.interpreter.devices.replica_groups import ReplicaGroups, Rows, Strategy
+from sdy.interpreter.devices.replica_groups import GroupingStrategy, ReplicaGroups, Rows
 from sdy.interpreter.failure import failure
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.mesh import Mesh, MeshAxis
@@ -25,20 +25,20 @@ GroupedOp = _ReplicaFirst | _PartitionFirst | ops.CrossReplicaSumOp
 
 
 def groups_of(op: GroupedOp) -> ReplicaGroups:
-    """The groups of a collective op. Raises: SdyError SDY-X004 where it names a mesh that there is not."""
+    """Return the groups of a collective op. Raises: SdyError SDY-X004 if it names an undefined mesh."""
     if isinstance(op.replica_groups, ReplicaGroupMeshAxesAttr):
-        return ReplicaGroups(_rows_of_axes(op, op.replica_groups.data), Strategy.FLATTENED_IDS)
+        return ReplicaGroups(_rows_of_axes(op, op.replica_groups.data), GroupingStrategy.FLATTENED_IDS)
     return ReplicaGroups(_rows(op.replica_groups), _strategy_of(op))
 
 
 def groups_in(root: Operation) -> Iterator[ReplicaGroups]:
-    """The groups of all collective ops within `root`."""
+    """Yield the groups of all collective ops inside `root`."""
     return (groups_of(op) for op in root.walk() if isinstance(op, GroupedOp))
 
 
 def transfers_of(op: ops.CollectivePermuteOp) -> ReplicaGroups:
-    """The pairs of source and target, as groups of two."""
-    strategy = Strategy.CROSS_PARTITION if _has_channel(op.channel_handle) else Strategy.CROSS_REPLICA
+    """Return the (source, target) pairs as groups of two."""
+    strategy = GroupingStrategy.CROSS_PARTITION if _has_channel(op.channel_handle) else GroupingStrategy.CROSS_REPLICA
     return ReplicaGroups(_rows(op.source_target_pairs), strategy)
 
 
@@ -46,26 +46,28 @@ def _rows(table: DenseElementsAttr) -> Rows:
     return tuple(tuple(row) for row in array_of(table.data).tolist() if row)
 
 
-def _strategy_of(op: GroupedOp) -> Strategy:
+def _strategy_of(op: GroupedOp) -> GroupingStrategy:
     match op:
         case ops.CrossReplicaSumOp():
-            return Strategy.CROSS_REPLICA
+            return GroupingStrategy.CROSS_REPLICA
         case ops.AllToAllOp() | ops.CollectiveBroadcastOp() | ops.CollectiveReduceOp():
-            return Strategy.CROSS_PARTITION if _has_channel(op.channel_handle) else Strategy.CROSS_REPLICA
+            return (
+                GroupingStrategy.CROSS_PARTITION if _has_channel(op.channel_handle) else GroupingStrategy.CROSS_REPLICA
+            )
         case _:
             if op.use_global_device_ids is not None:
-                return Strategy.FLATTENED_IDS
+                return GroupingStrategy.FLATTENED_IDS
             has_channel = _has_channel(op.channel_handle)
-            return Strategy.CROSS_REPLICA_AND_PARTITION if has_channel else Strategy.CROSS_REPLICA
+            return GroupingStrategy.CROSS_REPLICA_AND_PARTITION if has_channel else GroupingStrategy.CROSS_REPLICA
 
 
 def _has_channel(handle: ChannelHandleAttr | None) -> bool:
-    """Whether the collective has a channel of its own, so that it may cross partitions."""
+    """Return whether the collective has a channel, so that it may cross partitions."""
     return handle is not None and handle.data.handle > 0
 
 
 def _rows_of_axes(op: Operation, groups: ReplicaGroupMeshAxes) -> Rows:
-    """The devices that differ along the axes alone, in the order of the axes."""
+    """Return groups of devices that differ along these axes only, in the order of the axes."""
     mesh = _mesh_of(op, groups)
     refs = [AxisRef(ref.name, None if ref.sub_axis is None else SubAxis(*ref.sub_axis)) for ref in groups.axes]
     grid = grid_of_mesh(mesh, refs)
@@ -84,5 +86,5 @@ def _mesh_of(op: Operation, groups: ReplicaGroupMeshAxes) -> Mesh:
     name = groups.mesh.string_value() if isinstance(groups.mesh, SymbolRefAttr) else str(groups.mesh)
     mesh = visible_meshes(op).get(name)
     if mesh is None:
-        raise failure("SDY-X004", f"no mesh @{name} is defined here", hint="define it with sdy.mesh")
+        raise failure("SDY-X004", f"mesh @{name} is not defined", hint="define it with sdy.mesh")
     return mesh

@@ -1,4 +1,4 @@
-"""Sums of products over dims that two arrays share, as one matrix product."""
+"""Contract two arrays over shared dims, as one matrix product."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sdy.interpreter.kernel import KernelContext, Shape
 
 @dataclass(frozen=True, slots=True)
 class ContractedDims:
-    """Dims of the two tensors, pairwise in order: `batch` dims stay and are shared, `summed` dims go away."""
+    """Dims of the two tensors, paired in order: `batch` dims are shared and kept, `summed` dims are contracted."""
 
     lhs_batch: Shape
     rhs_batch: Shape
@@ -22,14 +22,14 @@ class ContractedDims:
 
 
 def contracted(context: KernelContext, lhs: Array, rhs: Array, dims: ContractedDims, dtype: DType) -> Array:
-    """The batch dims, then the remaining dims of `lhs`, then those of `rhs`, as elements of `dtype`.
+    """Return the contraction: batch dims, then the free dims of `lhs`, then those of `rhs`, as elements of `dtype`.
 
-    A batch dim of the devices along which one side does not vary is treated as a remaining dim of the other side:
-    one large matrix product is faster than many small ones.
+    A device axis along which one side does not vary is treated as a free dim of the other side, since one large matrix
+    product is faster than many small ones.
     """
     wide = _product_dtype(lhs.dtype, rhs.dtype, dtype)
-    left = _Side(context, lhs.astype(wide, copy=False), dims.lhs_batch, dims.lhs_summed)
-    right = _Side(context, rhs.astype(wide, copy=False), dims.rhs_batch, dims.rhs_summed)
+    left = _Operand(context, lhs.astype(wide, copy=False), dims.lhs_batch, dims.lhs_summed)
+    right = _Operand(context, rhs.astype(wide, copy=False), dims.rhs_batch, dims.rhs_summed)
     varies_left, varies_right = left.varying(), right.varying()
     shared = [axis for axis in range(context.rank) if axis in varies_left and axis in varies_right]
     only_left = [axis for axis in varies_left if axis not in shared]
@@ -40,7 +40,7 @@ def contracted(context: KernelContext, lhs: Array, rhs: Array, dims: ContractedD
         left.matrices(shared, (*only_left, *left.free), left.summed, batch_sizes),
         right.matrices(shared, right.summed, (*only_right, *right.free), batch_sizes),
     )
-    # NumPy multiplies i1 as or of ands, and wraps integers, as StableHLO does.
+    # NumPy combines i1 by and/or and wraps integers, as StableHLO does.
     unfolded = product.reshape(
         batch_sizes + left.sizes((*only_left, *left.free)) + right.sizes((*only_right, *right.free))
     )
@@ -58,7 +58,7 @@ MOST_IN_ORDER = 1 << 14
 
 
 def _matrix_product(left: Array, right: Array) -> Array:
-    """The product of matrices; of small ones with the sums in order, as the reference interpreter has them."""
+    """Return the matrix product; small ones are summed in order, as the reference interpreter does."""
     rows, summed, columns = left.shape[-2], left.shape[-1], right.shape[-1]
     if left.dtype.kind not in "fc" or not 0 < summed * rows * columns * prod(left.shape[:-2]) <= MOST_IN_ORDER:
         return np.matmul(left, right)
@@ -68,8 +68,8 @@ def _matrix_product(left: Array, right: Array) -> Array:
     return total
 
 
-class _Side:
-    """One operand: which of its dims, batch dims of the devices included, play which part."""
+class _Operand:
+    """One operand of the contraction: which of its dims, device axes included, are batch, free or summed."""
 
     def __init__(self, context: KernelContext, array: Array, batch: Shape, summed: Shape) -> None:
         self.array = array
@@ -86,14 +86,14 @@ class _Side:
         return tuple(self.array.shape[dim] for dim in dims)
 
     def matrices(self, shared: list[int], rows: Shape, columns: Shape, batch_sizes: Shape) -> Array:
-        """The array as a stack of matrices whose rows and columns are these dims."""
+        """Return the array as a stack of matrices with these dims as rows and columns."""
         constant = [axis for axis in range(self.context.rank) if self.array.shape[axis] == 1]
         ordered = self.array.transpose([*constant, *shared, *self.batch, *rows, *columns])
         return ordered.reshape((*batch_sizes, prod(self.sizes(rows)), prod(self.sizes(columns))))
 
 
 def _product_dtype(lhs: DType, rhs: DType, result: DType) -> DType:
-    """A dtype that holds the elements of all three, f32 at least where they are floats."""
+    """Return a dtype that holds the elements of all three, at least f32 for floats."""
     if is_complex(result):
         return result
     return np.result_type(compute_dtype(lhs), compute_dtype(rhs), compute_dtype(result))

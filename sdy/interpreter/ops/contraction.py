@@ -1,4 +1,4 @@
-"""Kernels of matrix products and their generalisations."""
+"""Kernels of contractions: dot, dot_general, einsum."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KERNELS = KernelTable()
 
 @KERNELS.of(ops.DotGeneralOp)
 def dot_general(op: ops.DotGeneralOp) -> Kernel:
-    """Batch dims, then free dims of lhs, then free dims of rhs; contracting dims are summed over."""
+    """Contract; the result has batch dims, then free dims of lhs, then free dims of rhs."""
     numbers = op.dot_dimension_numbers.data
     dims = ContractedDims(
         numbers.lhs_batching_dimensions,
@@ -32,7 +32,7 @@ def dot_general(op: ops.DotGeneralOp) -> Kernel:
 
 @KERNELS.of(ops.DotOp)
 def dot(op: ops.DotOp) -> Kernel:
-    """The last dim of lhs with the first of rhs."""
+    """Contract the last dim of lhs with the first of rhs."""
     dims = ContractedDims((), (), (rank_of(op.lhs) - 1,), (0,))
     dtype = dtype_of_type(op.result.type)
     return lambda context, arrays: (contracted(context, arrays[0], arrays[1], dims, dtype),)
@@ -40,24 +40,24 @@ def dot(op: ops.DotOp) -> Kernel:
 
 @KERNELS.of(ops.EinsumOp)
 def einsum(op: ops.EinsumOp) -> Kernel:
-    """Products summed over the letters that the result lacks."""
+    """Multiply, and sum over the letters that the result lacks."""
     return _einsum(op.einsum_config.data)
 
 
 @KERNELS.of(ops.UnaryEinsumOp)
 def unary_einsum(op: ops.UnaryEinsumOp) -> Kernel:
-    """Elements summed over the letters that the result lacks."""
+    """Sum over the letters that the result lacks."""
     return _einsum(op.einsum_config.data)
 
 
 def _einsum(config: str) -> Kernel:
     operands, result = config.replace(" ", "").split("->")
-    # The ellipsis of NumPy stands for the batch dims, which broadcast.
+    # NumPy's ellipsis represents the batch dims, which broadcast.
     subscripts = ",".join(f"...{letters}" for letters in operands.split(",")) + f"->...{result}"
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         dtype = arrays[0].dtype
-        # NumPy's stub names only some dtypes; einsum itself takes them all.
+        # NumPy's stub lists only some dtypes; einsum accepts all.
         wide = [cast(NDArray[np.float64], array.astype(compute_dtype(dtype), copy=False)) for array in arrays]
         return (np.asarray(np.einsum(subscripts, *wide)).astype(dtype, copy=False),)
 

@@ -1,4 +1,4 @@
-"""Kernels of the ops that decide what runs."""
+"""Kernels of control flow: branches, loops, calls, tokens."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ KERNELS = KernelTable()
 
 @KERNELS.of(control.IfOp)
 def branch_on_predicate(op: control.IfOp) -> Kernel:
-    """The true branch where the predicate holds, else the false branch."""
+    """Run the true branch if the predicate holds, else the false branch."""
     blocks = (op.false_branch.block, op.true_branch.block)
     return lambda context, arrays: _branch(context, arrays[0].astype(np.int64), blocks, arrays[1:])
 
 
 @KERNELS.of(control.CaseOp)
 def branch_on_index(op: control.CaseOp) -> Kernel:
-    """The branch of this index; the last one where there is none."""
+    """Run the branch with this index; the last one if the index is out of range."""
     blocks = tuple(region.block for region in op.branches)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
@@ -40,17 +40,17 @@ def _branch(context: KernelContext, chosen: Array, blocks: Sequence[Block], capt
     if chosen.size == 1:
         return context.runner.run_block(context, blocks[int(chosen.reshape(()))], (), captured)
     split = Split(context, chosen)
-    if len(split.places) == 1:
-        return context.runner.run_block(context, blocks[next(iter(split.places))], (), captured)
+    if len(split.positions) == 1:
+        return context.runner.run_block(context, blocks[next(iter(split.positions))], (), captured)
     run = context.runner.run_block
     return split.merged(
-        {key: run(split.context_of(key), blocks[key], (), split.taken(captured, key)) for key in split.places}
+        {key: run(split.context_of(key), blocks[key], (), split.taken(captured, key)) for key in split.positions}
     )
 
 
 @KERNELS.of(control.WhileOp)
 def loop(op: control.WhileOp) -> Kernel:
-    """The body as long as the condition holds; devices that are done wait for the others."""
+    """Run the body while the condition holds; devices that are done wait for the others."""
     cond, body, count = op.cond.block, op.body.block, operand_count(op)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
@@ -76,37 +76,37 @@ def loop(op: control.WhileOp) -> Kernel:
 
 @KERNELS.of(CallOp)
 def call(op: CallOp) -> Kernel:
-    """What the function returns."""
+    """Call the function."""
     callee = op.callee.string_value()
     return lambda context, arrays: context.runner.call(context, callee, arrays)
 
 
 @KERNELS.of(calls.CompositeOp)
 def composite(op: calls.CompositeOp) -> Kernel:
-    """What the function that the op stands for returns."""
+    """Call the decomposition of the composite."""
     callee = op.decomposition.string_value()
     return lambda context, arrays: context.runner.call(context, callee, arrays)
 
 
 @KERNELS.of(tokens.AsyncStartOp)
 def async_start(op: tokens.AsyncStartOp) -> Kernel:
-    """What the body gives: by the time that the future is awaited it has long been computed."""
+    """Run the body at once: its results are ready before `async_done` asks for them."""
     block, count = op.body.block, operand_count(op)
     return lambda context, arrays: context.runner.run_block(context, block, arrays[:count], arrays[count:])
 
 
 @KERNELS.of(control.OptimizationBarrierOp)
 def optimization_barrier(op: control.OptimizationBarrierOp) -> Kernel:
-    """The operands as they are."""
+    """Return the operands unchanged."""
     return lambda _, arrays: arrays
 
 
 @KERNELS.of(tokens.CreateTokenOp, tokens.AfterAllOp)
 def token(op: tokens.CreateTokenOp | tokens.AfterAllOp) -> Kernel:
-    """Something in the place of a token: ops run in program order, so tokens wait for nothing."""
+    """Return a token. Ops run in program order, so a token orders nothing."""
     return lambda context, _: (token_value(context),)
 
 
 def token_value(context: KernelContext) -> Array:
-    """What stands in the slot of a token."""
+    """Return the array that represents a token."""
     return context.replicated(np.zeros((), TOKEN_DTYPE))

@@ -1,4 +1,4 @@
-"""From one element type to another: by value (`convert`), by bits (`bitcast_convert`), and to fewer bits of a float."""
+"""Convert element types: by value (`convert`), by bits (`bitcast_convert`), to lower float precision."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from sdy.interpreter.ops.arithmetic import unsigned_bits
 
 
 def converted(operand: Array, dtype: DType) -> Array:
-    """The values as `dtype`.
+    """Convert values to `dtype`.
 
-    A float becomes an integer by rounding toward 0 and saturating, NaN becomes 0; integers wrap; anything but 0 is
-    true; a complex number loses its imaginary part where the result is real.
+    Floats become integers by rounding toward 0 and saturating, NaN becomes 0; integers wrap; every nonzero value is
+    true; complex numbers lose their imaginary part if the result is real.
     """
     if operand.dtype == dtype:
         return operand
@@ -43,9 +43,9 @@ def _to_integer(operand: Array, dtype: DType) -> Array:
         return operand.astype(wide).astype(dtype)
     bits = bit_width(dtype)
     low, end = (0.0, 2.0**bits) if wide.kind == "u" else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1))
-    whole = np.trunc(operand)
-    is_low, is_high = whole < low, whole >= end
-    inside = np.where(is_low | is_high | np.isnan(whole), np.zeros((), operand.dtype), whole).astype(wide)
+    truncated = np.trunc(operand)
+    is_low, is_high = truncated < low, truncated >= end
+    inside = np.where(is_low | is_high | np.isnan(truncated), np.zeros((), operand.dtype), truncated).astype(wide)
     largest = np.array(int(end) - 1, wide)
     return np.where(is_high, largest, np.where(is_low, np.array(int(low), wide), inside)).astype(dtype)
 
@@ -60,27 +60,29 @@ def _to_float(operand: Array, dtype: DType) -> Array:
 
 
 def _rounded_to_odd(operand: Array) -> Array:
-    """f64 as f32 so that a second rounding, to fewer bits, gives what one rounding of the f64 would.
+    """Round f64 to odd f32, so that a second rounding to fewer bits equals one rounding of the f64.
 
-    Inexact values are cut toward 0 and their last bit is set, so that no tie appears that was none.
+    Inexact values are truncated toward 0 and their last bit is set, which avoids false ties.
     """
-    cut = operand.astype(np.float32)
-    cut = np.where(np.abs(cut.astype(np.float64)) > np.abs(operand), np.nextafter(cut, np.zeros((), np.float32)), cut)
-    is_inexact = (cut.astype(np.float64) != operand) & np.isfinite(operand)
-    return np.bitwise_or(cut.view(np.uint32), is_inexact.astype(np.uint32)).view(np.float32)
+    rounded = operand.astype(np.float32)
+    rounded = np.where(
+        np.abs(rounded.astype(np.float64)) > np.abs(operand), np.nextafter(rounded, np.zeros((), np.float32)), rounded
+    )
+    is_inexact = (rounded.astype(np.float64) != operand) & np.isfinite(operand)
+    return np.bitwise_or(rounded.view(np.uint32), is_inexact.astype(np.uint32)).view(np.float32)
 
 
 def bitcast(operand: Array, dtype: DType) -> Array:
-    """The bits read as `dtype`, least significant first.
+    """Reinterpret bits as `dtype`, least significant first.
 
-    Narrower elements get a new last dim, wider ones take theirs from the last dim, which goes away.
+    Narrower elements add a last dim; wider elements consume the last dim.
     """
     source, target = bit_width(operand.dtype), bit_width(dtype)
     if _is_byte_made(operand.dtype) and _is_byte_made(dtype):
-        whole = np.asarray(operand, order="C")
+        contiguous = np.asarray(operand, order="C")
         if source == target:
-            return whole.view(dtype)
-        return whole[..., np.newaxis].view(dtype) if source > target else whole.view(dtype)[..., 0]
+            return contiguous.view(dtype)
+        return contiguous[..., np.newaxis].view(dtype) if source > target else contiguous.view(dtype)[..., 0]
     bits = _bits_of(operand)
     if source > target:
         bits = bits.reshape((*operand.shape, source // target, target))
@@ -94,7 +96,7 @@ def _is_byte_made(dtype: DType) -> bool:
 
 
 def _bits_of(operand: Array) -> Array:
-    """The bits of every element along a new last dim."""
+    """Return the bits of every element along a new last dim."""
     if is_bool(operand.dtype):
         return operand[..., np.newaxis].astype(np.uint8)
     raw = unsigned_bits(operand) if is_sub_byte(operand.dtype) else np.asarray(operand, order="C")
@@ -103,7 +105,7 @@ def _bits_of(operand: Array) -> Array:
 
 
 def _of_bits(bits: Array, dtype: DType) -> Array:
-    """The elements whose bits lie along the last dim."""
+    """Return the elements whose bits are along the last dim."""
     if is_bool(dtype):
         return bits[..., 0] != 0
     stored = np.packbits(bits.astype(np.uint8), axis=-1, bitorder="little")
@@ -112,14 +114,14 @@ def _of_bits(bits: Array, dtype: DType) -> Array:
     return np.asarray(stored, order="C").view(dtype)[..., 0]
 
 
-# Exponent bits, mantissa bits and bias of the formats that `reduce_precision` is defined on by its bits.
+# Exponent bits, mantissa bits and bias of the formats whose bits `reduced_precision` handles.
 _LAYOUTS: dict[str, tuple[int, int]] = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}
 
 
 def reduced_precision(operand: Array, exponent_bits: int, mantissa_bits: int) -> Array:
-    """The nearest floats that a format of so many exponent and mantissa bits holds, in the dtype of `operand`.
+    """Round to a format with these exponent and mantissa bits; the result keeps the dtype of `operand`.
 
-    Rounds to even; what is too large becomes infinite, what is too small for a normal number becomes 0.
+    Ties round to even; overflow becomes infinity, values below the smallest normal number become 0.
     """
     if operand.dtype.name not in _LAYOUTS:
         return reduced_precision(operand.astype(np.float32), exponent_bits, mantissa_bits).astype(operand.dtype)
@@ -142,7 +144,7 @@ def reduced_precision(operand: Array, exponent_bits: int, mantissa_bits: int) ->
 
 
 def _rounded_mantissa(bits: Array, dropped: int) -> Array:
-    """The bits with the last `dropped` of them rounded away; a carry goes on into the exponent."""
+    """Round away the last `dropped` bits; a carry propagates into the exponent."""
     last_kept = np.bitwise_and(np.right_shift(bits, dropped), 1)
     half = np.add(last_kept, (1 << (dropped - 1)) - 1)
     word = bits.dtype
@@ -151,5 +153,5 @@ def _rounded_mantissa(bits: Array, dropped: int) -> Array:
 
 
 def _quiet(operand: Array, mantissa_bits: int) -> Array:
-    """What a NaN becomes: itself, or infinity where no mantissa bit is left to tell them apart."""
+    """Return NaN, or infinity if no mantissa bit is left to distinguish them."""
     return operand if mantissa_bits else np.copysign(np.array(np.inf, operand.dtype), operand)

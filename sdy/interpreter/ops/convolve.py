@@ -1,4 +1,4 @@
-"""Convolutions as matrix products: every window of the input is a row, every output feature of the kernel a column."""
+"""Compute convolutions as matrix products: a row per window of the input, a column per output feature."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from sdy.dialects.stablehlo.syntax.conv_numbers import ConvDimensionNumbers
 from sdy.interpreter.arrays.element_types import Array, DType
 from sdy.interpreter.kernel import KernelContext, Shape
 from sdy.interpreter.ops.contract import ContractedDims, contracted
-from sdy.interpreter.ops.moving_window import Window
+from sdy.interpreter.ops.moving_window import MovingWindow
 
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """All that describes a convolution but its padding.
+    """The parameters of a convolution, except its padding.
 
-    `feature_groups` cuts input features and output features alike, and group i of the one feeds group i of the other;
-    `batch_groups` cuts the batch and the output features in the same way.
+    `feature_groups` splits input and output features equally, and group i of the input feeds group i of the output;
+    `batch_groups` splits the batch and the output features in the same way.
     """
 
     numbers: ConvDimensionNumbers
@@ -32,11 +32,11 @@ class Convolution:
 
     @property
     def spatial_rank(self) -> int:
-        """How many dims the window moves along."""
+        """The number of dims that the window moves along."""
         return len(self.numbers.kernel_spatial_dimensions)
 
     def computed(self, context: KernelContext, lhs: Array, rhs: Array, padding: Shape) -> Array:
-        """The output; `padding` holds the amounts before and after each spatial dim in turn."""
+        """Return the output; `padding` lists low and high padding of each spatial dim in turn."""
         kernel = self._kernel(context, rhs)
         windows = self._windows(context, lhs, context.local(kernel)[3:], padding)
         spatial = self.spatial_rank
@@ -51,7 +51,7 @@ class Convolution:
         return self._output(context, product)
 
     def _kernel(self, context: KernelContext, rhs: Array) -> Array:
-        """Group, output feature of the group, input feature, spatial dims."""
+        """Return the kernel with the dims: group, output feature of the group, input feature, spatial dims."""
         numbers = self.numbers
         order = (
             numbers.kernel_output_feature_dimension,
@@ -60,10 +60,10 @@ class Convolution:
         )
         ordered = rhs.transpose((*range(context.rank), *context.dims(order)))
         ordered = np.flip(ordered, context.dims([2 + dim for dim in self.reversed_dims]))
-        return _cut(ordered, context.rank, self.feature_groups * self.batch_groups)
+        return _split(ordered, context.rank, self.feature_groups * self.batch_groups)
 
     def _windows(self, context: KernelContext, lhs: Array, sizes: Shape, padding: Shape) -> Array:
-        """Group, batch, feature of the group, window positions, offsets within the window."""
+        """Return the windows with the dims: group, batch, feature of the group, positions, offsets in the window."""
         numbers = self.numbers
         order = (
             numbers.input_batch_dimension,
@@ -72,11 +72,13 @@ class Convolution:
         )
         ordered = lhs.transpose((*range(context.rank), *context.dims(order)))
         if self.batch_groups > 1:
-            grouped = _cut(ordered, context.rank, self.batch_groups)
+            grouped = _split(ordered, context.rank, self.batch_groups)
         else:
-            grouped = np.moveaxis(_cut(ordered, context.rank + 1, self.feature_groups), context.rank + 1, context.rank)
+            grouped = np.moveaxis(
+                _split(ordered, context.rank + 1, self.feature_groups), context.rank + 1, context.rank
+            )
         none, one = (0, 0, 0), (1, 1, 1)
-        window = Window(
+        window = MovingWindow(
             sizes=one + sizes,
             strides=one + self.strides,
             low=none + padding[::2],
@@ -84,13 +86,13 @@ class Convolution:
             base_dilations=one + self.lhs_dilations,
             window_dilations=one + self.rhs_dilations,
         )
-        placed = window.placed_on(context, grouped, context.replicated(np.zeros((), lhs.dtype)))
-        # The window has size 1 along group, batch and feature: these offsets go away.
+        placed = window.over(context, grouped, context.replicated(np.zeros((), lhs.dtype)))
+        # The window has size 1 along group, batch and feature, so these offsets are dropped.
         first_offset = context.rank + 3 + self.spatial_rank
         return placed[(slice(None),) * first_offset + (0, 0, 0)]
 
     def _output(self, context: KernelContext, product: Array) -> Array:
-        """From group, batch, positions and output feature of the group to the dims of the result."""
+        """Transpose group, batch, positions and output feature of the group to the dims of the result."""
         rank, last = context.rank, product.ndim - 1
         moved = np.moveaxis(product, rank, last - 1)
         features = moved.shape[-2] * moved.shape[-1]
@@ -101,6 +103,6 @@ class Convolution:
         return merged.transpose((*range(rank), *context.dims([places[dim] for dim in sorted(places)])))
 
 
-def _cut(array: Array, place: int, count: int) -> Array:
-    """The array with dim `place` cut into `count` parts, which come first."""
-    return array.reshape((*array.shape[:place], count, array.shape[place] // count, *array.shape[place + 1 :]))
+def _split(array: Array, dim: int, count: int) -> Array:
+    """Return the array with `dim` split into `count` groups, which a new first dim numbers."""
+    return array.reshape((*array.shape[:dim], count, array.shape[dim] // count, *array.shape[dim + 1 :]))

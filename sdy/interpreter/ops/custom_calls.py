@@ -1,4 +1,4 @@
-"""The kernels of custom calls, by the name of their target."""
+"""Kernels of custom calls, by the name of the target."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ KERNELS = KernelTable()
 
 
 def approximate_top_k(op: CustomCallOp) -> Kernel:
-    """The first elements along a dim by a comparator, and what goes with them: exactly, which is allowed."""
+    """Return the first elements along a dim by a comparator, with their payloads. Exact results are allowed."""
     value = backend_config_of(op).get("reduction_dim")
     comparator = _comparator(op)
     if comparator is None or not isinstance(value, IntegerAttr):
-        raise failure("SDY-X108", f"@{op.call_target_name.data} is given no reduction_dim, or no comparator")
+        raise failure("SDY-X108", f"@{op.call_target_name.data} needs a reduction_dim and a comparator")
     dim, count = value.value.data, operand_count(op) // 2
     kept = shape_of(op.results[0])[dim]
 
@@ -38,7 +38,7 @@ def approximate_top_k(op: CustomCallOp) -> Kernel:
 
 
 def _comparator(op: CustomCallOp) -> Block | None:
-    """The body of the function that the call names."""
+    """Return the body of the comparator function that the call names."""
     module = enclosing_module(op)
     names = [name.root_reference.data for name in op.called_computations or ()]
     func = functions_of(module).get(names[0]) if module is not None and names else None
@@ -53,12 +53,12 @@ TARGETS: Mapping[str, Callable[[CustomCallOp], Kernel]] = {
 
 @KERNELS.of(CustomCallOp)
 def custom_call(op: CustomCallOp) -> Kernel:
-    """What is known under the name of the target. Raises: SdyError SDY-X003 where nothing is."""
+    """Return the kernel of the target. Raises: SdyError SDY-X003 if it is unknown."""
     target = op.call_target_name.data
     known = TARGETS.get(target)
     kernel = lapack_call(op) if known is None else known(op)
     if kernel is None:
         names = ", ".join(f"@{name}" for name in TARGETS)
         hint = f"known targets: {names}, and @lapack_?..._ffi for s, d, c or z and {', '.join(ROUTINES)}"
-        raise failure("SDY-X003", f"no kernel computes the custom call @{target}", hint=hint)
+        raise failure("SDY-X003", f"no kernel for the custom call @{target}", hint=hint)
     return kernel

@@ -1,4 +1,4 @@
-"""Kernels of the elementwise ops: every element of the result comes from the elements at the same place."""
+"""Kernels of the elementwise ops: each element of the result depends on the operands' elements at its index."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ FUNCTIONS: dict[type[Operation], Compute] = {
 
 @KERNELS.of(*FUNCTIONS)
 def function_of_elements(op: Operation) -> Kernel:
-    """One call of the function that the op stands for."""
+    """Apply the function of the op to its elements."""
     return pointwise(FUNCTIONS[type(op)])
 
 
 @KERNELS.of(ops.ConvertOp)
 def convert(op: ops.ConvertOp) -> Kernel:
-    """The values with the element type of the result."""
+    """Convert the values to the element type of the result."""
     dtype = dtype_of_type(op.result.type)
 
     def compute(operand: Array) -> Array:
@@ -78,12 +78,12 @@ def convert(op: ops.ConvertOp) -> Kernel:
 
 @KERNELS.of(ops.ComplexOp)
 def complex_of_parts(op: ops.ComplexOp) -> Kernel:
-    """`lhs + i * rhs`, without arithmetic: infinities and signed zeros stay in their part."""
-    return pointwise(joined_parts(dtype_of_type(op.result.type)))
+    """Return `lhs + i * rhs` without arithmetic: infinities and signed zeros stay in their part."""
+    return pointwise(complex_of(dtype_of_type(op.result.type)))
 
 
-def joined_parts(dtype: DType) -> Compute:
-    """The complex numbers of this dtype with the given real and imaginary parts."""
+def complex_of(dtype: DType) -> Compute:
+    """Return the function that combines real and imaginary parts to complex numbers of this dtype."""
 
     def compute(real: Array, imaginary: Array) -> Array:
         result = np.empty(np.broadcast_shapes(real.shape, imaginary.shape), dtype)
@@ -106,13 +106,13 @@ _COMPARISONS: dict[ComparisonDirection, np.ufunc] = {
 
 @KERNELS.of(ops.CompareOp)
 def compare(op: ops.CompareOp) -> Kernel:
-    """How lhs relates to rhs."""
+    """Compare lhs with rhs."""
     compare_type = None if op.compare_type is None else op.compare_type.data
     return pointwise(comparison(op.comparison_direction.data, compare_type))
 
 
 def comparison(direction: ComparisonDirection, compare_type: ComparisonType | None) -> Compute:
-    """Whether two values are in a relation; NaN is unequal to all, unless the order is total."""
+    """Return the function that compares two values; NaN is unequal to every value, unless the order is total."""
     relation = _COMPARISONS[direction]
     key = arithmetic.total_order_key if compare_type is ComparisonType.TOTALORDER else _in_compute_dtype
 
@@ -124,7 +124,7 @@ def comparison(direction: ComparisonDirection, compare_type: ComparisonType | No
 
 @KERNELS.of(ops.SelectOp)
 def select(op: ops.SelectOp) -> Kernel:
-    """`on_true` where `pred` holds, else `on_false`; a predicate of rank 0 decides for all elements."""
+    """Select `on_true` where `pred` holds, else `on_false`; a predicate of rank 0 applies to all elements."""
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         pred, on_true, on_false = arrays
@@ -135,7 +135,7 @@ def select(op: ops.SelectOp) -> Kernel:
 
 @KERNELS.of(ops.ClampOp)
 def clamp(op: ops.ClampOp) -> Kernel:
-    """`operand` between `min` and `max`, each of which may be one element for all."""
+    """Limit `operand` to the range from `min` to `max`; bounds of rank 0 apply to all elements."""
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         low, operand, high = arrays
@@ -147,7 +147,7 @@ def clamp(op: ops.ClampOp) -> Kernel:
 
 @KERNELS.of(ops.ReducePrecisionOp)
 def reduce_precision(op: ops.ReducePrecisionOp) -> Kernel:
-    """Rounded as a narrower float would be."""
+    """Round to the precision of a narrower float."""
     exponent_bits, mantissa_bits = op.exponent_bits.value.data, op.mantissa_bits.value.data
 
     def compute(operand: Array) -> Array:
@@ -161,5 +161,5 @@ def _in_compute_dtype(operand: Array) -> Array:
 
 
 def _of_rank(context: KernelContext, array: Array, rank: int) -> Array:
-    """A tensor of rank 0 with dims of size 1, up to `rank` dims in all; any other tensor has them already."""
+    """Return a tensor of rank 0 reshaped to `rank` dims of size 1; other tensors unchanged."""
     return with_unit_dims(context, array, rank - array.ndim)

@@ -1,4 +1,4 @@
-"""Kernels of the ops that read or write at places which other tensors name."""
+"""Kernels of gather and scatter: slices are read or written at indices that are operands."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, ScalarT, Shape, operand_count, uniform
 from sdy.interpreter.ops.reducer import Reducer
 from sdy.interpreter.ops.scatter_blocks import scatter_into
-from sdy.interpreter.ops.window_dims import SliceDims, block_places, index_vectors
+from sdy.interpreter.ops.window_dims import SliceDims, block_positions, index_vectors
 
 KERNELS = KernelTable()
 
 
 @KERNELS.of(ops.GatherOp)
 def gather(op: ops.GatherOp) -> Kernel:
-    """A slice of the operand per index vector, moved so that it fits."""
+    """Read one slice of the operand per index vector; start indices are clamped so that the slice is in bounds."""
     numbers, sizes = op.dimension_numbers.data, ints_of(op.slice_sizes)
     return lambda context, arrays: (_gathered(context, arrays[0], arrays[1], numbers, sizes),)
 
 
 @KERNELS.of(ops.DynamicGatherOp)
 def dynamic_gather(op: ops.DynamicGatherOp) -> Kernel:
-    """`gather` whose slice sizes are an operand."""
+    """Gather with slice sizes that are an operand."""
     numbers = op.dimension_numbers.data
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
@@ -53,10 +53,10 @@ def _gathered(
         index_batch_dims=_without_vector(numbers.start_indices_batching_dims, vector_dim),
         dropped=numbers.collapsed_slice_dims,
     )
-    places, _ = block_places(context, dims, index_vectors(context, indices, vector_dim), clamp=True)
+    positions, _ = block_positions(context, dims, index_vectors(context, indices, vector_dim), clamp=True)
     blocks = operand.reshape((*context.leading(operand), prod(dims.outer_shape), *dims.inner_shape))
-    slices = _blocks_at(context, blocks, places)
-    # Now: index dims, then the dims of the slices. The latter belong at `offset_dims`.
+    slices = _blocks_at(context, blocks, positions)
+    # Dims: those of the indices, then those of the slices, which belong at `offset_dims`.
     window = numbers.offset_dims
     index_rank = slices.ndim - context.rank - len(window)
     order = iter(range(index_rank))
@@ -66,29 +66,29 @@ def _gathered(
     return slices.transpose((*range(context.rank), *context.dims(local)))
 
 
-def _blocks_at(context: KernelContext, blocks: Array, places: IntArray) -> Array:
-    """The blocks, along the first local dim of `blocks`, at these places."""
-    if all(size == 1 for size in context.leading(places)):
-        return np.take(blocks, places.reshape(places.shape[context.rank :]), axis=context.rank)
+def _blocks_at(context: KernelContext, blocks: Array, positions: IntArray) -> Array:
+    """Take the blocks at these positions along the first local dim of `blocks`."""
+    if all(size == 1 for size in context.leading(positions)):
+        return np.take(blocks, positions.reshape(positions.shape[context.rank :]), axis=context.rank)
     own = (
-        np.arange(size).reshape(tuple(size if other == axis else 1 for other in range(places.ndim)))
+        np.arange(size).reshape(tuple(size if other == axis else 1 for other in range(positions.ndim)))
         for axis, size in enumerate(context.leading(blocks))
     )
-    return blocks[(*own, places)]
+    return blocks[(*own, positions)]
 
 
 def _without_vector(index_dims: Shape, vector_dim: int) -> Shape:
-    """Dims of the indices, counted without the dim of the index vectors."""
+    """Return dims of the indices renumbered without the dim of the index vectors."""
     return tuple(dim - (dim > vector_dim) for dim in index_dims)
 
 
 @KERNELS.of(ops.TorchIndexSelectOp)
 def torch_index_select(op: ops.TorchIndexSelectOp) -> Kernel:
-    """The slices along one dim at the indices, per index of the leading batch dims."""
+    """Select slices along one dim by index, for each index of the leading batch dims."""
     dim, batch_rank = op.dim.value.data, op.batch_dims.value.data
     operand_rank, index_rank = rank_of(op.operand), rank_of(op.index)
     new = index_rank - batch_rank
-    # The result has the batch dims, the dims before `dim`, the other dims of the indices, the dims after `dim`.
+    # Result dims: batch dims, dims before `dim`, the other dims of the indices, dims after `dim`.
     numbers = GatherDimensionNumbers(
         offset_dims=tuple(range(batch_rank, dim)) + tuple(range(dim + new, operand_rank - 1 + new)),
         collapsed_slice_dims=(dim,),
@@ -101,7 +101,7 @@ def torch_index_select(op: ops.TorchIndexSelectOp) -> Kernel:
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         operand, index = arrays
         shape = context.local(operand)
-        sizes = tuple(1 if place < batch_rank or place == dim else size for place, size in enumerate(shape))
+        sizes = tuple(1 if index < batch_rank or index == dim else size for index, size in enumerate(shape))
         return (_gathered(context, operand, index, numbers, sizes),)
 
     return kernel
@@ -109,7 +109,7 @@ def torch_index_select(op: ops.TorchIndexSelectOp) -> Kernel:
 
 @KERNELS.of(ops.ScatterOp)
 def scatter(op: ops.ScatterOp) -> Kernel:
-    """The inputs with slices combined into them; an element of a slice that lies outside is left out."""
+    """Combine slices into the inputs; elements of a slice that are out of bounds are dropped."""
     numbers, reducer = op.scatter_dimension_numbers.data, Reducer(op.update_computation.block)
     count, total = len(op.inputs), operand_count(op)
     vector_dim = numbers.index_vector_dim
@@ -131,15 +131,15 @@ def scatter(op: ops.ScatterOp) -> Kernel:
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         inputs, indices, updates = arrays[:count], arrays[count], arrays[count + 1 : total]
         dims = dims_of(context.local(inputs[0]), context.local(updates[0]))
-        places, inside = block_places(context, dims, index_vectors(context, indices, vector_dim), clamp=False)
+        places, inside = block_positions(context, dims, index_vectors(context, indices, vector_dim), clamp=False)
         order = (*index_dims, *numbers.update_window_dims)
         slices = tuple(update.transpose((*range(context.rank), *context.dims(order))) for update in updates)
         places = np.where(inside, places, -1)
         if order != tuple(range(rank)):
             outer_rank = rank - dims.inner_rank
-            turns = _turns(context.local(updates[0]), order, outer_rank)
-            places = _reordered(context, places, turns, outer_rank)
-            slices = tuple(_reordered(context, update, turns, outer_rank) for update in slices)
+            block_order = _block_order(context.local(updates[0]), order, outer_rank)
+            places = _reordered(context, places, block_order, outer_rank)
+            slices = tuple(_reordered(context, update, block_order, outer_rank) for update in slices)
         blocks = tuple(
             array.reshape((*context.leading(array), prod(dims.outer_shape), prod(dims.inner_shape))) for array in inputs
         )
@@ -149,8 +149,8 @@ def scatter(op: ops.ScatterOp) -> Kernel:
     return kernel
 
 
-def _turns(shape: Shape, order: Shape, outer_rank: int) -> IntArray:
-    """The blocks of updates, transposed by `order`, in the order in which their updates come in row-major order."""
+def _block_order(shape: Shape, order: Shape, outer_rank: int) -> IntArray:
+    """Return the order of the blocks, transposed by `order`, that follows the row-major order of the updates."""
     places = np.zeros((1,) * outer_rank, np.int64)
     for index, dim in enumerate(order[:outer_rank]):
         along = np.arange(shape[dim], dtype=np.int64) * prod(shape[dim + 1 :])
@@ -158,7 +158,11 @@ def _turns(shape: Shape, order: Shape, outer_rank: int) -> IntArray:
     return np.argsort(places.reshape(-1))
 
 
-def _reordered(context: KernelContext, blocks: NDArray[ScalarT], turns: IntArray, outer_rank: int) -> NDArray[ScalarT]:
-    """The blocks, which the first `outer_rank` local dims count, along one dim in the order of `turns`."""
+def _reordered(
+    context: KernelContext, blocks: NDArray[ScalarT], block_order: IntArray, outer_rank: int
+) -> NDArray[ScalarT]:
+    """Return the blocks, numbered by the first `outer_rank` local dims, along one dim in this order."""
     inner = context.local(blocks)[outer_rank:]
-    return blocks.reshape((*context.leading(blocks), len(turns), *inner))[(slice(None),) * context.rank + (turns,)]
+    return blocks.reshape((*context.leading(blocks), len(block_order), *inner))[
+        (slice(None),) * context.rank + (block_order,)
+    ]

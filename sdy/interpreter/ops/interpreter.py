@@ -20,7 +20,7 @@ from sdy.interpreter.devices.replica_groups import grid_for
 from sdy.interpreter.failure import failure
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
-from sdy.interpreter.lockstep import Turns
+from sdy.interpreter.lockstep import Lockstep
 from sdy.interpreter.ops.transfers import by_device
 
 KERNELS = KernelTable()
@@ -28,7 +28,7 @@ KERNELS = KernelTable()
 
 @KERNELS.of(ops.PrintOp)
 def print_value(op: ops.PrintOp) -> Kernel:
-    """Prints the value of each device, with the name that the operand has in MLIR."""
+    """Print the value of each device, with the name that the operand has in MLIR."""
     name = name_values(_function_of(op), unique=False)[op.operand]
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
@@ -40,7 +40,7 @@ def print_value(op: ops.PrintOp) -> Kernel:
 
 
 def _function_of(op: Operation) -> Operation:
-    """The function around the op, where values get their names."""
+    """Return the function that contains the op, which scopes the names of values."""
     parent = op
     while not isinstance(parent, FuncOp) and (outer := parent.parent_op()) is not None:
         parent = outer
@@ -49,7 +49,7 @@ def _function_of(op: Operation) -> Operation:
 
 @KERNELS.of(ops.ProbeOp)
 def probe(op: ops.ProbeOp) -> Kernel:
-    """Gives the operand, and lets the host keep what each device holds."""
+    """Return the operand, and record on the host what each device holds."""
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         for _, (value,) in by_device(context, arrays):
@@ -61,32 +61,30 @@ def probe(op: ops.ProbeOp) -> Kernel:
 
 @KERNELS.of(ops.RunParallelOp)
 def run_parallel(op: ops.RunParallelOp) -> Kernel:
-    """Runs one program per replica and partition; devices of one program run at once, programs in turns."""
+    """Run one program per replica and partition: devices of one program at once, different programs cooperatively."""
     rows = [[name.string_value() for name in row] for row in op.programs]
     feed = [name.string_value() for name in op.infeed or ()]
     if not rows or len({len(row) for row in rows}) > 1 or not rows[0]:
         lengths = ", ".join(str(len(row)) for row in rows)
-        raise failure("SDY-X013", f"the rows of programs have the lengths {lengths or 'none'}", hint="write one length")
+        raise failure("SDY-X013", f"rows of programs must have one length, got {lengths or 'no rows'}")
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         if context.batch:
-            raise failure("SDY-X013", "run_parallel cannot run on several devices itself")
+            raise failure("SDY-X013", "run_parallel must run on one device")
         names = list(chain.from_iterable(rows))
         host = replace(context.host, infeed=deque(feed), channels={})
         grid = grid_of(partition_count=len(rows[0]), replica_count=len(rows))
-        inputs = _shared_out(context, names, arrays)
+        inputs = _inputs_of_each(context, names, arrays)
         return tuple(chain.from_iterable(_run(context, host, grid, names, inputs)))
 
     return kernel
 
 
-def _shared_out(context: KernelContext, names: Sequence[str], arrays: Arrays) -> list[Arrays]:
-    """The inputs of each program. Raises: SdyError SDY-X013 where there are too many or too few."""
+def _inputs_of_each(context: KernelContext, names: Sequence[str], arrays: Arrays) -> list[Arrays]:
+    """Return the inputs of each program. Raises: SdyError SDY-X013 if there are too many or too few."""
     counts = [len(context.runner.function(name).body.block.args) for name in names]
     if sum(counts) != len(arrays):
-        raise failure(
-            "SDY-X013", f"run_parallel has {len(arrays)} inputs, and its programs have {sum(counts)} arguments"
-        )
+        raise failure("SDY-X013", f"expected {sum(counts)} inputs for the arguments of all programs, got {len(arrays)}")
     rest = iter(arrays)
     return [tuple(next(rest) for _ in range(count)) for count in counts]
 
@@ -94,9 +92,9 @@ def _shared_out(context: KernelContext, names: Sequence[str], arrays: Arrays) ->
 def _run(
     context: KernelContext, host: Host, grid: Grid, names: Sequence[str], inputs: Sequence[Arrays]
 ) -> list[Arrays]:
-    """What each program gives, in the order of devices."""
-    groups = {name: [place for place, other in enumerate(names) if other == name] for name in names}
-    grids = {name: subgrid(grid, np.array(places)) if len(groups) > 1 else grid for name, places in groups.items()}
+    """Run the programs and return the results of each, in the order of devices."""
+    groups = {name: [index for index, other in enumerate(names) if other == name] for name in names}
+    grids = {name: subgrid(grid, np.array(indices)) if len(groups) > 1 else grid for name, indices in groups.items()}
     grids = {
         name: grid_for(part, context.runner.groups_within(context.runner.function(name)))
         for name, part in grids.items()
@@ -106,23 +104,23 @@ def _run(
         def run() -> list[Arrays]:
             part = grids[name]
             where = replace(context, batch=part.sizes, grid=part, host=host)
-            stacked = _stacked(part, [inputs[place] for place in groups[name]])
-            with np.errstate(all="ignore"):  # a thread does not have the settings of the one that starts it
+            stacked = _stacked(part, [inputs[index] for index in groups[name]])
+            with np.errstate(all="ignore"):  # a thread does not inherit NumPy's error state
                 results = context.runner.call(where, name, stacked)
             return [held for _, held in by_device(where, results)]
 
         return run
 
-    turns = Turns([task(name) for name in groups])
-    host.wait_until = turns.wait_until
-    by_place: dict[int, Arrays] = {}
-    for places, results in zip(groups.values(), turns.run(), strict=True):
-        by_place |= dict(zip(places, results, strict=True))
-    return [by_place[place] for place in range(len(names))]
+    lockstep = Lockstep([task(name) for name in groups])
+    host.wait_until = lockstep.wait_until
+    by_index: dict[int, Arrays] = {}
+    for indices, results in zip(groups.values(), lockstep.run(), strict=True):
+        by_index |= dict(zip(indices, results, strict=True))
+    return [by_index[index] for index in range(len(names))]
 
 
 def _stacked(grid: Grid, held: Sequence[Arrays]) -> Arrays:
-    """The inputs of all devices; one that is the same value for all of them is stored once."""
+    """Return the inputs as arrays over the grid; an input that all devices share is stored once."""
     columns: list[tuple[Array, ...]] = list(zip(*held, strict=True))
     return tuple(
         column[0].reshape((1,) * grid.rank + column[0].shape)

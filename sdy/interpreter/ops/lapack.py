@@ -1,6 +1,6 @@
-"""Kernels of the custom calls by which JAX hands matrices to LAPACK, for all matrices of a batch at the same time.
+"""Kernels of the LAPACK custom calls of JAX, for all matrices of a batch at once.
 
-What a routine leaves of an operand that it destroys is not defined, and here the operand. Source: LAPACK's
+The content of an operand that a routine overwrites is undefined; here it stays unchanged. Source: LAPACK's
 documentation of the routines; the operands, results and options that `jax.numpy.linalg` lowers to on a CPU.
 """
 
@@ -24,35 +24,35 @@ from sdy.interpreter.kernel import Arrays, Kernel, KernelContext
 from sdy.interpreter.ops.linalg import adjoint, lower_factor, substituted, transposed
 
 Numbers = NDArray[np.float64]  # or narrower ones, or complex ones
-Routine = Callable[..., Arrays]  # of the operands, which may have batch dims of size 1
+Routine = Callable[..., Arrays]  # its operands may have batch dims of size 1
 
 
 def _option(op: CustomCallOp, name: str, default: str) -> str:
-    """An option of the routine, a letter; JAX stores the number of its character."""
+    """Return an option of the routine, a letter; JAX stores its character code."""
     value = backend_config_of(op).get(name)
     return chr(value.value.data) if isinstance(value, IntegerAttr) else default
 
 
 def _kernel(op: CustomCallOp, routine: Routine) -> Kernel:
-    """Nobody has verified what the call is given and gives: that is done here."""
+    """Return the kernel of a routine, which checks operands and results: custom calls are not verified."""
     shapes = [static_shape(result.type) for result in op.results]
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         try:
             results = routine(*cast(tuple[Numbers, ...], arrays))
         except ValueError as error:
-            raise failure("SDY-X108", f"the operands do not fit each other: {error}") from None
+            raise failure("SDY-X108", f"the shapes of the operands do not match: {error}") from None
         found = [context.local(result) for result in results]
         if found != shapes:
             target = op.call_target_name.data
-            raise failure("SDY-X108", f"@{target} gives results of the shapes {found}, not {shapes}")
+            raise failure("SDY-X108", f"expected results of the shapes {shapes}, but @{target} returns {found}")
         return results
 
     return kernel
 
 
 def _cholesky(op: CustomCallOp) -> Kernel:
-    """potrf: one triangle becomes the factor, the other stays. The first column without a positive pivot is told."""
+    """potrf: replace one triangle by the factor; also return the first column without a positive pivot, or 0."""
     is_lower = _option(op, "uplo", "L") == "L"
 
     def routine(matrix: Numbers) -> Arrays:
@@ -66,12 +66,12 @@ def _cholesky(op: CustomCallOp) -> Kernel:
 
 
 def _first(failures: Array) -> Array:
-    """The number, from 1, of the first entry along the last dim that is true, or 0."""
+    """Return the number, from 1, of the first true entry along the last dim, or 0."""
     return np.where(failures.any(-1), failures.argmax(-1) + 1, 0).astype(np.int32)
 
 
 def _solve_triangular(op: CustomCallOp) -> Kernel:
-    """trsm: x with op(a) x = b, or x op(a) = b."""
+    """trsm: solve op(a) x = b, or x op(a) = b."""
     is_lower, is_left = _option(op, "uplo", "L") == "L", _option(op, "side", "L") == "L"
     form, unit_diagonal = _option(op, "trans_x", "N"), _option(op, "diag", "N") == "U"
 
@@ -87,7 +87,7 @@ def _solve_triangular(op: CustomCallOp) -> Kernel:
 
 
 def _factor_lu(matrix: Numbers) -> Arrays:
-    """getrf: L and U in one matrix, the row that each row was exchanged with, and the first pivot that is zero."""
+    """getrf: return L and U in one matrix, the row that each row was swapped with, and the first zero pivot, or 0."""
     factors, count = matrix.reshape(-1, *matrix.shape[-2:]).copy(), min(matrix.shape[-2:])
     each = np.arange(len(factors))
     exchanged = np.zeros((len(factors), count), np.int32)
@@ -107,13 +107,13 @@ def _factor_lu(matrix: Numbers) -> Arrays:
 
 
 def _factor_qr(matrix: Numbers) -> Arrays:
-    """geqrf: R, with the vectors of the reflections that make it below the diagonal, and their factors."""
+    """geqrf: return R with the Householder vectors below the diagonal, and their factors."""
     packed, factors = np.linalg.qr(matrix, mode="raw")
     return transposed(packed).astype(matrix.dtype), factors.astype(matrix.dtype)
 
 
 def _multiply_reflections(packed: Numbers, factors: Numbers) -> Arrays:
-    """orgqr: the first columns of the product of the reflections that geqrf packs."""
+    """orgqr: return the first columns of the product of the Householder reflections of geqrf."""
     rows, columns = packed.shape[-2:]
     batch = np.broadcast_shapes(packed.shape[:-2], factors.shape[:-1])
     product = np.broadcast_to(np.eye(rows, columns, dtype=packed.dtype), (*batch, rows, columns)).copy()
@@ -126,7 +126,7 @@ def _multiply_reflections(packed: Numbers, factors: Numbers) -> Arrays:
 
 
 def _eigenvectors(op: CustomCallOp) -> Kernel:
-    """syevd and heevd: eigenvectors as columns, eigenvalues in ascending order; one triangle is read."""
+    """syevd and heevd: return eigenvectors as columns, eigenvalues in ascending order; one triangle is read."""
     triangle = _option(op, "uplo", "L")
 
     def one(matrix: Numbers) -> Arrays:
@@ -137,7 +137,7 @@ def _eigenvectors(op: CustomCallOp) -> Kernel:
 
 
 def _singular_vectors(op: CustomCallOp) -> Kernel:
-    """gesdd: the matrix, singular values in descending order, and the vectors on both sides, as the mode asks for."""
+    """gesdd: return the matrix, singular values in descending order, and left and right vectors as the mode says."""
     mode = _option(op, "mode", "A")
 
     def one(matrix: Numbers) -> Arrays:
@@ -148,7 +148,7 @@ def _singular_vectors(op: CustomCallOp) -> Kernel:
 
 
 def _eigenvectors_of_any(op: CustomCallOp) -> Kernel:
-    """geev: eigenvalues, of real matrices as real and imaginary parts, and the left and right eigenvectors."""
+    """geev: return eigenvalues (real and imaginary parts for real matrices), left and right eigenvectors."""
     is_left = _option(op, "compute_left", "N") == "V"
 
     def one(matrix: Numbers) -> Arrays:
@@ -167,7 +167,7 @@ def _eigenvectors_of_any(op: CustomCallOp) -> Kernel:
 
 
 def _normalized(vectors: Array) -> Array:
-    """Columns of length one, the largest entry of each real."""
+    """Return columns of length one with a real largest entry."""
     sizes = np.abs(vectors)
     largest = np.take_along_axis(vectors, sizes.argmax(-2, keepdims=True), -2)
     phases = np.divide(largest, np.abs(largest))
@@ -175,7 +175,7 @@ def _normalized(vectors: Array) -> Array:
 
 
 def _solve_tridiagonal(below: Numbers, diagonal: Numbers, above: Numbers, known: Numbers) -> Arrays:
-    """gtsv: x with a x = b. The first entry below and the last one above the diagonal lie outside of the matrix."""
+    """gtsv: solve a x = b. The first entry below and the last one above the diagonal are outside the matrix."""
     size = diagonal.shape[-1]
     rows = np.arange(size, dtype=np.int64)
     batch = np.broadcast_shapes(*(part.shape[:-1] for part in (below, diagonal, above)), known.shape[:-2])
@@ -189,7 +189,7 @@ def _solve_tridiagonal(below: Numbers, diagonal: Numbers, above: Numbers, known:
 
 
 def _with_failures(one: Callable[[Numbers], Arrays], matrix: Numbers) -> Arrays:
-    """What `one` gives of the matrices, and 0 for each; or NaN and 1 for those of which no solution is found."""
+    """Return the results of `one` and 0 for each matrix; NaN and 1 for those without a solution."""
     try:
         return *one(matrix), np.zeros(matrix.shape[:-2], np.int32)
     except LinAlgError:
@@ -201,7 +201,7 @@ def _with_failures(one: Callable[[Numbers], Arrays], matrix: Numbers) -> Arrays:
     return tuple(np.stack(results).reshape(*batch, *results[0].shape) for results in zip(*apart, strict=True))
 
 
-# How many operands a routine has, and its kernel.
+# The number of operands of each routine, and its kernel.
 ROUTINES: dict[str, tuple[int, Callable[[CustomCallOp], Kernel]]] = {
     "potrf": (1, _cholesky),
     "trsm": (2, _solve_triangular),
@@ -218,9 +218,9 @@ ROUTINES: dict[str, tuple[int, Callable[[CustomCallOp], Kernel]]] = {
 
 
 def lapack_call(op: CustomCallOp) -> Kernel | None:
-    """The kernel of a routine for one of the element types; None where the target is none.
+    """Return the kernel of a LAPACK routine; None if the target is not one.
 
-    Raises: SdyError where it is given other operands than it takes.
+    Raises: SdyError SDY-X108 if the number of operands is wrong.
     """
     target = op.call_target_name.data
     match = _TARGET.fullmatch(target)
@@ -228,7 +228,7 @@ def lapack_call(op: CustomCallOp) -> Kernel | None:
         return None
     count, make = ROUTINES[match["routine"]]
     if len(op.operands) != count:
-        raise failure("SDY-X108", f"@{target} takes {count} operands, and is given {len(op.operands)}")
+        raise failure("SDY-X108", f"expected {count} operands for @{target}, got {len(op.operands)}")
     return make(op)
 
 

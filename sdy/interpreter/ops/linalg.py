@@ -1,4 +1,4 @@
-"""Kernels of whole-matrix ops: factorizations, Fourier transforms, sorting, batch normalization."""
+"""Kernels of matrix ops: factorizations, Fourier transforms, sorting, batch normalization."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KERNELS = KernelTable()
 
 @KERNELS.of(ops.CholeskyOp)
 def cholesky(op: ops.CholeskyOp) -> Kernel:
-    """The triangular factor; NaN where a matrix is not positive definite. Only one triangle of it is read."""
+    """Return the triangular factor; NaN if a matrix is not positive definite. Only one triangle is read."""
     lower = bool(op.lower.value.data)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
@@ -30,7 +30,7 @@ def cholesky(op: ops.CholeskyOp) -> Kernel:
 
 
 def lower_factor(matrix: Array) -> Array:
-    """L with L times its adjoint the matrix, column by column, for all matrices at the same time."""
+    """Return L with L times its adjoint equal to the matrix, column by column for all matrices at once."""
     factor = np.zeros_like(matrix)
     for column in range(matrix.shape[-1]):
         done = factor[..., column, :column]
@@ -46,7 +46,7 @@ def lower_factor(matrix: Array) -> Array:
 
 @KERNELS.of(ops.TriangularSolveOp)
 def triangular_solve(op: ops.TriangularSolveOp) -> Kernel:
-    """x with op(a) x = b, or x op(a) = b. Only the triangle that is named is read, and no unit diagonal."""
+    """Solve op(a) x = b, or x op(a) = b. Only one triangle is read, without a unit diagonal."""
     left_side, lower = bool(op.left_side.value.data), bool(op.lower.value.data)
     unit_diagonal, transpose = bool(op.unit_diagonal.value.data), op.transpose_a.data
 
@@ -58,7 +58,7 @@ def triangular_solve(op: ops.TriangularSolveOp) -> Kernel:
             is_lower = not is_lower
             matrix = adjoint(matrix) if transpose is Transpose.ADJOINT else transposed(matrix)
         if not left_side:
-            # x a = b is the same as a^T x^T = b^T.
+            # x a = b is a^T x^T = b^T.
             is_lower = not is_lower
             matrix, known = transposed(matrix), transposed(known)
         solution = substituted(matrix, known, is_lower=is_lower, unit_diagonal=unit_diagonal)
@@ -68,7 +68,7 @@ def triangular_solve(op: ops.TriangularSolveOp) -> Kernel:
 
 
 def substituted(matrix: Array, known: Array, *, is_lower: bool, unit_diagonal: bool) -> Array:
-    """x with matrix x = known, row by row, for all matrices at the same time."""
+    """Solve matrix x = known by substitution, row by row for all matrices at once."""
     leading = np.broadcast_shapes(matrix.shape[:-2], known.shape[:-2])
     solution = np.zeros(leading + known.shape[-2:], known.dtype)
     size = matrix.shape[-1]
@@ -81,18 +81,18 @@ def substituted(matrix: Array, known: Array, *, is_lower: bool, unit_diagonal: b
 
 
 def transposed(matrix: Array) -> Array:
-    """The last two dims exchanged."""
+    """Swap the last two dims."""
     return np.swapaxes(matrix, -1, -2)
 
 
 def adjoint(matrix: Array) -> Array:
-    """The complex conjugate of the transposed matrix."""
+    """Return the complex conjugate of the transposed matrix."""
     return np.conj(transposed(matrix))
 
 
 @KERNELS.of(ops.FftOp)
 def fft(op: ops.FftOp) -> Kernel:
-    """The Fourier transform over the last dims, or its inverse; of real numbers only half of it is kept."""
+    """Apply the Fourier transform over the last dims, or its inverse; real inputs keep half of the result."""
     lengths, fft_type = ints_of(op.fft_length), op.fft_type.data
     axes = tuple(range(-len(lengths), 0))
     dtype = dtype_of_type(op.result.type)
@@ -114,7 +114,7 @@ def fft(op: ops.FftOp) -> Kernel:
 
 @KERNELS.of(ops.SortOp)
 def sort(op: ops.SortOp) -> Kernel:
-    """The inputs reordered together along a dim by the comparator; the order is stable in any case."""
+    """Sort the inputs together along a dim by the comparator; the order is always stable."""
     comparator, count = op.comparator.block, operand_count(op)
     dim = op.dimension.value.data % max(rank_of(op.inputs[0]), 1)
     return lambda context, arrays: sorted_together(context, comparator, arrays[:count], dim, arrays[count:])
@@ -122,7 +122,7 @@ def sort(op: ops.SortOp) -> Kernel:
 
 @KERNELS.of(ops.BatchNormTrainingOp)
 def batch_norm_training(op: ops.BatchNormTrainingOp) -> Kernel:
-    """Normalizes by the mean and variance of the batch, which it gives too."""
+    """Normalize by the mean and variance of the batch, and return both."""
     features = _Features(op)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
@@ -137,7 +137,7 @@ def batch_norm_training(op: ops.BatchNormTrainingOp) -> Kernel:
 
 @KERNELS.of(ops.BatchNormInferenceOp)
 def batch_norm_inference(op: ops.BatchNormInferenceOp) -> Kernel:
-    """Normalizes by a mean and a variance that are given."""
+    """Normalize by the mean and variance that are operands."""
     features = _Features(op)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
@@ -151,7 +151,7 @@ def batch_norm_inference(op: ops.BatchNormInferenceOp) -> Kernel:
 
 @KERNELS.of(ops.BatchNormGradOp)
 def batch_norm_grad(op: ops.BatchNormGradOp) -> Kernel:
-    """The gradients of `batch_norm_training` for operand, scale and offset."""
+    """Return the gradients of `batch_norm_training` for operand, scale and offset."""
     features = _Features(op)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
@@ -173,7 +173,7 @@ def batch_norm_grad(op: ops.BatchNormGradOp) -> Kernel:
 
 
 class _Features:
-    """What the batch normalizations share: one dim holds the features, the others are averaged over."""
+    """Means over all dims but the feature dim: the part that the batch normalizations share."""
 
     def __init__(self, op: ops.BatchNormOp) -> None:
         self.dim = op.feature_index.value.data
@@ -185,7 +185,7 @@ class _Features:
         return tuple(array.astype(compute_dtype(array.dtype), copy=False) for array in arrays)
 
     def spread(self, context: KernelContext, values: Array) -> Array:
-        """One value per feature, along the dim of the features."""
+        """Broadcast one value per feature along the feature dim."""
         local = tuple(values.shape[-1] if dim == self.dim else 1 for dim in range(self.rank))
         return values.reshape(context.leading(values) + local)
 

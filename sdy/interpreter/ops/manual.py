@@ -1,4 +1,4 @@
-"""The kernel of `sdy.manual_computation`: its body is a program for each device of the mesh."""
+"""The kernel of `sdy.manual_computation`, whose body is a program for each device of the mesh."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.interpreter.devices.grid import Grid, grid_of_mesh
 from sdy.interpreter.devices.replica_groups import grid_for
-from sdy.interpreter.devices.shards import shard, shard_of_each, unshard, whole_of_each
+from sdy.interpreter.devices.shards import shard, shard_each, unshard, unshard_each
 from sdy.interpreter.devices.values import DeviceArray, regridded
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
@@ -24,15 +24,15 @@ KERNELS = KernelTable()
 
 @KERNELS.of(ManualComputationOp)
 def manual_computation(op: ManualComputationOp) -> Kernel:
-    """The body on all devices at once: on shards along the manual axes, on whole tensors along the others."""
+    """Run the body on all devices at once: on shards along the manual axes, on full dims along the others."""
     body, manual_axes = op.body.block, op.manual_axes.data
     if not manual_axes:
         return lambda context, arrays: context.runner.run_block(context, body, arrays, ())
-    border = _Border(
+    border = _Boundary(
         mesh=_mesh_of(op),
         manual_axes=frozenset(manual_axes),
-        into=tuple(_cut_by(sharding, manual_axes) for sharding in op.in_shardings.data),
-        out_of=tuple(_cut_by(sharding, manual_axes) for sharding in op.out_shardings.data),
+        into=tuple(_manual_part(sharding, manual_axes) for sharding in op.in_shardings.data),
+        out_of=tuple(_manual_part(sharding, manual_axes) for sharding in op.out_shardings.data),
         shapes=tuple(shape_of(output) for output in op.outputs),
     )
     whole_grid = grid_of_mesh(border.mesh)
@@ -41,7 +41,7 @@ def manual_computation(op: ManualComputationOp) -> Kernel:
         outer = _grid_of(context, whole_grid)
         grid = grid_for(whole_grid, context.runner.groups_within(op))
         inside = replace(context, batch=grid.sizes, grid=grid)
-        inputs = tuple(regridded(value, grid).array for value in border.cut(arrays, outer))
+        inputs = tuple(regridded(value, grid).array for value in border.sharded(arrays, outer))
         results = context.runner.run_block(inside, body, inputs, ())
         return border.joined([DeviceArray(result, grid) for result in results], outer)
 
@@ -49,8 +49,8 @@ def manual_computation(op: ManualComputationOp) -> Kernel:
 
 
 @dataclass(frozen=True, slots=True)
-class _Border:
-    """What happens to values on their way into the body and out of it; only manual axes are left in the shardings."""
+class _Boundary:
+    """Shards operands on entry to the body and reassembles results on exit; its shardings use manual axes only."""
 
     mesh: Mesh
     manual_axes: frozenset[str]
@@ -58,34 +58,34 @@ class _Border:
     out_of: tuple[TensorSharding, ...]
     shapes: tuple[tuple[int, ...], ...]
 
-    def cut(self, arrays: Arrays, outer: Grid) -> list[DeviceArray]:
-        """The shards of the operands. Where several devices run outside, each has operands of its own."""
+    def sharded(self, arrays: Arrays, outer: Grid) -> list[DeviceArray]:
+        """Return the shards of the operands. If several devices run the op, each has its own operands."""
         pairs = zip(arrays, self.into, strict=True)
         if not outer.rank:
             return [shard(array, sharding, self.mesh) for array, sharding in pairs]
-        return [shard_of_each(DeviceArray(array, outer), sharding, self.mesh) for array, sharding in pairs]
+        return [shard_each(DeviceArray(array, outer), sharding, self.mesh) for array, sharding in pairs]
 
     def joined(self, values: Sequence[DeviceArray], outer: Grid) -> Arrays:
-        """The results whose shards are `values`, as the devices outside hold them."""
+        """Return the results whose shards are `values`, as each device that runs the op holds them."""
         triples = zip(values, self.out_of, self.shapes, strict=True)
         if not outer.rank:
             return tuple(unshard(value, sharding, self.mesh, shape) for value, sharding, shape in triples)
         return tuple(
-            regridded(whole_of_each(value, sharding, self.mesh, shape, self.manual_axes), outer).array
+            regridded(unshard_each(value, sharding, self.mesh, shape, self.manual_axes), outer).array
             for value, sharding, shape in triples
         )
 
 
 def _grid_of(context: KernelContext, of_mesh: Grid) -> Grid:
-    """The grid that runs the op. Raises: SdyError SDY-X016 where it is neither one device nor those of the mesh."""
+    """Return the grid that runs the op. Raises: SdyError SDY-X016 unless it is one device or those of the mesh."""
     grid = context.grid
     if grid is not None and (not grid.rank or set(grid.ids.tolist()) == set(of_mesh.ids.tolist())):
         return grid
     here = "the elements of a reduction" if grid is None else f"{grid.position_count} devices"
     raise failure(
         "SDY-X016",
-        f"a manual computation needs the {of_mesh.position_count} devices of its mesh, and {here} run it",
-        hint="let all devices of the mesh reach it: outside of reductions, and of branches that only some of them take",
+        f"a manual computation must run on the {of_mesh.position_count} devices of its mesh, but {here} run it",
+        hint="move it out of reductions, and out of branches that only some devices take",
     )
 
 
@@ -95,8 +95,8 @@ def _mesh_of(op: ManualComputationOp) -> Mesh:
     return Mesh(()) if found is None else found.mesh
 
 
-def _cut_by(sharding: TensorSharding, manual_axes: Collection[str]) -> TensorSharding:
-    """The sharding, as far as manual axes go."""
+def _manual_part(sharding: TensorSharding, manual_axes: Collection[str]) -> TensorSharding:
+    """Return the sharding restricted to manual axes."""
     dims = tuple(replace(dim, axes=manual_prefix(dim, manual_axes)) for dim in sharding.dims)
     unreduced = tuple(axis for axis in sharding.unreduced if axis.name in manual_axes)
     return replace(sharding, dims=dims, replicated=(), unreduced=unreduced)

@@ -1,4 +1,4 @@
-"""A window that moves over a tensor: all its positions at once, as one view."""
+"""A window that moves over a tensor: all its positions as one view."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sdy.interpreter.ops.slicing import padded
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """A window and how it moves, per dim: its size and step, padding around the tensor, and gaps in both."""
+class MovingWindow:
+    """A window per dim: its size, stride and dilation, and the padding and dilation of the tensor."""
 
     sizes: Shape
     strides: Shape
@@ -25,27 +25,27 @@ class Window:
     base_dilations: Shape
     window_dilations: Shape
 
-    def placed_on(self, context: KernelContext, operand: Array, padding: Array) -> Array:
-        """A view of the padded tensor: the positions of the window, then the elements within the window."""
+    def over(self, context: KernelContext, operand: Array, padding: Array) -> Array:
+        """Return a view of the padded tensor: positions of the window, then elements in the window."""
         gaps = tuple(dilation - 1 for dilation in self.base_dilations)
         return self.views(context, padded(context, operand, padding, self.low, self.high, gaps))
 
-    def views(self, context: KernelContext, whole: Array) -> Array:
-        """A view of a tensor that is padded already."""
+    def views(self, context: KernelContext, padded: Array) -> Array:
+        """Return the same view of a tensor that is already padded."""
         spans = [(size - 1) * gap + 1 for size, gap in zip(self.sizes, self.window_dilations, strict=True)]
-        free = [size - span for size, span in zip(context.local(whole), spans, strict=True)]
+        free = [size - span for size, span in zip(context.local(padded), spans, strict=True)]
         counts = tuple(room // step + 1 if room >= 0 else 0 for room, step in zip(free, self.strides, strict=True))
-        steps = whole.strides[context.rank :]
+        steps = padded.strides[context.rank :]
         by_position = tuple(stride * step for stride, step in zip(steps, self.strides, strict=True))
         within = tuple(stride * gap for stride, gap in zip(steps, self.window_dilations, strict=True))
-        # As bytes without a meaning, because not every dtype of ml_dtypes can name itself to `as_strided`.
+        # As raw bytes, because `as_strided` does not support every dtype of ml_dtypes.
         views = as_strided(
-            whole.view(f"V{whole.itemsize}"),
-            context.leading(whole) + counts + self.sizes,
-            whole.strides[: context.rank] + by_position + within,
+            padded.view(f"V{padded.itemsize}"),
+            context.leading(padded) + counts + self.sizes,
+            padded.strides[: context.rank] + by_position + within,
             writeable=False,
         )
-        return views.view(whole.dtype)
+        return views.view(padded.dtype)
 
 
 def window_of(
@@ -54,11 +54,11 @@ def window_of(
     padding: DenseElementsAttr | None,
     base_dilations: Attribute | None = None,
     window_dilations: Attribute | None = None,
-) -> Window:
-    """The window that the properties of an op describe; what is left out is 1, or no padding."""
+) -> MovingWindow:
+    """Return the window of an op's properties; missing ones are 1, or no padding."""
     ones = (1,) * len(sizes)
     amounts = (0,) * (2 * len(sizes)) if padding is None else padding.get_ints()
-    return Window(
+    return MovingWindow(
         sizes,
         ones if strides is None else ints_of(strides),
         amounts[::2],

@@ -1,4 +1,4 @@
-"""The kernel of `ragged_dot`: a product in which groups of rows, or of summed elements, have matrices of their own."""
+"""The kernel of `ragged_dot`: a contraction in which each group of rows, or of summed elements, has its own matrix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KERNELS = KernelTable()
 
 @KERNELS.of(RaggedDotOp)
 def ragged_dot(op: RaggedDotOp) -> Kernel:
-    """Row i of lhs is multiplied with the matrix of its group; a ragged dim that is summed gives a matrix per group."""
+    """Multiply row i of lhs by the matrix of its group; a summed ragged dim gives one matrix per group."""
     numbers, dtype = op.ragged_dot_dimension_numbers.data, dtype_of_type(op.result.type)
     (ragged,) = numbers.lhs_ragged_dimensions
     rank = rank_of(op.lhs)
@@ -32,7 +32,7 @@ def ragged_dot(op: RaggedDotOp) -> Kernel:
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         lhs, rhs, sizes = arrays
         if ragged in dims.lhs_batch:
-            return (contracted(context, lhs, rhs, dims, dtype),)  # the groups only cut the batch
+            return (contracted(context, lhs, rhs, dims, dtype),)  # groups of batch dims do not change the product
         members = _members(context, lhs, sizes, ragged, _prefix_dims(dims, ragged, rank))
         if ragged in dims.lhs_summed:
             return (_matrix_per_group(context, lhs, rhs, dims, members, dtype),)
@@ -42,7 +42,7 @@ def ragged_dot(op: RaggedDotOp) -> Kernel:
 
 
 def _prefix_dims(dims: ContractedDims, ragged: int, rank: int) -> Shape:
-    """The dims of lhs that may have group sizes of their own: batch dims, and those like the ragged dim before it."""
+    """Return the dims of lhs that may have their own group sizes: batch dims, and free dims before the ragged dim."""
     if ragged in dims.lhs_summed:
         kind = dims.lhs_summed
     else:
@@ -51,7 +51,7 @@ def _prefix_dims(dims: ContractedDims, ragged: int, rank: int) -> Shape:
 
 
 def _members(context: KernelContext, lhs: Array, sizes: Array, ragged: int, prefix: Shape) -> NDArray[np.bool_]:
-    """Which elements of lhs belong to each group: the dims of lhs, of size 1 where all is the same, then the groups."""
+    """Return which elements of lhs belong to each group: the dims of lhs, of size 1 if constant, then the groups."""
     local = context.local(sizes)
     ends = np.cumsum(sizes.astype(np.int64), axis=-1)
     placed = [1] * (lhs.ndim - context.rank)
@@ -69,7 +69,7 @@ def _members(context: KernelContext, lhs: Array, sizes: Array, ragged: int, pref
 def _matrix_per_group(
     context: KernelContext, lhs: Array, rhs: Array, dims: ContractedDims, members: NDArray[np.bool_], dtype: DType
 ) -> Array:
-    """One product per group, of the elements that belong to it, along a new first dim."""
+    """Return one product per group, of the elements in it, along a new first dim."""
     results: list[Array] = []
     to_rhs = dict(zip((*dims.lhs_batch, *dims.lhs_summed), (*dims.rhs_batch, *dims.rhs_summed), strict=True))
     for group in range(members.shape[-1]):
@@ -85,8 +85,8 @@ def _matrix_per_group(
         left = np.where(inside, lhs, np.zeros((), lhs.dtype))
         results.append(contracted(context, left, right, dims, dtype))
     leading = np.broadcast_shapes(*(context.leading(result) for result in results))
-    whole = [np.broadcast_to(result, leading + context.local(result)) for result in results]
-    return np.stack(whole, axis=context.rank)
+    full = [np.broadcast_to(result, leading + context.local(result)) for result in results]
+    return np.stack(full, axis=context.rank)
 
 
 def _row_by_group(
@@ -98,7 +98,7 @@ def _row_by_group(
     members: NDArray[np.bool_],
     dtype: DType,
 ) -> Array:
-    """Every row of lhs times the matrix of its group; zeros for a row of no group."""
+    """Multiply every row of lhs by the matrix of its group; rows in no group give zeros."""
     (group_dim,) = numbers.rhs_group_dimensions
     inner = ContractedDims(
         dims.lhs_batch,
@@ -122,5 +122,5 @@ def _row_by_group(
 
 
 def _without(dims: Shape, removed: int) -> Shape:
-    """The dims, counted without one that goes away."""
+    """Return the dims renumbered without the removed one."""
     return tuple(dim - (dim > removed) for dim in dims)

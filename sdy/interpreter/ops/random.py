@@ -17,7 +17,7 @@ KERNELS = KernelTable()
 
 @KERNELS.of(ops.RngBitGeneratorOp)
 def rng_bit_generator(op: ops.RngBitGeneratorOp) -> Kernel:
-    """The next state and random bits, as XLA computes them; the default algorithm is Philox."""
+    """Return the next state and random bits, as XLA computes them; the default algorithm is Philox."""
     generate = threefry_bits if op.rng_algorithm.data is RngAlgorithm.THREE_FRY else philox_bits
     shape, dtype = shape_of(op.output), dtype_of_type(op.output.type)
     unsigned = np.dtype(f"u{dtype.itemsize}")
@@ -32,7 +32,7 @@ def rng_bit_generator(op: ops.RngBitGeneratorOp) -> Kernel:
 
 @KERNELS.of(ops.RngOp)
 def rng(op: ops.RngOp) -> Kernel:
-    """Numbers of a distribution: between `a` and `b`, or around `a` with the deviation `b`; other ones per device."""
+    """Draw uniformly between `a` and `b`, or normally with mean `a` and deviation `b`; each device draws its own."""
     dtype, is_uniform = dtype_of_type(op.result.type), op.rng_distribution.data is RngDistribution.UNIFORM
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:

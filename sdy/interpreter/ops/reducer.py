@@ -1,6 +1,6 @@
-"""Folds elements by the region of an op: at once where the region is one known function, else as a tree.
+"""Reduce elements by the region of an op: by one NumPy call if the region is a known function, else as a tree.
 
-StableHLO leaves open in which order elements are combined, as long as neighbours stay neighbours.
+StableHLO leaves the order of reduction open, as long as adjacent elements stay adjacent.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from sdy.interpreter.ops.conversion import converted
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """A function of two elements that NumPy can fold a whole dim by."""
+    """A function of two elements by which NumPy can reduce a dim in one call."""
 
     combine: Compute
     ufunc: np.ufunc
 
     def reduced(self, array: Array, axes: Shape) -> Array:
-        """All elements along `axes` folded, of which there is at least one. Sums are kept in a wider type meanwhile."""
+        """Reduce the elements along `axes`, of which there is at least one. Sums accumulate in a wider dtype."""
         dtype = array.dtype
         wide = exact_dtype(dtype) if self.ufunc in (np.add, np.multiply) else compute_dtype(dtype)
         if wide.itemsize > dtype.itemsize and not _numpy_casts(dtype):
             array = array.astype(wide)
         if self.ufunc is np.add and wide.kind in "fc":
-            # NumPy begins with 0.0, to which -0.0 is lost.
+            # NumPy starts from 0.0, which would turn a sum of -0.0 into 0.0.
             total = np.add.reduce(array, axis=axes, dtype=wide, initial=_MINUS_ZERO[wide.kind])
             return np.asarray(total).astype(dtype, copy=False)
         return np.asarray(self.ufunc.reduce(array, axis=axes, dtype=wide)).astype(dtype, copy=False)
@@ -61,7 +61,7 @@ FOLDS: dict[type[Operation], Fold] = {
 
 
 class Reducer:
-    """The region of a reduction. Its block takes N accumulated and N new elements, and returns N."""
+    """The region of a reduction: its block takes N accumulated and N new elements, and returns N."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -70,7 +70,7 @@ class Reducer:
         self.folds = _folds_of(block)
 
     def combined(self, context: KernelContext, lhs: Arrays, rhs: Arrays, captured: Arrays) -> Arrays:
-        """The region applied to the elements at each place of `lhs` and `rhs`, all of one local shape."""
+        """Apply the region elementwise to `lhs` and `rhs`, all of one local shape."""
         if self.folds is not None:
             return tuple(np.asarray(fold.combine(*pair)) for fold, *pair in zip(self.folds, lhs, rhs, strict=True))
         sizes = context.local(lhs[0])
@@ -80,7 +80,7 @@ class Reducer:
         return tuple(np.broadcast_to(result, context.leading(result) + sizes) for result in results)
 
     def fold(self, context: KernelContext, inputs: Arrays, inits: Arrays, dims: Shape, captured: Arrays) -> Arrays:
-        """The inputs folded along `dims`, beginning with the scalars `inits`."""
+        """Reduce the inputs along `dims`, starting from the scalars `inits`."""
         local = context.local(inputs[0])
         kept = tuple(size for dim, size in enumerate(local) if dim not in dims)
         starts = self._as_accumulated(inits)
@@ -93,18 +93,18 @@ class Reducer:
     def fold_in_order(
         self, context: KernelContext, inputs: Arrays, inits: Arrays, kept_rank: int, captured: Arrays
     ) -> Arrays:
-        """The inputs folded along all dims from `kept_rank` on, one element after the other, as rounding may show."""
+        """Reduce along all dims from `kept_rank` on, one element after another: the order can affect rounding."""
         inputs, starts = self._as_accumulated(inputs), self._as_accumulated(inits)
         local = context.local(inputs[0])
         kept = local[:kept_rank]
         result = tuple(with_unit_dims(context, start, kept_rank) for start in starts)
         result = tuple(np.broadcast_to(start, context.leading(start) + kept) for start in result)
-        for place in np.ndindex(*local[kept_rank:]):
-            result = self.combined(context, result, tuple(array[(..., *place)] for array in inputs), captured)
+        for position in np.ndindex(*local[kept_rank:]):
+            result = self.combined(context, result, tuple(array[(..., *position)] for array in inputs), captured)
         return result
 
     def folded(self, context: KernelContext, inputs: Arrays, dims: Shape, captured: Arrays) -> Arrays:
-        """The inputs folded along `dims`, where there is at least one element."""
+        """Reduce the inputs along `dims`, which hold at least one element."""
         inputs = self._as_accumulated(inputs)
         if self.folds is None:
             return self._tree(context, inputs, dims, captured)
@@ -112,7 +112,7 @@ class Reducer:
         return tuple(fold.reduced(array, axes) for fold, array in zip(self.folds, inputs, strict=True))
 
     def _tree(self, context: KernelContext, inputs: Arrays, dims: Shape, captured: Arrays) -> Arrays:
-        """The elements along `dims` folded pairwise until one is left; all pairs at the same time."""
+        """Combine the elements along `dims` pairwise until one is left, all pairs at once."""
         rows = tuple(_with_last_dim(context, array, dims) for array in inputs)
         while (count := rows[0].shape[-1]) > 1:
             even = count - count % 2
@@ -123,12 +123,12 @@ class Reducer:
         return tuple(row[..., 0] for row in rows)
 
     def _as_accumulated(self, arrays: Arrays) -> Arrays:
-        """The arrays with the element types that the region computes in."""
+        """Convert the arrays to the element types of the region."""
         return tuple(converted(array, dtype) for array, dtype in zip(arrays, self.dtypes, strict=True))
 
 
 def _folds_of(block: Block) -> tuple[Fold, ...] | None:
-    """One known function per result, where the region is nothing but these."""
+    """Return one known function per result if the region consists of these only, else None."""
     terminator = block.last_op
     if terminator is None:
         return None
@@ -144,12 +144,12 @@ def _folds_of(block: Block) -> tuple[Fold, ...] | None:
 
 
 def _numpy_casts(dtype: DType) -> bool:
-    """NumPy converts elements of this dtype piece by piece while it reduces; it does not know narrow types so well."""
+    """Return whether NumPy converts this dtype in blocks while it reduces, so that no wide copy is needed."""
     return is_bool(dtype) or dtype.kind in "fiuc" or not is_integer(dtype)
 
 
 def _with_last_dim(context: KernelContext, array: Array, dims: Shape) -> Array:
-    """The array with `dims` merged to one dim at the end."""
+    """Return the array with `dims` merged into one last dim."""
     axes = context.dims(dims)
     kept = [axis for axis in range(array.ndim) if axis not in axes]
     count = prod(array.shape[axis] for axis in axes)
@@ -157,7 +157,7 @@ def _with_last_dim(context: KernelContext, array: Array, dims: Shape) -> Array:
 
 
 def _extended(array: Array, last: Array) -> Array:
-    """`array`, then `last` along the last dim; both with the larger of their other sizes."""
+    """Concatenate `array` and `last` along the last dim, with the other dims broadcast."""
     if not last.shape[-1]:
         return array
     leading = np.broadcast_shapes(array.shape[:-1], last.shape[:-1])

@@ -1,4 +1,4 @@
-"""Kernels of reductions and of regions that are applied elementwise."""
+"""Kernels of `reduce` and `map`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KERNELS = KernelTable()
 
 @KERNELS.of(reduction.ReduceOp)
 def reduce(op: reduction.ReduceOp) -> Kernel:
-    """The inputs folded along some dims by the body."""
+    """Reduce the inputs along some dims by the body."""
     reducer, dims = Reducer(op.body.block), ints_of(op.dimensions)
     count = reducer.count
 
@@ -26,7 +26,7 @@ def reduce(op: reduction.ReduceOp) -> Kernel:
 
 @KERNELS.of(control.MapOp)
 def apply_to_elements(op: control.MapOp) -> Kernel:
-    """The computation applied to the elements of all inputs at each place."""
+    """Apply the computation elementwise to all inputs."""
     block, count = op.computation.block, len(op.inputs)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:

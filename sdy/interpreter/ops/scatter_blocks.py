@@ -1,4 +1,4 @@
-"""Combines updates into the blocks of tensors that they name, several into one block if need be."""
+"""Combine updates into blocks of tensors; several updates may go into one block."""
 
 from __future__ import annotations
 
@@ -16,66 +16,66 @@ from sdy.interpreter.ops.reducer import Reducer
 
 
 def scatter_into(
-    context: KernelContext, reducer: Reducer, blocks: Arrays, places: IntArray, updates: Arrays, captured: Arrays
+    context: KernelContext, reducer: Reducer, blocks: Arrays, targets: IntArray, updates: Arrays, captured: Arrays
 ) -> Arrays:
-    """The tensors, each given as `(blocks, elements of a block)`, with the updates combined into them.
+    """Return tensors of shape `(blocks, elements of a block)` with the updates combined into them.
 
-    `places` says for each update, in the order of its leading local dims, which block it goes to; -1 for none. Updates
-    of one block are combined in this order.
+    `targets` holds the block of each update, in the order of its leading local dims; -1 drops the update. Updates of
+    one block are combined in this order.
     """
-    leading = np.broadcast_shapes(*(context.leading(array) for array in (*blocks, places, *updates)))
+    leading = np.broadcast_shapes(*(context.leading(array) for array in (*blocks, targets, *updates)))
     copies, (count, size) = prod(leading), context.local(blocks[0])
-    per_copy = prod(context.local(places))
-    # All devices have their blocks one after the other; an update of no block goes to an extra one at the end.
-    rows = np.broadcast_to(places, leading + context.local(places)).reshape(copies, per_copy)
+    per_copy = prod(context.local(targets))
+    # The blocks of all devices are numbered in one sequence; a dropped update goes to an extra block at the end.
+    rows = np.broadcast_to(targets, leading + context.local(targets)).reshape(copies, per_copy)
     first = np.arange(copies).reshape(copies, 1) * count
-    targets = np.where(rows < 0, copies * count, rows + first).reshape(-1)
+    rows_of_updates = np.where(rows < 0, copies * count, rows + first).reshape(-1)
     state = tuple(
         converted(np.broadcast_to(array, (*leading, count, size)).reshape(copies * count, size), dtype)
         for array, dtype in zip(blocks, reducer.dtypes, strict=True)
     )
-    news = tuple(
+    new_rows = tuple(
         converted(np.broadcast_to(array, leading + context.local(array)).reshape(copies * per_copy, size), dtype)
         for array, dtype in zip(updates, reducer.dtypes, strict=True)
     )
-    shared = tuple(uniform(context, value, "a value that the update uses") for value in captured)
+    shared = tuple(uniform(context, value, "a value that the update computation captures") for value in captured)
     alone = replace(context, batch=(), grid=None)
-    results = _combined(alone, reducer, state, targets, news, shared)
+    results = _combined(alone, reducer, state, rows_of_updates, new_rows, shared)
     return tuple(result.reshape((*leading, count, size)) for result in results)
 
 
 def _combined(
-    context: KernelContext, reducer: Reducer, state: Arrays, targets: IntArray, news: Arrays, captured: Arrays
+    context: KernelContext, reducer: Reducer, state: Arrays, targets: IntArray, updates: Arrays, captured: Arrays
 ) -> Arrays:
-    """`state` with the rows `news` combined into its rows `targets`; a target past the end is none."""
+    """Combine the rows `updates` into the rows `targets` of `state`; targets past the end are dropped."""
     state = tuple(array.copy() for array in state)
     kept = np.flatnonzero(targets < len(state[0]))
     order = kept[np.argsort(targets[kept], kind="stable")]
     if not len(order):
         return state
-    targets, news = targets[order], tuple(new[order] for new in news)
-    firsts = np.flatnonzero(np.diff(targets, prepend=-1))  # where the updates of another row begin
+    targets, updates = targets[order], tuple(update[order] for update in updates)
+    firsts = np.flatnonzero(np.diff(targets, prepend=-1))  # index of the first update of each row
     if reducer.folds is not None and len(firsts) < len(targets):
-        targets, news = targets[firsts], _folded(reducer, news, firsts)
-    elif _keeps_new(reducer.block):
+        targets, updates = targets[firsts], _folded(reducer, updates, firsts)
+    elif _replaces_old(reducer.block):
         lasts = np.append(firsts[1:], len(targets)) - 1
-        _write(state, targets[lasts], tuple(new[lasts] for new in news))
+        _write(state, targets[lasts], tuple(update[lasts] for update in updates))
         return state
-    _combine_in_rounds(context, reducer, state, targets, news, captured)
+    _combine_in_rounds(context, reducer, state, targets, updates, captured)
     return state
 
 
 def _combine_in_rounds(
-    context: KernelContext, reducer: Reducer, state: Arrays, targets: IntArray, news: Arrays, captured: Arrays
+    context: KernelContext, reducer: Reducer, state: Arrays, targets: IntArray, updates: Arrays, captured: Arrays
 ) -> None:
-    """Into `state` the first update of every row, then the second of those that have one, and so on."""
+    """Combine the first update of every row into `state`, then the second ones, and so on."""
     firsts = np.flatnonzero(np.diff(targets, prepend=-1))
     ranks = np.arange(len(targets)) - np.repeat(firsts, np.diff(np.append(firsts, len(targets))))
-    for turn in range(int(ranks.max(initial=-1)) + 1):
-        chosen = np.flatnonzero(ranks == turn)
+    for rank in range(int(ranks.max(initial=-1)) + 1):
+        chosen = np.flatnonzero(ranks == rank)
         rows = targets[chosen]
         old = tuple(array[rows] for array in state)
-        _write(state, rows, reducer.combined(context, old, tuple(new[chosen] for new in news), captured))
+        _write(state, rows, reducer.combined(context, old, tuple(update[chosen] for update in updates), captured))
 
 
 def _write(state: Arrays, rows: IntArray, values: Arrays) -> None:
@@ -83,18 +83,18 @@ def _write(state: Arrays, rows: IntArray, values: Arrays) -> None:
         array[rows] = value
 
 
-def _folded(reducer: Reducer, news: Arrays, firsts: IntArray) -> Arrays:
-    """The updates of each row folded to one, by functions that NumPy knows."""
+def _folded(reducer: Reducer, updates: Arrays, firsts: IntArray) -> Arrays:
+    """Reduce the updates of each row to one, by NumPy's reductions."""
     assert reducer.folds is not None
     results: list[Array] = []
-    for fold, new in zip(reducer.folds, news, strict=True):
+    for fold, new in zip(reducer.folds, updates, strict=True):
         wide = exact_dtype(new.dtype) if fold.ufunc in (np.add, np.multiply) else compute_dtype(new.dtype)
         results.append(fold.ufunc.reduceat(new.astype(wide), firsts, axis=0).astype(new.dtype))
     return tuple(results)
 
 
-def _keeps_new(block: Block) -> bool:
-    """Whether the region gives the new elements as they are."""
+def _replaces_old(block: Block) -> bool:
+    """Return whether the region returns the new elements unchanged."""
     terminator = block.last_op
     count = len(block.args) // 2
     return terminator is not None and all(

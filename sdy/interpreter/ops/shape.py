@@ -1,4 +1,4 @@
-"""Kernels of the ops that make, reshape and permute tensors."""
+"""Kernels of the ops that create, reshape and permute tensors."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ KERNELS = KernelTable()
 
 @KERNELS.of(ops.ConstantOp)
 def constant(op: ops.ConstantOp) -> Kernel:
-    """The elements, the same on every device."""
+    """Return the constant, the same on every device."""
     array = array_of(op.value.data)
     return lambda context, _: (context.replicated(array),)
 
 
 @KERNELS.of(ops.IotaOp)
 def iota(op: ops.IotaOp) -> Kernel:
-    """The index along one dim."""
+    """Return the index along one dim."""
     array = _iota(shape_of(op.output), op.iota_dimension.value.data, op.output)
     return lambda context, _: (context.replicated(array),)
 
 
 @KERNELS.of(ops.DynamicIotaOp)
 def dynamic_iota(op: ops.DynamicIotaOp) -> Kernel:
-    """`iota` of the shape that the operand gives."""
+    """Return `iota` with the shape that is an operand."""
     dim = op.iota_dimension.value.data
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
@@ -52,14 +52,14 @@ def _iota(shape: Shape, dim: int, result: SSAValue) -> Array:
 
 @KERNELS.of(ops.BroadcastInDimOp)
 def broadcast_in_dim(op: ops.BroadcastInDimOp) -> Kernel:
-    """The operand along `broadcast_dimensions`, repeated along all others and where its size is 1."""
+    """Map the operand to `broadcast_dimensions`; repeat it along other dims, and where its size is 1."""
     shape, dims = shape_of(op.result), ints_of(op.broadcast_dimensions)
     return lambda context, arrays: (_broadcast(context, arrays[0], shape, dims),)
 
 
 @KERNELS.of(ops.DynamicBroadcastInDimOp)
 def dynamic_broadcast_in_dim(op: ops.DynamicBroadcastInDimOp) -> Kernel:
-    """`broadcast_in_dim` to the shape that an operand gives."""
+    """Broadcast as `broadcast_in_dim` does, to the shape that is an operand."""
     dims = ints_of(op.broadcast_dimensions)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
@@ -71,7 +71,7 @@ def dynamic_broadcast_in_dim(op: ops.DynamicBroadcastInDimOp) -> Kernel:
 
 @KERNELS.of(ops.BroadcastOp)
 def broadcast(op: ops.BroadcastOp) -> Kernel:
-    """The operand repeated along new leading dims."""
+    """Repeat the operand along new leading dims."""
     shape = shape_of(op.result)
     dims = tuple(range(len(ints_of(op.broadcast_sizes)), len(shape)))
     return lambda context, arrays: (_broadcast(context, arrays[0], shape, dims),)
@@ -87,26 +87,26 @@ def _broadcast(context: KernelContext, operand: Array, shape: Shape, dims: Shape
 
 @KERNELS.of(ops.ReshapeOp)
 def reshape(op: ops.ReshapeOp) -> Kernel:
-    """The same elements in row-major order, as another shape."""
+    """Return the elements in row-major order with another shape."""
     shape = shape_of(op.result)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         (operand,) = arrays
-        sizes = _known(shape, prod(context.local(operand)))
+        sizes = _with_static_size(shape, prod(context.local(operand)))
         return (operand.reshape(context.leading(operand) + sizes),)
 
     return kernel
 
 
-def _known(shape: Shape, count: int) -> Shape:
-    """The shape with its only unknown size worked out from the number of elements."""
+def _with_static_size(shape: Shape, count: int) -> Shape:
+    """Return the shape with its dynamic size computed from the number of elements."""
     known = prod(size for size in shape if size != DYNAMIC_INDEX)
     return tuple(count // max(known, 1) if size == DYNAMIC_INDEX else size for size in shape)
 
 
 @KERNELS.of(ops.DynamicReshapeOp)
 def dynamic_reshape(op: ops.DynamicReshapeOp) -> Kernel:
-    """`reshape` to the shape that an operand gives."""
+    """Reshape to the shape that is an operand."""
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         operand, shape = arrays
@@ -117,21 +117,21 @@ def dynamic_reshape(op: ops.DynamicReshapeOp) -> Kernel:
 
 @KERNELS.of(ops.TransposeOp)
 def transpose(op: ops.TransposeOp) -> Kernel:
-    """Dim `i` of the result is dim `permutation[i]` of the operand."""
+    """Permute dims: dim `i` of the result is dim `permutation[i]` of the operand."""
     permutation = ints_of(op.permutation)
     return lambda context, arrays: (arrays[0].transpose((*range(context.rank), *context.dims(permutation))),)
 
 
 @KERNELS.of(ops.ReverseOp)
 def reverse(op: ops.ReverseOp) -> Kernel:
-    """The elements in reverse order along some dims."""
+    """Reverse the order of elements along some dims."""
     dims = ints_of(op.dimensions)
     return lambda context, arrays: (np.flip(arrays[0], context.dims(dims)),)
 
 
 @KERNELS.of(ops.BitcastConvertOp)
 def bitcast_convert(op: ops.BitcastConvertOp) -> Kernel:
-    """The same bits as another element type."""
+    """Reinterpret the bits as another element type."""
     dtype = dtype_of_type(op.result.type)
 
     def compute(operand: Array) -> Array:
@@ -142,7 +142,7 @@ def bitcast_convert(op: ops.BitcastConvertOp) -> Kernel:
 
 @KERNELS.of(ops.GetDimensionSizeOp)
 def get_dimension_size(op: ops.GetDimensionSizeOp) -> Kernel:
-    """How many elements lie along a dim."""
+    """Return the size of a dim."""
     dim, dtype = op.dimension.value.data, dtype_of_type(op.result.type)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
@@ -153,7 +153,7 @@ def get_dimension_size(op: ops.GetDimensionSizeOp) -> Kernel:
 
 @KERNELS.of(ops.SetDimensionSizeOp)
 def set_dimension_size(op: ops.SetDimensionSizeOp) -> Kernel:
-    """The first elements along a dim, as many as the operand says."""
+    """Keep the first elements along a dim, as many as the operand says."""
     dim = op.dimension.value.data
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:

@@ -1,4 +1,4 @@
-"""Kernels of the ops that cut tensors, glue them, and fill them up."""
+"""Kernels of slice, update, concatenate and pad ops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KERNELS = KernelTable()
 
 @KERNELS.of(ops.SliceOp)
 def slice_of_tensor(op: ops.SliceOp) -> Kernel:
-    """Every `strides`-th element between start and limit."""
+    """Take every `strides`-th element from start to limit."""
     ranges = zip(ints_of(op.start_indices), ints_of(op.limit_indices), ints_of(op.strides), strict=True)
     index = (..., *(slice(start, limit, stride) for start, limit, stride in ranges))
     return lambda _, arrays: (arrays[0][index],)
@@ -24,7 +24,7 @@ def slice_of_tensor(op: ops.SliceOp) -> Kernel:
 
 @KERNELS.of(ops.RealDynamicSliceOp)
 def real_dynamic_slice(op: ops.RealDynamicSliceOp) -> Kernel:
-    """`slice` whose starts, limits and strides are operands."""
+    """Slice with starts, limits and strides that are operands."""
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         bounds = [uniform(context, bound, "the bounds of a slice").tolist() for bound in arrays[1:]]
@@ -35,7 +35,7 @@ def real_dynamic_slice(op: ops.RealDynamicSliceOp) -> Kernel:
 
 @KERNELS.of(ops.DynamicSliceOp)
 def dynamic_slice(op: ops.DynamicSliceOp) -> Kernel:
-    """A slice of known sizes from a start that may differ between devices."""
+    """Take a slice of static sizes from a start that may differ between devices."""
     sizes = ints_of(op.slice_sizes)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
@@ -48,7 +48,7 @@ def dynamic_slice(op: ops.DynamicSliceOp) -> Kernel:
 
 
 def _taken(context: KernelContext, operand: Array, dim: int, size: int, start: IntArray) -> Array:
-    """`size` elements along `dim` from `start`, a scalar per device."""
+    """Take `size` elements along `dim` from `start`, a scalar per device."""
     place = context.rank + dim
     if start.size == 1:
         first = int(start.reshape(()))
@@ -66,12 +66,12 @@ def _clamped(start: Array, largest: int) -> IntArray:
 
 @KERNELS.of(ops.DynamicUpdateSliceOp)
 def dynamic_update_slice(op: ops.DynamicUpdateSliceOp) -> Kernel:
-    """The operand with the update written over it from a start that may differ between devices."""
+    """Overwrite the operand with the update from a start that may differ between devices."""
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         operand, update, *starts = arrays
-        whole, part = context.local(operand), context.local(update)
-        limits = [size - length for size, length in zip(whole, part, strict=True)]
+        sizes, lengths = context.local(operand), context.local(update)
+        limits = [size - length for size, length in zip(sizes, lengths, strict=True)]
         places = [_clamped(start, limit) for start, limit in zip(starts, limits, strict=True)]
         if all(place.size == 1 for place in places):
             firsts = [int(place.reshape(())) for place in places]
@@ -90,7 +90,7 @@ def _overwritten(context: KernelContext, operand: Array, update: Array, starts: 
 
 
 def _overwritten_by_device(context: KernelContext, operand: Array, update: Array, starts: list[IntArray]) -> Array:
-    """Each place of the result looks up which element of the update lies there, if any does."""
+    """Look up for each position of the result the element of the update that covers it, if any."""
     leading = np.broadcast_shapes(*(context.leading(array) for array in (operand, update, *starts)))
     result = np.broadcast_to(update, leading + context.local(update))
     is_inside = np.ones((1,) * operand.ndim, np.bool_)
@@ -110,20 +110,20 @@ def _overwritten_by_device(context: KernelContext, operand: Array, update: Array
 
 @KERNELS.of(ops.ConcatenateOp)
 def concatenate(op: ops.ConcatenateOp) -> Kernel:
-    """The inputs one after the other along a dim."""
+    """Concatenate the inputs along a dim."""
     dim = op.dimension.value.data
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         leading = np.broadcast_shapes(*(context.leading(array) for array in arrays))
-        whole = [np.broadcast_to(array, leading + context.local(array)) for array in arrays]
-        return (np.concatenate(whole, axis=context.rank + dim),)
+        full = [np.broadcast_to(array, leading + context.local(array)) for array in arrays]
+        return (np.concatenate(full, axis=context.rank + dim),)
 
     return kernel
 
 
 @KERNELS.of(ops.PadOp)
 def pad(op: ops.PadOp) -> Kernel:
-    """The operand with the padding value before, after and between its elements."""
+    """Insert the padding value before, after and between the elements."""
     low, high = ints_of(op.edge_padding_low), ints_of(op.edge_padding_high)
     interior = ints_of(op.interior_padding)
     return lambda context, arrays: (padded(context, arrays[0], arrays[1], low, high, interior),)
@@ -131,7 +131,7 @@ def pad(op: ops.PadOp) -> Kernel:
 
 @KERNELS.of(ops.DynamicPadOp)
 def dynamic_pad(op: ops.DynamicPadOp) -> Kernel:
-    """`pad` whose amounts are operands."""
+    """Pad by amounts that are operands."""
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         operand, value, *amounts = arrays
@@ -142,9 +142,9 @@ def dynamic_pad(op: ops.DynamicPadOp) -> Kernel:
 
 
 def padded(context: KernelContext, operand: Array, value: Array, low: Shape, high: Shape, interior: Shape) -> Array:
-    """The operand with `value` around and between its elements; negative amounts cut elements off.
+    """Return the operand with `value` around and between its elements; negative amounts remove elements.
 
-    `interior` gives how many elements come between any two neighbours of each dim; it is applied before edges are cut.
+    `interior` is the number of elements inserted between adjacent ones, before negative edge padding applies.
     """
     local = context.local(operand)
     if not any((*low, *high, *interior)):
@@ -162,7 +162,7 @@ def padded(context: KernelContext, operand: Array, value: Array, low: Shape, hig
 
 
 def _kept(size: int, result_size: int, low: int, gap: int) -> tuple[slice, slice]:
-    """Which elements of a dim stay after cutting, and where they go."""
+    """Return which elements of a dim remain after negative padding, and their positions in the result."""
     step = gap + 1
     first = max(-(low // step), 0)
     stop = min(-((low - result_size) // step), size)

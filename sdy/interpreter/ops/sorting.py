@@ -1,4 +1,4 @@
-"""Sorts by a comparator that is a region of the op: by NumPy where it compares one input, else by a sorting network."""
+"""Sort by the comparator region of an op: by NumPy if it compares one input, else by a sorting network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IS_DESCENDING = {ComparisonDirection.LT: False, ComparisonDirection.GT: True}
 
 
 def sorted_together(context: KernelContext, comparator: Block, inputs: Arrays, dim: int, captured: Arrays) -> Arrays:
-    """The inputs in a stable order along `dim`, in which the comparator holds of no element and one before it."""
+    """Sort the inputs together along `dim`, stably: the comparator never holds of an element and one before it."""
     leading = np.broadcast_shapes(*(context.leading(array) for array in inputs))
     rows = tuple(
         np.moveaxis(np.broadcast_to(array, leading + context.local(array)), context.rank + dim, -1) for array in inputs
@@ -31,24 +31,24 @@ def sorted_together(context: KernelContext, comparator: Block, inputs: Arrays, d
 
 
 def stable_order(keys: Array, *, descending: bool) -> IntArray:
-    """The indices that sort the keys along the last dim; equal ones keep their order."""
+    """Return the indices that sort the keys along the last dim; equal keys keep their order."""
     if not descending:
         return np.argsort(keys, axis=-1, kind="stable").astype(np.int64)
-    # Equal keys change places when the row is turned around, and once more when the order is.
+    # Reversing the row reverses the order of equal keys; reversing the result restores it.
     turned = np.argsort(keys[..., ::-1], axis=-1, kind="stable").astype(np.int64)
     return keys.shape[-1] - 1 - turned[..., ::-1]
 
 
 def _order_by_key(comparator: Block, rows: Arrays) -> IntArray | None:
-    """The order where the comparator is one comparison of both elements of one input; None where it is more."""
+    """Return the order if the comparator only compares both elements of one input, else None."""
     terminator = comparator.last_op
     compare = None if terminator is None else terminator.operands[0].owner
     if not isinstance(compare, CompareOp) or compare.comparison_direction.data not in _IS_DESCENDING:
         return None
-    places = [comparator.args.index(side) for side in (compare.lhs, compare.rhs) if side in comparator.args]
-    if len(places) != 2 or places[0] // 2 != places[1] // 2 or places[0] == places[1]:
+    positions = [comparator.args.index(side) for side in (compare.lhs, compare.rhs) if side in comparator.args]
+    if len(positions) != 2 or positions[0] // 2 != positions[1] // 2 or positions[0] == positions[1]:
         return None
-    keys = rows[places[0] // 2]
+    keys = rows[positions[0] // 2]
     is_total = compare.compare_type is not None and compare.compare_type.data is ComparisonType.TOTALORDER
     if is_total:
         keys = total_order_key(keys)
@@ -57,14 +57,14 @@ def _order_by_key(comparator: Block, rows: Arrays) -> IntArray | None:
     else:
         keys = keys.astype(compute_dtype(keys.dtype), copy=False)
         if is_float(keys.dtype) and np.isnan(keys).any():
-            return None  # no order: NaN is neither before nor after anything
-    is_swapped = places[0] > places[1]
+            return None  # not a strict weak order: NaN is neither before nor after any value
+    is_swapped = positions[0] > positions[1]
     descending = _IS_DESCENDING[compare.comparison_direction.data] != is_swapped
     return stable_order(keys, descending=descending)
 
 
 def _order_by_network(context: KernelContext, comparator: Block, rows: Arrays, captured: Arrays) -> IntArray:
-    """The order that Batcher's merge exchange finds: all pairs of a step are compared at the same time."""
+    """Return the order by Batcher's merge exchange: all pairs of a step are compared at once."""
     size = rows[0].shape[-1]
     order: IntArray = np.broadcast_to(np.arange(size, dtype=np.int64), rows[0].shape).copy()
     for low, high in _exchanges(size):
@@ -80,7 +80,7 @@ def _order_by_network(context: KernelContext, comparator: Block, rows: Arrays, c
 
 
 def _holds(context: KernelContext, comparator: Block, lhs: Arrays, rhs: Arrays, captured: Arrays) -> NDArray[np.bool_]:
-    """Whether the comparator holds, at each place."""
+    """Return for each pair of elements whether the comparator holds."""
     sizes = context.local(lhs[0])
     pairs = tuple(side for pair in zip(lhs, rhs, strict=True) for side in pair)
     outer = tuple(with_unit_dims(context, value, len(sizes)) for value in captured)
@@ -89,7 +89,10 @@ def _holds(context: KernelContext, comparator: Block, lhs: Arrays, rhs: Arrays, 
 
 
 def _exchanges(size: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """The places that each step of the network compares. Source: Knuth, The Art of Computer Programming, 5.2.2 M."""
+    """Yield the positions that each step of the network compares.
+
+    Source: Knuth, The Art of Computer Programming, 5.2.2 M.
+    """
     top = 1 << max(size - 1, 0).bit_length() >> 1
     part = top
     while part:

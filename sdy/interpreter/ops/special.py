@@ -1,7 +1,7 @@
-"""Special functions of real numbers, to the accuracy of f64.
+"""Special functions of real numbers, accurate to f64.
 
-Error functions are Chebyshev series through the values that Python's `math` computes at the nodes. The functions
-around gamma shift their argument up, where asymptotic series with Bernoulli numbers take over.
+Error functions are Chebyshev series through the values of Python's `math` at the nodes. The gamma functions shift their
+argument up to where asymptotic series with Bernoulli numbers are exact.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 Reals = NDArray[np.float64]
 
-_LARGEST_ERFC = 27.0  # beyond it erfc is below the smallest f64
-_SHIFT = 10  # from here on the asymptotic series are exact to f64
+_LARGEST_ERFC = 27.0  # erfc of larger arguments is below the smallest f64
+_SHIFT = 10  # for larger arguments the asymptotic series are exact to f64
 _TERMS = 12
 
 
 def erf(x: Reals) -> Reals:
-    """The error function."""
+    """Return the error function."""
     near = np.abs(x) < 1
     small = np.where(near, x, 0.0)
     large = np.where(near, 1.0, np.abs(x))
@@ -33,7 +33,7 @@ def erf(x: Reals) -> Reals:
 
 
 def erfc(x: Reals) -> Reals:
-    """One minus the error function, exact where that is close to 1."""
+    """Return one minus the error function, accurate also where the error function is close to 1."""
     near = np.abs(x) < 1
     tail = _erfc_tail(np.where(near, 1.0, np.abs(x)))
     result = np.where(near, 1.0 - erf(np.where(near, x, 0.0)), np.where(np.less(x, 0), 2.0 - tail, tail))
@@ -41,10 +41,10 @@ def erfc(x: Reals) -> Reals:
 
 
 def erf_inv(x: Reals) -> Reals:
-    """The inverse of the error function; infinite at -1 and 1, NaN beyond."""
+    """Return the inverse of the error function; infinite at -1 and 1, NaN outside."""
     rest = 1.0 - np.abs(x)
     inside = np.where(rest > 0, rest, 0.5)
-    # The first guess is good to 2 digits; each step of Halley's method about triples them.
+    # The first guess has 2 correct digits; each step of Halley's method triples them.
     log = np.log(inside * (2.0 - inside))
     middle = 2.0 / (math.pi * 0.147) + log / 2.0
     y = np.sqrt(np.sqrt(middle * middle - log / 0.147) - middle)
@@ -57,7 +57,7 @@ def erf_inv(x: Reals) -> Reals:
 
 
 def lgamma(x: Reals) -> Reals:
-    """The logarithm of the magnitude of gamma; infinite at 0 and the negative integers."""
+    """Return the logarithm of the magnitude of gamma; infinite at 0 and the negative integers."""
     is_low = np.less(x, 0.5)
     upper = np.where(is_low, 1.0 - x, x)
     shifted = np.maximum(upper, 0.5)
@@ -68,7 +68,7 @@ def lgamma(x: Reals) -> Reals:
         shifted = np.where(step, shifted + 1.0, shifted)
     series = sum(_bernoulli(2 * k) / (2 * k * (2 * k - 1)) / shifted ** (2 * k - 1) for k in range(1, _TERMS))
     value = (shifted - 0.5) * np.log(shifted) - shifted + 0.5 * math.log(2 * math.pi) + series - np.log(product)
-    # The reflection is taken to the nearest integer, so that the sine does not lose digits.
+    # Reflect about the nearest integer, so that the sine keeps its digits.
     distance = np.abs(x - np.rint(x))
     mirrored = np.log(math.pi / np.abs(np.sin(math.pi * distance))) - value
     result = np.where(is_low, mirrored, value)
@@ -76,7 +76,7 @@ def lgamma(x: Reals) -> Reals:
 
 
 def digamma(x: Reals) -> Reals:
-    """The derivative of the logarithm of gamma; NaN at 0 and the negative integers."""
+    """Return the derivative of the logarithm of gamma; NaN at 0 and the negative integers."""
     is_low = np.less(x, 0.5)
     shifted = np.where(is_low, 1.0 - x, x)
     total = np.zeros_like(shifted)
@@ -92,7 +92,7 @@ def digamma(x: Reals) -> Reals:
 
 
 def zeta(x: Reals, q: Reals) -> Reals:
-    """The sum of `(q + k) ** -x` over k from 0 on: Hurwitz's zeta function. NaN where it does not converge."""
+    """Return Hurwitz's zeta function, the sum of `(q + k) ** -x` over k >= 0; NaN if it does not converge."""
     x, q = np.broadcast_arrays(x, q)
     total = np.zeros_like(x)
     for k in range(_SHIFT):
@@ -110,7 +110,7 @@ def zeta(x: Reals, q: Reals) -> Reals:
 
 
 def polygamma(n: Reals, x: Reals) -> Reals:
-    """The derivative of order `n` of digamma; NaN where `n` is no natural number."""
+    """Return the derivative of order `n` of digamma; NaN if `n` is not a natural number."""
     order = np.where(np.isfinite(n), n, 0.0)
     factorial = np.exp(lgamma(order + 1.0))
     value = np.where(np.fmod(order, 2.0) == 0, -1.0, 1.0) * factorial * zeta(order + 1.0, x)
@@ -119,7 +119,7 @@ def polygamma(n: Reals, x: Reals) -> Reals:
 
 
 def bessel_i1e(x: Reals) -> Reals:
-    """The modified Bessel function of order 1, times `exp(-|x|)`."""
+    """Return the modified Bessel function of order 1, times `exp(-|x|)`."""
     size = np.abs(x)
     is_small = size < 30
     half = np.where(is_small, size, 1.0) / 2.0
@@ -140,9 +140,9 @@ def bessel_i1e(x: Reals) -> Reals:
 
 
 def _erfc_tail(x: Reals) -> Reals:
-    """erfc of numbers from 1 on."""
+    """Return erfc of numbers that are at least 1."""
     inside = np.minimum(x, _LARGEST_ERFC)
-    # The square is rounded; its error, found from the halves of the factors, goes into the exponential too.
+    # The square is rounded; its error, computed from the halves of the factors, enters the exponential too.
     high = np.rint(inside * 2.0**20) / 2.0**20
     exponential = np.exp(-high * high) * np.exp(-(inside - high) * (inside + high))
     value = exponential / inside * _erfc_scaled()(1.0 / (inside * inside))
@@ -151,21 +151,21 @@ def _erfc_tail(x: Reals) -> Reals:
 
 @cache
 def _erf_over_x() -> Chebyshev:
-    """`erf(x) / x` as a function of `x ** 2` up to 1."""
+    """Return the series of `erf(x) / x` as a function of `x ** 2` up to 1."""
     return _interpolated(lambda t: math.erf(math.sqrt(t)) / math.sqrt(t), 1e-300, 1.0, 18)
 
 
 @cache
 def _erfc_scaled() -> Chebyshev:
-    """`erfc(x) * x * exp(x ** 2)` as a function of `1 / x ** 2` for x from 1 on."""
+    """Return the series of `erfc(x) * x * exp(x ** 2)` as a function of `1 / x ** 2` for x of at least 1."""
     return _interpolated(_scaled_tail, _LARGEST_ERFC**-2, 1.0, 40)
 
 
 def _scaled_tail(t: float) -> float:
     x = 1.0 / math.sqrt(t)
-    square = Fraction(x) ** 2  # exact: an error in the exponent would be an error of the result
-    whole = math.floor(square)
-    return math.erfc(x) * x * math.exp(whole) * math.exp(float(square - whole))
+    square = Fraction(x) ** 2  # exact: an error in the exponent becomes a relative error of the result
+    integral = math.floor(square)
+    return math.erfc(x) * x * math.exp(integral) * math.exp(float(square - integral))
 
 
 def _interpolated(function: Callable[[float], float], low: float, high: float, degree: int) -> Chebyshev:
@@ -177,7 +177,7 @@ def _interpolated(function: Callable[[float], float], low: float, high: float, d
 
 @cache
 def _bernoulli(index: int) -> float:
-    """The Bernoulli number of this index."""
+    """Return the Bernoulli number of this index."""
     return float(_bernoulli_fraction(index))
 
 

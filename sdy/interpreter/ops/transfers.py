@@ -1,4 +1,4 @@
-"""Kernels of the ops that move values one by one: between devices over a channel, and between devices and the host."""
+"""Kernels of send, recv, infeed and outfeed: transfers over channels, and between devices and the host."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from sdy.interpreter.ops.control import token_value
 
 KERNELS = KernelTable()
 
-ANY_DEVICE = -1  # the target of what is sent to whoever receives next
+ANY_DEVICE = -1  # the target of a value for the next device that receives
 
 
 @KERNELS.of(ops.SendOp)
 def send(op: ops.SendOp) -> Kernel:
-    """Puts the inputs of each device into the channel, for the target of its pair where there are pairs."""
+    """Put the inputs of each device into the channel, for the target of its pair if there are pairs."""
     channel, pairs = op.channel_handle.data.handle, _pairs(op.source_target_pairs)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
@@ -41,7 +41,7 @@ def send(op: ops.SendOp) -> Kernel:
 
 @KERNELS.of(ops.RecvOp)
 def recv(op: ops.RecvOp) -> Kernel:
-    """Takes what was sent first out of the channel; zeros at a device that is no target."""
+    """Take the oldest values out of the channel; a device that is not a target gets zeros."""
     channel, pairs = op.channel_handle.data.handle, _pairs(op.source_target_pairs)
     absent = tuple(np.zeros(shape_of(value), dtype_of_type(value.type)) for value in op.result[:-1])
 
@@ -50,36 +50,38 @@ def recv(op: ops.RecvOp) -> Kernel:
             return absent
         queue = context.host.channels.setdefault((channel, ANY_DEVICE if pairs is None else device), deque())
         if not context.host.wait_until(lambda: bool(queue)):
-            raise failure("SDY-X010", f"device {device} waits on channel {channel}, and nothing is sent there")
+            raise failure("SDY-X010", f"device {device} receives on channel {channel}, but nothing is sent on it")
         return queue.popleft()
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         grid = grid_of_devices(context)
         held = [received(context, int(device)) for device in grid.ids]
-        return (*together(grid, held), token_value(context))
+        return (*stack_devices(grid, held), token_value(context))
 
     return kernel
 
 
 @KERNELS.of(ops.InfeedOp)
 def infeed(op: ops.InfeedOp) -> Kernel:
-    """What the next function of the feed gives; each device takes one."""
+    """Return the results of the next function of the feed; each device takes one."""
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         grid = grid_of_devices(context)
         feed = context.host.infeed
         if len(feed) < grid.position_count:
-            raise failure("SDY-X011", f"{grid.position_count} devices want input, and {len(feed)} are left")
+            raise failure(
+                "SDY-X011", f"expected infeed for {grid.position_count} devices, but only {len(feed)} inputs are left"
+            )
         alone = replace(context, batch=(), grid=ONE_DEVICE)
         held = [context.runner.call(alone, feed.popleft(), ()) for _ in range(grid.position_count)]
-        return (*together(grid, held), token_value(context))
+        return (*stack_devices(grid, held), token_value(context))
 
     return kernel
 
 
 @KERNELS.of(ops.OutfeedOp)
 def outfeed(op: ops.OutfeedOp) -> Kernel:
-    """Hands the inputs of each device to the host."""
+    """Append the inputs of each device to the outfeed of the host."""
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         context.host.outfeed.extend(held for _, held in by_device(context, arrays[:-1]))
@@ -89,15 +91,15 @@ def outfeed(op: ops.OutfeedOp) -> Kernel:
 
 
 def by_device(context: KernelContext, arrays: Arrays) -> Iterator[tuple[int, Arrays]]:
-    """Each device and what it holds, in the order of grid positions."""
+    """Yield each device with its values, in the order of grid positions."""
     grid = grid_of_devices(context)
-    whole = [context.broadcast(array) for array in arrays]
-    for device, place in zip(grid.ids, np.ndindex(*grid.sizes), strict=True):
-        yield int(device), tuple(np.asarray(array[place]) for array in whole)
+    full = [context.broadcast(array) for array in arrays]
+    for device, position in zip(grid.ids, np.ndindex(*grid.sizes), strict=True):
+        yield int(device), tuple(np.asarray(array[position]) for array in full)
 
 
-def together(grid: Grid, held: Sequence[Arrays]) -> Arrays:
-    """The values that the devices hold, in the order of grid positions, as arrays over the grid."""
+def stack_devices(grid: Grid, held: Sequence[Arrays]) -> Arrays:
+    """Return arrays over the grid from the values of each device, in the order of grid positions."""
     columns = zip(*held, strict=True)
     return tuple(np.stack(column).reshape(grid.sizes + column[0].shape) for column in columns)
 

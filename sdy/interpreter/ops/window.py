@@ -1,4 +1,4 @@
-"""Kernels of the ops that move a window over a tensor."""
+"""Kernels of reduce_window, select_and_scatter and convolutions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sdy.interpreter.arrays.element_types import Array, dtype_of_type
 from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape, uniform
 from sdy.interpreter.ops.convolve import Convolution
-from sdy.interpreter.ops.moving_window import Window, window_of
+from sdy.interpreter.ops.moving_window import MovingWindow, window_of
 from sdy.interpreter.ops.reducer import Reducer
 from sdy.interpreter.ops.scatter_blocks import scatter_into
 
@@ -22,7 +22,7 @@ KERNELS = KernelTable()
 
 @KERNELS.of(ops.ReduceWindowOp)
 def reduce_window(op: ops.ReduceWindowOp) -> Kernel:
-    """The elements of each window folded to one, beginning with the init values, which are the padding too."""
+    """Reduce the elements of each window, starting from the init values, which also pad."""
     window = window_of(
         ints_of(op.window_dimensions), op.window_strides, op.padding, op.base_dilations, op.window_dilations
     )
@@ -31,7 +31,7 @@ def reduce_window(op: ops.ReduceWindowOp) -> Kernel:
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         inputs, inits = arrays[:count], arrays[count : 2 * count]
-        views = tuple(window.placed_on(context, *pair) for pair in zip(inputs, inits, strict=True))
+        views = tuple(window.over(context, *pair) for pair in zip(inputs, inits, strict=True))
         return reducer.fold_in_order(context, views, inits, rank, arrays[2 * count :])
 
     return kernel
@@ -39,7 +39,7 @@ def reduce_window(op: ops.ReduceWindowOp) -> Kernel:
 
 @KERNELS.of(ops.SelectAndScatterOp)
 def select_and_scatter(op: ops.SelectAndScatterOp) -> Kernel:
-    """Each element of `source` combined into the place, in its window, that `select` prefers over all others."""
+    """Combine each element of `source` into the position of its window that `select` chooses."""
     rank = rank_of(op.operand)
     sizes = (1,) * rank if op.window_dimensions is None else ints_of(op.window_dimensions)
     window = window_of(sizes, op.window_strides, op.padding)
@@ -49,7 +49,7 @@ def select_and_scatter(op: ops.SelectAndScatterOp) -> Kernel:
         operand, source, init, *rest = arrays
         captured = tuple(rest)
         shape = context.local(operand)
-        places = _preferred(context, window, select, operand, captured)
+        places = _selected(context, window, select, operand, captured)
         total = prod(shape)
         start = np.broadcast_to(init.reshape((*init.shape, 1, 1)), (*init.shape, total, 1))
         updates = source[..., np.newaxis]
@@ -59,15 +59,17 @@ def select_and_scatter(op: ops.SelectAndScatterOp) -> Kernel:
     return kernel
 
 
-def _preferred(context: KernelContext, window: Window, select: Reducer, operand: Array, captured: Arrays) -> IntArray:
-    """Per window the place in the operand, counted in row-major order, of the element that `select` prefers.
+def _selected(
+    context: KernelContext, window: MovingWindow, select: Reducer, operand: Array, captured: Arrays
+) -> IntArray:
+    """Return for each window the row-major position in the operand of the element that `select` chooses.
 
-    The elements are compared in order with the one preferred so far; padding is left out, and -1 stands for none.
+    Elements are compared in order with the one chosen so far. Padding is skipped; -1 means that no element was chosen.
     """
     shape = context.local(operand)
     numbers = context.replicated(np.arange(prod(shape)).reshape(shape))
-    values = window.placed_on(context, operand, context.replicated(np.zeros((), operand.dtype)))
-    indices = window.placed_on(context, numbers, context.replicated(np.array(-1)))
+    values = window.over(context, operand, context.replicated(np.zeros((), operand.dtype)))
+    indices = window.over(context, numbers, context.replicated(np.array(-1)))
     rank = len(shape)
     best_value = values[(..., *(0 for _ in range(rank)))]
     best_index: IntArray = np.broadcast_to(indices[(..., *(0 for _ in range(rank)))], best_value.shape).astype(np.int64)
@@ -82,16 +84,16 @@ def _preferred(context: KernelContext, window: Window, select: Reducer, operand:
 
 @KERNELS.of(ops.ConvolutionOp)
 def convolution(op: ops.ConvolutionOp) -> Kernel:
-    """Sums of products of the kernel with each window of the input."""
-    described = _described(op)
+    """Convolve the input with the kernel."""
+    described = _convolution_of(op)
     amounts = (0,) * (2 * described.spatial_rank) if op.padding is None else op.padding.get_ints()
     return lambda context, arrays: (described.computed(context, arrays[0], arrays[1], amounts),)
 
 
 @KERNELS.of(ops.DynamicConvOp)
 def dynamic_conv(op: ops.DynamicConvOp) -> Kernel:
-    """`convolution` whose padding is an operand."""
-    described = _described(op)
+    """Convolve with padding that is an operand."""
+    described = _convolution_of(op)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         lhs, rhs, padding = arrays
@@ -101,7 +103,7 @@ def dynamic_conv(op: ops.DynamicConvOp) -> Kernel:
     return kernel
 
 
-def _described(op: ops.ConvolutionOp | ops.DynamicConvOp) -> Convolution:
+def _convolution_of(op: ops.ConvolutionOp | ops.DynamicConvOp) -> Convolution:
     numbers = op.dimension_numbers.data
     ones = (1,) * len(numbers.kernel_spatial_dimensions)
     return Convolution(
@@ -109,12 +111,12 @@ def _described(op: ops.ConvolutionOp | ops.DynamicConvOp) -> Convolution:
         strides=ones if op.window_strides is None else ints_of(op.window_strides),
         lhs_dilations=ones if op.lhs_dilation is None else ints_of(op.lhs_dilation),
         rhs_dilations=ones if op.rhs_dilation is None else ints_of(op.rhs_dilation),
-        reversed_dims=() if op.window_reversal is None else _set_places(ints_of(op.window_reversal)),
+        reversed_dims=() if op.window_reversal is None else _set_positions(ints_of(op.window_reversal)),
         feature_groups=op.feature_group_count.value.data,
         batch_groups=op.batch_group_count.value.data,
         dtype=dtype_of_type(op.result.type),
     )
 
 
-def _set_places(flags: Shape) -> Shape:
+def _set_positions(flags: Shape) -> Shape:
     return tuple(place for place, flag in enumerate(flags) if flag)

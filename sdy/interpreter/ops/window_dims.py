@@ -1,4 +1,4 @@
-"""Which dims of a tensor a gather or scatter takes slices along, and where in memory the slices begin."""
+"""The dims along which a gather or scatter takes slices, and the positions of the slices in memory."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LARGEST = np.iinfo(np.int64).max
 class SliceDims:
     """The dims of one tensor in a gather or scatter.
 
-    Slices have `sizes`. They begin where the index vector says: its component j is the start along dim `index_map[j]`.
-    Along `batch_dims` the start is the place of the index vector along the dims `index_batch_dims` of the indices.
-    Dims neither in `batch_dims` nor in `dropped` are dims of the slice as it is handed out.
+    Slices have `sizes`. Component j of an index vector is the start along dim `index_map[j]`. Along `batch_dims` the
+    start is the position of the index vector along the dims `index_batch_dims` of the indices. The dims in neither
+    `batch_dims` nor `dropped` are the dims of the resulting slice.
     """
 
     shape: Shape
@@ -37,7 +37,7 @@ class SliceDims:
 
     @property
     def inner_rank(self) -> int:
-        """How many of the last dims every slice takes whole, so that they move as one block."""
+        """The number of last dims that every slice contains in full, so that they move as one block."""
         rank = 0
         while rank < len(self.shape):
             dim = len(self.shape) - 1 - rank
@@ -63,48 +63,50 @@ class SliceDims:
 
 
 def index_vectors(context: KernelContext, indices: Array, vector_dim: int) -> IntArray:
-    """The indices with the components of an index vector along the last dim, as i64."""
-    place = context.rank + vector_dim
-    vectors = indices[..., np.newaxis] if place == indices.ndim else np.moveaxis(indices, place, -1)
+    """Return the indices as i64, with the components of an index vector along the last dim."""
+    array_dim = context.rank + vector_dim
+    vectors = indices[..., np.newaxis] if array_dim == indices.ndim else np.moveaxis(indices, array_dim, -1)
     return signed_indices(vectors)
 
 
 def signed_indices(indices: Array) -> IntArray:
-    """The indices as i64; one that is too large for i64 is too large for any dim, and stays so."""
+    """Return the indices as i64; an index too large for i64 becomes one that is too large for any dim."""
     if indices.dtype == np.dtype(np.uint64):
         indices = np.minimum(indices, np.array(LARGEST, np.uint64))
     return indices.astype(np.int64)
 
 
-def block_places(context: KernelContext, dims: SliceDims, vectors: IntArray, *, clamp: bool) -> tuple[IntArray, Array]:
-    """Which block of the tensor each block of each slice is, and whether it lies within the tensor.
+def block_positions(
+    context: KernelContext, dims: SliceDims, vectors: IntArray, *, clamp: bool
+) -> tuple[IntArray, Array]:
+    """Return the position in the tensor of each block of each slice, and whether it is in bounds.
 
-    The shape is that of the index vectors, then that of the slices along `outer_window_dims`. Where `clamp`, slices are
-    moved so that they fit.
+    The shape is that of the index vectors, then that of the slices along `outer_window_dims`. With `clamp`, starts are
+    clamped so that slices are in bounds.
     """
     rank = context.rank
     index_rank = vectors.ndim - 1 - rank
     outer, kept = dims.outer_shape, dims.outer_window_dims
-    places = np.zeros((1,) * (vectors.ndim - 1 + len(kept)), np.int64)
-    inside = np.ones(places.shape, np.bool_)
+    positions = np.zeros((1,) * (vectors.ndim - 1 + len(kept)), np.int64)
+    inside = np.ones(positions.shape, np.bool_)
     for dim, size in enumerate(outer):
-        along = np.zeros((1,) * places.ndim, np.int64)
+        along = np.zeros((1,) * positions.ndim, np.int64)
         if dim in dims.index_map:
             start = vectors[..., dims.index_map.index(dim)]
             start = np.clip(start, 0, size - dims.sizes[dim]) if clamp else start
             along = along + start.reshape(start.shape + (1,) * len(kept))
         if dim in dims.batch_dims:
             index_dim = dims.index_batch_dims[dims.batch_dims.index(dim)]
-            along = along + _iota(vectors.shape[rank + index_dim], rank + index_dim, places.ndim)
+            along = along + _iota(vectors.shape[rank + index_dim], rank + index_dim, positions.ndim)
         if dim in kept:
-            along = along + _iota(dims.sizes[dim], rank + index_rank + kept.index(dim), places.ndim)
+            along = along + _iota(dims.sizes[dim], rank + index_rank + kept.index(dim), positions.ndim)
         inside = inside & (along >= 0) & (along < size)
-        places = places + along * prod(outer[dim + 1 :])
+        positions = positions + along * prod(outer[dim + 1 :])
     leading = vectors.shape[:rank]
-    whole = (*leading, *vectors.shape[rank:-1], *(dims.sizes[dim] for dim in kept))
-    return np.broadcast_to(places, whole), np.broadcast_to(inside, whole)
+    shape = (*leading, *vectors.shape[rank:-1], *(dims.sizes[dim] for dim in kept))
+    return np.broadcast_to(positions, shape), np.broadcast_to(inside, shape)
 
 
 def _iota(size: int, dim: int, rank: int) -> IntArray:
-    """0, 1, 2 and so on along `dim`."""
-    return np.arange(size).reshape(tuple(size if place == dim else 1 for place in range(rank)))
+    """Return 0, 1, 2, ... along `dim`."""
+    return np.arange(size).reshape(tuple(size if index == dim else 1 for index in range(rank)))

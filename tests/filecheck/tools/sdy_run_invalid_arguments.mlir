@@ -11,9 +11,9 @@
 // FLAG-NEXT: hint: did you mean --interpreter-print-dense?
 // FILES: error: expected one input file, got 2
 // VALUE: error: --args requires a value
-// LIST: error: 1 is no list [SDY-X015]
+// LIST: error: expected a list of constants, got 1 [SDY-X015]
 // NOWHERE: error: cannot read nowhere.mlir
-// CHECK: sdy_run_invalid_arguments.mlir:17:1: error: @main has 1 arguments, and 0 inputs are given [SDY-X006]
+// CHECK: sdy_run_invalid_arguments.mlir:17:1: error: expected 1 inputs for the arguments of @main, got 0 [SDY-X006]
 func.func @main(%arg0: tensor<2xi32>) -> tensor<2xi32> {
   return %arg0 : tensor<2xi32>
 }

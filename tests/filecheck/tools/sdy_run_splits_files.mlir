@@ -28,5 +28,5 @@ func.func @main() -> tensor<i32> {
   return %0 : tensor<i32>
 }
 
-// CHECK: sdy_run_splits_files.mlir:19:3: error: 2 at index [1], where a value that is 3 is expected [SDY-X008]
+// CHECK: sdy_run_splits_files.mlir:19:3: error: expected 3, got 2 at index [1] [SDY-X008]
 // CHECK-NEXT:   check.expect_eq_const %0, dense<[1, 3]> : tensor<2xi32>

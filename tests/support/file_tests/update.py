@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -34,11 +35,18 @@ def update(path: Path, scratch: Path) -> bool:
         if failure is None:
             return True
         lines = path.read_text().splitlines()
-        repaired = None if failure.mismatch is None else repair(lines, failure.mismatch)
+        repaired = None if failure.mismatch is None else repair(lines, _without_folder(failure.mismatch, path))
         if repaired is None or repaired == lines:
             return False
         path.write_text("\n".join(repaired) + "\n")
     return False
+
+
+def _without_folder(mismatch: Mismatch, path: Path) -> Mismatch:
+    """Return the mismatch with the file named as on every machine: diagnostics begin with the path of the test."""
+    before, after = mismatch.output[: mismatch.position], mismatch.output[mismatch.position :]
+    before, after = (text.replace(str(path), path.name) for text in (before, after))
+    return replace(mismatch, output=before + after, position=len(before))
 
 
 def repair(lines: Sequence[str], mismatch: Mismatch) -> list[str] | None:

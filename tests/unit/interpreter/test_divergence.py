@@ -29,7 +29,7 @@ def test_what_is_taken_apart_is_merged_again() -> None:
     decisions = random.integers(0, 3, (2, 3, 1))
     whole = (np.arange(12).reshape(2, 3, 2), np.arange(3).reshape(1, 3, 1) * 10, np.array([[[5]]]))
     split = Split(CONTEXT, decisions)
-    merged = split.merged({key: split.taken(whole, key) for key in split.places})
+    merged = split.merged({key: split.taken(whole, key) for key in split.positions})
     for before, after in zip(whole, merged, strict=True):
         assert (np.broadcast_to(before, GRID.sizes) == after).all()
     assert merged[1].shape == (2, 3, 1)

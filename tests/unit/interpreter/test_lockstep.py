@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.interpreter.lockstep import Turns
+from sdy.interpreter.lockstep import Lockstep
 
 
 def test_tasks_run_one_after_the_other() -> None:
     order: list[str] = []
-    results = Turns([lambda: order.append("a") or 1, lambda: order.append("b") or 2]).run()
+    results = Lockstep([lambda: order.append("a") or 1, lambda: order.append("b") or 2]).run()
     assert (order, results) == (["a", "b"], [1, 2])
 
 
@@ -24,7 +24,7 @@ def test_a_task_waits_for_what_another_does() -> None:
         order.append("sent")
         return True
 
-    turns = Turns([receive, send])
+    turns = Lockstep([receive, send])
     assert turns.run() == [True, True]
     assert order == ["wait", "sent", "got"]
 
@@ -33,7 +33,7 @@ def test_nobody_waits_for_ever() -> None:
     def receive() -> bool:
         return turns.wait_until(lambda: False)
 
-    turns = Turns([receive, receive])
+    turns = Lockstep([receive, receive])
     assert turns.run() == [False, False]
 
 
@@ -42,4 +42,4 @@ def test_what_a_task_raises_is_raised() -> None:
         raise KeyError("gone")
 
     with pytest.raises(KeyError, match="gone"):
-        Turns([lambda: 1, fail]).run()
+        Lockstep([lambda: 1, fail]).run()

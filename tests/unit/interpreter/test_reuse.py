@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.reuse import reused
+from sdy.interpreter.reuse import computed_in_place
 
 Slots = list[Array | None]
 
@@ -25,7 +25,7 @@ def _address(slots: Slots, slot: int) -> int:
 def test_a_dead_operand_takes_the_result(dead: tuple[int, ...], slot: int) -> None:
     slots = _slots((2, 3), (2, 3))
     address = _address(slots, slot)
-    result = reused(np.subtract, slots, (0, 1), dead)
+    result = computed_in_place(np.subtract, slots, (0, 1), dead)
     assert result is not None
     assert result.ctypes.data == address
     np.testing.assert_array_equal(result, np.full((2, 3), -1.0))
@@ -33,18 +33,18 @@ def test_a_dead_operand_takes_the_result(dead: tuple[int, ...], slot: int) -> No
 
 def test_the_only_view_of_an_array_is_as_good_as_the_array() -> None:
     slots: Slots = [np.ones(6).reshape(2, 3), np.ones((2, 3))]
-    assert reused(np.add, slots, (0, 1), (0,)) is not None
+    assert computed_in_place(np.add, slots, (0, 1), (0,)) is not None
 
 
 def test_what_is_seen_elsewhere_is_not_written() -> None:
     slots = _slots((2, 3), (2, 3))
-    assert reused(np.add, slots, (0, 1), ()) is None  # both are read again
+    assert computed_in_place(np.add, slots, (0, 1), ()) is None  # both are read again
     seen = slots[0]
-    assert reused(np.add, slots, (0, 1), (0,)) is None
+    assert computed_in_place(np.add, slots, (0, 1), (0,)) is None
     assert seen is not None
     del slots[0]
     slots.insert(0, seen[:])
-    assert reused(np.add, slots, (0, 1), (0,)) is None  # a view of what has a name
+    assert computed_in_place(np.add, slots, (0, 1), (0,)) is None  # a view of what has a name
     np.testing.assert_array_equal(seen, np.ones((2, 3)))
 
 
@@ -54,7 +54,7 @@ def test_an_array_with_a_view_is_not_written() -> None:
     assert first is not None
     view = first[0]
     del first
-    assert reused(np.add, slots, (0, 1), (0,)) is None
+    assert computed_in_place(np.add, slots, (0, 1), (0,)) is None
     np.testing.assert_array_equal(view, np.ones(3))
 
 
@@ -71,8 +71,8 @@ def test_what_cannot_hold_the_result_is_not_written(slots: Slots) -> None:
     copies: Slots = [
         None if array is None else array.view() if not array.flags.writeable else array.copy() for array in slots
     ]
-    assert reused(np.add, copies, (0, 1), (0,)) is None
+    assert computed_in_place(np.add, copies, (0, 1), (0,)) is None
 
 
 def test_a_value_added_to_itself() -> None:
-    assert reused(np.add, _slots((2,)), (0, 0), (0,)) is None
+    assert computed_in_place(np.add, _slots((2,)), (0, 0), (0,)) is None

@@ -40,7 +40,7 @@ def test_functions_call_functions() -> None:
 def test_inputs_must_be_as_many_as_arguments() -> None:
     found = error_of(ADD, f32(1, 2))
     assert (found.code, found.span and found.span.line) == ("SDY-X006", 1)
-    assert "2 arguments, and 1 inputs" in found.message
+    assert "expected 2 inputs for the arguments of @main, got 1" in found.message
 
 
 def test_inputs_must_have_shape_and_elements_of_their_argument() -> None:
@@ -86,7 +86,7 @@ def test_a_function_that_is_not_there_is_named_with_those_that_are() -> None:
         interpret(parse_module(ADD), [], "other")
     (found,) = raised.value.diagnostics
     assert found.code == "SDY-X004"
-    assert found.hint == "there are: @main"
+    assert found.hint == "functions with a body: @main"
 
 
 def test_calls_without_end_are_stopped() -> None:

@@ -68,8 +68,8 @@ def test_a_program_without_a_mesh_runs_on_one_device() -> None:
 @pytest.mark.parametrize(
     ("inputs", "code", "parts"),
     [
-        ((), "SDY-X006", ("1 arguments", "0 inputs")),
-        ((WHOLE, WHOLE), "SDY-X006", ("1 arguments", "2 inputs")),
+        ((), "SDY-X006", ("expected 1 inputs", "got 0")),
+        ((WHOLE, WHOLE), "SDY-X006", ("expected 1 inputs", "got 2")),
         ((WHOLE[:2],), "SDY-X007", ("[2, 6]", "tensor<4x6xf32>")),
         ((WHOLE.astype(np.float64),), "SDY-X007", ("float64", "tensor<4x6xf32>")),
     ],

@@ -87,3 +87,10 @@ def test_update_leaves_what_output_alone_cannot_say(tmp_path: Path) -> None:
     assert not update(path, tmp_path / "t")
     assert path.read_text() == before
     assert "CHECK-NOT" in failure(path)
+
+
+def test_update_writes_no_folder_of_this_machine(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.mlir"
+    path.write_text("// RUN: not sdy-opt %s 2>&1 | filecheck %s\n\nmodul {}\n\n// CHECK: wrong.mlir:7:7: error\n")
+    assert update(path, tmp_path / "t")
+    assert "// CHECK: wrong.mlir:3:1: error" in path.read_text()

@@ -132,8 +132,11 @@ def test_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         ({"arg0": np.zeros((4, 8), np.float32)}, "[4, 8]"),
         ({"arg0": np.zeros((8, 8), np.float64)}, "float64"),
-        ({"arg0": np.zeros((8, 8), np.float32), "arg1": np.zeros(3)}, "2 inputs"),
-        ({"other": np.zeros(3)}, "0 inputs"),
+        (
+            {"arg0": np.zeros((8, 8), np.float32), "arg1": np.zeros(3)},
+            "expected 1 inputs for the arguments of @main, got 2",
+        ),
+        ({"other": np.zeros(3)}, "expected 1 inputs for the arguments of @main, got 0"),
         (
             {
                 "arg0": np.zeros((8, 8), np.float32),

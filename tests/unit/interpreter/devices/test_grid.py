@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdy.interpreter.devices.grid import Grid, axes_of_ref, cuts_of, grid_of, grid_of_mesh, refined, subgrid
+from sdy.interpreter.devices.grid import Grid, ascending_strides, axes_of_ref, grid_of, grid_of_mesh, refined, subgrid
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.mesh import Mesh, MeshAxis
 
@@ -33,7 +33,7 @@ def test_refs_that_no_grid_holds_are_refused() -> None:
 
 def test_refining_keeps_devices_and_needs_cuts_that_divide() -> None:
     grid = Grid((4, 6), 1, 24)
-    assert cuts_of(grid) == (1, 6, 24)
+    assert ascending_strides(grid) == (1, 6, 24)
     assert refined(grid, (2, 12)) == Grid((2, 2, 3, 2), 1, 24)
     assert refined(grid, (4,)) is None
     assert refined(grid, (48,)) is None

@@ -7,9 +7,9 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.interpreter.devices.grid import Grid, subgrid
 from sdy.interpreter.devices.replica_groups import (
     AxisGroups,
+    GroupingStrategy,
     IndexGroups,
     ReplicaGroups,
-    Strategy,
     device_groups,
     grid_for,
     layout_of,
@@ -19,27 +19,27 @@ from sdy.interpreter.devices.replica_groups import (
 GRID = Grid((2, 3), 1, 6)
 
 
-def groups(*rows: tuple[int, ...], strategy: Strategy = Strategy.FLATTENED_IDS) -> ReplicaGroups:
+def groups(*rows: tuple[int, ...], strategy: GroupingStrategy = GroupingStrategy.FLATTENED_IDS) -> ReplicaGroups:
     return ReplicaGroups(rows, strategy)
 
 
 @pytest.mark.parametrize(
     ("strategy", "expected"),
     [
-        (Strategy.CROSS_REPLICA, ((0, 3), (1, 4), (2, 5))),
-        (Strategy.CROSS_REPLICA_AND_PARTITION, ((0, 3, 1, 4, 2, 5),)),
-        (Strategy.CROSS_PARTITION, ((0, 1), (3, 4))),
-        (Strategy.FLATTENED_IDS, ((0, 1),)),
+        (GroupingStrategy.CROSS_REPLICA, ((0, 3), (1, 4), (2, 5))),
+        (GroupingStrategy.CROSS_REPLICA_AND_PARTITION, ((0, 3, 1, 4, 2, 5),)),
+        (GroupingStrategy.CROSS_PARTITION, ((0, 1), (3, 4))),
+        (GroupingStrategy.FLATTENED_IDS, ((0, 1),)),
     ],
 )
 def test_numbers_stand_for_replicas_partitions_or_devices(
-    strategy: Strategy, expected: tuple[tuple[int, ...], ...]
+    strategy: GroupingStrategy, expected: tuple[tuple[int, ...], ...]
 ) -> None:
     assert device_groups(groups((0, 1), strategy=strategy), replicas=2, partitions=3) == expected
 
 
 def test_no_groups_stand_for_one_of_all_and_minus_one_for_nobody() -> None:
-    assert device_groups(groups(strategy=Strategy.CROSS_PARTITION), 1, 3) == ((0, 1, 2),)
+    assert device_groups(groups(strategy=GroupingStrategy.CROSS_PARTITION), 1, 3) == ((0, 1, 2),)
     assert device_groups(groups((0, 1), (2, -1)), 1, 3) == ((0, 1), (2,))
 
 
@@ -81,17 +81,17 @@ def test_cuts_that_do_not_fit_leave_the_grid_as_it_is() -> None:
 
 def test_what_is_the_same_for_a_group_is_stored_once() -> None:
     layout = layout_of(groups((0, 1, 2), (3, 4, 5)), GRID)
-    members = layout.brought_together(np.arange(6).reshape(2, 3))
+    members = layout.gather_members(np.arange(6).reshape(2, 3))
     assert members.tolist() == [[0, 1, 2], [3, 4, 5]]
-    assert layout.given_to_all(members.sum(axis=1)).shape == (2, 1)
-    assert layout.given_to_each(members).shape == (2, 3)
+    assert layout.to_all_members(members.sum(axis=1)).shape == (2, 1)
+    assert layout.to_each_member(members).shape == (2, 3)
 
 
 def test_a_device_must_be_in_one_group() -> None:
     with pytest.raises(SdyError) as raised:
         layouts_of(groups((0, 1), (1, 2)), GRID)
     assert raised.value.diagnostics[0].code == "SDY-X009"
-    assert "device 1 is in 2" in raised.value.diagnostics[0].message
+    assert "device 1 must be in one replica group, but is in 2" in raised.value.diagnostics[0].message
 
 
 def test_only_some_collectives_may_have_groups_of_different_sizes() -> None:

@@ -110,7 +110,7 @@ def test_programs_form_a_grid_that_fits_inputs() -> None:
     ).code == ("SDY-X013")
     found = error_of(RECV_FIRST.replace("[[@recv], [@send]]", "[[@recv], [@recv]]") + TRANSFER, i32(0)[0])
     assert found.code == "SDY-X013"
-    assert "3 inputs" in found.message
+    assert "expected 2 inputs for the arguments of all programs, got 3" in found.message
 
 
 def test_printed_values_have_their_name() -> None:

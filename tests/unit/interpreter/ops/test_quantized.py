@@ -93,7 +93,7 @@ def test_another_scale_takes_the_nearest_elements() -> None:
     [
         (
             f"%r = stablehlo.bitcast_convert %q : (tensor<2x{PLAIN}>) -> tensor<2xi8>",
-            "stablehlo.bitcast_convert has no",
+            "stablehlo.bitcast_convert does not support",
         ),
         (f"%r = stablehlo.reshape %q : (tensor<2x{PLAIN}>) -> tensor<2x{NARROW}>", "cannot move elements between"),
     ],
