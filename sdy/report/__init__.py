@@ -1,1 +1,1 @@
-"""From results to text and pictures."""
+"""Reports: explanations, tables, pictures, notations and the HTML page."""

@@ -1,4 +1,4 @@
-"""A conflict of a propagation in words: who wanted what, what was in the way, and why that won."""
+"""Describes the conflicts of a propagation: which tensors disagree, what prevented agreement, and why."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from sdy.report.trace_descriptions import TraceDescriptions
 
 
 def conflict_lines(conflict: Conflict, descriptions: TraceDescriptions, history: History) -> Iterator[str]:
-    """The conflict, then who won it where another axis did."""
+    """Yield a sentence for the conflict and, if another axis was chosen, an indented sentence with the reason."""
     site, axis = conflict.site, conflict.axis
-    source = (
-        f"{descriptions.dim(site, conflict.source, conflict.factor)} of {descriptions.tensor(site, conflict.source)}"
+    source, target = (
+        f"{descriptions.dim(site, tensor, conflict.factor)} of {descriptions.tensor(site, tensor)}"
+        for tensor in (conflict.source, conflict.target)
     )
-    target = (
-        f"{descriptions.dim(site, conflict.target, conflict.factor)} of {descriptions.tensor(site, conflict.target)}"
-    )
-    yield f"{axis} cuts {source}, but not {target}: {_obstacle(conflict, descriptions)}"
+    yield f"{source} is sharded along {axis}, but {target} is not: {_obstacle(conflict, descriptions)}"
     if conflict.contest is not None:
         yield f"  {_contest(conflict, conflict.contest, descriptions)}"
     elif conflict.rival_axis is not None:
-        yield f"  {_first(conflict, descriptions, history)}"
+        yield f"  {_earlier_axis(conflict, descriptions, history)}"
 
 
 def _obstacle(conflict: Conflict, descriptions: TraceDescriptions) -> str:
@@ -31,46 +29,47 @@ def _obstacle(conflict: Conflict, descriptions: TraceDescriptions) -> str:
         case Obstacle.CLOSED_DIM:
             return "that dim is closed"
         case Obstacle.EXPLICIT_AXIS:
-            return f"{conflict.axis} is explicitly replicated or unreduced there"
+            return f"that tensor is explicitly replicated or unreduced along {conflict.axis}"
         case Obstacle.OTHER_DIM:
             assert conflict.rival is not None
-            return (
-                f"{conflict.rival_axis} cuts {descriptions.dim(conflict.site, conflict.target, conflict.rival)} there"
-            )
+            dim = descriptions.dim(conflict.site, conflict.target, conflict.rival)
+            return f"{dim} of that tensor is sharded along {conflict.rival_axis}"
         case Obstacle.OTHER_AXIS:
-            return f"{conflict.rival_axis} is in its place"
+            return f"that dim is sharded along {conflict.rival_axis} instead"
         case Obstacle.NO_ROOM:
-            return "what is left of that dim cannot be divided by it"
+            return f"that dim cannot be divided further by {conflict.axis}"
 
 
 def _contest(conflict: Conflict, contest: Contest, descriptions: TraceDescriptions) -> str:
-    """Both wanted the axis in one step: what made the difference."""
+    """Describe two dims that could have been sharded along the axis in the same step, and why one was chosen."""
     site, winner, loser = conflict.site, contest.winner, contest.loser
     won, lost = (descriptions.dim(site, conflict.target, claim.factor) for claim in (winner, loser))
-    both = f"{won} and {lost} wanted it in the same step, and {won} won"
+    chosen = f"{won} and {lost} competed for the axis in the same step, and {won} was chosen"
     sources = [descriptions.tensor(site, claim.source) for claim in (winner, loser)]
     if winner.negative_source_size != loser.negative_source_size:
         sizes = [f"{-claim.negative_source_size:,}" for claim in (winner, loser)]
         return (
-            f"{both}: its source is larger, {sources[0]} with {sizes[0]} elements against {sources[1]} with {sizes[1]}"
+            f"{chosen}: its source is larger ({sources[0]} has {sizes[0]} elements, {sources[1]} has only {sizes[1]})"
         )
     if winner.negative_devices != loser.negative_devices:
-        devices = [f"{-claim.negative_devices:,}" for claim in (winner, loser)]
-        return f"{both}: its axes cut into more pieces, {devices[0]} against {devices[1]}"
+        shards = [f"{-claim.negative_devices:,}" for claim in (winner, loser)]
+        return f"{chosen}: its axes make more shards ({shards[0]} instead of {shards[1]})"
     if winner.source != loser.source:
-        return f"{both}: its source is the earlier tensor, {sources[0]} before {sources[1]}, of the same size"
-    return f"{both}: it comes first in the sharding rule, and the sources are of the same size"
+        return f"{chosen}: its source comes first ({sources[0]} before {sources[1]}, which has the same size)"
+    return f"{chosen}: its factor comes first in the sharding rule, and the sources have the same size"
 
 
-def _first(conflict: Conflict, descriptions: TraceDescriptions, history: History) -> str:
-    """The other axis was there before: where from."""
+def _earlier_axis(conflict: Conflict, descriptions: TraceDescriptions, history: History) -> str:
+    """Describe the origin of an axis that was there before `conflict.axis` could be propagated."""
     holder = holders_of(conflict.site)[conflict.target]
     assert holder is not None
     assert conflict.rival_axis is not None
     chain = history.chain(holder, conflict.rival_axis)
     line, root = descriptions.root(chain.root)
     if conflict.arrival is None:
-        return f"{conflict.rival_axis} was there from the start: {line}, {root}"
-    through = conflict.arrival.step.site
-    came = f"{conflict.rival_axis} came first, through {descriptions.site(through)} on {descriptions.line(through)}"
-    return f"{came}; it goes back to {line}, {root}"
+        return f"{conflict.rival_axis} was there initially: {line}, {root}"
+    site = conflict.arrival.step.site
+    first = (
+        f"{conflict.rival_axis} was propagated first, through {descriptions.site(site)} on {descriptions.line(site)}"
+    )
+    return f"{first}; it originates from {line}, {root}"

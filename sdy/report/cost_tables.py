@@ -1,4 +1,4 @@
-"""What a program costs on a machine, in the terminal."""
+"""Tables of the estimated cost of a program on a machine, for the terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def cost_tables(cost: ProgramCost) -> tuple[Table, Table, Table]:
-    """The collectives by axes, seconds by cause, and memory."""
+    """Return the tables of the collectives by mesh axes, of the time by cause, and of the memory."""
     collectives = (
         (
             each.kind.value,
@@ -24,29 +24,29 @@ def cost_tables(cost: ProgramCost) -> tuple[Table, Table, Table]:
         )
         for each in cost.collectives
     )
-    columns = ("kind", "axes", "in the program", "runs", "bytes sent", "time", "bound by")
+    columns = ("kind", "axes", "ops", "runs", "bytes sent", "time", "bound by")
     times = (
-        ("FLOPs of dots and convolutions", cost.compute_seconds),
-        ("bytes of operands and results", cost.memory_seconds),
-        ("the larger one, op by op", cost.op_seconds),
+        ("arithmetic of dots and convolutions", cost.compute_seconds),
+        ("memory traffic of operands and results", cost.memory_seconds),
+        ("ops (for each op, the larger of the two)", cost.op_seconds),
         ("collectives", cost.communication_seconds),
-        ("in all, fully overlapped", cost.seconds_overlapped),
-        ("in all, one after another", cost.seconds_in_turn),
+        ("total, fully overlapped", cost.seconds_overlapped),
+        ("total, without overlap", cost.seconds_in_turn),
     )
     memory = (
-        ("peak bytes alive", bytes_text(cost.peak_bytes)),
-        ("bytes free", bytes_text(cost.free_bytes)),
+        ("peak live bytes", bytes_text(cost.peak_bytes)),
+        ("free bytes", bytes_text(cost.free_bytes)),
         ("fits", "yes" if cost.fits else "no"),
     )
     return (
         simple_table(f"collectives on {cost.hardware.name}", columns, collectives, right=(2, 3, 4, 5)),
         simple_table("time on one device", ("", "time"), ((name, seconds_text(time)) for name, time in times), (1,)),
-        simple_table("memory of one device", ("", "in all"), memory, right=(1,)),
+        simple_table("memory of one device", ("", "value"), memory, right=(1,)),
     )
 
 
 def seconds_text(seconds: float) -> str:
-    """Three digits in the largest unit that gives a whole part.
+    """Return a time with three significant digits, in the largest unit in which it is at least 1.
 
     >>> seconds_text(3.728e-4)
     '373 µs'

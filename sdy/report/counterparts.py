@@ -1,7 +1,7 @@
-"""Which values of the program that the user wrote are which of the program that propagation saw.
+"""Matches the values of the user's program with the values of the program after import, propagation or partitioning.
 
-In between constants were copied, functions became regions of their calls, and data-flow edges were added. What is left
-of a value stands at its place in the text.
+The passes in between copy constants, inline functions into their calls and add data-flow edges. Ops are matched by
+their location in the text, which passes preserve.
 """
 
 from __future__ import annotations
@@ -15,58 +15,58 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.ops import ConstantOp, DataFlowEdgeOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 
-_Place = tuple[str, int, int]
+_Location = tuple[str, int, int]  # file, line, column
 
 
 class Counterparts:
-    """Both ways between the values of `written` and those of `seen`."""
+    """Maps the values of the module `written` by the user to those of a `transformed` module, and back."""
 
-    def __init__(self, written: ModuleOp, seen: ModuleOp) -> None:
+    def __init__(self, written: ModuleOp, transformed: ModuleOp) -> None:
         self._functions = functions_of(written)
-        self._ops = {place: op for op in pre_order(written) if (place := _place(op)) is not None}
+        self._ops = {location: op for op in pre_order(written) if (location := _location(op)) is not None}
         self._written: dict[SSAValue, SSAValue] = {}
-        self._seen: dict[SSAValue, list[SSAValue]] = {}
-        for op in pre_order(seen):
+        self._transformed: dict[SSAValue, list[SSAValue]] = {}
+        for op in pre_order(transformed):
             self._match(op)
 
     def written(self, value: SSAValue) -> SSAValue | None:
-        """The value in the user's program; that of a data-flow edge is the value which owns the edge."""
+        """Return the corresponding value of the user's program; for a data-flow edge, that of the edge owner."""
         while isinstance(value.owner, DataFlowEdgeOp):
             value = value.owner.input
         return self._written.get(value)
 
-    def seen(self, value: SSAValue) -> list[SSAValue]:
-        """What propagation saw in the place of a value of the user's program: nothing, one value, or several copies."""
-        return self._seen.get(value, [])
+    def transformed(self, value: SSAValue) -> list[SSAValue]:
+        """Return the values that correspond to a value of the user's program: none, one, or several copies."""
+        return self._transformed.get(value, [])
 
     def _match(self, op: Operation) -> None:
-        place = _place(op)
-        original = None if place is None else self._ops.get(place)
-        if original is not None and _stands_for(op, original):
-            for result, own in zip(op.results, original.results, strict=False):
-                self._enter(own, result)
+        location = _location(op)
+        original = None if location is None else self._ops.get(location)
+        if original is not None and _corresponds(op, original):
+            for result, original_result in zip(op.results, original.results, strict=False):
+                self._enter(original_result, result)
         arguments_of = original
         if isinstance(op, NamedComputationOp) and isinstance(original, CallOp):
             arguments_of = self._functions.get(op.computation_name.data)
         if arguments_of is not None:
-            for region, own_region in zip(op.regions, arguments_of.regions, strict=False):
-                for block, own_block in zip(region.blocks, own_region.blocks, strict=False):
-                    for argument, own in zip(block.args, own_block.args, strict=False):
-                        self._enter(own, argument)
+            for region, original_region in zip(op.regions, arguments_of.regions, strict=False):
+                for block, original_block in zip(region.blocks, original_region.blocks, strict=False):
+                    for argument, original_argument in zip(block.args, original_block.args, strict=False):
+                        self._enter(original_argument, argument)
 
-    def _enter(self, written: SSAValue, seen: SSAValue) -> None:
-        self._written[seen] = written
-        self._seen.setdefault(written, []).append(seen)
+    def _enter(self, written: SSAValue, transformed: SSAValue) -> None:
+        self._written[transformed] = written
+        self._transformed.setdefault(written, []).append(transformed)
 
 
-def _stands_for(op: Operation, original: Operation) -> bool:
-    """Whether `op` is what has become of `original`, and not something inserted on its behalf."""
+def _corresponds(op: Operation, original: Operation) -> bool:
+    """Return whether `op` was made from `original`, and is not an op that a pass inserted with the same location."""
     if isinstance(op, ConstantOp | NamedComputationOp):
         return op.result_types == original.result_types
     return type(op) is type(original)
 
 
-def _place(op: Operation) -> _Place | None:
+def _location(op: Operation) -> _Location | None:
     location = op.location
     if not isinstance(location, FileLineColLoc):
         return None

@@ -1,4 +1,4 @@
-"""What each device holds of the results of a program: the table of `sdy-run --devices-table`."""
+"""The table of `sdy-run --devices-table`: the shards of the results on each device."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sdy.model.sharding import TensorSharding
 from sdy.report.run_trace import digest
 from sdy.report.tables import simple_table
 
-MOST_SHOWN = 8  # elements that are written out; of more, a digest
+MAX_ELEMENTS_SHOWN = 8  # larger shards are shown as a digest
 
 
 @dataclass(frozen=True, slots=True)
 class ShardedResult:
-    """A whole result, and how it lies on the devices of a mesh."""
+    """A result with its global shape, and its sharding on a mesh."""
 
     array: Array
     sharding: TensorSharding
@@ -28,10 +28,13 @@ class ShardedResult:
 
 
 def devices_table(mesh: Mesh, results: Sequence[ShardedResult]) -> Table:
-    """One row a device of `mesh`: its coordinates, and of each result the slice and the elements that it holds."""
-    shares = [_shares(result) for result in results]
+    """Return a table with one row per device: its coordinates, and the slice and elements of each result."""
+    columns_of_results = [_shard_texts(result) for result in results]
     coordinates = {device: _coordinates(mesh, position) for position, device in enumerate(mesh.devices())}
-    rows = ((str(device), coordinates[device], *(share[device] for share in shares)) for device in sorted(coordinates))
+    rows = (
+        (str(device), coordinates[device], *(texts[device] for texts in columns_of_results))
+        for device in sorted(coordinates)
+    )
     columns = ("device", "coordinates", *(f"result {index}" for index in range(len(results))))
     return simple_table("devices", columns, rows, right=(0,))
 
@@ -44,21 +47,21 @@ def _coordinates(mesh: Mesh, position: int) -> str:
     return " ".join(reversed(found))
 
 
-def _shares(result: ShardedResult) -> list[str]:
-    """What each device holds of one result, by device number, without padding."""
+def _shard_texts(result: ShardedResult) -> list[str]:
+    """Return the text of the shard of a result on each device, by device number, without padding."""
     shards = shard(result.array, result.sharding, result.mesh)
-    pieces = [shard_coordinates(dim.axes, result.mesh) for dim in result.sharding.dims]
+    coordinates = [shard_coordinates(dim.axes, result.mesh) for dim in result.sharding.dims]
     return [
-        _share(shards.device_view(device), [coordinates[device] for coordinates in pieces], result.array.shape)
+        _shard_text(shards.device_view(device), [of_dim[device] for of_dim in coordinates], result.array.shape)
         for device in range(result.mesh.device_count)
     ]
 
 
-def _share(held: Array, pieces: Sequence[int], whole: tuple[int, ...]) -> str:
+def _shard_text(held: Array, coordinates: Sequence[int], global_shape: tuple[int, ...]) -> str:
     bounds = [
-        (min(piece * local, size), min((piece + 1) * local, size))
-        for piece, local, size in zip(pieces, held.shape, whole, strict=False)
+        (min(coordinate * local_size, size), min((coordinate + 1) * local_size, size))
+        for coordinate, local_size, size in zip(coordinates, held.shape, global_shape, strict=False)
     ]
-    own = held[tuple(slice(stop - start) for start, stop in bounds)]
-    place = f"[{', '.join(f'{start}:{stop}' for start, stop in bounds)}] " if bounds else ""
-    return place + (str(own.tolist()) if own.size <= MOST_SHOWN else digest(own))
+    elements = held[tuple(slice(stop - start) for start, stop in bounds)]
+    location = f"[{', '.join(f'{start}:{stop}' for start, stop in bounds)}] " if bounds else ""
+    return location + (str(elements.tolist()) if elements.size <= MAX_ELEMENTS_SHOWN else digest(elements))

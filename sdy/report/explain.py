@@ -1,12 +1,12 @@
-"""Why a value is sharded as it is: the chain of ops that brought each axis, from the user's annotation on.
+"""Explains the sharding of a value: for each axis, the chain of ops that propagated it from an annotation.
 
 %1 (stablehlo.add, line 5)
   sharded [{"x", ?}, {?}]
-  dim 0 is cut by "x":
+  dim 0 is sharded along "x":
     line 3  %arg0: annotated [{"x"}, {}]
     line 4  %0 = stablehlo.tanh: from operand 0 (%arg0) to the result (%0)
     line 5  %1 = stablehlo.add: from operand 0 (%0) to the result (%1)
-  dim 1 is not cut
+  dim 1 is unsharded
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Lines = Iterator[str]
 
 @dataclass(frozen=True, slots=True)
 class AxisOrigin:
-    """An axis that cuts a dim of a value, and how it came there: the line and the words of each step."""
+    """An axis of a dim of a value, and how it got there: the line and the description of each propagation step."""
 
     dim: int
     axis: AxisRef
@@ -45,48 +45,49 @@ class AxisOrigin:
 
 @dataclass(frozen=True, slots=True)
 class ConflictSite:
-    """An op at which axes were refused: its line, with that of the program behind the text, and a sentence for each."""
+    """An op with conflicts: its line, its line with that of the source program, and one sentence per conflict."""
 
     line: int | None
-    place: str
+    line_text: str
     op: str
     sentences: tuple[str, ...]
 
 
 class Explainer:
-    """Explains what propagation does to a program, given with the text that it was read from.
+    """Explains the propagation of a program that was read from `text`.
 
-    `source_lines` tells the line of another program behind a line of the text: `{7: "train.py:12"}`.
+    `source_lines` maps lines of the text to the lines of another program it was generated from: `{7: "train.py:12"}`.
     """
 
     def __init__(
         self, context: SdyContext, module: ModuleOp, text: str, source_lines: Mapping[int, str] | None = None
     ) -> None:
-        """Propagates in a copy. Raises: SdyError where the module is not what propagation needs."""
+        """Propagate a copy of the module. Raises: SdyError if propagation does not support the module."""
         self._names = ValueNames(module, text)
         self._traced: TracedPropagation = trace_propagation(context, module)
         self._counterparts = Counterparts(module, self._traced.module)
         self._descriptions = TraceDescriptions(self._traced, self._names, self._counterparts, source_lines or {})
 
-    def value(self, asked: str) -> Lines:
-        """The explanations of the values that are meant: `%name`, `@func:%name`, or the number of a line.
+    def value(self, query: str) -> Lines:
+        """Yield the explanation of each value that `query` refers to: `%name`, `@func:%name`, or a line number.
 
-        Raises: SdyError SDY-T203 where there is no such value.
+        Raises: SdyError SDY-T203 if there is no such value.
         """
-        for written in self._names.find(asked):
+        for written in self._names.find(query):
             yield self._headline(written)
-            holders = dict.fromkeys(self._traced.flat.value(seen).holder for seen in self._counterparts.seen(written))
+            copies = self._counterparts.transformed(written)
+            holders = dict.fromkeys(self._traced.flat.value(copy).holder for copy in copies)
             if not holders:
-                yield "  nobody uses it: propagation does not see it"
+                yield "  not propagated: the value has no uses"
             for number, holder in enumerate(holders):
                 if len(holders) > 1:
-                    yield f"  copy {number + 1} of {len(holders)}, as each use of it is sharded on its own"
+                    yield f"  copy {number + 1} of {len(holders)}: each use has a separate copy"
                 yield from self._holder(holder)
 
     def origins(self, written: SSAValue) -> Iterator[AxisOrigin]:
-        """How each axis came to a value of the program; to the first copy, where each use has one of its own."""
-        for seen in self._counterparts.seen(written)[:1]:
-            holder = self._traced.flat.value(seen).holder
+        """Yield the origin of each axis of a value; if each use has a separate copy, of the first copy."""
+        for copy in self._counterparts.transformed(written)[:1]:
+            holder = self._traced.flat.value(copy).holder
             sharding = None if holder is None else self._traced.flat.graph.sharding(holder)
             if holder is not None and sharding is not None:
                 for index, dim in enumerate(sharding.dims):
@@ -95,20 +96,20 @@ class Explainer:
 
     @property
     def names(self) -> ValueNames:
-        """What the values of the program are called."""
+        """The names of the values of the program."""
         return self._names
 
     def conflicts(self) -> Lines:
-        """Where an axis was refused: by which dim, and what was in its way."""
+        """Yield the description of all conflicts, op by op."""
         sites = list(self.conflict_sites())
         for site in sites:
-            yield f"{site.place}: {site.op}"
+            yield f"{site.line_text}: {site.op}"
             yield from (f"  {sentence}" for sentence in site.sentences)
         if not sites:
-            yield "no conflicts: the tensors of every op are sharded alike"
+            yield "no conflicts: the tensors of every op have compatible shardings"
 
     def conflict_sites(self) -> Iterator[ConflictSite]:
-        """The ops at which axes were refused, in program order; sentences that explain others begin with blanks."""
+        """Yield the ops with conflicts in program order; a sentence that explains the one before it is indented."""
         history, descriptions = self._traced.history, self._descriptions
         for site, conflicts in groupby(conflicts_of(self._traced.flat.graph, history), key=lambda each: each.site):
             sentences = (line for conflict in conflicts for line in conflict_lines(conflict, descriptions, history))
@@ -118,21 +119,21 @@ class Explainer:
 
     def _headline(self, written: SSAValue) -> str:
         op = op_of(written)
-        assert op is not None  # it stands in a module
+        assert op is not None  # the value is in a module
         what = "argument" if isinstance(op, FuncOp) else op.name
         return f"{self._names[written]} ({what}{'' if line_of(op) is None else f', {self._descriptions.line_of(op)}'})"
 
     def _holder(self, holder: Value | None) -> Lines:
         sharding = None if holder is None else self._traced.flat.graph.sharding(holder)
         if holder is None or sharding is None:
-            yield "  no axis came to it: every device has all of it"
+            yield "  no sharding was propagated to it: it is replicated"
             return
         yield f"  sharded {dims_text(sharding)}"
         for index, dim in enumerate(sharding.dims):
             if not dim.axes:
-                yield f"  dim {index} is not cut"
+                yield f"  dim {index} is unsharded"
             for axis in dim.axes:
-                yield f"  dim {index} is cut by {axis}:"
+                yield f"  dim {index} is sharded along {axis}:"
                 yield from self._chain(self._traced.history.chain(holder, axis))
 
     def _chain(self, chain: AxisPath) -> Lines:

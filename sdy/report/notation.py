@@ -1,4 +1,4 @@
-"""A sharding in every notation there is, and what it makes of a tensor: its shape and its bytes on one device."""
+"""Reads a sharding in any notation, writes it in all of them, and computes the local shape and size of a tensor."""
 
 from __future__ import annotations
 
@@ -24,48 +24,49 @@ _TENSOR = re.compile(
     r"(?P<type>[a-z][A-Za-z0-9]*)\[(?P<dims>[\d\s,]*)\]|(?P<mlir_dims>(?:\d+x)*)(?P<mlir_type>[a-z]\w*)"
 )
 _AXIS = re.compile(r'\s*"?(?P<name>[^\s"=,]+)"?\s*=\s*(?P<size>\d+)\s*')
-_BYTES = ("pred", "i1")  # booleans, which take a byte each
+_BOOLEANS = ("pred", "i1")  # stored as one byte per element
 
 NotationRow = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """A type as people write it, `f32[1024,4096]`; `bits` are those of an element."""
+    """The type of a tensor, written as `f32[1024,4096]`; `bits` is the size of one element."""
 
     element: str
     bits: int
     shape: tuple[int, ...]
 
     def text(self, shape: tuple[int, ...]) -> str:
-        """The type with another shape, and the bytes that it takes."""
+        """Return the type with another shape, followed by its size in bytes."""
         size = -(-prod(shape) * self.bits // 8)
         return f"{self.element}[{','.join(map(str, shape))}], {size:,} bytes"
 
 
 def read_tensor(text: str) -> TensorSpec:
-    """`f32[1024,4096]`, or `1024x4096xf32` as MLIR writes it. Raises: SdyError SDY-T206 where it is neither."""
+    """Parse `f32[1024,4096]`, or `1024x4096xf32` as in MLIR. Raises: SdyError SDY-T206 if the text is neither."""
     match = _TENSOR.fullmatch(text.strip())
     element = match and (match["type"] or match["mlir_type"])
     bits = re.search(r"\d+", element) if element else None
-    if match is None or element is None or (bits is None and element not in _BYTES):
+    if match is None or element is None or (bits is None and element not in _BOOLEANS):
         hint = "write f32[1024,4096] or 1024x4096xf32"
-        raise SdyError(Diagnostic("SDY-T206", f"{text!r} is no type of a tensor", hint=hint))
+        raise SdyError(Diagnostic("SDY-T206", f"expected a tensor type, got {text!r}", hint=hint))
     sizes = match["dims"].split(",") if match["dims"] else (match["mlir_dims"] or "").split("x")
     shape = tuple(int(size) for size in sizes if size.strip())
-    return TensorSpec(element, 8 if element in _BYTES or bits is None else int(bits[0]), shape)
+    return TensorSpec(element, 8 if element in _BOOLEANS or bits is None else int(bits[0]), shape)
 
 
 def read_mesh(text: str) -> Mesh:
-    """`x=4,y=2`, or a mesh as sdy writes it. Raises: SdyError where it is neither."""
+    """Parse a mesh, written as `x=4,y=2` or in the notation of sdy. Raises: SdyError if it is malformed."""
     axes = [_AXIS.sub(r'"\g<name>"=\g<size>', part) for part in text.split(",") if _AXIS.fullmatch(part)]
     return MESH.parse(text if text.lstrip().startswith("<") else f"<[{', '.join(axes or [text])}]>", "--mesh")
 
 
 def read_any(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorSharding, Mesh]:
-    """The sharding of a text in any notation, and its mesh, which HLO and inline meshes bring along.
+    """Parse a sharding in any notation, and return it with its mesh.
 
-    Raises: SdyError where the text is in none, or speaks of what the mesh has not, or has no mesh.
+    HLO shardings, and sdy shardings with an inline mesh, need no `mesh`.
+    Raises: SdyError if the text is malformed, if it does not match the mesh, or if the mesh is unknown.
     """
     try:
         return checked(*_read(text, mesh, rank), rank)
@@ -80,33 +81,34 @@ def _read(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorShardin
         sharding = TENSOR_SHARDING.read(text)
         if isinstance(sharding.mesh, Mesh):
             return sharding, sharding.mesh
-        return sharding, _needed(mesh)
+        return sharding, _required(mesh)
     if re.match(r"\s*(P|PartitionSpec|jax\.[\w.]+)\s*\(", text):
-        spec = read_partition_spec(text, _needed(mesh))
-        whole = (DimSharding(),) * ((rank or 0) - spec.rank)  # JAX leaves trailing dims out that are whole
-        return replace(spec, dims=(*spec.dims, *whole)), _needed(mesh)
-    return read_subscripts(text, _needed(mesh)), _needed(mesh)
+        spec = read_partition_spec(text, _required(mesh))
+        unsharded = (DimSharding(),) * ((rank or 0) - spec.rank)  # JAX omits trailing unsharded dims
+        return replace(spec, dims=(*spec.dims, *unsharded)), _required(mesh)
+    return read_subscripts(text, _required(mesh)), _required(mesh)
 
 
 def _read_hlo(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorSharding, Mesh]:
     hlo = read_hlo_sharding(text)
     dims = len(hlo.tiles) if isinstance(hlo, Tiled) else rank or 0
-    on = mesh_of_hlo(hlo) if mesh is None else mesh
-    sharding = sharding_of_hlo(hlo, on, dims)
+    hlo_mesh = mesh_of_hlo(hlo) if mesh is None else mesh
+    sharding = sharding_of_hlo(hlo, hlo_mesh, dims)
     if sharding is None:
-        what = "no mesh" if mesh is None or isinstance(hlo, Maximal) else f"the mesh {write_mesh(on)}"
-        raise NotationError("SDY-T207", f"axes of {what} cannot say {write_hlo_sharding(hlo)}", 0, len(text))
-    return sharding, on
+        what = "any mesh" if mesh is None or isinstance(hlo, Maximal) else f"the mesh {write_mesh(hlo_mesh)}"
+        message = f"{write_hlo_sharding(hlo)} cannot be expressed with the axes of {what}"
+        raise NotationError("SDY-T207", message, 0, len(text))
+    return sharding, hlo_mesh
 
 
-def _needed(mesh: Mesh | None) -> Mesh:
+def _required(mesh: Mesh | None) -> Mesh:
     if mesh is None:
-        raise SdyError(Diagnostic("SDY-T208", "the sharding names axes, and no mesh is given", hint="--mesh x=4,y=2"))
+        raise SdyError(Diagnostic("SDY-T208", "a sharding with axis names requires a mesh", hint="--mesh x=4,y=2"))
     return mesh
 
 
 def checked(sharding: TensorSharding, mesh: Mesh, rank: int | None) -> tuple[TensorSharding, Mesh]:
-    """The sharding with its mesh in it, of a tensor of `rank` dims. Raises: SdyError where they do not fit."""
+    """Return the sharding with `mesh` inline. Raises: SdyError if it does not match the mesh or the rank."""
     inline = replace(sharding, mesh=mesh)
     shape = (None,) * (sharding.rank if rank is None or mesh.is_maximal else rank)
     problem = check_sharding(inline, shape, mesh)
@@ -116,15 +118,15 @@ def checked(sharding: TensorSharding, mesh: Mesh, rank: int | None) -> tuple[Ten
 
 
 def notations(sharding: TensorSharding, mesh: Mesh, tensor: TensorSpec | None) -> Iterator[NotationRow]:
-    """What it is called, and the text: the sharding in each notation, the mesh, the tensor whole and on one device."""
+    """Yield labels and texts: the sharding in each notation, the mesh, and the global and local type of the tensor."""
     yield "sdy", write_sharding(replace(sharding, mesh="mesh"))
     yield "PartitionSpec", "-" if mesh.is_maximal else write_partition_spec(sharding)
     yield "HloSharding", write_hlo_sharding(hlo_of_sharding(sharding, mesh))
     yield "subscripts", "-" if mesh.is_maximal else write_subscripts(sharding)
     if sharding.unreduced and sharding.unreduced_kind is not ReductionKind.SUM:
-        yield "reduction", f"{sharding.unreduced_kind.value}, as sdy alone can say; in the others it is a sum"
+        yield "reduction", f"{sharding.unreduced_kind.value}, which only sdy can express; other notations mean a sum"
     yield "@mesh", f"{write_mesh(mesh)}, {mesh.device_count} devices"
     if tensor is not None:
-        yield "whole", tensor.text(tensor.shape)
+        yield "global type", tensor.text(tensor.shape)
         local = local_shape(tensor.shape, sharding, mesh)
-        yield "on one device", tensor.text(tuple(size or 0 for size in local or ()))
+        yield "local type", tensor.text(tuple(size or 0 for size in local or ()))

@@ -1,4 +1,4 @@
-"""A partitioned program on one page: where its values lie, what its devices tell each other, what was in conflict."""
+"""The text of `sdy report`: meshes, shardings of arguments and results, collectives, conflicts and remarks."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ WIDTH = 120
 
 
 def program_report(
-    whole: ModuleOp,
+    global_module: ModuleOp,
     boundary: Iterable[ValueRow],
     explainer: Explainer,
     source_lines: Mapping[int, str],
     remarks: Sequence[Diagnostic],
 ) -> str:
-    """The report of a program with explicit collectives on whole tensors.
+    """Return the report on a partitioned program on global shapes.
 
-    `source_lines` tells the line of another program behind a line of the text: `{7: "train.py:12"}`.
+    `source_lines` maps lines of the text to the lines of another program it was generated from: `{7: "train.py:12"}`.
     """
     console = Console(file=StringIO(), width=WIDTH, highlight=False)
 
-    def place(line: int | None) -> str:
+    def source(line: int | None) -> str:
         if line is None:
             return ""
         return source_lines.get(line, f"line {line}")
 
-    console.print(mesh_table(meshes_of(whole)))
+    console.print(mesh_table(meshes_of(global_module)))
     console.print(values_table("arguments and results", boundary))
-    uses = Counter((place(line_of(op)), use) for op, use in collectives_with_ops(whole))
+    uses = Counter((source(line_of(op)), use) for op, use in collectives_with_ops(global_module))
     console.print(placed_collectives_table(uses) if uses else "no collectives")
     console.print("[bold]conflicts[/bold]")
     for line in explainer.conflicts():
-        console.print(f"  {line}", markup=False)
+        console.print(f"  {line}", markup=False, soft_wrap=True)
     for remark in remarks:
         console.print(render(remark), markup=False)
     stream = console.file

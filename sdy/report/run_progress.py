@@ -1,4 +1,4 @@
-"""A progress bar for runs that take long: how many ops of the main function are done, and which one ran last."""
+"""A progress bar for long runs: the number of completed ops of the main function, and the last op."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from xdsl.ir import Operation
 
 from sdy.interpreter.kernel import Arrays, KernelContext
 
-PATIENCE = 2.0  # seconds before the bar is shown
+DELAY = 2.0  # seconds before the bar is shown
 
 
 class RunProgress:
-    """Shows the bar on `console`, as long as it is entered, once `PATIENCE` is over; and takes it away at the end."""
+    """A context manager that shows a progress bar on `console` after `DELAY` seconds, and removes it at the end."""
 
     def __init__(self, function: FuncOp, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._body = function.body.block
@@ -45,10 +45,10 @@ class RunProgress:
             self._bar.stop()
 
     def observe(self, context: KernelContext, op: Operation, results: Arrays) -> None:
-        """Count the op, if it stands in the function itself: how often those inside of loops run, nobody knows."""
+        """Count an op of the function body. Ops in loops are not counted: their number of runs is unknown."""
         self._done += op.parent is self._body
         if not self._bar.tasks:
-            if self._clock() - self._started < PATIENCE:
+            if self._clock() - self._started < DELAY:
                 return
             self._bar.add_task("", total=self._total)
             self._bar.start()

@@ -1,4 +1,4 @@
-"""The trace of a run: one line per op that ran, with what it gave."""
+"""The trace of `sdy-run --trace`: one line per executed op, with its result types and a digest of its results."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sdy.interpreter.kernel import Arrays, KernelContext
 
 
 class RunTrace:
-    """Writes `file:line: %2 = stablehlo.add tensor<4xf32> 1f3a9c20` for each op; names are those that MLIR prints.
+    """Writes a line such as `file:line: %2 = stablehlo.add tensor<4xf32> 1f3a9c20` for each op.
 
-    The digest is one of the bytes of the result: equal values have equal digests. Where several devices run, the
-    type is that of one, and the digest one of all. The bodies of reductions, which run on elements, are left out.
+    Values have the names that MLIR prints. Equal values have equal digests. If several devices run the op, the type is
+    the local type, and the digest covers all devices. Ops in the bodies of reductions are omitted.
     """
 
     def __init__(self, module: ModuleOp, write: Callable[[str], None]) -> None:
@@ -27,22 +27,22 @@ class RunTrace:
         self._write = write
 
     def observe(self, context: KernelContext, op: Operation, results: Arrays) -> None:
-        """Write what the op gave."""
+        """Write the line of an op."""
         if context.grid is None:
             return
         span = span_of(op)
-        place = f"{span.file}:{span.line}: " if span else ""
+        location = f"{span.file}:{span.line}: " if span else ""
         head = f"{self._names.results(op)} = {op.name}" if op.results else op.name
         types = [result.type for result in op.results]
-        # A tuple or a future is as many arrays as it has parts.
+        # A tuple or a future is represented by one array per element.
         shown = [None] * len(results) if len(types) != len(results) else types
         values = [_value(context, array, kind) for array, kind in zip(results, shown, strict=True)]
         devices = f" on {context.grid.position_count} devices" if context.batch else ""
-        self._write(" ".join([f"{place}{head}", ", ".join(values)]).rstrip() + devices + "\n")
+        self._write(" ".join([f"{location}{head}", ", ".join(values)]).rstrip() + devices + "\n")
 
 
 def digest(array: Array) -> str:
-    """Eight hexadecimal digits that tell arrays of different bytes apart."""
+    """Return eight hexadecimal digits that depend on the bytes of an array."""
     return blake2b(array.tobytes(), digest_size=4).hexdigest()
 
 

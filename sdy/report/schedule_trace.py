@@ -1,7 +1,7 @@
-"""The schedule of a local program as a trace that Chrome (chrome://tracing) and Perfetto (ui.perfetto.dev) show.
+"""Converts the schedule of a local program to a trace for Chrome (chrome://tracing) and Perfetto (ui.perfetto.dev).
 
-One track for what a device computes, one for the links of each mesh axis that is used, one for loops; the bytes alive
-are a counter. Times are in microseconds, as the format wants them, in steps of a nanosecond.
+The trace has one track for computation, one for the links of each mesh axis in use, and one for loops; the live bytes
+are a counter. Times are in microseconds, as the format requires, and multiples of a nanosecond.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ _PROCESS = 0
 
 @dataclass(frozen=True, slots=True)
 class Tracks:
-    """What the rows of the trace are called, in the order in which they are shown."""
+    """The names of the tracks of the trace, in display order."""
 
     names: tuple[str, ...]
 
     def number(self, name: str) -> int:
-        """The thread that stands for the row."""
+        """Return the thread number that represents the track."""
         return self.names.index(name)
 
 
 def schedule_trace(
     slots: Sequence[ScheduledOp], curve: Sequence[int], mesh: Mesh, hardware: Hardware, source_lines: Mapping[int, str]
 ) -> dict[str, object]:
-    """The trace as plain data for `json.dump`. `curve` is the bytes alive at each slot."""
+    """Return the trace as data for `json.dump`. `curve` has the live bytes at each slot."""
     tracks = _tracks(slots, mesh)
     named = [_metadata("process_name", _PROCESS, f"one device of {hardware.name}")]
     named += [_metadata("thread_name", number, name) for number, name in enumerate(tracks.names)]
     slices = (event for slot in slots for event in _slices(slot, tracks, source_lines))
-    # Of what begins at once, loops come first, and those around others before them.
+    # Of events that start at the same time, loops come first, outer loops before inner ones.
     events = [*reversed(list(_loops(slots, tracks, source_lines))), *slices, *_counter(slots, curve)]
     return {
         "displayTimeUnit": "ns",
@@ -55,7 +55,7 @@ def schedule_trace(
 
 
 def link_axes(sending: CollectiveRun) -> tuple[str, ...]:
-    """The mesh axes whose links a collective uses."""
+    """Return the mesh axes whose links a collective uses."""
     return tuple(dict.fromkeys(ref.name for ref in sending.axes))
 
 
@@ -74,7 +74,7 @@ def _metadata(kind: str, thread: int, name: str) -> Event:
 
 
 def _slices(slot: ScheduledOp, tracks: Tracks, source_lines: Mapping[int, str]) -> Iterable[Event]:
-    """One of an op; of a collective, one on each of the links that it uses. What takes no time is left out."""
+    """Yield one event for an op, or one per used link for a collective; none for an op that takes no time."""
     if not slot.seconds:
         return
     op, runs = slot.visit.op, slot.visit.times
@@ -98,24 +98,24 @@ def _slice(thread: int, name: str, slot: ScheduledOp, arguments: Event) -> Event
 
 
 def _complete(thread: int, name: str, start: float, end: float, arguments: Event) -> Event:
-    begins, ends = round(start * 1e9), round(end * 1e9)  # both rounded, so that what follows begins where this ends
+    begins, ends = round(start * 1e9), round(end * 1e9)  # round both, so that the next event starts where this one ends
     times = {"ts": begins / 1e3, "dur": (ends - begins) / 1e3}
     return {"ph": "X", "pid": _PROCESS, "tid": thread, "name": name, **times, "args": arguments}
 
 
 def _arguments(op: Operation, runs: int, source_lines: Mapping[int, str]) -> Event:
     line = line_of(op)
-    place: Event = {}
+    location: Event = {}
     if line is not None:
-        place["line"] = line
+        location["line"] = line
         if line in source_lines:
-            place["source"] = source_lines[line]
+            location["source"] = source_lines[line]
     shapes = ", ".join(str(result.type) for result in op.results if as_tensor(result.type) is not None)
-    return {"op": op.name, "results": shapes, "runs": runs, **place}
+    return {"op": op.name, "results": shapes, "runs": runs, **location}
 
 
 def _loops(slots: Sequence[ScheduledOp], tracks: Tracks, source_lines: Mapping[int, str]) -> Iterable[Event]:
-    """One slice a loop, around what runs inside of it."""
+    """Yield one event per loop, which encloses the events of its body."""
     open_: list[ScheduledOp] = []
     for slot in slots:
         op = slot.visit.op
@@ -130,12 +130,12 @@ def _loops(slots: Sequence[ScheduledOp], tracks: Tracks, source_lines: Mapping[i
 
 
 def _counter(slots: Sequence[ScheduledOp], curve: Sequence[int]) -> Iterable[Event]:
-    """The bytes alive, where they change."""
+    """Yield the live bytes wherever they change."""
     before = -1
     for slot, alive in zip(slots, curve, strict=True):
         if alive != before:
             at = round(slot.start * 1e9) / 1e3
-            yield {"ph": "C", "pid": _PROCESS, "name": "bytes alive", "ts": at, "args": {"bytes": alive}}
+            yield {"ph": "C", "pid": _PROCESS, "name": "live bytes", "ts": at, "args": {"bytes": alive}}
         before = alive
 
 

@@ -1,4 +1,4 @@
-"""What a verified program looks like in the terminal: its mesh, its values, its collectives, its errors."""
+"""Tables for the terminal: meshes, values, collectives, statistics and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Cells = tuple[str, ...]
 
 
 def mesh_table(meshes: Mapping[str, Mesh]) -> Table:
-    """Name, axes and devices of each mesh."""
+    """Return a table of the name, axes and devices of each mesh."""
     rows = (
         (f"@{name}", " ".join(f"{axis.name}={axis.size}" for axis in mesh.axes), _devices(mesh))
         for name, mesh in meshes.items()
@@ -31,22 +31,22 @@ def _devices(mesh: Mesh) -> str:
 
 
 def values_table(title: str, values: Iterable[ValueRow]) -> Table:
-    """Values with their sharding, whole and on one device."""
+    """Return a table of values with their sharding, global type and local type."""
     rows = ((row.name, row.sharding or "replicated", row.global_type, row.local_type) for row in values)
     return simple_table(title, ("value", "sharding", "global", "local"), rows)
 
 
 def collectives_table(uses: Counter[CollectiveUse]) -> Table:
-    """Collectives with what each device sends; equal ones in one row."""
+    """Return a table of collectives with the bytes that each device sends; equal collectives share a row."""
     return placed_collectives_table(Counter({("", use): count for use, count in uses.items()}))
 
 
 def placed_collectives_table(uses: Counter[tuple[str, CollectiveUse]]) -> Table:
-    """As `collectives_table`, each with its place; equal ones at one place in one row.
+    """Return a table of collectives with their source lines; equal collectives of one line share a row.
 
-    There is no column of places where none is known.
+    The column of source lines is omitted if none is known.
     """
-    has_places = any(place for place, _ in uses)
+    has_sources = any(source for source, _ in uses)
     rows = [
         (
             str(count),
@@ -54,11 +54,11 @@ def placed_collectives_table(uses: Counter[tuple[str, CollectiveUse]]) -> Table:
             use.axes,
             _shape(use.local_shape),
             bytes_text(use.bytes_per_device * count),
-            *((place,) if has_places else ()),
+            *((source,) if has_sources else ()),
         )
-        for (place, use), count in uses.items()
+        for (source, use), count in uses.items()
     ]
-    columns = ("count", "kind", "axes", "local result", "bytes sent per device", *(("for",) if has_places else ()))
+    columns = ("count", "kind", "axes", "local result", "bytes sent per device", *(("source",) if has_sources else ()))
     table = simple_table("collectives", columns, rows, right=(0, 4))
     table.show_footer = True
     table.columns[0].footer = str(uses.total())
@@ -67,7 +67,7 @@ def placed_collectives_table(uses: Counter[tuple[str, CollectiveUse]]) -> Table:
 
 
 def statistics_tables(statistics: Statistics) -> tuple[Table, Table]:
-    """What a program costs one device: by kind of collective, and in all."""
+    """Return tables of the statistics of one device: by kind of collective, and in total."""
     kinds = (
         (kind.value, str(each.places), str(each.runs), bytes_text(each.bytes_sent))
         for kind, each in statistics.collectives.items()
@@ -75,26 +75,26 @@ def statistics_tables(statistics: Statistics) -> tuple[Table, Table]:
     totals = (
         ("bytes sent", bytes_text(statistics.bytes_sent)),
         ("FLOPs of dots and convolutions", f"{statistics.flops:,}"),
-        ("peak bytes alive", bytes_text(statistics.peak_bytes)),
+        ("peak live bytes", bytes_text(statistics.peak_bytes)),
     )
     return (
-        simple_table("collectives", ("kind", "in the program", "runs", "bytes sent"), kinds, right=(1, 2, 3)),
-        simple_table("one device", ("", "in all"), totals, right=(1,)),
+        simple_table("collectives", ("kind", "ops", "runs", "bytes sent"), kinds, right=(1, 2, 3)),
+        simple_table("one device", ("", "total"), totals, right=(1,)),
     )
 
 
 def errors_table(rows: Iterable[Cells]) -> Table:
-    """Outputs with their largest errors."""
+    """Return a table of outputs with their largest errors."""
     return simple_table("outputs", ("output", "absolute error", "relative error", ""), rows, right=(1, 2))
 
 
 def rounds_table(rows: Iterable[Cells]) -> Table:
-    """Rounds of adversarial inputs with the outputs that differ."""
+    """Return a table of the kinds of adversarial inputs with the outputs that differ."""
     return simple_table("adversarial inputs", ("inputs", "outputs that differ", ""), rows, right=(1,))
 
 
 def bytes_text(count: float) -> str:
-    """A number of bytes, whole ones."""
+    """Return a number of bytes, rounded to an integer."""
     return f"{count:,.0f}"
 
 
@@ -103,7 +103,7 @@ def _shape(sizes: tuple[int, ...]) -> str:
 
 
 def simple_table(title: str, columns: Cells, rows: Iterable[Cells], right: tuple[int, ...] = ()) -> Table:
-    """Rows of plain text under a title; `right` says which columns end at the right."""
+    """Return a table of plain text with a title; the columns in `right` are right-aligned."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for index, column in enumerate(columns):
         table.add_column(column, justify="right" if index in right else "left", overflow="fold")

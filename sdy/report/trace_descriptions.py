@@ -1,4 +1,4 @@
-"""What people read about values, tensors and steps of a propagation: names, dims, lines, where a chain begins."""
+"""Describes the values, ops and steps of a traced propagation in terms of the program that the user wrote."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sdy.report.value_names import ValueNames, line_of
 
 
 class TraceDescriptions:
-    """Words for what a traced propagation speaks of, in terms of the program that the user wrote."""
+    """Descriptions of the values, ops and steps of a traced propagation."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class TraceDescriptions:
         self._main = main_function(traced.module)
 
     def value(self, holder: Value | None) -> str:
-        """What the value is called whose sharding is held here."""
+        """Return the name of the value whose sharding is stored in `holder`."""
         if holder in self._results:
             return f"result {self._results[holder]} of @{self._main.sym_name.data}"
         ssa = None if holder is None else self._stored_on.get(holder)
@@ -49,10 +49,10 @@ class TraceDescriptions:
         if written is not None:
             return self._names[written]
         op = None if ssa is None else op_of(ssa)
-        return "a value without name" if op is None else f"the value of an inserted {op.name}"
+        return "an unnamed value" if op is None else f"the result of an inserted {op.name}"
 
     def site(self, site: Site) -> str:
-        """The op at which something happened, as it begins in the text."""
+        """Return the op of a propagation step as it starts in the text, for example `%0 = stablehlo.add`."""
         if not isinstance(site, Node):
             return f"return of @{self._main.sym_name.data}"
         op = self._ops[site]
@@ -65,51 +65,51 @@ class TraceDescriptions:
         return f"{results} = {op.name}" if results else op.name
 
     def line(self, site: Site) -> str:
-        """The line of the op at which something happened."""
+        """Return the line of the op of a propagation step; see `line_of`."""
         return self.line_of(self._op(site))
 
     def line_number(self, site: Site) -> int | None:
-        """As `line`, in numbers; None where the op comes from no text."""
+        """Return the line number of the op of a propagation step, or None if it was not read from text."""
         return line_of(self._op(site))
 
     def _op(self, site: Site) -> Operation:
         return self._ops[site] if isinstance(site, Node) else self._main
 
     def line_of(self, op: Operation) -> str:
-        """The line of an op, and that of the program behind the text where it is known: `line 7 (train.py:12)`."""
+        """Return the line of an op, with the line of the source program if known: `line 7 (train.py:12)`."""
         line = line_of(op)
         if line is None:
-            return "no line"
+            return "unknown line"
         source = self._source_lines.get(line)
         return f"line {line}{f' ({source})' if source else ''}"
 
-    def tensor(self, site: Site, place: int) -> str:
-        """One of the tensors of an op: which operand or result it is, and what it is called."""
-        name = self.value(holders_of(site)[place])
+    def tensor(self, site: Site, index: int) -> str:
+        """Return which operand or result of an op a tensor is, and its name: `operand 0 (%a)`."""
+        name = self.value(holders_of(site)[index])
         if not isinstance(site, Node):
-            return f"the returned {name}" if place == 0 else name
+            return f"the returned {name}" if index == 0 else name
         count = len(self._traced.flat.graph.rules.value(site.rule).operands)
         if isinstance(self._ops[site], DataFlowEdgeOp):
-            return f"source {place} ({name})" if place < count else name
-        if place < count:
-            return f"operand {place} ({name})"
-        return f"result {place - count} ({name})" if len(site.results) > 1 else f"the result ({name})"
+            return f"source {index} ({name})" if index < count else name
+        if index < count:
+            return f"operand {index} ({name})"
+        return f"result {index - count} ({name})" if len(site.results) > 1 else f"the result ({name})"
 
-    def dim(self, site: Site, place: int, factor: FactorIndex) -> str:
-        """The dim of a tensor that a factor belongs to."""
-        mapping = self._traced.flat.graph.rules.value(site.rule).tensors[place]
+    def dim(self, site: Site, tensor: int, factor: FactorIndex) -> str:
+        """Return the dim of a tensor that is mapped to a factor."""
+        mapping = self._traced.flat.graph.rules.value(site.rule).tensors[tensor]
         dims = [index for index, factors in enumerate(mapping) if factor in factors]
         return f"dim {dims[0]}" if dims else "no dim"
 
     def root(self, holder: Value) -> tuple[str, str]:
-        """The line on which a chain begins, and what stands there."""
+        """Return the line on which a chain of propagation steps begins, and the annotation on that line."""
         if holder in self._results:
             sharding = self._initial_text(holder)
             return self.line_of(self._main), f"{self.value(holder)}: annotated {sharding}"
         ssa = self._stored_on[holder]
         op = op_of(ssa)
         line = "" if op is None else self.line_of(op)
-        return line, f"{self._named(ssa)}: {self._given(ssa, holder)}"
+        return line, f"{self._named(ssa)}: {self._initial_sharding(ssa, holder)}"
 
     def _named(self, ssa: SSAValue) -> str:
         name, op = self.value(self._traced.flat.value(ssa).holder), op_of(ssa)
@@ -117,8 +117,8 @@ class TraceDescriptions:
             return name
         return f"{name} = {op.name}"
 
-    def _given(self, ssa: SSAValue, holder: Value) -> str:
-        """How the value had its sharding before anything propagated."""
+    def _initial_sharding(self, ssa: SSAValue, holder: Value) -> str:
+        """Describe the sharding that the value had before propagation, and its source."""
         text = self._initial_text(holder)
         op = op_of(ssa)
         if isinstance(op, DataFlowEdgeOp) and isinstance(op_of(op.input), ManualComputationOp):
@@ -131,9 +131,9 @@ class TraceDescriptions:
             return f"annotated {text}"
         user = self._constraining_user(ssa, self._traced.initial.get(holder))
         if user is not None:
-            return f"takes over {text} from {user.name} on {self.line_of(user)}"
+            return f"inherits {text} from {user.name} on {self.line_of(user)}"
         value = self._traced.flat.value(ssa)
-        return f"has {text} from its sharding group" if value.group else f"begins with {text}"
+        return f"inherits {text} from its sharding group" if value.group else f"starts with {text}"
 
     def _constraining_user(self, ssa: SSAValue, sharding: TensorSharding | None) -> Operation | None:
         for use in ssa.uses:
@@ -146,9 +146,9 @@ class TraceDescriptions:
 
     def _initial_text(self, holder: Value) -> str:
         sharding = self._traced.initial.get(holder)
-        return "nothing" if sharding is None else dims_text(sharding)
+        return "no sharding" if sharding is None else dims_text(sharding)
 
 
 def dims_text(sharding: TensorSharding) -> str:
-    """A sharding without its mesh."""
+    """Return the text of a sharding without its mesh."""
     return write_sharding(sharding).partition(", ")[2].removesuffix(">")

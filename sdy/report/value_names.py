@@ -1,7 +1,7 @@
-"""What the values of a program are called, and which values a user means.
+"""Names the values of a program, and finds values by name.
 
-Names are those in the user's text, where the place of an op tells them; MLIR's own for the rest, as `sdy-opt` prints
-them: arguments of regions, and results whose names stand on another line than the op.
+Names are those in the user's text if they precede the op on its line or are in a function header. Other values, such as
+arguments of regions, have the names that `sdy-opt` prints.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAME = r"%[\w$.-]+"
 _RESULTS = re.compile(rf"((?:{_NAME}(?::\d+)?\s*,\s*)*{_NAME}(?::\d+)?)\s*=\s*$")
 _RESULT = re.compile(rf"({_NAME})(?::(\d+))?")
 _ARGUMENT = re.compile(rf"({_NAME})\s*:")
-_ASKED = re.compile(rf"(?:@(?P<func>[\w$.-]+):)?(?P<name>{_NAME}(?:#\d+)?)|(?P<line>\d+)")
+_QUERY = re.compile(rf"(?:@(?P<func>[\w$.-]+):)?(?P<name>{_NAME}(?:#\d+)?)|(?P<line>\d+)")
 
 
 class ValueNames:
@@ -44,17 +44,17 @@ class ValueNames:
                 self._names.update(zip(op.results, names, strict=True))
 
     def __getitem__(self, value: SSAValue) -> str:
-        """The name of a value, with its `%`."""
+        """Return the name of a value, with its `%`."""
         return self._names[value]
 
-    def find(self, asked: str) -> list[SSAValue]:
-        """The values that are meant by `%name`, `%name#1`, `@func:%name` or the number of a line.
+    def find(self, query: str) -> list[SSAValue]:
+        """Return the values that `query` refers to: `%name`, `%name#1`, `@func:%name` or a line number.
 
-        A name without function is one of the main function. Raises: SdyError SDY-T203 where there is none.
+        A name without a function refers to the main function. Raises: SdyError SDY-T203 if there is no such value.
         """
-        match = _ASKED.fullmatch(asked)
+        match = _QUERY.fullmatch(query)
         if match is None:
-            raise _not_found(f"{asked!r} names no value", "write %name, @func:%name, or the number of a line")
+            raise _not_found(f"expected a value, got {query!r}", "write %name, @func:%name, or a line number")
         if match["line"]:
             return self._on_line(int(match["line"]))
         func = self._function(match["func"])
@@ -64,7 +64,7 @@ class ValueNames:
             if found:
                 return found
         close = difflib.get_close_matches(match["name"], [self._names[value] for value in values], n=1)
-        hint = f"did you mean {close[0]}?" if close else "the number of a line does as well"
+        hint = f"did you mean {close[0]}?" if close else "values can also be specified by line number"
         raise _not_found(f"@{func.sym_name.data} has no value {match['name']}", hint)
 
     def _function(self, name: str | None) -> FuncOp:
@@ -72,9 +72,7 @@ class ValueNames:
             return main_function(self._module)
         functions = functions_of(self._module)
         if name not in functions:
-            raise _not_found(
-                f"there is no function @{name}", f"functions: {', '.join(f'@{each}' for each in functions)}"
-            )
+            raise _not_found(f"unknown function @{name}", f"functions: {', '.join(f'@{each}' for each in functions)}")
         return functions[name]
 
     def _on_line(self, line: int) -> list[SSAValue]:
@@ -87,7 +85,7 @@ class ValueNames:
         return found
 
     def _before(self, op: Operation) -> Iterator[str]:
-        """The names that stand before an op, one a result."""
+        """Yield the names before an op on its line, one per result."""
         location = op.location
         if not isinstance(location, FileLineColLoc) or not 0 < location.line.data <= len(self._lines):
             return
@@ -96,7 +94,7 @@ class ValueNames:
             yield from (f"{name}#{index}" for index in range(int(count))) if count else (name,)
 
     def _in_header(self, func: FuncOp) -> Iterator[str]:
-        """The names in the header of a function, one an argument."""
+        """Yield the names in the header of a function, one per argument."""
         location = func.location
         if isinstance(location, FileLineColLoc):
             first = location.line.data - 1
@@ -106,7 +104,7 @@ class ValueNames:
 
 
 def line_of(op: Operation) -> int | None:
-    """The line on which an op stands; None where it comes from no text."""
+    """Return the line number of an op, or None if the op was not read from text."""
     return op.location.line.data if isinstance(op.location, FileLineColLoc) else None
 
 

@@ -1,4 +1,4 @@
-"""How the values of a program lie on the devices: name, sharding, whole shape, local shape."""
+"""The rows of value tables: the name, sharding, global type and local type of each value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sdy.model.sharding import TensorSharding
 
 @dataclass(frozen=True, slots=True)
 class ValueRow:
-    """One value. Types are as MLIR writes them; the sharding is empty where there is none."""
+    """The row of one value. Types are in MLIR syntax; the sharding is empty if the value has none."""
 
     name: str
     sharding: str
@@ -30,7 +30,7 @@ class ValueRow:
 
 
 def boundary_rows(module: ModuleOp, argument_names: Sequence[str] = ()) -> list[ValueRow]:
-    """The arguments, then the results, of the main function; with their names in JAX where these are known."""
+    """Return the rows of the arguments and results of the main function, with their names in JAX if known."""
     func, meshes = main_function(module), meshes_of(module)
     types = func.function_type
     names = [f" = {name}" for name in argument_names] or [""] * len(types.inputs)
@@ -46,14 +46,14 @@ def boundary_rows(module: ModuleOp, argument_names: Sequence[str] = ()) -> list[
 
 
 def _result_info(func: FuncOp, index: int) -> str:
-    """What JAX calls a result, ` = result['loss']`: an attribute that it leaves in the program."""
+    """Return ` = result['loss']` for the name that JAX stores in a result attribute, or an empty string."""
     attributes = func.res_attrs.data[index] if func.res_attrs else None
     info = attributes.data.get("jax.result_info") if isinstance(attributes, DictionaryAttr) else None
     return f" = {info.data}" if isinstance(info, StringAttr) and info.data else ""
 
 
 def value_rows(module: ModuleOp) -> list[ValueRow]:
-    """Every value of the main function that an op gives, in program order."""
+    """Return the rows of all op results of the main function body, in program order."""
     func, meshes = main_function(module), meshes_of(module)
     return list(_op_rows(func, name_values(module, unique=False), meshes))
 
@@ -72,5 +72,5 @@ def _row(name: str, value_type: Attribute, sharding: TensorSharding | None, mesh
 
 
 def _dims_text(sharding: TensorSharding) -> str:
-    """The sharding without its mesh, which all share."""
+    """Return the sharding without its mesh."""
     return write_sharding(sharding).partition(", ")[2].removesuffix(">")

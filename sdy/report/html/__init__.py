@@ -1,1 +1,1 @@
-"""The report as one page: plain data, made from a partitioned program, and the files of the page that shows them."""
+"""The HTML report: the data of a partitioned program, and the files of the page that displays them."""

@@ -1,6 +1,6 @@
 "use strict";
-// The data of the program, and how numbers, axes and types are written.
-// Everything of the program is put into the page as text, never as markup.
+// The data of the program, and the formatting of numbers, axes and types.
+// All text of the program is inserted as text nodes, never as markup.
 const data = JSON.parse(document.getElementById("data").textContent);
 const HUES = ["#2f6fed", "#d9480f", "#2b9348", "#a23bc9", "#c2255c", "#0b8fa8", "#8a6d00", "#5c5f9e"];
 const KIND_TONES = { "all-gather": "#2f6fed", "reduce-scatter": "#2b9348", "all-reduce": "#d9480f", "all-to-all": "#a23bc9", "collective-permute": "#0b8fa8" };
@@ -32,7 +32,7 @@ const secondsText = (value) => value === 0 ? "0 s" : scaled(value, [[1, "s"], [1
 const bytesText = (value) => scaled(value, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);
 const countText = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 
-// "all-reduce" finds all_reduce.
+// A search for "all-reduce" also finds all_reduce.
 const plain = (text) => text.toLowerCase().replaceAll("_", "-");
 
 // ---- axes and types -------------------------------------------------------------------------------------------

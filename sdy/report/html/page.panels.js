@@ -8,11 +8,11 @@ const card = (value, text, share = null, tone = "var(--accent)") => {
 function showOverview() {
   byId("file").textContent = data.file || "program";
   document.title = `${data.file || "program"}: sharding report`;
-  const sent = data.collectives.reduce((sum, each) => sum + each[2], 0), whole = cost.seconds_in_turn || 1;
+  const sent = data.collectives.reduce((sum, each) => sum + each[2], 0), total = cost.seconds_in_turn || 1;
   byId("cards").append(
-    card(secondsText(cost.seconds_in_turn), `one after another on ${cost.hardware}`),
-    card(secondsText(cost.op_seconds), "computing", cost.op_seconds / whole),
-    card(secondsText(cost.communication_seconds), "communicating", cost.communication_seconds / whole, "var(--bad)"),
+    card(secondsText(cost.seconds_in_turn), `total without overlap on ${cost.hardware}`),
+    card(secondsText(cost.op_seconds), "computation", cost.op_seconds / total),
+    card(secondsText(cost.communication_seconds), "communication", cost.communication_seconds / total, "var(--bad)"),
     card(bytesText(sent), `sent by each device, ${countText(data.collectives.length, "collective")}`),
     card(bytesText(cost.peak_bytes), `peak of ${bytesText(cost.free_bytes)}: ${cost.fits ? "fits" : "does not fit"}`,
       cost.peak_bytes / cost.free_bytes, cost.fits ? "var(--good)" : "var(--bad)"),
@@ -43,11 +43,11 @@ function showShares() {
 
 function showCurve() {
   const { points, peak, seconds } = data.memory;
-  byId("memory-note").textContent = `bytes alive on one device while ops run one after another on ${cost.hardware}`;
+  byId("memory-note").textContent = `live bytes on one device while ops run one after another on ${cost.hardware}`;
   const width = Math.max(480, byId("curve").clientWidth), height = 230, left = 62, bottom = 22, top = 26;
   const end = seconds || 1, fullest = peak[1] || 1, ceiling = fullest * 1.12;
   const x = (time) => left + (time / end) * (width - left - 8), y = (bytes) => height - bottom - (bytes / ceiling) * (height - bottom - top);
-  const svg = makeSvg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Bytes alive over time" });
+  const svg = makeSvg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Live bytes over time" });
   for (let part = 0; part <= 4; part++) {
     const bytes = (fullest * part) / 4;
     svg.append(makeSvg("line", { class: "grid", x1: left, x2: width, y1: y(bytes), y2: y(bytes) }),
@@ -75,7 +75,7 @@ function showCurve() {
     for (const side of ["x1", "x2"]) cursor.setAttribute(side, x(time));
     cursor.setAttribute("visibility", "visible");
     tip.hidden = false;
-    tip.replaceChildren(make("div", {}, `${bytesText(bytes)} alive at ${secondsText(time)}`), make("div", { class: "mono" }, `${op}${line === null ? "" : `, line ${line}`}`));
+    tip.replaceChildren(make("div", {}, `${bytesText(bytes)} live at ${secondsText(time)}`), make("div", { class: "mono" }, `${op}${line === null ? "" : `, line ${line}`}`));
     tip.style.left = `${Math.min(event.clientX + 14, innerWidth - 300)}px`;
     tip.style.top = `${event.clientY + 16}px`;
   });
@@ -85,14 +85,14 @@ function showCurve() {
 }
 function showPeak() {
   const { peak, values, value_count: count } = data.memory, fullest = peak[1] || 1;
-  byId("peak").querySelector("summary").textContent = `${countText(count, "value")} alive at the peak${count > values.length ? `, the ${values.length} largest` : ""}`;
+  byId("peak").querySelector("summary").textContent = `${countText(count, "value")} live at the peak${count > values.length ? `, the ${values.length} largest` : ""}`;
   byId("peak").querySelector("table").append(make("tbody", {}, ...values.map(([name, type, bytes, line]) => make("tr", {},
     make("td", { class: "mono" }, name), make("td", { class: "mono" }, shortType(type)),
     make("td", {}, line === null ? "" : lineButton(line)),
     make("td", { class: "number" }, bytesText(bytes), make("span", { class: "meter", style: `--share:${(100 * bytes) / fullest}%` }))))));
 }
 
-const COLUMNS = [["kind", 0], ["axes", 1], ["bytes sent", 2], ["time", 3], ["runs", 4], ["bound by", 5], ["for", 6]];
+const COLUMNS = [["kind", 0], ["axes", 1], ["bytes sent", 2], ["time", 3], ["runs", 4], ["bound by", 5], ["source", 6]];
 const collectiveTexts = data.collectives.map(([kind, axes, , , , , line, source]) =>
   plain(`${kind} ${axes.map((axis) => axis[1]).join(" ")} line ${line} ${source}`));
 let order = { column: 3, falls: true };
@@ -102,8 +102,8 @@ function showCollectives(words = []) {
   const key = (each) => (order.column === 1 ? each[1].map((axis) => axis[1]).join() : each[order.column]);
   found.sort(([a], [b]) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) * (order.falls ? -1 : 1));
   section.querySelector(".count").textContent = found.length === data.collectives.length
-    ? `${found.length}, ${secondsText(cost.communication_seconds)} in all` : `${found.length} of ${data.collectives.length}`;
-  if (!data.collectives.length) { table.replaceChildren(make("tbody", {}, make("tr", {}, make("td", { class: "none" }, "None: no device needs what another has.")))); return; }
+    ? `${found.length}, ${secondsText(cost.communication_seconds)} in total` : `${found.length} of ${data.collectives.length}`;
+  if (!data.collectives.length) { table.replaceChildren(make("tbody", {}, make("tr", {}, make("td", { class: "none" }, "None: the devices do not communicate.")))); return; }
   const longest = Math.max(...data.collectives.map((each) => each[3])) || 1;
   const head = COLUMNS.map(([title, column]) => make("th", { class: `${[2, 3, 4].includes(column) ? "number" : ""}${order.column === column ? " chosen" : ""}` },
     make("button", { type: "button", onclick: () => {
@@ -118,12 +118,12 @@ function showCollectives(words = []) {
 }
 
 const sentenceNodes = (sentences) => sentences.map((text) => make("p", { class: text.startsWith(" ") ? "why" : "" }, text.trim()));
-const conflictTexts = data.conflicts.map(([, place, op, sentences]) => plain(`${place} ${op} ${sentences.join(" ")}`));
+const conflictTexts = data.conflicts.map(([, lineText, op, sentences]) => plain(`${lineText} ${op} ${sentences.join(" ")}`));
 function showConflicts(words = []) {
   const section = byId("conflicts"), found = data.conflicts.filter((_, index) => matches(conflictTexts[index], words));
   section.querySelector(".count").textContent = found.length === data.conflicts.length ? `${found.length}` : `${found.length} of ${data.conflicts.length}`;
-  const sites = found.map(([line, place, op, sentences]) => make("div", { class: "site" },
-    line === null ? place : lineButton(line, place), make("span", { class: "mono" }, `  ${op}`), ...sentenceNodes(sentences)));
-  const none = make("p", { class: "none" }, "None: the tensors of every op are sharded alike.");
+  const sites = found.map(([line, lineText, op, sentences]) => make("div", { class: "site" },
+    line === null ? lineText : lineButton(line, lineText), make("span", { class: "mono" }, `  ${op}`), ...sentenceNodes(sentences)));
+  const none = make("p", { class: "none" }, "None: the tensors of every op have compatible shardings.");
   section.querySelector(".list").replaceChildren(...(data.conflicts.length ? sites : [none]));
 }

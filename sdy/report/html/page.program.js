@@ -1,4 +1,4 @@
-// The rows of the program: folded, hovered, chosen.
+// The rows of the program: folding, tooltips, details.
 const valueNode = (value, text = data.values[value][0]) => make("button", { class: "value", type: "button", "data-value": value }, text);
 const joined = (nodes, between) => nodes.flatMap((node, index) => (index ? [between, node] : [node]));
 const limited = (values) => values.slice(0, MOST_RESULTS);
@@ -74,14 +74,14 @@ function functionNodes(func, isFirst) {
   let at = func.first;
   for (const [start, period, count] of func.repeats) {
     const begin = func.first + start;
-    nodes.push(...rowChunks(at, begin), make("div", { class: "fold-note" }, `${countText(period, "row")}, ${count} times in a row`), ...rowChunks(begin, begin + period));
+    nodes.push(...rowChunks(at, begin), make("div", { class: "fold-note" }, `${countText(period, "row")}, repeated ${count} times`), ...rowChunks(begin, begin + period));
     nodes.push(...repeatedNodes(begin, period, count));
     at = begin + count * period;
   }
   return [...nodes, ...rowChunks(at, func.last)];
 }
-const rowHead = () => make("div", { class: "row head" }, ...[["at", "line"], ["code", "op"], ["kind", "whole tensor, axes that cut its dims"],
-  ["local", "on one device"], ["bytes", "bytes"]].map(([name, title]) => make("span", { class: name }, title)));
+const rowHead = () => make("div", { class: "row head" }, ...[["at", "line"], ["code", "op"], ["kind", "global type with mesh axes"],
+  ["local", "local type"], ["bytes", "bytes"]].map(([name, title]) => make("span", { class: name }, title)));
 
 // ---- details and hover ----------------------------------------------------------------------------------------
 const term = (name, ...content) => [make("dt", {}, name), make("dd", {}, ...content)];
@@ -93,10 +93,10 @@ const stepsOf = (number) => {
   return steps;
 };
 function originNodes([dim, axis, last]) {
-  return [make("div", {}, `dim ${dim} is cut by `, axisChip(axis)),
-    make("ol", { style: `--axis:${colourOf(axis[0])}` }, ...stepsOf(last).map(([, place, words]) => {
-      const line = /^line (\d+)/.exec(place);
-      return make("li", {}, line ? lineButton(Number(line[1]), place) : place, ` ${words}`);
+  return [make("div", {}, `dim ${dim} is sharded along `, axisChip(axis)),
+    make("ol", { style: `--axis:${colourOf(axis[0])}` }, ...stepsOf(last).map(([, lineText, text]) => {
+      const line = /^line (\d+)/.exec(lineText);
+      return make("li", {}, line ? lineButton(Number(line[1]), lineText) : lineText, ` ${text}`);
     }))];
 }
 function valueDetails(value) {
@@ -104,23 +104,23 @@ function valueDetails(value) {
   const nodes = [make("h3", { class: "mono" }, name, label ? make("span", { class: "dim" }, `  ${label}`) : null),
     make("div", { class: "mono" }, ...typeNodes(kind)),
     make("dl", {},
-      ...term("sharding", make("span", { class: "mono" }, kind.sharding ?? "whole on every device")),
-      ...term("whole", make("span", { class: "mono" }, shortType(kind.type)), ` ${bytesText(kind.bytes[0])}`),
-      ...term("one device", make("span", { class: "mono" }, shortType(kind.local)), ` ${bytesText(kind.bytes[1])}`))];
-  if (origins.length) nodes.push(make("h4", {}, "Where its axes come from"), ...origins.flatMap(originNodes));
+      ...term("sharding", make("span", { class: "mono" }, kind.sharding ?? "replicated")),
+      ...term("global type", make("span", { class: "mono" }, shortType(kind.type)), ` ${bytesText(kind.bytes[0])}`),
+      ...term("local type", make("span", { class: "mono" }, shortType(kind.local)), ` ${bytesText(kind.bytes[1])}`))];
+  if (origins.length) nodes.push(make("h4", {}, "Origin of its axes"), ...origins.flatMap(originNodes));
   return nodes;
 }
 function lineDetails(line) {
   if (line === null || !data.source[line]) return [];
-  const [text, behind] = data.source[line];
-  const nodes = [make("h4", {}, `Line ${line}${behind ? ` (${behind})` : ""}`), make("pre", {}, text)];
+  const [text, source] = data.source[line];
+  const nodes = [make("h4", {}, `Line ${line}${source ? ` (${source})` : ""}`), make("pre", {}, text)];
   const sent = data.collectives.filter((each) => each[6] === line);
   if (sent.length) {
     nodes.push(make("h4", {}, "Collectives for this line"), make("dl", {}, ...sent.flatMap(([kind, axes, bytes, seconds]) =>
       term(kind, ...axes.map((axis) => axisChip(axis)), ` ${bytesText(bytes)}, ${secondsText(seconds)}`))));
   }
-  const refused = data.conflicts.filter((each) => each[0] === line);
-  if (refused.length) nodes.push(make("h4", {}, "Conflicts at this line"), ...refused.flatMap((site) => sentenceNodes(site[3])));
+  const conflicts = data.conflicts.filter((each) => each[0] === line);
+  if (conflicts.length) nodes.push(make("h4", {}, "Conflicts at this line"), ...conflicts.flatMap((site) => sentenceNodes(site[3])));
   return nodes;
 }
 function showDetails(number, value = null) {
@@ -157,11 +157,11 @@ function showTip(event) {
   if (tip.hidden) return;
   const [name, kindNumber, origins] = data.values[value], kind = data.kinds[kindNumber];
   tip.replaceChildren(make("div", { class: "mono" }, `${name}  `, ...typeNodes(kind)),
-    make("div", { class: "mono" }, kind.sharding ?? "whole on every device"),
-    make("div", {}, `one device: ${shortType(kind.local)}, ${bytesText(kind.bytes[1])} of ${bytesText(kind.bytes[0])}`),
+    make("div", { class: "mono" }, kind.sharding ?? "replicated"),
+    make("div", {}, `local type: ${shortType(kind.local)}, ${bytesText(kind.bytes[1])} of ${bytesText(kind.bytes[0])}`),
     ...origins.map(([dim, axis, last]) => {
-      const [, place, words] = stepsOf(last)[0];
-      return make("div", {}, `dim ${dim} `, axisChip(axis), ` from ${place}, ${words}`);
+      const [, lineText, text] = stepsOf(last)[0];
+      return make("div", {}, `dim ${dim} `, axisChip(axis), ` from ${lineText}, ${text}`);
     }));
   const box = tip.getBoundingClientRect();
   tip.style.left = `${Math.max(8, Math.min(event.clientX + 14, innerWidth - box.width - 8))}px`;

@@ -1,4 +1,4 @@
-"""One page that shows a partitioned program: all data and all code in it, nothing from the network."""
+"""Generates a self-contained HTML page on a partitioned program, which loads nothing from the network."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from sdy.report.html.page_tables import Json
 from sdy.report.html.program_rows import ProgramRows
 from sdy.report.html.schedule_rows import collective_rows, memory_json
 
-SCRIPTS = ("model", "program", "panels", "search")  # in the order in which they run
-LONGEST_LINE = 600  # characters of a line of the program that the page keeps
+SCRIPTS = ("model", "program", "panels", "search")  # in execution order
+MAX_LINE_LENGTH = 600  # longer lines of the program are truncated
 
 
 @dataclass(frozen=True)
 class PageInputs:
-    """What the page is made of: the program as it was written, on whole tensors with collectives, and of one device.
+    """The program on a page: as written by the user, partitioned on global shapes, and as each device runs it.
 
-    `mesh` is the one whose devices run it. `source_lines` tells the line of another program behind a line of `text`.
+    `mesh` has the devices that run the program. `source_lines` maps lines of `text` to the lines of another program it
+    was generated from.
     """
 
     written: ModuleOp
@@ -46,19 +47,19 @@ class PageInputs:
 
 
 def html_page(program: PageInputs, hardware: Hardware) -> str:
-    """The text of the page; times are those of a machine."""
+    """Return the text of the page, with times estimated for a machine."""
     data = page_data(program, hardware)
     return (
         _part("html")
         .replace("/* style */", _part("css"))
         .replace("/* script */", "\n".join(_part(f"{name}.js") for name in SCRIPTS))
-        # Nothing of the program can end the element that it stands in.
+        # Escape "<", so that no text of the program can close the script element.
         .replace("/* data */", dumps(data, separators=(",", ":")).replace("<", "\\u003c"))
     )
 
 
 def page_data(program: PageInputs, hardware: Hardware) -> Json:
-    """Everything that the page shows, as plain data."""
+    """Return the data of the page as JSON."""
     slots = list(schedule_of(program.local, program.mesh, hardware))
     rows = ProgramRows(program.written, program.global_module, program.explainer, program.argument_names)
     return {
@@ -67,7 +68,9 @@ def page_data(program: PageInputs, hardware: Hardware) -> Json:
         "meshes": [_mesh_json(name, mesh) for name, mesh in meshes_of(program.global_module).items() if mesh.axes],
         "collectives": collective_rows(slots, program.source_lines),
         "memory": memory_json(program.local, slots, program.written, program.explainer.names),
-        "conflicts": [[site.line, site.place, site.op, site.sentences] for site in program.explainer.conflict_sites()],
+        "conflicts": [
+            [site.line, site.line_text, site.op, site.sentences] for site in program.explainer.conflict_sites()
+        ],
         "remarks": [render(remark) for remark in program.remarks],
         "source": dict(_source(program)),
         **rows.to_json(),
@@ -79,11 +82,11 @@ def _part(kind: str) -> str:
 
 
 def _file(program: PageInputs) -> str:
-    """The file that people know: that of the program behind the text, where there is one."""
+    """Return the name of the source file: that of the source program if there is one, otherwise of the text."""
     if program.source_lines:
         return next(iter(program.source_lines.values())).rpartition(":")[0]
-    place = span_of(main_function(program.written))
-    return "" if place is None else place.file
+    span = span_of(main_function(program.written))
+    return "" if span is None else span.file
 
 
 def _mesh_json(name: str, mesh: Mesh) -> Json:
@@ -92,8 +95,8 @@ def _mesh_json(name: str, mesh: Mesh) -> Json:
 
 
 def _source(program: PageInputs) -> Iterator[tuple[int, list[str]]]:
-    """The lines of the text, each with its place in the program behind it."""
+    """Yield the number and text of each line, with the corresponding line of the source program."""
     for number, line in enumerate(program.text.splitlines(), 1):
         text = line.strip()
-        shown = text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]} …"
+        shown = text if len(text) <= MAX_LINE_LENGTH else f"{text[:MAX_LINE_LENGTH]} …"
         yield number, [shown, program.source_lines.get(number, "")]

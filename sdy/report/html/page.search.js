@@ -1,6 +1,6 @@
-// Search, keys, clicks; then everything is shown.
+// Search, keyboard and mouse events, and the initial display of all sections.
 const queryWords = () => plain(byId("search").value).match(/line \d+|\S+/g) ?? [];
-// "line 1" is no beginning of "line 12"
+// "line 1" must not match "line 12".
 const matches = (text, words) => words.every((word) => word.startsWith("line ")
   ? new RegExp(`${word}(?!\\d)`).test(text) : text.includes(word));
 function showProgram(words = []) {
@@ -50,4 +50,4 @@ showPeak();
 search();
 let resizing = 0;
 addEventListener("resize", () => { clearTimeout(resizing); resizing = setTimeout(showCurve, 100); });
-byId("details").append(make("p", { class: "none" }, "Choose a row of the program: its sharding, its local shape, and where each axis that cuts it comes from."));
+byId("details").append(make("p", { class: "none" }, "Select a row of the program to see its sharding, its local type and the origin of each of its axes."));

@@ -1,4 +1,4 @@
-"""What many rows of the page have in common, written once: kinds of values with their shardings, steps of origins."""
+"""Tables of the page that store data shared by many rows once: types with shardings, and propagation steps."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Json = dict[str, object]
 
 
 def axis_cells(axes: Iterable[AxisRef]) -> list[list[str]]:
-    """Of each axis, the name that its colour goes by, and how it is written."""
+    """Return the name of each axis, which selects its colour, and its text."""
     return [[ref.name, write_axis_ref(ref).replace('"', "")] for ref in axes]
 
 
 @dataclass
 class TypeTable:
-    """Types of values with their shardings: a number for each pair."""
+    """The distinct pairs of a type and a sharding, numbered."""
 
     meshes: MeshTable
     rows: list[Json] = field(default_factory=list[Json])
@@ -35,18 +35,21 @@ class TypeTable:
     )
 
     def number(self, value: SSAValue, sharding: TensorSharding | None = None) -> int:
-        """The row for the value; its own sharding counts where none is given."""
+        """Return the index of the row of a value, with its own sharding if `sharding` is None."""
         key = value.type, sharding_of(value) if sharding is None else sharding
         if key not in self._numbers:
             self._numbers[key] = len(self.rows)
             self.rows.append(self._row(*key))
         return self._numbers[key]
 
-    def _row(self, whole: Attribute, sharding: TensorSharding | None) -> Json:
+    def _row(self, global_type: Attribute, sharding: TensorSharding | None) -> Json:
         mesh = None if sharding is None else resolve_mesh(sharding.mesh, self.meshes)
-        local = whole if sharding is None or mesh is None else local_type(whole, sharding, mesh) or whole
-        tensor, shape = as_tensor(whole), static_shape(whole)
-        row: Json = {"type": str(whole), "local": str(local), "bytes": [tensor_bytes(whole), tensor_bytes(local)]}
+        local = global_type
+        if sharding is not None and mesh is not None:
+            local = local_type(global_type, sharding, mesh) or global_type
+        tensor, shape = as_tensor(global_type), static_shape(global_type)
+        sizes = [tensor_bytes(global_type), tensor_bytes(local)]
+        row: Json = {"type": str(global_type), "local": str(local), "bytes": sizes}
         if tensor is not None and shape is not None:
             dims = [()] * len(shape) if sharding is None or not sharding.dims else [dim.axes for dim in sharding.dims]
             cells = [[size, axis_cells(axes)] for size, axes in zip(shape, dims, strict=False)]
@@ -58,16 +61,16 @@ class TypeTable:
 
 @dataclass
 class StepTable:
-    """Steps by which axes came to values. Each knows the one before: chains that begin alike share what is alike."""
+    """The propagation steps of axes. Each step refers to the previous one, so that chains share common prefixes."""
 
-    rows: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])  # before, line, words
+    rows: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])  # previous, line, text
     _numbers: dict[tuple[int, str, str], int] = field(default_factory=dict[tuple[int, str, str], int])
 
     def number(self, steps: Iterable[tuple[str, str]]) -> int:
-        """The row of the last of the steps; -1 of none."""
+        """Return the index of the last of the steps, or -1 if there are none."""
         last = -1
-        for line, words in steps:
-            key = last, line, words
+        for line, text in steps:
+            key = last, line, text
             if key not in self._numbers:
                 self._numbers[key] = len(self.rows)
                 self.rows.append(key)

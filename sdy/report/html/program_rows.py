@@ -1,4 +1,4 @@
-"""The ops of a partitioned program on whole tensors, row by row, as the page shows them."""
+"""The rows of the program section of the page: the ops of a partitioned program on global shapes."""
 
 from __future__ import annotations
 
@@ -26,56 +26,59 @@ ARGUMENT = "argument"
 
 
 class ProgramRow(NamedTuple):
-    """An op, or the arguments of a function or of a region; a list in the page, for a program has thousands."""
+    """The row of an op, or of an argument of a function or region. Rows are lists in the JSON data to save space."""
 
     depth: int
     op: str
-    results: list[int]  # numbers of values
+    results: list[int]  # indices into the list of values
     operands: list[int]
     line: int | None
-    sent: tuple[str, str, int] | None  # of a collective: its kind, its axes, the bytes that each device sends
+    sent: tuple[str, str, int] | None  # for a collective: its kind, its axes, the bytes that each device sends
 
 
 class ValueEntry(NamedTuple):
-    """A value. `origins` are the axes that cut it, each as dim, cell and the number of the step that brought it."""
+    """A value. `origins` lists the axes of its sharding: the dim, the axis, and the index of the last step."""
 
     name: str
     kind: int
     origins: list[tuple[int, list[str], int]]
-    label: str  # what the user calls it, where that is not the name
+    label: str  # the name in the user's program, or an empty string
 
 
 class ProgramRows:
-    """All rows of `whole`, which came of `written`; `explainer` tells where the axes of its values come from."""
+    """The rows of `module`, the partitioned form of the module `written` by the user.
+
+    `explainer` provides the origins of the axes.
+    """
 
     def __init__(
-        self, written: ModuleOp, whole: ModuleOp, explainer: Explainer, argument_names: Sequence[str] = ()
+        self, written: ModuleOp, module: ModuleOp, explainer: Explainer, argument_names: Sequence[str] = ()
     ) -> None:
         self._explainer = explainer
-        self._counterparts = Counterparts(written, whole)
-        self._collectives = dict(collectives_with_ops(whole))
-        self._kinds = TypeTable(meshes_of(whole))
+        self._counterparts = Counterparts(written, module)
+        self._collectives = dict(collectives_with_ops(module))
+        self._types = TypeTable(meshes_of(module))
         self._steps = StepTable()
         self._values: list[ValueEntry] = []
         self._numbers: dict[SSAValue, int] = {}
         self._inserted: dict[str, int] = {}
-        main = main_function(whole)
+        main = main_function(module)
         self._labels: Mapping[SSAValue, str] = dict(zip(main.body.block.args, argument_names, strict=False))
-        self._functions = [self._function(func) for func in functions_of(whole).values() if func.body.blocks]
+        self._functions = [self._function(func) for func in functions_of(module).values() if func.body.blocks]
 
     def to_json(self) -> Json:
-        """What the page reads, under the names that it reads."""
+        """Return the JSON data of the program section of the page."""
         return {
             "functions": self._functions,
             "values": self._values,
-            "kinds": self._kinds.rows,
+            "kinds": self._types.rows,
             "steps": self._steps.rows,
         }
 
     def _function(self, func: FuncOp) -> Json:
         rows: list[ProgramRow] = []
         for index, argument in enumerate(func.body.block.args):
-            number = self._enter(argument, self._kinds.number(argument, argument_sharding(func, index)))
+            number = self._enter(argument, self._types.number(argument, argument_sharding(func, index)))
             rows.append(ProgramRow(0, ARGUMENT, [number], [], line_of(func), None))
         self._add_block(func.body.block, 0, rows)
         repeats = [[each.start, each.period, each.count] for each in repeats_in([self._signature(row) for row in rows])]
@@ -86,19 +89,19 @@ class ProgramRows:
             rows.append(self._row(op, depth))
             for inner in _shown_blocks(op):
                 for argument in inner.args:
-                    number = self._enter(argument, self._kinds.number(argument))
+                    number = self._enter(argument, self._types.number(argument))
                     rows.append(ProgramRow(depth + 1, ARGUMENT, [number], [], line_of(op), None))
                 self._add_block(inner, depth + 1, rows)
 
     def _row(self, op: Operation, depth: int) -> ProgramRow:
         operands = [self._numbers[operand] for operand in op.operands]
-        results = [self._enter(result, self._kinds.number(result)) for result in op.results]
+        results = [self._enter(result, self._types.number(result)) for result in op.results]
         use = self._collectives.get(op)
         sent = None if use is None else (use.kind.value, use.axes, round(use.bytes_per_device))
         return ProgramRow(depth, op.name, results, operands, line_of(op), sent)
 
     def _enter(self, value: SSAValue, kind: int) -> int:
-        """The number of a value that is met for the first time."""
+        """Add a value, and return its index."""
         written = self._counterparts.written(value)
         name = self._inserted_name(value) if written is None else self._explainer.names[written]
         origins = (
@@ -114,17 +117,17 @@ class ProgramRows:
         return self._numbers[value]
 
     def _inserted_name(self, value: SSAValue) -> str:
-        """Of a value that is in no text: by the op that was inserted, counted."""
+        """Return a name for a value that is not in the user's text: the name of its op and a counter."""
         owner = value.owner
         stem = ARGUMENT if isinstance(owner, Block) else owner.name.rpartition(".")[2]
         self._inserted[stem] = self._inserted.get(stem, 0) + 1
         return f"%{stem}.{self._inserted[stem]}"
 
     def _signature(self, row: ProgramRow) -> tuple[object, ...]:
-        """What rows that are shown alike have in common."""
+        """Return a key that is equal for rows that look alike."""
         return row.depth, row.op, tuple(self._values[number].kind for number in row.results)
 
 
 def _shown_blocks(op: Operation) -> Iterable[Block]:
-    """Of ops that run on tensors; those of a reduction run on elements."""
+    """Return the blocks of ops whose bodies run on tensors; the bodies of reductions run on elements."""
     return (block for region in op.regions for block in region.blocks) if isinstance(op, SHOWS_ITS_OPS) else ()

@@ -1,4 +1,4 @@
-"""Which stretches of a sequence come several times in a row, such as the layers of a network."""
+"""Finds ranges of a sequence that repeat several times in a row, such as the layers of a network."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from sdy.partitioner.layers.repetition import periodic_parts
 
-MIN_ROWS_SAVED = 24  # rows that folding must save to be worth its own row
+MIN_ROWS_SAVED = 24  # the least number of rows that a fold must hide
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """`count` times the same `period` items, from `start` on."""
+    """A range that starts at `start` and consists of `count` equal groups of `period` items."""
 
     start: int
     period: int
@@ -23,12 +23,12 @@ class Repeat:
 
     @property
     def end(self) -> int:
-        """Where what follows begins."""
+        """The index after the last item."""
         return self.start + self.period * self.count
 
 
 def repeats_in(items: Sequence[object]) -> list[Repeat]:
-    """Stretches that come twice or more, in order, none over another: what covers most first, of those the shortest.
+    """Return disjoint repeats in order; of overlapping ones, the one that covers most, then the one with least period.
 
     >>> repeats_in("-" + "abcdefghijklmnopqrstuvwxyz" * 3)
     [Repeat(start=1, period=26, count=3)]
@@ -46,7 +46,7 @@ def _numbered(items: Sequence[object]) -> NDArray[np.int64]:
 
 
 def _candidates(items: NDArray[np.int64]) -> Iterator[Repeat]:
-    """Of each period, the longest stretches in which every item is the one a period later."""
+    """Yield, for each period, the longest ranges in which every item equals the item one period later."""
     for period in range(2, len(items) // 2 + 1):
         for part in periodic_parts(items, period):
             count = (part.end - part.start) // period

@@ -1,4 +1,4 @@
-"""What the page shows of a schedule: each collective with its time, and how many bytes are alive when."""
+"""The rows of a schedule on the page: the collectives with their times, and the live bytes over time."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sdy.report.counterparts import Counterparts
 from sdy.report.html.page_tables import Json, axis_cells
 from sdy.report.value_names import ValueNames, line_of
 
-MOST_POINTS = 1000  # of the curve: as wide as it is drawn
-MOST_VALUES = 200  # of those at the peak, the largest
+MAX_POINTS = 1000  # of the memory curve, about its width in pixels
+MAX_VALUES = 200  # of the values at the peak, the largest ones
 
 
 class CollectiveRow(NamedTuple):
-    """One collective of the local program: of one device, in all runs."""
+    """A collective of the local program, with totals over all its runs on one device."""
 
     kind: str
     axes: list[list[str]]
@@ -33,7 +33,7 @@ class CollectiveRow(NamedTuple):
 
 
 class MemoryPoint(NamedTuple):
-    """From `seconds` on, so many bytes are alive; more than at any other moment up to the next point."""
+    """The maximum of the live bytes from `seconds` to the next point."""
 
     seconds: float
     bytes: int
@@ -42,7 +42,7 @@ class MemoryPoint(NamedTuple):
 
 
 class AliveValue(NamedTuple):
-    """A value that is alive at the peak."""
+    """A value that is live at the peak."""
 
     name: str
     type: str
@@ -51,7 +51,7 @@ class AliveValue(NamedTuple):
 
 
 def collective_rows(slots: Sequence[ScheduledOp], source_lines: Mapping[int, str]) -> list[CollectiveRow]:
-    """The collectives of a schedule, in program order."""
+    """Return the rows of the collectives of a schedule, in program order."""
     found: list[CollectiveRow] = []
     for slot in slots:
         if isinstance(slot.work, CollectiveRun) and not slot.visit.is_left:
@@ -64,7 +64,7 @@ def collective_rows(slots: Sequence[ScheduledOp], source_lines: Mapping[int, str
 
 
 def memory_json(local: ModuleOp, slots: Sequence[ScheduledOp], written: ModuleOp, names: ValueNames) -> Json:
-    """The curve of a local program, its highest point, and what is alive there, the largest first."""
+    """Return the memory curve of a local program, its peak, and the live values there, the largest first."""
     curve = memory_curve(local)
     peak = values_at_peak(local, curve)
     counterparts = Counterparts(written, local)
@@ -73,7 +73,7 @@ def memory_json(local: ModuleOp, slots: Sequence[ScheduledOp], written: ModuleOp
         "points": _thinned([_point(*each) for each in zip(slots, curve, strict=True)]),
         "peak": _point(slots[peak.index], curve[peak.index]),
         "seconds": slots[-1].end,
-        "values": [_alive(value, size, counterparts, names) for value, size in largest[:MOST_VALUES]],
+        "values": [_alive(value, size, counterparts, names) for value, size in largest[:MAX_VALUES]],
         "value_count": len(largest),
     }
 
@@ -83,13 +83,13 @@ def _point(slot: ScheduledOp, alive: int) -> MemoryPoint:
 
 
 def _thinned(points: Sequence[MemoryPoint]) -> list[MemoryPoint]:
-    """Of the points of each short span of time, the highest."""
-    span = points[-1].seconds / MOST_POINTS
+    """Return the highest point of each of at most `MAX_POINTS` intervals of time."""
+    span = points[-1].seconds / MAX_POINTS
     highest: dict[int, MemoryPoint] = {}
     for point in points:
-        place = int(point.seconds / span) if span else 0
-        if place not in highest or point.bytes > highest[place].bytes:
-            highest[place] = point
+        interval = int(point.seconds / span) if span else 0
+        if interval not in highest or point.bytes > highest[interval].bytes:
+            highest[interval] = point
     return list(highest.values())
 
 

@@ -1,1 +1,1 @@
-"""The reference pages of passes and ops, made from the code that they are of."""
+"""Generates the reference pages of passes and ops from the code."""

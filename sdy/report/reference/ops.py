@@ -1,4 +1,4 @@
-"""The reference page of ops: those of `sdy` with their notation, and what is known of each of StableHLO and CHLO."""
+"""Generates the reference page of ops: the syntax of the `sdy` ops, and the support of StableHLO and CHLO ops."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from sdy.rules.all import RULES, WITHOUT_RULE
 _TITLE = """\
 # Ops
 
-This page is made from the code by `make reference`."""
+This page is generated from the code by `make reference`."""
 _SDY = """\
 ## Ops of sdy
 
-How each is written, and what it takes and gives. A name with `?` may be left out, one with `*` stands for any number
-of values."""
+The syntax of each op, and its operands, results, properties and regions. A name with `?` is optional; a name with `*`
+stands for any number of values."""
 _ATTRIBUTES = "## Attributes of sdy"
 _TABLE = """\
 ## Ops of StableHLO and CHLO
 
-The sharding rule says which dims are cut alike: equal letters are one factor. The kernel computes the op in NumPy. On
-one shard an op is what it was, on smaller tensors, unless the last column says otherwise; ops of CHLO become such of
-StableHLO before they are partitioned."""
+The sharding rule maps dims to factors: dims with the same letter are sharded along the same axes. The kernel computes
+the op in NumPy. The column "on one shard" describes how the op is lowered to shards; if it is empty, only the shapes of
+the op change. CHLO ops are legalized to StableHLO before they are partitioned."""
 
 
 def ops_page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     own = (block for op in sorted(SDY.operations, key=_name) for block in _section(op))
     attributes = table(
-        ("attribute", "as it is written"),
+        ("attribute", "syntax"),
         (
             (f"`{kind.name}`", summary_of(kind.__doc__ or ""))
             for kind in sorted(SDY.attributes, key=lambda kind: kind.name)
@@ -63,7 +63,7 @@ def _section(op: type[Operation]) -> Iterator[str | list[str]]:
 
 
 def _parts(op: type[IRDLOperation]) -> Iterator[tuple[str, str]]:
-    """What the op takes and gives, by the names that the generic form and Python have for it."""
+    """Yield the names of the operands, results, properties and regions of an op."""
     definition = op.get_irdl_definition()
     yield "operands", _listed((name, _mark(each)) for name, each in definition.operands)
     yield "results", _listed((name, _mark(each)) for name, each in definition.results)
@@ -83,7 +83,7 @@ def _listed(names: Iterable[tuple[str, str]]) -> str:
 
 
 def _tables() -> Iterator[str | list[str]]:
-    """One a family, in the order of the alphabet."""
+    """Yield the heading and table of each family of ops, in alphabetical order."""
     families: dict[str, list[type[Operation]]] = {}
     for op in (*STABLEHLO.operations, *CHLO.operations):
         dialect, _, file = op.__module__.removeprefix("sdy.dialects.").partition(".")
@@ -102,14 +102,14 @@ def _rule(op: type[Operation]) -> str:
     if documentation is not None:
         return summary_of(documentation)
     if op.has_trait(Elementwise):
-        return "as the traits say: element by element"
+        return "element-wise, from its traits"
     if op in DATA_FLOW_OPS:
-        return "data flow edges into and out of its regions"
-    return "none needed" if op in WITHOUT_RULE or op.has_trait(IsTerminator) else "none: nothing propagates"
+        return "data flow edges to and from its regions"
+    return "not required" if op in WITHOUT_RULE or op.has_trait(IsTerminator) else "none: nothing is propagated"
 
 
 def _kernel(op: type[Operation]) -> str:
     if op.has_trait(IsTerminator):
-        return "ends its region"
+        return "region terminator"
     documentation = KERNELS.documentation(op)
     return "none" if documentation is None else summary_of(documentation)

@@ -1,4 +1,4 @@
-"""What `sdy explain` says, word for word, about small programs."""
+"""The exact output of `sdy explain` for small programs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def explainer(text: str) -> Explainer:
     return Explainer(make_context(), parse_module(text, "program.mlir"), text)
 
 
-def value(text: str, asked: str) -> str:
-    return "\n".join(explainer(text).value(asked))
+def value(text: str, query: str) -> str:
+    return "\n".join(explainer(text).value(query))
 
 
 def conflicts(text: str) -> str:
@@ -51,14 +51,14 @@ def test_a_chain_goes_through_calls_and_barriers_both_ways() -> None:
     assert value(LAYER, "%pair#0") == expected("""
         %pair#0 (stablehlo.optimization_barrier, line 7)
           sharded [{"x", ?}, {"y", ?}]
-          dim 0 is cut by "x":
+          dim 0 is sharded along "x":
             line 2   %in: annotated [{"x", ?}, {?}]
             line 4   %product = stablehlo.dot_general: from operand 0 (%in) to the result (%product)
             line 6   call of @act: from source 0 (%product) to %v
             line 13  %t = stablehlo.tanh: from operand 0 (%v) to the result (%t)
             line 6   call of @act: from source 0 (%t) to %out
             line 7   data flow of stablehlo.optimization_barrier: from source 0 (%out) to %pair#0
-          dim 1 is cut by "y":
+          dim 1 is sharded along "y":
             line 8  %c = sdy.sharding_constraint: constrained to [{?}, {"y"}]
             line 8  %c = sdy.sharding_constraint: from the result (%c) to operand 0 (%pair#0)
         """)
@@ -68,11 +68,11 @@ def test_values_of_other_functions_and_values_without_axes() -> None:
     assert value(LAYER, "@act:%v").startswith('%v (argument, line 12)\n  sharded [{"x", ?}, {"y", ?}]\n')
     assert value(LAYER, "%one") == expected("""
         %one (stablehlo.constant, line 9)
-          no axis came to it: every device has all of it
+          no sharding was propagated to it: it is replicated
         """)
 
 
-def test_a_name_without_number_means_all_results_and_a_line_all_its_values() -> None:
+def test_a_name_without_index_means_all_results_and_a_line_all_its_values() -> None:
     assert value(LAYER, "%pair") == value(LAYER, "7")
     assert [line for line in value(LAYER, "2").splitlines() if not line.startswith(" ")] == [
         "%in (argument, line 2)",
@@ -80,23 +80,23 @@ def test_a_name_without_number_means_all_results_and_a_line_all_its_values() -> 
     ]
 
 
-def test_names_that_sdy_opt_prints_do_as_well() -> None:
+def test_names_printed_by_sdy_opt_are_accepted() -> None:
     assert value(LAYER, "%arg1") == value(LAYER, "%weights")
     assert value(LAYER, "@main:%0") == value(LAYER, "%product")
 
 
 @pytest.mark.parametrize(
-    ("asked", "message", "hint"),
+    ("query", "message", "hint"),
     [
         ("%produkt", "@main has no value %produkt", "did you mean %product?"),
-        ("@acts:%t", "there is no function @acts", "functions: @main, @act"),
+        ("@acts:%t", "unknown function @acts", "functions: @main, @act"),
         ("999", "no value is defined on line 999", "the program has 15 lines"),
-        ("product", "'product' names no value", "write %name, @func:%name, or the number of a line"),
+        ("product", "expected a value, got 'product'", "write %name, @func:%name, or a line number"),
     ],
 )
-def test_values_that_are_not_there(asked: str, message: str, hint: str) -> None:
+def test_unknown_values_are_errors(query: str, message: str, hint: str) -> None:
     with pytest.raises(SdyError) as error:
-        value(LAYER, asked)
+        value(LAYER, query)
     (diagnostic,) = error.value.diagnostics
     assert (diagnostic.code, diagnostic.message, diagnostic.hint) == ("SDY-T203", message, hint)
 
@@ -118,7 +118,7 @@ def test_where_a_chain_begins() -> None:
     """)
     assert "line 2  result 0 of @main: annotated" in value(text, "%0")
     assert "line 2  return of @main: from result 0 of @main to the returned %0" in value(text, "%0")
-    assert 'line 5  %1 = stablehlo.tanh: takes over [{"y"}, {}] from sdy.sharding_constraint on line 6' in value(
+    assert 'line 5  %1 = stablehlo.tanh: inherits [{"y"}, {}] from sdy.sharding_constraint on line 6' in value(
         text, "%1"
     )
     assert 'in_shardings[0] of the manual computation, [{}, {"y", ?}] without manual axes' in value(text, "%4")
@@ -155,49 +155,52 @@ def product(left: str, right: str, rows: int = 64, columns: int = 128, result: s
 def test_the_larger_source_wins() -> None:
     assert conflicts(product('[{"x", ?}, {?}]', '[{?}, {"x", ?}]')) == expected("""
         line 5: %c = stablehlo.dot_general
-          "x" cuts dim 0 of operand 0 (%a), but not dim 0 of the result (%c): "x" cuts dim 1 there
-            dim 1 and dim 0 wanted it in the same step, and dim 1 won: its source is larger, operand 1 (%b) with 2,048 \
-elements against operand 0 (%a) with 1,024
+          dim 0 of operand 0 (%a) is sharded along "x", but dim 0 of the result (%c) is not: dim 1 of that tensor is \
+sharded along "x"
+            dim 1 and dim 0 competed for the axis in the same step, and dim 1 was chosen: its source is larger \
+(operand 1 (%b) has 2,048 elements, operand 0 (%a) has only 1,024)
         """)
 
 
-def test_of_sources_of_one_size_the_earlier_tensor_wins() -> None:
+def test_the_first_of_several_sources_of_equal_size_wins() -> None:
     text = conflicts(product('[{"x", ?}, {?}]', '[{?}, {"x", ?}]', columns=64))
     assert text.endswith(
-        "dim 0 and dim 1 wanted it in the same step, and dim 0 won: "
-        "its source is the earlier tensor, operand 0 (%a) before operand 1 (%b), of the same size"
+        "dim 0 and dim 1 competed for the axis in the same step, and dim 0 was chosen: "
+        "its source comes first (operand 0 (%a) before operand 1 (%b), which has the same size)"
     )
 
 
-def test_what_was_there_before_wins() -> None:
+def test_the_axis_that_was_propagated_first_wins() -> None:
     assert conflicts(product('[{"x", ?}, {?}]', '[{?}, {"x", ?}]', result='[{"x"}, {}]')) == expected("""
         line 5: %c = stablehlo.dot_general
-          "x" cuts dim 1 of operand 1 (%b), but not dim 1 of the result (%c): "x" cuts dim 0 there
-            "x" came first, through return of @main on line 2; it goes back to line 2, result 0 of @main: annotated \
-[{"x"}, {}]
+          dim 1 of operand 1 (%b) is sharded along "x", but dim 1 of the result (%c) is not: dim 0 of that tensor is \
+sharded along "x"
+            "x" was propagated first, through return of @main on line 2; it originates from line 2, result 0 of \
+@main: annotated [{"x"}, {}]
         """)
 
 
-def test_closed_dims_and_explicit_axes_refuse() -> None:
+def test_closed_dims_and_explicit_axes_block_an_axis() -> None:
     text = conflicts(product('[{"x", ?}, {?}]', "[{?}, {?}]", result="[{}, {?}]"))
     assert text == expected("""
         line 2: return of @main
-          "x" cuts dim 0 of the returned %c, but not dim 0 of result 0 of @main: that dim is closed
+          dim 0 of the returned %c is sharded along "x", but dim 0 of result 0 of @main is not: that dim is closed
         """)
     text = conflicts(product('[{"x", ?}, {?}]', "[{?}, {?}]", result='[{?}, {?}], replicated={"x"}'))
-    assert text.endswith('"x" is explicitly replicated or unreduced there')
+    assert text.endswith('that tensor is explicitly replicated or unreduced along "x"')
 
 
-def test_another_axis_in_the_same_place() -> None:
+def test_another_axis_of_the_same_dim() -> None:
     text = conflicts(product('[{?}, {"x"}]', '[{"y"}, {?}]'))
     assert text == expected("""
         line 5: %c = stablehlo.dot_general
-          "x" cuts dim 1 of operand 0 (%a), but not dim 0 of operand 1 (%b): "y" is in its place
-            "y" was there from the start: line 2, %b: annotated [{"y"}, {?}]
+          dim 1 of operand 0 (%a) is sharded along "x", but dim 0 of operand 1 (%b) is not: that dim is sharded along \
+"y" instead
+            "y" was there initially: line 2, %b: annotated [{"y"}, {?}]
         """)
 
 
-def test_a_dim_that_cannot_be_cut_further() -> None:
+def test_a_dim_that_cannot_be_divided_further() -> None:
     text = HEAD + dedent("""\
         func.func @main(%a: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", ?}, {?}]>}) -> tensor<48xf32> {
           %0 = stablehlo.reshape %a : (tensor<6x8xf32>) -> tensor<48xf32>
@@ -206,10 +209,13 @@ def test_a_dim_that_cannot_be_cut_further() -> None:
     """)
     assert conflicts(text) == expected("""
         line 3: %0 = stablehlo.reshape
-          "x" cuts dim 0 of operand 0 (%a), but not dim 0 of the result (%0): what is left of that dim cannot be \
-divided by it
+          dim 0 of operand 0 (%a) is sharded along "x", but dim 0 of the result (%0) is not: that dim cannot be \
+divided further by "x"
         """)
 
 
-def test_nothing_to_tell() -> None:
-    assert conflicts(product("[{?}, {?}]", "[{?}, {?}]")) == "no conflicts: the tensors of every op are sharded alike"
+def test_a_program_without_conflicts() -> None:
+    assert (
+        conflicts(product("[{?}, {?}]", "[{?}, {?}]"))
+        == "no conflicts: the tensors of every op have compatible shardings"
+    )

@@ -55,8 +55,8 @@ def test_shapes_and_bytes_of_one_device() -> None:
     sharding, mesh = read_any("A[I_X, J_{y,data}]", read_mesh(MESH), 2)
     for text in ("bf16[1024,4096]", "1024x4096xbf16"):
         rows = dict(notations(sharding, mesh, read_tensor(text)))
-        assert rows["whole"] == "bf16[1024,4096], 8,388,608 bytes"
-        assert rows["on one device"] == "bf16[256,512], 262,144 bytes"
+        assert rows["global type"] == "bf16[1024,4096], 8,388,608 bytes"
+        assert rows["local type"] == "bf16[256,512], 262,144 bytes"
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_what_is_open_is_unconstrained() -> None:
         ),
         ("{devices=[4,2]<=[8] last_tile_dims={other}}", "SDY-P111", "unknown subgroup other"),
         ("{devices=[x]}", "SDY-P111", "expected an HLO sharding, got"),
-        ("{devices=[2,3]<=[6]}", "SDY-T207", "cannot say {devices=[2,3]<=[6]}"),
-        ("{manual}", "SDY-T207", "cannot say {manual}"),
+        ("{devices=[2,3]<=[6]}", "SDY-T207", "{devices=[2,3]<=[6]} cannot be expressed"),
+        ("{manual}", "SDY-T207", "{manual} cannot be expressed"),
     ],
 )
 def test_mistakes(text: str, code: str, message: str) -> None:
@@ -159,13 +159,13 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["notation", "A[I_X, J]", "--mesh", "x=4", "--shape", "f32[8,8]"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == "PartitionSpec  P('x', None)"
-    assert lines[-1] == "on one device  f32[2,8], 64 bytes"
+    assert lines[-1] == "local type     f32[2,8], 64 bytes"
     assert main(["notation", "P('x')"]) == 1
     assert "SDY-T208" in capsys.readouterr().err
 
 
-def test_the_reduction_that_other_notations_cannot_say_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_reduction_that_other_notations_cannot_express_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["notation", '<@m, [{"x"}], unreduced=max{"y"}>', "--mesh", "x=4,y=2"]) == 0
-    assert "reduction      max, as sdy alone can say" in capsys.readouterr().out
+    assert "reduction      max, which only sdy can express" in capsys.readouterr().out
     assert main(["notation", '<@m, [{"x"}], unreduced={"y"}>', "--mesh", "x=4,y=2"]) == 0
     assert "reduction" not in capsys.readouterr().out

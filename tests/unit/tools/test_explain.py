@@ -36,7 +36,7 @@ def test_all_ways_to_name_a_value(asked: str, headline: str, capsys: pytest.Capt
 def test_a_value_and_the_conflicts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(CLASH), "%0", "--conflicts"]) == 0
     text = capsys.readouterr().out
-    assert text.index("%0 (stablehlo.dot_general") < text.index('"x" cuts dim 0 there')
+    assert text.index("%0 (stablehlo.dot_general") < text.index('dim 0 of that tensor is sharded along "x"')
 
 
 def test_nothing_asked_and_nothing_found(capsys: pytest.CaptureFixture[str]) -> None:

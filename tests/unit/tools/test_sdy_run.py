@@ -20,7 +20,7 @@ from support.running import f32
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import parse_module
 from sdy.interpreter.single import interpret
-from sdy.report.run_progress import PATIENCE, RunProgress
+from sdy.report.run_progress import DELAY, RunProgress
 from sdy.tools.sdy_run import INTERRUPTED, main
 
 ENDLESS = """
@@ -89,7 +89,7 @@ def test_a_terminal_sees_progress_when_a_run_takes_long(tmp_path: Path) -> None:
     assert b"2/4" in seen
 
 
-@pytest.mark.parametrize(("step", "is_shown"), [(PATIENCE / 10, False), (PATIENCE, True)])
+@pytest.mark.parametrize(("step", "is_shown"), [(DELAY / 10, False), (DELAY, True)])
 def test_the_bar_waits_until_the_user_does(step: float, is_shown: bool) -> None:
     seconds = count(step=step)
     module = parse_module(TWO_OPS)

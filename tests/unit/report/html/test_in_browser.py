@@ -1,4 +1,4 @@
-"""The page of `sdy report --html` in headless Chromium: it shows the program without a complaint, and it searches."""
+"""The page of `sdy report --html` in headless Chromium: it shows the program without errors, and the search works."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def strings(found: object, key: str) -> list[str]:
 
 
 @needs_browser
-def test_all_parts_are_there(tmp_path: Path) -> None:
+def test_all_sections_are_shown(tmp_path: Path) -> None:
     program = sdy.load(FILE)
     found = answers(program.report_html(), SHOWN, tmp_path)
     runs = sum(each.places for each in program.cost("tpu_v5e").collectives)
@@ -102,11 +102,11 @@ def test_search_filters_the_program_and_its_collectives(tmp_path: Path) -> None:
 
 
 @needs_browser
-def test_a_click_tells_where_axes_come_from(tmp_path: Path) -> None:
+def test_a_click_shows_the_origin_of_axes(tmp_path: Path) -> None:
     found = answers(sdy.load(FILE).report_html(), CHOSEN, tmp_path)
     assert "each device" in str(found["sending"])
     assert str(found["linked"]).isdigit()
-    for part in ("%0", "one device", 'annotated [{"x"}, {}]', "from operand 0 (%arg8) to the result (%0)"):
+    for part in ("%0", "local type", 'annotated [{"x"}, {}]', "from operand 0 (%arg8) to the result (%0)"):
         assert part in str(found["dot"])
 
 
@@ -119,7 +119,7 @@ def test_names_in_the_program_stay_text(tmp_path: Path) -> None:
 
 
 @needs_browser
-def test_layers_are_folded_and_unfold_where_one_goes_there(tmp_path: Path) -> None:
+def test_layers_are_folded_until_one_of_their_lines_is_selected(tmp_path: Path) -> None:
     names = ["tanh" if place % LAYER_OPS == 0 else "abs" for place in range(LAYERS * LAYER_OPS)]
     ops = [f"  %v{place + 1} = stablehlo.{name} %v{place} : tensor<4xf32>" for place, name in enumerate(names)]
     text = [

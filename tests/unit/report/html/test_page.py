@@ -1,4 +1,4 @@
-"""The page of `sdy report --html`: what is in it, and that nothing of the program is taken for markup."""
+"""The data of the page of `sdy report --html`, and that no text of the program is interpreted as markup."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}
 
 
 class PageData(TypedDict):
-    """What the tests read of the data in the page."""
+    """The data in the page that the tests read."""
 
     file: str
     cost: dict[str, object]
@@ -47,7 +47,7 @@ def data_of(page: str) -> PageData:
 
 
 def layered(count: int) -> str:
-    """A program of `count` equal layers of 12 ops."""
+    """Return a program of `count` equal layers of 12 ops."""
     lines = [
         'sdy.mesh @m = <["x"=2]>',
         'func.func @main(%v0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> tensor<8x8xf32> {',
@@ -73,7 +73,7 @@ def layered(count: int) -> str:
     return "\n".join([*lines, f"  return %v{count * len(ops)} : tensor<8x8xf32>", "}"])
 
 
-def test_the_command_writes_what_the_method_gives(tmp_path: Path) -> None:
+def test_the_command_writes_the_result_of_the_method(tmp_path: Path) -> None:
     out = tmp_path / "out.html"
     assert main(["report", str(FILE), "--html", str(out), "--on", "h100"]) == 0
     assert out.read_text() == sdy.load(FILE).report_html("h100")
@@ -84,10 +84,10 @@ def test_without_a_page_the_command_prints_the_report(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == sdy.load(FILE).report()
 
 
-def test_nothing_in_it_comes_from_elsewhere() -> None:
+def test_the_page_loads_nothing_from_the_network() -> None:
     page = sdy.load(FILE).report_html()
     assert not re.search(r"""(src|href)\s*=\s*["'](?!#|data:)|@import|url\(|fetch\(|XMLHttpRequest""", page)
-    assert set(re.findall(r"https?://[^\"'\s<]+", page)) == {"http://www.w3.org/2000/svg"}  # a name, not a place
+    assert set(re.findall(r"https?://[^\"'\s<]+", page)) == {"http://www.w3.org/2000/svg"}  # a namespace, not a link
 
 
 def test_collectives_and_memory_are_those_of_the_cost() -> None:
@@ -102,7 +102,7 @@ def test_collectives_and_memory_are_those_of_the_cost() -> None:
         assert lines[each[6] - 1].strip().startswith(data["source"][str(each[6])][0].removesuffix(" …"))
 
 
-def test_a_value_has_its_shapes_and_the_way_its_axes_came() -> None:
+def test_a_value_has_its_types_and_the_origin_of_its_axes() -> None:
     program = sdy.Program.from_text(CONFLICT, "conflict.mlir")
     data = data_of(program.report_html())
     values = {value[0]: value for value in data["values"]}
@@ -117,11 +117,11 @@ def test_a_value_has_its_shapes_and_the_way_its_axes_came() -> None:
     assert data["steps"][before][1:] == ["line 3", '%a: annotated [{"x"}, {}]']
 
 
-def test_conflicts_tell_who_won() -> None:
+def test_conflicts_have_a_reason() -> None:
     data = data_of(sdy.Program.from_text(CONFLICT, "conflict.mlir").report_html())
-    ((line, place, op, sentences), *_) = data["conflicts"]
-    assert (line, place, op) == (5, "line 5", "%0 = stablehlo.add")
-    assert any("that dim is closed" in each or "cuts dim" in each for each in sentences)
+    ((line, line_text, op, sentences), *_) = data["conflicts"]
+    assert (line, line_text, op) == (5, "line 5", "%0 = stablehlo.add")
+    assert any("that dim is closed" in each or "of that tensor is sharded along" in each for each in sentences)
 
 
 def test_layers_are_folded() -> None:
@@ -129,7 +129,7 @@ def test_layers_are_folded() -> None:
     assert data["functions"][0]["repeats"] == [[1, 12, LAYERS]]
 
 
-def test_nothing_of_the_program_is_markup() -> None:
+def test_program_text_is_never_markup() -> None:
     text = CONFLICT.replace('"x"', '"</script><script>alert(1)</script>"')
     page = sdy.Program.from_text(text, "<script>alert(2)</script>.mlir").report_html()
     assert page.count("<script") == 2
@@ -137,7 +137,7 @@ def test_nothing_of_the_program_is_markup() -> None:
     assert data_of(page)["file"] == "<script>alert(2)</script>.mlir"
 
 
-def test_a_machine_that_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_machine_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(FILE), "--html", "-", "--on", "tpu"]) == 1
     assert "SDY-T209" in capsys.readouterr().err
     with pytest.raises(SdyError):
