@@ -1,1 +1,1 @@
-"""Propagation on numbered values: pure, knows no IR. Imports `sdy.model` and `sdy.diagnostics`."""
+"""Sharding propagation on a graph of numbered values. Knows no IR; imports `sdy.model` and `sdy.diagnostics`."""

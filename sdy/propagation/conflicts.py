@@ -1,7 +1,7 @@
-"""Where tensors of an op disagree when propagation is over, what stopped the axis, and who won it.
+"""Conflicts that remain after propagation: which tensors of an op disagree, what stopped an axis, and who won it.
 
-Along each factor of an op the tensors should be cut alike. Where one is cut further than another, something kept the
-other from following: an open question for the partitioner, which will have to reshard.
+The tensors of an op should be sharded alike along each factor. If one is sharded further than another, something kept
+the other from following, and the partitioner will have to insert a reshard.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from sdy.model.rule import FactorIndex
 from sdy.model.sharding import TensorSharding
 from sdy.propagation.graph import MISSING, Direction, Graph, Node, NodeKind
 from sdy.propagation.history import Arrival, History
-from sdy.propagation.manual_boundary import seen_by_sources
 from sdy.propagation.projection import Projection, TensorProjection, project
 from sdy.propagation.strategies.aggressive import Claim, claim
 from sdy.propagation.strategies.candidates import candidate
@@ -25,18 +24,18 @@ from sdy.propagation.trace import Site, holders_of
 
 
 class Obstacle(Enum):
-    """What keeps a tensor from taking an axis along a factor."""
+    """A reason why a tensor cannot take an axis along a factor."""
 
     CLOSED_DIM = auto()  # the dim is closed
     EXPLICIT_AXIS = auto()  # the axis is explicitly replicated, or unreduced
-    OTHER_DIM = auto()  # another dim of the tensor has the axis
-    OTHER_AXIS = auto()  # the dim has another axis in its place
-    NO_ROOM = auto()  # the size of the dim is not divisible, or what was cut before leaves nothing
+    OTHER_DIM = auto()  # another dim of the tensor uses the axis
+    OTHER_AXIS = auto()  # the dim has another axis in that position
+    NO_ROOM = auto()  # the dim is not divisible, or the axes before leave no room
 
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """Two factors wanted one axis in the same step. The smaller claim won."""
+    """Two factors that claimed one axis in the same step. The smaller claim won."""
 
     winner: Claim
     loser: Claim
@@ -44,10 +43,11 @@ class Contest:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """At `site`, `source` has `axis` along `factor`, and `target` cannot take it.
+    """A conflict at `site`: `source` has `axis` along `factor`, but `target` cannot take it.
 
-    `rival` is the factor whose dim has the axis, or the same factor where another axis is in the way; `rival_axis` is
-    what is there. `arrival` is the step that brought it, None where it was there from the start.
+    `source` and `target` are tensor indices, operands first. `rival` is the factor whose dim uses the axis, or `factor`
+    itself if another axis is in that position; `rival_axis` is the axis found there. `arrival` is the step that
+    propagated it, None if it was there from the start.
     """
 
     site: Site
@@ -63,13 +63,13 @@ class Conflict:
 
 
 def conflicts_of(graph: Graph, history: History) -> Iterator[Conflict]:
-    """The conflicts of a graph whose propagation is over, in program order. Barriers are as the user wanted them."""
+    """Yield the conflicts of a graph after propagation, in program order. Barriers are no conflicts."""
     sites: list[Site] = [node for node in graph.nodes if node.kind in (NodeKind.RULE, NodeKind.EDGE)]
     for site in (*sites, *graph.main_results):
         if isinstance(site, Node) and site.is_erased:
             continue
         rule = graph.rules.value(site.rule)
-        shardings = _seen(graph, site)
+        shardings = _tensor_shardings(graph, site)
         common = common_mesh(shardings, graph.meshes)
         if common is not None and not common.mesh.is_maximal:
             projection = project(rule, shardings, common.mesh)
@@ -79,27 +79,27 @@ def conflicts_of(graph: Graph, history: History) -> Iterator[Conflict]:
                         yield _with_contest(conflict, history)
 
 
-def _seen(graph: Graph, site: Site) -> tuple[TensorSharding | None, ...]:
-    """The shardings of the tensors of a site, that of an edge as its sources see it."""
+def _tensor_shardings(graph: Graph, site: Site) -> tuple[TensorSharding | None, ...]:
+    """Return the shardings of the tensors of a site; for an edge, the result sharding as its sources see it."""
     numbers = [MISSING if holder is None else holder.sharding for holder in holders_of(site)]
     shardings = [None if number == MISSING else graph.shardings.value(number) for number in numbers]
-    held = shardings[-1] if shardings else None
-    if isinstance(site, Node) and site.boundary is not None and held is not None:
-        shardings[-1] = seen_by_sources(site.boundary, held)
+    stored = shardings[-1] if shardings else None
+    if isinstance(site, Node) and site.boundary is not None and stored is not None:
+        shardings[-1] = site.boundary.seen_by_sources(stored)
     return tuple(shardings)
 
 
 def _along_factor(site: Site, projection: Projection, factor: FactorIndex) -> Iterator[Conflict]:
-    """The first tensor that is cut furthest along the factor, against each other tensor."""
+    """Compare the first of the tensors that are sharded furthest along the factor with each other tensor."""
     holders = holders_of(site)
     lists = {
-        place: axes
-        for place, tensor in enumerate(projection.tensors)
-        if holders[place] is not None and (axes := tensor.axes(factor)) is not None
+        index: axes
+        for index, tensor in enumerate(projection.tensors)
+        if holders[index] is not None and (axes := tensor.axes(factor)) is not None
     }
     if not any(lists.values()):
         return
-    source = max(lists, key=lambda place: (len(lists[place]), -place))
+    source = max(lists, key=lambda index: (len(lists[index]), -index))
     compared = {holders[source]}
     for target in lists:
         if holders[target] not in compared:
@@ -110,26 +110,28 @@ def _along_factor(site: Site, projection: Projection, factor: FactorIndex) -> It
 
 
 def _between(site: Site, projection: Projection, factor: FactorIndex, source: int, target: int) -> Conflict | None:
-    wanted, own = (projection.tensors[place].factors[factor].axes for place in (source, target))
-    if is_strict_list_prefix(wanted, own):  # the last axis of the target is longer
-        source, target, wanted, own = target, source, own, wanted
-    if own == wanted:
+    source_axes, target_axes = (projection.tensors[index].factors[factor].axes for index in (source, target))
+    if is_strict_list_prefix(source_axes, target_axes):  # the last axis of the target is longer
+        source, target, source_axes, target_axes = target, source, target_axes, source_axes
+    if target_axes == source_axes:
         return None
-    if is_strict_list_prefix(own, wanted):
-        if _waits_for_others(site, projection, factor, target):
+    if is_strict_list_prefix(target_axes, source_axes):
+        if _depends_on_other_conflicts(site, projection, factor, target):
             return None
-        conflict = Conflict(site, factor, wanted[min(len(own), len(wanted) - 1)], source, target, Obstacle.NO_ROOM)
+        conflict = Conflict(
+            site, factor, source_axes[min(len(target_axes), len(source_axes) - 1)], source, target, Obstacle.NO_ROOM
+        )
         return _with_obstacle(conflict, projection.tensors[target])
-    pairs = zip(wanted, own, strict=False)
-    axis, other = next((pair for pair in pairs if pair[0] != pair[1]), (wanted[0], own[0]))
+    pairs = zip(source_axes, target_axes, strict=False)
+    axis, other = next((pair for pair in pairs if pair[0] != pair[1]), (source_axes[0], target_axes[0]))
     return Conflict(site, factor, axis, source, target, Obstacle.OTHER_AXIS, rival=factor, rival_axis=other)
 
 
-def _waits_for_others(site: Site, projection: Projection, factor: FactorIndex, target: int) -> bool:
-    """Whether the target would follow if others did, whose conflicts are found as well.
+def _depends_on_other_conflicts(site: Site, projection: Projection, factor: FactorIndex, target: int) -> bool:
+    """Return whether the target would follow if other tensors did, whose conflicts are reported as well.
 
-    Either they disagree among each other, so that there is nothing to follow; or the target is an operand of an
-    element-wise op, which is not cut further than the results.
+    Either the others disagree, so that no common axes are left to follow; or the target is an operand of an
+    element-wise op, which is never sharded further than the results.
     """
     offered = candidate(projection, factor, Direction.BOTH)
     if not is_strict_list_prefix(projection.tensors[target].factors[factor].axes, offered):
@@ -141,11 +143,11 @@ def _waits_for_others(site: Site, projection: Projection, factor: FactorIndex, t
 
 
 def _with_obstacle(conflict: Conflict, tensor: TensorProjection) -> Conflict:
-    """Why `tensor`, the target, whose axes along the factor end where the axis would come, does not have it."""
-    if any(overlaps(conflict.axis, own) for own in (*tensor.replicated, *tensor.unreduced)):
+    """Return the conflict with the reason why `tensor`, the target, cannot take the axis after those it has."""
+    if any(overlaps(conflict.axis, axis) for axis in (*tensor.replicated, *tensor.unreduced)):
         return replace(conflict, obstacle=Obstacle.EXPLICIT_AXIS)
     for other, entry in tensor.factors.items():
-        used = next((own for own in (*entry.axes, *entry.overflow) if overlaps(own, conflict.axis)), None)
+        used = next((axis for axis in (*entry.axes, *entry.overflow) if overlaps(axis, conflict.axis)), None)
         if other != conflict.factor and used is not None:
             return replace(conflict, obstacle=Obstacle.OTHER_DIM, rival=other, rival_axis=used)
     is_closed = tensor.factors[conflict.factor].is_closed
@@ -153,7 +155,7 @@ def _with_obstacle(conflict: Conflict, tensor: TensorProjection) -> Conflict:
 
 
 def _with_contest(conflict: Conflict, history: History) -> Conflict:
-    """The conflict, with how the axis in the way came there, and whether the loser wanted it in the same step."""
+    """Return the conflict with the step that propagated the rival axis, and the contest in that step, if any."""
     holder = holders_of(conflict.site)[conflict.target]
     if conflict.rival_axis is None or holder is None:
         return conflict
@@ -164,7 +166,7 @@ def _with_contest(conflict: Conflict, history: History) -> Conflict:
 
 
 def _contest(arrival: Arrival, loser: FactorIndex) -> Contest | None:
-    """The claims of both factors in the step that brought the axis; None where only one of them had one."""
+    """Return the claims of both factors in the step that propagated the axis; None if only one factor had a claim."""
     change = arrival.step.change
     winner = arrival.move.factor
     if winner == loser:

@@ -1,7 +1,7 @@
-"""Op priorities: in which direction each factor of an op propagates, level by level.
+"""Op priorities: the direction in which each factor of an op propagates, level by level.
 
-Source: docs/spec/02, 5. At level n the direction of a factor is the union of what classes 0 to n
-contribute; level 4 lets everything propagate both ways.
+At level n, the direction of a factor is the union of the contributions of levels 0 to n; level 4 lets every factor
+propagate both ways. Source: docs/spec/02, 5.
 """
 
 from __future__ import annotations
@@ -16,24 +16,27 @@ from sdy.propagation.graph import Direction, PassThrough
 
 @dataclass(frozen=True, slots=True)
 class OpTraits:
-    """What op priorities look at, apart from the factor. `is_multi_use`: see `multi_use` of the worklist."""
+    """The properties of an op, apart from the factor, that op priorities depend on.
+
+    `is_multi_use` tells whether an operand that is not a scalar has several uses.
+    """
 
     pass_through: PassThrough
     is_multi_use: bool
-    has_rule_attribute: bool = True  # edges have none: all their factors count as pass-through
+    has_rule_attribute: bool = True  # False for edges, all of whose factors count as pass-through
 
 
 DirectionFunction = Callable[[OpTraits, FactorKind], Direction]
-Kinds = tuple[FactorKind | None, ...]  # one a factor, None for blocked ones
+Kinds = tuple[FactorKind | None, ...]  # one per factor, None for blocked ones
 
 
 def single_use_pass_through(op: OpTraits, _kind: FactorKind) -> Direction:
-    """Level 0: ops that hand their operand's layout on, where nobody else reads the operand."""
+    """Level 0: ops that keep the layout of their operand, if the operand has no other use."""
     return Direction.NONE if op.is_multi_use else any_use_pass_through(op, _kind)
 
 
 def any_use_pass_through(op: OpTraits, _kind: FactorKind) -> Direction:
-    """Level 1: as level 0, however many read the operand."""
+    """Level 1: like level 0, but with any number of uses of the operand."""
     if op.pass_through is PassThrough.BOTH:
         return Direction.BOTH
     return Direction.FORWARD if op.pass_through is PassThrough.FORWARD else Direction.NONE
@@ -47,12 +50,12 @@ def pass_through_factors(op: OpTraits, kind: FactorKind) -> Direction:
 
 
 def all_factors(op: OpTraits, _kind: FactorKind) -> Direction:
-    """Level 3: every factor, but a broadcast only backward."""
+    """Level 3: every factor, except that a broadcast only propagates backward."""
     return Direction.BACKWARD if op.pass_through is PassThrough.BROADCAST else Direction.BOTH
 
 
 def everything(_op: OpTraits, _kind: FactorKind) -> Direction:
-    """Level 4, and all of propagation without op priorities."""
+    """Level 4, and the only level of propagation without op priorities: every factor both ways."""
     return Direction.BOTH
 
 
@@ -67,15 +70,15 @@ NO_PRIORITIES: tuple[DirectionFunction, ...] = (everything,)
 
 
 def kinds_of(rule: OpShardingRule) -> Kinds:
-    """The kind of each factor of `rule`; none of blocked ones, which do not propagate whatever their kind."""
+    """Return the kind of each factor of `rule`; None for blocked factors, which never propagate."""
     factors = map(FactorIndex, range(len(rule.factor_sizes)))
     return tuple(None if factor in rule.blocked else rule.kind(factor) for factor in factors)
 
 
 def factor_directions(levels: tuple[DirectionFunction, ...], op: OpTraits, kinds: Kinds) -> tuple[Direction, ...]:
-    """The direction of each factor when all of `levels` contribute."""
-    found: dict[FactorKind | None, Direction] = {None: Direction.NONE}
+    """Return the direction of each factor as the union of the contributions of all `levels`."""
+    by_kind: dict[FactorKind | None, Direction] = {None: Direction.NONE}
     for kind in kinds:
-        if kind is not None and kind not in found:
-            found[kind] = reduce(lambda one, other: Direction(one | other), (level(op, kind) for level in levels))
-    return tuple(found[kind] for kind in kinds)
+        if kind is not None and kind not in by_kind:
+            by_kind[kind] = reduce(lambda one, other: Direction(one | other), (level(op, kind) for level in levels))
+    return tuple(by_kind[kind] for kind in kinds)

@@ -1,4 +1,4 @@
-"""The steps at one op as propagation edges: who handed which axis to whom, and when.
+"""Conversion of the steps at one op to propagation edges, which record where each axis came from and when.
 
 Source: docs/spec/02, 9.4 and 9.6.
 """
@@ -11,11 +11,11 @@ from sdy.model.axis import AxisRef, order_key
 from sdy.model.propagation_edges import AxisFlow, EdgeNode, EdgeNodeKind, PropagationEdges, PropagationStep
 from sdy.propagation.trace import AxisMove
 
-NumberedMoves = tuple[int, Sequence[AxisMove]]  # the number of a step, and what moved in it
+NumberedMoves = tuple[int, Sequence[AxisMove]]  # the number of a step, and the axes moved in it
 
 
 def propagation_edges(steps: Iterable[NumberedMoves], operand_count: int) -> PropagationEdges:
-    """The edges of an op with so many operands. What moves again counts at its first step.
+    """Return the edges of an op with `operand_count` operands. An axis that moves again is recorded at its first step.
 
     >>> from sdy.model.rule import FactorIndex
     >>> moves = [AxisMove(AxisRef("x"), FactorIndex(0), 0, target) for target in (2, 1)]
@@ -34,7 +34,7 @@ def propagation_edges(steps: Iterable[NumberedMoves], operand_count: int) -> Pro
 
 
 def _flows(targets: Mapping[tuple[AxisRef, int], list[int]], operand_count: int) -> tuple[AxisFlow, ...]:
-    """The flows of one step, in the order of the axes."""
+    """Return the flows of one step, in the order of the axes."""
     return tuple(
         AxisFlow(
             axis,
@@ -45,7 +45,7 @@ def _flows(targets: Mapping[tuple[AxisRef, int], list[int]], operand_count: int)
     )
 
 
-def _node(place: int, operand_count: int) -> EdgeNode:
-    if place < operand_count:
-        return EdgeNode(EdgeNodeKind.OPERAND, place)
-    return EdgeNode(EdgeNodeKind.RESULT, place - operand_count)
+def _node(tensor: int, operand_count: int) -> EdgeNode:
+    if tensor < operand_count:
+        return EdgeNode(EdgeNodeKind.OPERAND, tensor)
+    return EdgeNode(EdgeNodeKind.RESULT, tensor - operand_count)

@@ -1,6 +1,6 @@
-"""The engine: sweeps over a graph until nothing is pending, level by level, priority by priority.
+"""The propagation engine: it sweeps over a graph until nothing is pending, for each level and priority.
 
-User priorities run the whole op-priority schedule once each; a level of that schedule runs every strategy; a
+Each user priority runs the full op-priority schedule once; each level of that schedule runs every strategy; each
 strategy is one sweep. Source: docs/spec/02, 1.3 to 1.11 and 5 to 6.
 """
 
@@ -13,7 +13,6 @@ from sdy.model.sharding_update import fully_open
 from sdy.propagation.directions import OP_PRIORITIES, DirectionFunction
 from sdy.propagation.graph import (
     MISSING,
-    NO_RULE,
     Direction,
     FunctionResult,
     Graph,
@@ -21,10 +20,10 @@ from sdy.propagation.graph import (
     NodeKind,
     Value,
 )
-from sdy.propagation.manual_boundary import held_by_edge, seen_by_sources
 from sdy.propagation.notifier import Notifier
 from sdy.propagation.numbering import Numbering
 from sdy.propagation.op_classes import OpClasses
+from sdy.propagation.stale_nodes import StaleNodes
 from sdy.propagation.step_function import Directions, StepFunction, StepResult
 from sdy.propagation.strategies.aggressive import aggressive
 from sdy.propagation.strategies.step import PropagationStrategy
@@ -33,7 +32,7 @@ from sdy.propagation.worklist import Worklist
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """What runs, in what order. `strategies` each get a sweep of their own at every level."""
+    """The strategies and op-priority levels of a propagation. Each strategy gets its own sweep at every level."""
 
     strategies: tuple[PropagationStrategy, ...] = (aggressive,)
     levels: tuple[DirectionFunction, ...] = OP_PRIORITIES
@@ -41,10 +40,9 @@ class Schedule:
 
 
 class Engine:
-    """Propagates the shardings of a graph in place.
+    """The propagation of shardings over a graph, in index.
 
-    `on_update`, where given, sees each step that changed something, after the change: at an op, or at a result of the
-    main function.
+    `on_update` is called after each step that changed something, at an op or at a result of the main function.
     """
 
     def __init__(
@@ -64,45 +62,31 @@ class Engine:
         }
         self._step = self._steps[self._schedule.strategies[0]]
         self._classes = OpClasses(graph, self._schedule.levels, self._direction_numbers)
-        self._directions: list[int] = []  # by class, at the level that runs
+        self._directions: list[int] = []  # number of the directions of each op class, at the current level
         self._worklist: Worklist | None = None
         self._dead = {node for node in graph.nodes if node.is_dead}
-        # By index of a node: whether a visit could have an effect, in the sweep that runs; whether an axis is in reach.
-        self._stale = bytearray(len(graph.nodes))
-        self._live = bytearray(len(graph.nodes))
-        self._cuts: dict[int, bool] = {MISSING: False}  # by number of a sharding: whether it cuts a dim
-        for node in self._dead:
-            self._stale[node.index] = 1
-        for holder in graph.holders:
-            if holder.sharding != MISSING:
-                self._mark_readers(holder)
-        for node in graph.nodes:
-            if node.boundary is not None:  # sources see manual axes that the edge does not hold
-                self._live[node.index] = self._stale[node.index] = 1
+        self._stale = StaleNodes(graph)
 
     def run(self) -> None:
-        """All levels, each with all strategies. Shardings accumulate."""
+        """Run all levels, each with all strategies. Shardings accumulate."""
         for level in range(len(self._schedule.levels)):
             for strategy in self._schedule.strategies:
-                self._enter(level, self._steps[strategy])
+                self._start_level(level, self._steps[strategy])
                 self._sweep()
 
-    def _enter(self, level: int, step: StepFunction) -> None:
-        """What was of no effect may have one with another strategy, or in other directions."""
+    def _start_level(self, level: int, step: StepFunction) -> None:
+        """Visit again the nodes for which another strategy, or other directions, could have an effect."""
         before, now = self._directions, self._classes.directions_at(level)
         if step is not self._step:
             before = []
         changed = {number for number, directions in enumerate(now) if [directions] != before[number : number + 1]}
-        stale = self._stale
-        for index, (op_class, is_live) in enumerate(zip(self._classes.of_node, self._live, strict=True)):
-            if is_live and op_class in changed:
-                stale[index] = 1
+        self._stale.mark_classes(changed, self._classes.of_node)
         self._step, self._directions = step, now
 
     def assign(self, holder: Value, sharding: int) -> None:
-        """Change what is held without queueing anybody."""
+        """Change the sharding of `holder` without queueing any node."""
         if holder.sharding == MISSING and all(sibling.sharding == MISSING for sibling in holder.siblings):
-            # A per-value list comes into being whole.
+            # A list of shardings is created with an entry for every value.
             mesh = self._graph.shardings.value(sharding).mesh
             for sibling in holder.siblings:
                 if sibling is not holder:
@@ -113,48 +97,31 @@ class Engine:
         if sharding != holder.sharding:
             holder.sharding = sharding
             holder.is_changed = True
-            self._mark_readers(holder)
-
-    def _mark_readers(self, holder: Value) -> None:
-        """Those who read what has changed are stale, as long as some tensor offers them an axis."""
-        stale, live = self._stale, self._live
-        is_cut = self._is_cut(holder.sharding)
-        readers = [user for user, _ in holder.uses]
-        if holder.owner is not None:
-            readers.append(holder.owner)
-        for reader in (*readers, *holder.readers):
-            if is_cut and reader.rule != NO_RULE:
-                live[reader.index] = stale[reader.index] = 1
-            elif live[reader.index]:
-                stale[reader.index] = 1
-
-    def _is_cut(self, sharding: int) -> bool:
-        known = self._cuts.get(sharding)
-        if known is None:
-            known = self._cuts[sharding] = not self._graph.shardings.value(sharding).is_fully_replicated
-        return known
+            self._stale.mark_users_of(holder)
 
     def _sweep(self) -> None:
-        self._exchange_function_results()
-        self._worklist = Worklist(self._graph.nodes, self._stale)
+        self._propagate_function_results()
+        self._worklist = Worklist(self._graph.nodes, self._stale.flags)
         for node in self._worklist:
             if node in self._dead:
                 self._erase(node)
             else:
                 self._visit(node)
         self._worklist = None
-        self._exchange_function_results()
+        self._propagate_function_results()
 
-    def _exchange_function_results(self) -> None:
-        """Let each result attribute of the main function and the returned value agree. Nobody is queued."""
+    def _propagate_function_results(self) -> None:
+        """Propagate between each result attribute of the main function and the returned value, without queueing any
+        node.
+        """
         for result in self._graph.main_results:
             tensors = (result.returned.holder, result.holder)
             rule = self._graph.rules.value(result.rule)
             numbers = tuple(MISSING if holder is None else holder.sharding for holder in tensors)
             directions = self._direction_numbers.number((Direction.BOTH,) * len(rule.factor_sizes))
             outcome = self._step(result.rule, numbers, directions, is_elementwise=False, conservative=False)
-            for place, number in outcome.updates:
-                holder = tensors[place]
+            for index, number in outcome.updates:
+                holder = tensors[index]
                 if holder is not None:
                     self.assign(holder, number)
                     for member in _other_members(holder):
@@ -166,30 +133,32 @@ class Engine:
     def _visit(self, node: Node) -> None:
         directions = self._directions[self._classes.of_node[node.index]]
         conservative = self._schedule.conservative and node.kind is NodeKind.RULE
-        outcome = self._step(node.rule, self._seen(node), directions, node.is_elementwise, conservative)
+        outcome = self._step(node.rule, self._tensor_shardings(node), directions, node.is_elementwise, conservative)
         if not outcome.updates:
-            self._stale[node.index] = 0
+            self._stale.clear(node)
             return
-        for place, number in outcome.updates:
-            self._store(node, place, number)
+        for index, number in outcome.updates:
+            self._store(node, index, number)
         if self._on_update is not None:
             self._on_update(node, outcome)
 
-    def _seen(self, node: Node) -> tuple[int, ...]:
-        """The shardings of the node's tensors; that of an edge as its sources see it."""
+    def _tensor_shardings(self, node: Node) -> tuple[int, ...]:
+        """Return the numbers of the shardings of the node's tensors; for an edge, the result sharding as its sources
+        see it.
+        """
         numbers = tuple([MISSING if holder is None else holder.sharding for holder in node.tensors])
         if node.boundary is None or numbers[-1] == MISSING:
             return numbers
         shardings = self._graph.shardings
-        return (*numbers[:-1], shardings.number(seen_by_sources(node.boundary, shardings.value(numbers[-1]))))
+        return (*numbers[:-1], shardings.number(node.boundary.seen_by_sources(shardings.value(numbers[-1]))))
 
-    def _store(self, node: Node, place: int, number: int) -> None:
-        holder = node.tensors[place]
-        if holder is None:  # an argument of a reducer's body: nowhere to keep a sharding
+    def _store(self, node: Node, index: int, number: int) -> None:
+        holder = node.tensors[index]
+        if holder is None:  # an argument of a reducer's body, which cannot store a sharding
             return
-        if node.boundary is not None and place == len(node.tensors) - 1:
+        if node.boundary is not None and index == len(node.tensors) - 1:
             shardings = self._graph.shardings
-            number = shardings.number(held_by_edge(node.boundary, shardings.value(number)))
+            number = shardings.number(node.boundary.stored(shardings.value(number)))
         self.assign(holder, number)
         self._queue(node, holder)
         for member in _other_members(holder):
@@ -209,7 +178,7 @@ class Engine:
             self._worklist.push(ancestor)
 
     def _erase(self, node: Node) -> None:
-        """Erase a dead op, the ops inside first, and queue the ops whose results it may have been the last to read."""
+        """Erase a dead op, inner ops first, and queue the ops whose results had their last use in it."""
         for child in reversed(node.children):
             if not child.is_erased:
                 self._erase(child)
@@ -220,17 +189,14 @@ class Engine:
             value.uses = [use for use in value.uses if use[0] is not node]
             if value.owner is not None and value.owner.is_dead:
                 self._dead.add(value.owner)
-                self._stale[value.owner.index] = 1
+                self._stale.mark_dead(value.owner)
             for user, _ in value.uses:
-                self._reclassify(user)
+                # `value` has fewer uses now, which may change the directions of its other users.
+                self._classes.reclassify(user)
+                self._stale.mark_if_live(user)
         node.is_erased = True
         self._graph.erased.append(node)
         self._notifier.forget()
-
-    def _reclassify(self, node: Node) -> None:
-        """An operand of `node` has lost a user, which may change the directions at this level and at others."""
-        self._classes.reclassify(node)
-        self._stale[node.index] |= self._live[node.index]  # a dead op stays stale
 
 
 def _other_users(value: Value, node: Node) -> int:
@@ -238,7 +204,7 @@ def _other_users(value: Value, node: Node) -> int:
 
 
 def _other_members(value: Value) -> Sequence[Value]:
-    """The rest of the sharding group of `value`."""
+    """Return the other members of the sharding group of `value`."""
     if value.group is None:
         return ()
     return [member for member in value.group if member is not value]

@@ -1,8 +1,8 @@
-"""A module flattened once: values, the ops that read and define them, and the places that hold shardings.
+"""The graph of a flattened module: values, the ops that define and use them, and the holders of shardings.
 
-The engine sees nothing else of a program. Whoever flattens (a pass, or a test) creates the nodes in pre-order,
-each op before the ops in its regions, and fills in what the classes below say. Source: docs/spec/02, 1.5 to
-1.9, 2.4 and 8.
+The engine sees nothing else of a program. The code that flattens a module (a pass or a test) creates the nodes in
+pre-order, each op before the ops in its regions, and fills in the fields below. Source: docs/spec/02, 1.5 to 1.9, 2.4
+and 8.
 """
 
 from __future__ import annotations
@@ -11,22 +11,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, auto
 
+from sdy.model.manual_axes import with_manual_axes, without_manual_axes
 from sdy.model.mesh import Mesh
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.propagation.numbering import Numbering
 
 NO_RULE = -1
-MISSING = 0  # the number of "no sharding", which is not the same as "all dims open and empty"
+MISSING = 0  # the number of "no sharding", which differs from "all dims open and without axes"
 
 
 class NodeKind(IntEnum):
-    """How the engine treats an op. Integers, as they key tables."""
+    """How the engine treats an op. The values are integers because they are dictionary keys on hot paths."""
 
-    OPAQUE = auto()  # no rule: shardings on it are sources and sinks for its neighbours
+    OPAQUE = auto()  # no rule: its shardings propagate to its neighbours, and theirs to it
     RULE = auto()  # propagates along its sharding rule
-    BARRIER = auto()  # identity rule in a fixed direction, exempt from op priorities
-    EDGE = auto()  # a data-flow edge: sources as operands, the edge's result as result, identity rule
+    BARRIER = auto()  # identity rule in a fixed direction, independent of op priorities
+    EDGE = (
+        auto()
+    )  # a data-flow edge: an identity rule whose operands are the sources and whose result is the edge's result
     CALL = auto()
     RETURN = auto()  # terminator of a function
     TERMINATOR = auto()  # any other terminator
@@ -36,7 +39,7 @@ PROPAGATING = frozenset({NodeKind.RULE, NodeKind.BARRIER, NodeKind.EDGE})
 
 
 class PassThrough(IntEnum):
-    """In which op-priority class an op starts (docs/spec/02, 5.2)."""
+    """The op-priority class of an op (docs/spec/02, 5.2)."""
 
     BOTH = auto()  # element-wise ops, reshape, transpose, edges, moves between memories
     FORWARD = auto()  # dynamic_slice, dynamic_update_slice
@@ -45,9 +48,9 @@ class PassThrough(IntEnum):
 
 
 class Direction(IntEnum):
-    """Which tensors may be the source of an axis; all tensors are destinations.
+    """Which tensors may be the source of an axis. Every tensor is a destination.
 
-    Integers, as they key tables, and bits, as they add up.
+    The values are integers because they are dictionary keys on hot paths, and bits because they are combined.
     """
 
     NONE = 0
@@ -58,15 +61,16 @@ class Direction(IntEnum):
 
 @dataclass(slots=True, eq=False)
 class Value:
-    """An SSA value: who defines it, who uses it (latest use first), and which value's sharding is its own.
+    """An SSA value: its owner, its uses (latest first), and the value that holds its sharding.
 
-    `owner` is the defining op; for a block argument the op whose region holds the block; None for a result of the main
-    function. `rank` is that of the tensor, 0 where the type has no shape. A value whose `holder` is itself, as nearly
-    always, is a holder: it has the fields from `sharding` on. A value without holder cannot be sharded.
+    `owner` is the defining op; for a block argument, the op whose region has the block; for a result of the main
+    function, None. `rank` is that of the tensor, 0 if the type has no shape. A value whose `holder` is itself, as
+    almost always, is called a holder and uses the fields from `sharding` on. A value without a holder cannot be
+    sharded.
 
-    `siblings` are the entries of one per-value list, this one included, none where it is alone: the first store to a
-    list that does not exist yet makes the others all-open. `readers` are the nodes that have this holder among their
-    tensors without defining or using the value itself.
+    `siblings` are the values whose shardings are entries of the same list, this one included, or none if it is alone:
+    the first assignment to such a list makes the other entries fully open. `other_nodes` are the nodes that have this
+    holder among their tensors without defining or using the value itself.
     """
 
     owner: Node | None
@@ -76,40 +80,52 @@ class Value:
     uses: Sequence[tuple[Node, int]] = ()
     group: list[Value] | None = None  # all members of the sharding group, this value included
     holder: Value | None = None
-    sharding: int = MISSING  # or a number of `Graph.shardings`
+    sharding: int = MISSING  # a number of `Graph.shardings`, or MISSING
     siblings: Sequence[Value] = ()
-    readers: Sequence[Node] = ()
+    other_nodes: Sequence[Node] = ()
     is_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ManualBoundary:
-    """The edge of a manual computation: what its sharding looks like from the sources' side.
+    """The conversion at the data-flow edge of a manual computation between the stored sharding and the one sources see.
 
-    For a block argument the edge holds the local sharding and its sources are outside; for a result the edge holds
-    the global one and its sources are inside.
+    For a block argument, the edge stores the local sharding and its sources are outside; for a result, the edge stores
+    the global sharding and its sources are inside. Source: docs/spec/02, 8.4.
     """
 
     manual_axes: tuple[str, ...]
     outer: TensorSharding  # the in or out sharding of the op, which propagation does not change
     is_result: bool
 
+    def seen_by_sources(self, stored: TensorSharding) -> TensorSharding:
+        """Return the sharding that the sources of the edge see if the edge stores `stored`."""
+        if self.is_result:
+            return without_manual_axes(stored, self.manual_axes)
+        return with_manual_axes(self.outer, stored, self.manual_axes)
+
+    def stored(self, seen: TensorSharding) -> TensorSharding:
+        """Return the sharding that the edge must store for its sources to see `seen`."""
+        if self.is_result:
+            return with_manual_axes(self.outer, seen, self.manual_axes)
+        return without_manual_axes(seen, self.manual_axes)
+
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One op, in pre-order.
+    """An op. Its `index` is its position in pre-order.
 
-    `tensors` are the holders that its rule speaks of, operands then results; None for a value that has none.
-    `feeds` maps an operand position to the data-flow edge that this use feeds.
+    `tensors` are the holders that its rule maps, operands then results; None for a value that has no holder. `feeds`
+    maps an operand index to the data-flow edge that this operand is a source of.
     """
 
     index: int
     kind: NodeKind
     parent: Node | None
-    rule: int = NO_RULE  # or a number of `Graph.rules`
+    rule: int = NO_RULE  # a number of `Graph.rules`, or NO_RULE
     is_elementwise: bool = False
     pass_through: PassThrough = PassThrough.NO
-    is_erasable: bool = False  # no side effects, also of the ops inside; no terminator, no symbol
+    is_erasable: bool = False  # no side effects, including those of inner ops; neither a terminator nor a symbol
     operands: Sequence[Value] = ()
     results: Sequence[Value] = ()
     children: Sequence[Node] = ()
@@ -122,7 +138,7 @@ class Node:
 
     @property
     def is_dead(self) -> bool:
-        """May be erased: no result is used and nothing else would be missed."""
+        """Return whether the op can be erased: no result has a use, and it has no other effect."""
         if self.is_erasable:
             for result in self.results:
                 if result.uses:
@@ -132,19 +148,19 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class FunctionResult:
-    """A result of the main function: the returned value, and the holder of the result attribute."""
+    """A result of the main function: the returned value and the holder of the result attribute."""
 
     returned: Value
     holder: Value
-    rule: int  # identity over the type
+    rule: int  # an identity rule over the type
 
 
 @dataclass(slots=True, eq=False)
 class Graph:
-    """A flattened module.
+    """The graph of a flattened module.
 
-    `callees` maps a call to the argument values of its function, `callers` a return to the calls of its function,
-    in the order in which symbol uses are found. `erased` has users before what they use, and is filled by the engine.
+    `callees` maps a call to the argument values of its function, and `callers` a return to the calls of its function,
+    in the order of the symbol uses. `erased` is filled by the engine; users come before the ops that they use.
     """
 
     meshes: Mapping[str, Mesh]
@@ -158,7 +174,7 @@ class Graph:
     callers: dict[Node, list[Node]] = field(default_factory=lambda: {})
 
     def add_holder(self, value: Value, sharding: TensorSharding | None, rank: int) -> Value:
-        """Let `value`, which is returned, hold its own sharding, alone in its list."""
+        """Make `value` the holder of its own sharding, without siblings, and return it."""
         value.sharding = MISSING if sharding is None else self.shardings.number(sharding)
         value.rank = rank
         value.holder = value
@@ -166,14 +182,14 @@ class Graph:
         return value
 
     def sharding(self, holder: Value) -> TensorSharding | None:
-        """What `holder` holds."""
+        """Return the sharding of `holder`; None if it has none."""
         return None if holder.sharding == MISSING else self.shardings.value(holder.sharding)
 
     def dissolve(self) -> None:
-        """Forget all nodes, values and holders, when nobody needs them any more.
+        """Drop all nodes, values and holders once they are no longer needed.
 
-        They refer to each other in circles. Left like that they would stay until the collector of circles has gone
-        through the whole module, which takes it longer than a sweep takes.
+        They refer to each other in cycles. Otherwise they would stay alive until the garbage collector has traversed
+        the full module, which takes longer than a sweep.
         """
         for node in self.nodes:
             node.parent, node.feeds = None, None
@@ -181,5 +197,5 @@ class Graph:
         for holder in self.holders:
             holder.holder = None
             holder.siblings = ()
-        for each in (self.nodes, self.holders, self.erased, self.main_results, self.callees, self.callers):
-            each.clear()
+        for table in (self.nodes, self.holders, self.erased, self.main_results, self.callees, self.callers):
+            table.clear()

@@ -1,7 +1,7 @@
-"""How each axis came to each value: from the sharding that it had at the start, step by step.
+"""The path of each axis to each value, from an initial sharding, step by step.
 
-Reads the trace of a run backwards: the step that brought an axis names the tensor it came from, and what that one had
-is asked again, of the steps before.
+The trace of a run is read backwards: the step that propagated an axis has the tensor that the axis came from, and the
+earlier steps are searched for that tensor in turn.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sdy.propagation.trace import AxisMove, TraceStep, holders_of
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A step that brought an axis to a holder: as the target of `move`, or as a member of the target's group."""
+    """A step that propagated an axis to a holder: the target of `move`, or a member of the target's sharding group."""
 
     step: TraceStep
     move: AxisMove
@@ -25,18 +25,18 @@ class Arrival:
 
     @property
     def source(self) -> Value | None:
-        """Where the axis came from."""
+        """The holder that the axis came from."""
         return holders_of(self.step.site)[self.move.source]
 
     @property
     def target(self) -> Value | None:
-        """Where it went: `holder`, or another member of its group."""
+        """The holder that the axis went to: `holder`, or another member of its sharding group."""
         return holders_of(self.step.site)[self.move.target]
 
 
 @dataclass(frozen=True, slots=True)
 class AxisPath:
-    """Where an axis began, and the steps that brought it on, in order."""
+    """The holder that an axis started from, and the steps that propagated it, in order."""
 
     axis: AxisRef
     root: Value
@@ -44,7 +44,7 @@ class AxisPath:
 
 
 class History:
-    """What the trace of a run says, by holder. `initial` are the shardings before the run."""
+    """The arrivals of axes in the trace of a run, by holder. `initial` has the shardings before the run."""
 
     def __init__(self, initial: Mapping[Value, TensorSharding], steps: Sequence[TraceStep]) -> None:
         self._initial = initial
@@ -55,42 +55,43 @@ class History:
                 for holder in _reached(holders[move.target]):
                     self._arrivals.setdefault(holder, []).append(Arrival(step, move, holder))
 
-    def chain(self, holder: Value, axis: AxisRef) -> AxisPath:
-        """From the start to `axis` at `holder`, by the steps that brought it first."""
+    def path(self, holder: Value, axis: AxisRef) -> AxisPath:
+        """Return the path of `axis` to `holder`, through the first step that propagated it each time."""
         arrivals: list[Arrival] = []
-        wanted, before = axis, None
-        while (arrival := self.arrival(holder, wanted, before)) is not None and arrival.source is not None:
+        current, before = axis, None
+        while (arrival := self.arrival(holder, current, before)) is not None and arrival.source is not None:
             arrivals.append(arrival)
             before, holder = arrival.step.number, arrival.source
-            if contains(wanted, arrival.move.axis):
-                wanted = arrival.move.axis
+            if contains(current, arrival.move.axis):
+                current = arrival.move.axis
         return AxisPath(axis, holder, tuple(reversed(arrivals)))
 
     def arrival(self, holder: Value, axis: AxisRef, before: int | None = None) -> Arrival | None:
-        """The first step (of those `before` a number) that brought `axis`; None where it was there from the start.
+        """Return the first step that propagated `axis` to `holder`, among those `before` a step number if given.
 
-        Of an axis that came in pieces, the step that brought the last one.
+        If the axis was propagated as several sub-axes, return the step of the last one. Return None if it was there
+        from the start.
         """
         if self.is_initial(holder, axis):
             return None
-        found: Arrival | None = None
+        last_part: Arrival | None = None
         for arrival in self._arrivals.get(holder, ()):
             if before is not None and arrival.step.number >= before:
                 break
             if contains(arrival.move.axis, axis):
                 return arrival
             if overlaps(arrival.move.axis, axis):
-                found = arrival
-        return found
+                last_part = arrival
+        return last_part
 
     def is_initial(self, holder: Value, axis: AxisRef) -> bool:
-        """Whether the sharding at the start has the axis in a dim."""
+        """Return whether the initial sharding of `holder` has the axis in a dim."""
         sharding = self._initial.get(holder)
         return sharding is not None and any(contains(own, axis) for dim in sharding.dims for own in dim.axes)
 
 
 def _reached(target: Value | None) -> list[Value]:
-    """The holder, and those of the other members of its value's group."""
+    """Return the holder, and the holders of the other members of its sharding group."""
     if target is None:
         return []
     others = [

@@ -1,4 +1,4 @@
-"""Small integers for equal values, so that a step of propagation is a lookup of integers."""
+"""Numbering of values by small integers, so that propagation steps can be looked up by integers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Numbering(Generic[T]):
-    """Gives each distinct value the next integer, from `first` on."""
+    """A bijection from distinct values to consecutive integers, from `first` on."""
 
     def __init__(self, first: int = 0) -> None:
         self._first = first
@@ -17,7 +17,7 @@ class Numbering(Generic[T]):
         self._values: list[T] = []
 
     def number(self, value: T) -> int:
-        """The number of `value`, a new one where it was not met yet."""
+        """Return the number of `value`, assigning the next one to a new value."""
         number = self._numbers.get(value)
         if number is None:
             number = self._numbers[value] = self._first + len(self._values)
@@ -25,5 +25,5 @@ class Numbering(Generic[T]):
         return number
 
     def value(self, number: int) -> T:
-        """The value that has `number`. Raises: IndexError where no value has it."""
+        """Return the value of `number`. Raises: IndexError if no value has it."""
         return self._values[number - self._first]

@@ -1,6 +1,6 @@
-"""Which nodes of a graph always propagate in the same directions, and which directions these are.
+"""Classes of nodes that always propagate in the same directions, and the directions of each class.
 
-A program has thousands of nodes and a few hundred classes: what depends on the level is decided per class.
+A program has thousands of nodes but only a few hundred classes, so directions are computed per class and level.
 Source: docs/spec/02, 5.
 """
 
@@ -16,7 +16,7 @@ from sdy.propagation.step_function import Directions
 
 @dataclass(frozen=True, slots=True)
 class _OpClass:
-    """What decides the directions of a node; `fixed` are those of a barrier."""
+    """The properties that determine the directions of a node; `fixed` is the direction of a barrier."""
 
     rule: int
     traits: OpTraits
@@ -24,7 +24,7 @@ class _OpClass:
 
 
 class OpClasses:
-    """The classes of the nodes of a graph. `of_node` has that of each node by its index, -1 where it has no rule."""
+    """The classes of the nodes of a graph: `of_node` has the class of each node by its index, -1 without a rule."""
 
     def __init__(self, graph: Graph, levels: tuple[DirectionFunction, ...], directions: Numbering[Directions]) -> None:
         self._graph = graph
@@ -37,11 +37,11 @@ class OpClasses:
         self.of_node = [self._class_of(node) for node in graph.nodes]
 
     def reclassify(self, node: Node) -> None:
-        """The operands of `node` have lost users."""
+        """Update the class of `node`, whose operands have lost uses."""
         self.of_node[node.index] = self._class_of(node)
 
     def directions_at(self, level: int) -> list[int]:
-        """Per class the number of its directions at `level`. Grows with the classes."""
+        """Return the number of the directions of each class at `level`. The list grows as classes are added."""
         return self._at_level[level]
 
     def _class_of(self, node: Node) -> int:
@@ -73,8 +73,8 @@ class OpClasses:
         return number
 
     def _numbers_of(self, traits: OpTraits, fixed: Direction | None, kinds: Kinds) -> list[int]:
-        """The number of the directions at each level."""
+        """Return the number of the directions at each level."""
         if fixed is not None:
             return [self._directions.number((fixed,) * len(kinds))] * len(self._levels)
-        reached = [self._levels[:count] for count in range(1, len(self._levels) + 1)]
-        return [self._directions.number(factor_directions(levels, traits, kinds)) for levels in reached]
+        levels_so_far = [self._levels[:count] for count in range(1, len(self._levels) + 1)]
+        return [self._directions.number(factor_directions(levels, traits, kinds)) for levels in levels_so_far]

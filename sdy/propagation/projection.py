@@ -1,8 +1,8 @@
-"""Shardings seen along the factors of a rule, and back.
+"""Projection of shardings to the factors of a rule, and back.
 
-A rule maps each dim of a tensor to factors, major first. Projecting cuts the axes of a dim into pieces that fit
-its factors, in order. What does not fit a factor that is not the minor-most is its *overflow*: the factors after it
-are then out of reach.
+A rule maps each dim of a tensor to factors, major first. Projecting splits the axes of a dim over its factors, in
+order. The axes that do not fit a factor other than the minor-most one are its *overflow*; the factors after it then
+cannot be sharded.
 
     mesh   <["x"=8]>
     rule   ([ij])->([i, j]) {i=4, j=6}
@@ -29,7 +29,7 @@ from sdy.model.sharding import DimSharding, TensorSharding
 
 @dataclass(frozen=True, slots=True)
 class FactorSharding:
-    """How one tensor is cut along one factor. `overflow` holds the axes that the factor could not take."""
+    """The sharding of one tensor along one factor. `overflow` has the axes that did not fit the factor."""
 
     axes: AxisList = ()
     is_closed: bool = False
@@ -39,19 +39,21 @@ class FactorSharding:
 
 @dataclass(frozen=True, slots=True)
 class TensorProjection:
-    """One tensor's factors. A factor behind an overflow has no entry, like one that no dim maps to."""
+    """The factor shardings of one tensor. A factor after an overflow has no entry, like one that no dim maps to."""
 
     factors: Mapping[FactorIndex, FactorSharding]
     replicated: AxisList = ()
     unreduced: AxisList = ()
 
     def axes(self, factor: FactorIndex) -> AxisList | None:
-        """The axes along `factor`; None where there is no entry."""
+        """Return the axes along `factor`; None if it has no entry."""
         entry = self.factors.get(factor)
         return None if entry is None else entry.axes
 
     def expanded(self, factor: FactorIndex, axes: AxisList) -> TensorProjection:
-        """The projection with `axes` along `factor`, where these extend what is there; itself otherwise."""
+        """Return the projection with `axes` along `factor` if they extend the current ones; otherwise the projection
+        itself.
+        """
         entry = self.factors.get(factor)
         if entry is None or not is_strict_list_prefix(entry.axes, axes):
             return self
@@ -60,26 +62,26 @@ class TensorProjection:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """An op's tensors, operands then results, seen along the factors of its rule."""
+    """The projections of an op's operands and results to the factors of its rule."""
 
     operands: tuple[TensorProjection, ...]
     results: tuple[TensorProjection, ...]
 
     @property
     def tensors(self) -> tuple[TensorProjection, ...]:
-        """Operands, then results."""
+        """The operands, followed by the results."""
         return self.operands + self.results
 
     def with_tensors(self, tensors: Iterable[TensorProjection]) -> Projection:
-        """The projection of the same op with other tensors, operands then results."""
-        every = tuple(tensors)
-        return Projection(every[: len(self.operands)], every[len(self.operands) :])
+        """Return the projection of the same op with other tensors, operands then results."""
+        replaced = tuple(tensors)
+        return Projection(replaced[: len(self.operands)], replaced[len(self.operands) :])
 
 
 def project(
     rule: OpShardingRule, shardings: tuple[TensorSharding | None, ...], mesh: Mesh, missing_is_closed: bool = False
 ) -> Projection:
-    """The shardings of an op's operands, then results, along the factors of `rule`.
+    """Project the shardings of an op's operands and results, in this order, to the factors of `rule`.
 
     A missing sharding counts as unsharded and open, or closed if `missing_is_closed`.
     """
@@ -97,7 +99,7 @@ def project_tensor(
     mesh: Mesh,
     missing_is_closed: bool = False,
 ) -> TensorProjection:
-    """One tensor along the factors that its dims map to."""
+    """Project the sharding of one tensor to the factors that its dims map to."""
     factors: dict[FactorIndex, FactorSharding] = {}
     unsharded = DimSharding(is_closed=missing_is_closed)
     for dim, dim_factors in enumerate(mapping):
@@ -114,36 +116,36 @@ def _project_dim(
     mesh: Mesh,
     factors: dict[FactorIndex, FactorSharding],
 ) -> None:
-    pieces = list(dim.axes)
+    remaining = list(dim.axes)
     last = len(dim_factors) - 1
-    for place, factor in enumerate(dim_factors):
-        if place == last:
-            factors[factor] = FactorSharding(extended((), pieces, mesh), dim.is_closed)
+    for position, factor in enumerate(dim_factors):
+        if position == last:
+            factors[factor] = FactorSharding(extended((), remaining, mesh), dim.is_closed)
             return
-        axes, room = _take(pieces, factor_sizes[factor], mesh)
-        if room == 1 or not pieces:
+        axes, room = _take(remaining, factor_sizes[factor], mesh)
+        if room == 1 or not remaining:
             factors[factor] = FactorSharding(axes, dim.is_closed, is_minor_most=False)
             continue
-        overflow = extended((), pieces, mesh)
+        overflow = extended((), remaining, mesh)
         factors[factor] = FactorSharding(axes, dim.is_closed, is_minor_most=False, overflow=overflow)
-        # The next factor is out of reach, hence closed; those after it get no entry at all.
-        factors[dim_factors[place + 1]] = FactorSharding((), is_closed=True, is_minor_most=place + 1 == last)
+        # The next factor cannot be sharded, so it is closed; the factors after it get no entry.
+        factors[dim_factors[position + 1]] = FactorSharding((), is_closed=True, is_minor_most=position + 1 == last)
         return
 
 
-def _take(pieces: list[AxisRef], room: int, mesh: Mesh) -> tuple[AxisList, int]:
-    """Move the pieces that fit a factor of size `room` off the front of `pieces`; they, and the room left."""
+def _take(remaining: list[AxisRef], room: int, mesh: Mesh) -> tuple[AxisList, int]:
+    """Remove the axes that fit a factor of size `room` from the front of `remaining`; return them and the room left."""
     axes: list[AxisRef] = []
-    while pieces:
-        size = mesh.size_of(pieces[0])
+    while remaining:
+        size = mesh.size_of(remaining[0])
         common = gcd(room, size)
         if common == 1 and size != 1:
             break
         room //= common
         if common == size:
-            axes.append(pieces.pop(0))
+            axes.append(remaining.pop(0))
         else:
-            front, pieces[0] = split_at(pieces[0], common, mesh)
+            front, remaining[0] = split_at(remaining[0], common, mesh)
             axes.append(front)
     return tuple(axes), room
 
@@ -156,9 +158,9 @@ def to_sharding(
     mesh_name: str | Mesh,
     mesh: Mesh,
 ) -> TensorSharding:
-    """The sharding that a projection stands for; axes behind a factor that is not full are dropped.
+    """Return the sharding that a projection stands for. Axes after a factor that is not full are dropped.
 
-    Priorities are gone; what `old` says beside its dims stays.
+    Priorities are dropped; the replicated and unreduced axes of `old` are kept.
     """
     dims = tuple(_to_dim(projection, dim_factors, factor_sizes, mesh) for dim_factors in mapping)
     if old is None:
@@ -191,5 +193,5 @@ def _with_factor_axes(axes: AxisList, more: AxisList, mesh: Mesh) -> AxisList:
 
 
 def tensor_size(projection: TensorProjection, factor_sizes: tuple[int, ...]) -> int:
-    """The product of the sizes of the factors that have an entry."""
+    """Return the product of the sizes of the factors that have an entry."""
     return prod(factor_sizes[factor] for factor in projection.factors)

@@ -1,6 +1,6 @@
-"""One visit of an op, as a pure and memoised function of numbers.
+"""The visit of an op as a pure, memoized function of numbers.
 
-Equal layers of a network meet equal rules with equal shardings, so that most visits are one lookup.
+Equal layers of a network have equal rules and equal shardings, so most visits are a single lookup.
 Source: docs/spec/02, 1.7, 2.5 and 2.8.
 """
 
@@ -21,7 +21,7 @@ from sdy.propagation.strategies.step import OpStep, PropagationStrategy
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a strategy was given and what it made of it, for whoever records why."""
+    """The input and output of a strategy in one step, for the trace."""
 
     step: OpStep
     before: Projection
@@ -30,19 +30,19 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step changes: (place among the tensors, number of the new sharding), in tensor order."""
+    """The changes of a step: pairs of a tensor index and the number of its new sharding, in tensor order."""
 
     updates: tuple[tuple[int, int], ...] = ()
-    change: Change | None = None  # where there are updates
+    change: Change | None = None  # None without updates
 
 
 UNCHANGED = StepResult()
-Directions = tuple[Direction, ...]  # one a factor
+Directions = tuple[Direction, ...]  # one per factor
 StepKey = tuple[int, tuple[int, ...], int, bool, bool]
 
 
 class StepFunction:
-    """The op step of one strategy, over numbered rules, shardings and directions."""
+    """The visit of one op by one strategy, over numbered rules, shardings and directions."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class StepFunction:
         is_elementwise: bool,
         conservative: bool,
     ) -> StepResult:
-        """What a visit does to tensors with these shardings, operands then results."""
+        """Return the changes of a visit to tensors with these shardings, operands then results."""
         key = (rule, shardings, directions, is_elementwise, conservative)
         result = self._known.get(key)
         if result is None:
@@ -78,7 +78,7 @@ class StepFunction:
         rule_number, numbers, direction_number, is_elementwise, conservative = key
         old = tuple(None if number == MISSING else self._shardings.value(number) for number in numbers)
         if all(sharding is None or sharding.is_fully_replicated for sharding in old):
-            return UNCHANGED  # no tensor offers an axis
+            return UNCHANGED  # there is no axis to propagate
         common = common_mesh(old, self._meshes)
         if common is None or common.mesh.is_maximal:
             return UNCHANGED
@@ -88,10 +88,10 @@ class StepFunction:
         step = OpStep(rule, directions, mesh, is_elementwise, conservative)
         after = self._strategy(step, before)
         updates: list[tuple[int, int]] = []
-        for place, (was, now) in enumerate(zip(before.tensors, after.tensors, strict=True)):
+        for index, (was, now) in enumerate(zip(before.tensors, after.tensors, strict=True)):
             if now is was:
                 continue
-            new = to_sharding(now, rule.tensors[place], rule.factor_sizes, old[place], common.reference, mesh)
-            if new != old[place] and not (old[place] is None and new.has_no_axes):
-                updates.append((place, self._shardings.number(new)))
+            new = to_sharding(now, rule.tensors[index], rule.factor_sizes, old[index], common.reference, mesh)
+            if new != old[index] and not (old[index] is None and new.has_no_axes):
+                updates.append((index, self._shardings.number(new)))
         return StepResult(tuple(updates), Change(step, before, after)) if updates else UNCHANGED

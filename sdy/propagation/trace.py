@@ -1,8 +1,8 @@
-"""Which tensor of an op handed which axis to which other tensor, step by step.
+"""The trace of a propagation: which axis moved from which tensor of an op to which other one, step by step.
 
-A strategy only says what a projection looks like afterwards. Comparing it with the projection before tells which axes
-each tensor gained along which factor, and the first tensor that had them is the source. Nothing is recorded unless
-somebody asks. Source: docs/spec/02, 9.4.
+A strategy only returns the new projection. Comparing it with the projection before gives the axes that each tensor
+gained along each factor; the source is the first tensor that had them. Nothing is recorded unless a trace is requested.
+Source: docs/spec/02, 9.4.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from sdy.propagation.graph import FunctionResult, Node, Value
 from sdy.propagation.projection import Projection, TensorProjection
 from sdy.propagation.step_function import Change, StepResult
 
-Site = Node | FunctionResult  # where a step happens: at an op, or between a returned value and its result attribute
+Site = Node | FunctionResult  # an op, or the link between a returned value and its result attribute
 
 
 @dataclass(frozen=True, slots=True)
 class AxisMove:
-    """An axis came from one tensor of an op to another, along a factor. Tensors are counted operands first."""
+    """An axis that moved from one tensor of an op to another, along a factor. Tensor indices count operands first."""
 
     axis: AxisRef
     factor: FactorIndex
@@ -33,7 +33,7 @@ class AxisMove:
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One visit that changed something."""
+    """One visit that changed a sharding."""
 
     number: int
     site: Site
@@ -42,24 +42,24 @@ class TraceStep:
 
 
 class Trace:
-    """The steps of a run of the engine, in order: give `record` to the engine as `on_update`."""
+    """The steps of a run of the engine, in order. Pass `record` to the engine as `on_update`."""
 
     def __init__(self) -> None:
         self.steps: list[TraceStep] = []
 
     def record(self, site: Site, outcome: StepResult) -> None:
-        """Append a step. It must have changed something."""
+        """Append a step, which must have changed something."""
         assert outcome.change is not None
         self.steps.append(TraceStep(len(self.steps), site, outcome.change, moves_in(outcome.change)))
 
 
 def holders_of(site: Site) -> tuple[Value | None, ...]:
-    """Where the shardings of the tensors of a site are held, operands then results."""
+    """Return the holders of the tensors of a site, operands then results."""
     return site.tensors if isinstance(site, Node) else (site.returned.holder, site.holder)
 
 
 def moves_in(change: Change) -> tuple[AxisMove, ...]:
-    """What was moved, tensor by tensor, along the factors in the order of the dims; each axis once a tensor."""
+    """Return the moves of a step, by tensor and then by factor in dim order. Each axis occurs once per tensor."""
     moves: list[AxisMove] = []
     tensors = zip(change.before.tensors, change.after.tensors, change.step.rule.tensors, strict=True)
     for target, (old, new, mapping) in enumerate(tensors):
@@ -79,36 +79,36 @@ def _compare_dim(
     change: Change,
     gained: dict[AxisRef, tuple[FactorIndex, int]],
 ) -> None:
-    """Add to `gained` the axes that one dim took; a sub-axis that continues one on the factor before joins it."""
+    """Add to `gained` the axes that one dim gained, merging a sub-axis with an adjacent one on the factor before."""
     previous: AxisRef | None = None
     for factor in dim_factors:
         had, axes = old.axes(factor), new.axes(factor)
         if had is None or axes is None or had == axes:
             continue
         last = axes[-1]
-        joined = axes
+        merged = axes
         if previous is not None and can_merge(previous, last):
             gained.pop(previous, None)
-            joined = (*axes[:-1], merge_refs(previous, last, change.step.mesh))
+            merged = (*axes[:-1], merge_refs(previous, last, change.step.mesh))
         previous = last
         source = _source(change.before, factor, axes)
         if source is None:
             continue
-        for axis in _new_axes(had, joined):
+        for axis in _new_axes(had, merged):
             gained.setdefault(axis, (factor, source))
 
 
 def _new_axes(had: AxisList, axes: AxisList) -> Iterator[AxisRef]:
-    """What of `axes` was not there: its last axis may have grown."""
+    """Yield the axes that are new or longer in `axes`, compared with `had`."""
     if had and had[-1] != axes[len(had) - 1]:
         yield axes[len(had) - 1]
     yield from axes[len(had) :]
 
 
 def _source(before: Projection, factor: FactorIndex, axes: AxisList) -> int | None:
-    """The first tensor that had `axes`, or more, along the factor."""
-    for place, tensor in enumerate(before.tensors):
+    """Return the index of the first tensor that had `axes`, or more, along the factor."""
+    for index, tensor in enumerate(before.tensors):
         had = tensor.axes(factor)
         if had is not None and (had == axes or is_strict_list_prefix(axes, had)):
-            return place
+            return index
     return None

@@ -1,7 +1,8 @@
-"""User priorities: what is annotated with a smaller number is propagated through the whole program first.
+"""User priorities: dims with a smaller priority number are propagated through the whole program first.
 
-Dims of a later priority are hidden, as closed dims with explicitly replicated axes, so that earlier ones can
-neither fill them nor use their axes; then they are revealed, one priority after the other. Source: docs/spec/02, 6.
+Dims of later priorities are hidden: they become closed dims whose axes are explicitly replicated, so that earlier
+priorities can neither shard them nor use their axes. They are revealed one priority after the other.
+Source: docs/spec/02, 6.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.propagation.engine import Engine
 from sdy.propagation.graph import Graph, Value
 
-Hidden = list[tuple[Value, TensorSharding]]  # where, and what the user wrote
+Hidden = list[tuple[Value, TensorSharding]]  # holders, and the shardings that the user wrote
 
 
 def run_by_user_priority(graph: Graph, engine: Engine, before_next: Callable[[int], None] | None = None) -> None:
-    """Run the engine for priority 0, then for each other one in ascending order after revealing its dims.
+    """Run the engine for priority 0, then for each other priority in ascending order, revealing its dims first.
 
-    `before_next` sees each priority that is through, unless it is the last one.
+    `before_next` is called with each finished priority except the last.
     """
     for_priority = hide(graph, engine)
     engine.run()
@@ -40,7 +41,7 @@ def run_by_user_priority(graph: Graph, engine: Engine, before_next: Callable[[in
 
 
 def hide(graph: Graph, engine: Engine) -> dict[int, Hidden]:
-    """Put the initial shardings in place; by priority, the holders that have dims to reveal."""
+    """Hide all dims of later priorities; return, by priority, the holders that have dims to reveal."""
     for_priority: dict[int, Hidden] = {}
     for holder in graph.holders:
         original = graph.sharding(holder)
@@ -55,7 +56,7 @@ def hide(graph: Graph, engine: Engine) -> dict[int, Hidden]:
 
 
 def initial(sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> TensorSharding:
-    """The sharding with the dims of later priorities hidden, and no priority left."""
+    """Return the sharding with the dims of later priorities hidden, and all priorities removed."""
     hidden: AxisList = tuple(axis for dim in sharding.dims if dim.priority for axis in dim.axes)
     dims = tuple(DimSharding() if dim.priority else replace(dim, priority=None) for dim in sharding.dims)
     mesh = resolve_mesh(sharding.mesh, meshes)
@@ -64,10 +65,10 @@ def initial(sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> TensorShard
 
 
 def revealed(current: TensorSharding, original: TensorSharding, priority: int) -> TensorSharding:
-    """`current` with the dims that `original` has at `priority`; their axes are replicated no more."""
+    """Return `current` with the dims that `original` has at `priority`; their axes are no longer replicated."""
     shown = {axis for dim in original.dims if dim.priority == priority for axis in dim.axes}
     dims = tuple(
-        replace(wanted, priority=None) if wanted.priority == priority else now
-        for now, wanted in zip(current.dims, original.dims, strict=True)
+        replace(written, priority=None) if written.priority == priority else now
+        for now, written in zip(current.dims, original.dims, strict=True)
     )
     return replace(current, dims=dims, replicated=tuple(axis for axis in current.replicated if axis not in shown))

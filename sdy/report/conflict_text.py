@@ -64,7 +64,7 @@ def _earlier_axis(conflict: Conflict, descriptions: TraceDescriptions, history: 
     holder = holders_of(conflict.site)[conflict.target]
     assert holder is not None
     assert conflict.rival_axis is not None
-    chain = history.chain(holder, conflict.rival_axis)
+    chain = history.path(holder, conflict.rival_axis)
     line, root = descriptions.root(chain.root)
     if conflict.arrival is None:
         return f"{conflict.rival_axis} was there initially: {line}, {root}"

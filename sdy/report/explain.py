@@ -92,7 +92,7 @@ class Explainer:
             if holder is not None and sharding is not None:
                 for index, dim in enumerate(sharding.dims):
                     for axis in dim.axes:
-                        yield AxisOrigin(index, axis, self._steps(self._traced.history.chain(holder, axis)))
+                        yield AxisOrigin(index, axis, self._steps(self._traced.history.path(holder, axis)))
 
     @property
     def names(self) -> ValueNames:
@@ -134,7 +134,7 @@ class Explainer:
                 yield f"  dim {index} is unsharded"
             for axis in dim.axes:
                 yield f"  dim {index} is sharded along {axis}:"
-                yield from self._chain(self._traced.history.chain(holder, axis))
+                yield from self._chain(self._traced.history.path(holder, axis))
 
     def _chain(self, chain: AxisPath) -> Lines:
         steps = self._steps(chain)

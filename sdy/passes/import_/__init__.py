@@ -1,1 +1,1 @@
-"""Passes that bring a user's program into the shape propagation needs."""
+"""Passes that prepare a user's program for propagation."""

@@ -1,9 +1,9 @@
-"""Put a data-flow edge on every value that a region op hands on, so that propagation sees through the op.
+"""Insert a data-flow edge at every value that a region op passes on, so that propagation works through the op.
 
     before  %0 = stablehlo.while(...) ...            %1 = stablehlo.negate %0
     after   %0 = stablehlo.while(...) ...            %1 = sdy.data_flow_edge %0    %2 = stablehlo.negate %1
 
-Requires: no edges yet. Source: docs/spec/04, 2.7.
+Requires: there are no data-flow edges yet. Source: docs/spec/04, 2.7.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from sdy.passes.rewriting.op_order import keep_order, op_order
 
 @dataclass(frozen=True)
 class AddDataFlowEdgesPass(ModulePass):
-    """Add an edge to every owner of static shape."""
+    """Insert an edge at every owner of static shape."""
 
     name = "sdy-add-data-flow-edges"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit region ops, inner ones first."""
+        """Visit region ops, inner ops first."""
         if not op_order(op).has_any(DATA_FLOW_OPS):
             keep_order(op)
             return
@@ -44,7 +44,7 @@ class AddDataFlowEdgesPass(ModulePass):
 
 
 def add_edges(op: DataFlowOp) -> None:
-    """Add an edge to each owner of `op`; backwards, so that they come to stand in order."""
+    """Insert an edge at each owner of `op`, in reverse, so that the edges end up in order."""
     for owner in (*reversed(argument_owners(op)), *reversed(result_owners(op))):
         if static_shape(owner.type) is not None:
             _add_edge(owner)

@@ -1,4 +1,4 @@
-"""Put an edge between each call and the function it calls: on arguments, and on the results of calls.
+"""Insert a data-flow edge at each function argument and at each call result, so that propagation works across calls.
 
     before  %0 = call @f(%x)                                 func @f(%p) { tanh %p }
     after   %0 = call @f(%x)  %1 = sdy.func_data_flow_edge %0   func @f(%p) { %2 = sdy.func_data_flow_edge %p  tanh %2 }
@@ -27,12 +27,12 @@ from sdy.passes.rewriting.op_order import op_order
 
 @dataclass(frozen=True)
 class AddFuncDataFlowEdgesPass(ModulePass):
-    """Add edges across calls."""
+    """Insert data-flow edges at function arguments and call results."""
 
     name = "sdy-add-func-data-flow-edges"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Arguments of all functions but the main one, then results of all calls."""
+        """Visit the arguments of all functions except the main one, then the results of all calls."""
         main, calls = main_function(op), op_order(op).of(CallOp)
         for func in functions_of(op).values():
             if func is not main and func.body.blocks:
@@ -42,8 +42,8 @@ class AddFuncDataFlowEdgesPass(ModulePass):
 
 
 def _add_edges(values: Iterable[SSAValue]) -> None:
-    """Add an edge to each value of static shape; backwards, so that they come to stand in order."""
-    for value in reversed([each for each in values if static_shape(each.type) is not None]):
+    """Insert an edge at each value of static shape, in reverse, so that the edges end up in order."""
+    for value in reversed([value for value in values if static_shape(value.type) is not None]):
         edge = FuncDataFlowEdgeOp.create(operands=[value], result_types=[value.type])
         sharding = sharding_of(value)
         if sharding is not None:

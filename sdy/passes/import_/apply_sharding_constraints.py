@@ -1,4 +1,4 @@
-"""Put closed sharding constraints on the values that they constrain, where these have no sharding yet.
+"""Copy closed sharding constraints to the values that they constrain, if these have no sharding yet.
 
     before  %0 = stablehlo.abs %a                                     %1 = sdy.sharding_constraint %0 <@m, [{"x"}]>
     after   %0 = stablehlo.abs %a {sdy.sharding = [<@m, [{"x"}]>]}    %1 = sdy.sharding_constraint %0 <@m, [{"x"}]>
@@ -51,27 +51,27 @@ class ApplyShardingConstraintsPass(ModulePass):
     debug_propagation_edge_sharding: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit constraints and manual computations, inner ones first."""
+        """Visit constraints and manual computations, inner ops first."""
         debug = DebugOptions(self.debug_sharding_origins, self.debug_propagation_edge_sharding)
-        records = DebugRecords(op, debug) if debug.keeps_any else None
-        is_kept = True
+        records = DebugRecords(op, debug) if debug.records_any else None
+        is_order_kept = True
         for inner in nested_first([inner for inner in op_order(op).ops if type(inner) in CONSTRAINING]):
             if isinstance(inner, ShardingConstraintOp):
-                _pass_on_chain(inner)
+                _use_end_of_chain(inner)
                 if _may_apply(inner.input, inner.sharding.data):
-                    is_kept &= _apply_constraint(inner, records)
+                    is_order_kept &= _apply_constraint(inner, records)
             elif isinstance(inner, ManualComputationOp):
                 for operand, sharding in zip(inner.tensors, inner.in_shardings.data, strict=False):
                     if _may_apply(operand, sharding):
-                        is_kept &= _apply_in_sharding(inner, operand, sharding)
+                        is_order_kept &= _apply_in_sharding(inner, operand, sharding)
         if records is not None:
             records.write()
-        if is_kept:
+        if is_order_kept:
             keep_order(op)
 
 
-def _pass_on_chain(head: ShardingConstraintOp) -> None:
-    """Let what comes after a chain of constraints on a free value use the end of the chain."""
+def _use_end_of_chain(head: ShardingConstraintOp) -> None:
+    """Make the ops after a chain of constraints use its end instead of `head.input`, if that has no sharding."""
     value = head.input
     if isinstance(value.owner, ShardingConstraintOp) or sharding_of(value) is not None:
         return
@@ -95,7 +95,7 @@ def _follows(op: Operation, first: Operation) -> bool:
 
 
 def _constraining_users(value: SSAValue) -> Iterator[tuple[Operation, TensorSharding]]:
-    """Who asks for `value` to have a sharding, and which."""
+    """Yield the ops that constrain `value`, with the sharding that each requires."""
     for use in value.uses:
         user = use.operation
         if isinstance(user, ShardingConstraintOp):
@@ -111,9 +111,9 @@ def _may_apply(value: SSAValue, sharding: TensorSharding) -> bool:
 
 
 def _apply_constraint(constraint: ShardingConstraintOp, records: DebugRecords | None) -> bool:
-    """Give the input the sharding, or let the constraint stand right behind it; whether ops keep their order."""
+    """Set the sharding of the input, or move the constraint right after it; return whether the order of ops is kept."""
     value, sharding = constraint.input, constraint.sharding.data
-    if not _must_stay_free(value):
+    if not _belongs_to_edge(value):
         set_sharding(value, sharding)
         rule = sharding_rule(constraint)
         if rule is not None:
@@ -122,12 +122,12 @@ def _apply_constraint(constraint: ShardingConstraintOp, records: DebugRecords | 
                 _record(records, constraint, rule)
         return True
     constraint.detach()
-    _take_over_uses(constraint, value, constraint)
+    _insert_with_uses(constraint, value, constraint)
     return False
 
 
 def _record(records: DebugRecords, constraint: ShardingConstraintOp, rule: OpShardingRule) -> None:
-    """Record that the input, which had no sharding, has taken that of the constraint."""
+    """Record that the input, which had no sharding, received that of the constraint."""
     sharding = constraint.sharding.data
     mesh = resolve_mesh(sharding.mesh, records.meshes)
     if mesh is None:
@@ -139,27 +139,27 @@ def _record(records: DebugRecords, constraint: ShardingConstraintOp, rule: OpSha
 
 
 def _apply_in_sharding(op: ManualComputationOp, value: SSAValue, sharding: TensorSharding) -> bool:
-    """Give the value the sharding, or put a constraint right behind it; whether ops keep their order."""
-    if not _must_stay_free(value):
+    """Set the sharding of the value, or insert a constraint right after it; return whether the order of ops is kept."""
+    if not _belongs_to_edge(value):
         set_sharding(value, sharding)
         return True
     constraint = ShardingConstraintOp.create(
         operands=[value], result_types=[value.type], properties={"sharding": TensorShardingAttr(sharding)}
     )
-    _take_over_uses(constraint, value, op)
+    _insert_with_uses(constraint, value, op)
     return False
 
 
-def _must_stay_free(value: SSAValue) -> bool:
-    """Whether `value` stands for a data-flow edge, whose other ends the constraint does not speak of."""
+def _belongs_to_edge(value: SSAValue) -> bool:
+    """Return whether `value` belongs to a data-flow edge, whose other values the constraint does not apply to."""
     return isinstance(value.owner, DataFlowEdgeOp) or edge_of_target(value) is not None
 
 
-def _take_over_uses(constraint: ShardingConstraintOp, value: SSAValue, origin: Operation) -> None:
+def _insert_with_uses(constraint: ShardingConstraintOp, value: SSAValue, origin: Operation) -> None:
     insert(constraint, after_definition(value), origin.location)
     value.replace_uses_with_if(constraint.result, lambda use: use.operation is not constraint)
     sharding = constraint.sharding.data
     if sharding.unreduced:
         # Unreduced axes do not propagate.
-        free = sharding_of(value) or fully_open(sharding.mesh, rank_of_type(value.type))
-        set_sharding(value, replace(free, unreduced=sharding.unreduced, unreduced_kind=sharding.unreduced_kind))
+        current = sharding_of(value) or fully_open(sharding.mesh, rank_of_type(value.type))
+        set_sharding(value, replace(current, unreduced=sharding.unreduced, unreduced_kind=sharding.unreduced_kind))

@@ -1,4 +1,4 @@
-"""Which ops of a module compute constants, and which only repeat a scalar. Source: docs/spec/04, 2.4."""
+"""Classification of ops as constant expressions or broadcasts of a scalar. Source: docs/spec/04, 2.4."""
 
 from __future__ import annotations
 
@@ -20,47 +20,49 @@ MOVERS = frozenset[type[Operation]]((BroadcastInDimOp, ReshapeOp, SliceOp))
 
 
 class ConstantClassifier:
-    """What is known of the functions and named computations met so far: those that do more than pass constants on."""
+    """The functions and named computations, among those visited so far, that do not preserve constants."""
 
     def __init__(self, functions: dict[str, FuncOp]) -> None:
         self._functions = functions
-        self._busy_functions: set[str] = set()  # by original name
-        self._busy_computations: set[str] = set()
-        self._busy_blocks: set[Block] = set()  # of which all this is known already
+        self._non_constant_functions: set[str] = set()  # by original name
+        self._non_constant_computations: set[str] = set()
+        self._non_constant_blocks: set[Block] = set()  # whose enclosing functions and computations are recorded already
 
     def preserves_constants(self, op: Operation) -> bool:
-        """Whether the results of `op` are constant where its operands are."""
+        """Return whether the results of `op` are constant if its operands are."""
         if type(op) is CallOp:
             callee = self._functions.get(callee_name(op))
-            return callee is None or original_name(callee) not in self._busy_functions
+            return callee is None or original_name(callee) not in self._non_constant_functions
         if type(op) is NamedComputationOp:
-            return op.computation_name.data not in self._busy_computations
+            return op.computation_name.data not in self._non_constant_computations
         return (type(op) in MOVERS or is_elementwise(op)) and is_erasable(op)
 
     def is_constant(self, op: Operation, constants: set[int]) -> bool:
-        """Whether `op` is a constant expression, given the identities of the constants that come before it."""
+        """Return whether `op` is a constant expression, given the identities of the constants before it."""
         if type(op) in SOURCES:
             return True
         return constants.issuperset(map(id, operands_of(op))) and self.preserves_constants(op)
 
-    def note(self, op: Operation) -> None:
-        """What encloses `op`, which is no constant expression, preserves constants only where `op` would."""
+    def record_non_constant(self, op: Operation) -> None:
+        """Record that `op` is not a constant expression, so that its function and computation do not preserve
+        constants.
+        """
         block = op.parent
-        if block is None or block in self._busy_blocks or is_terminator(op) or self.preserves_constants(op):
+        if block is None or block in self._non_constant_blocks or is_terminator(op) or self.preserves_constants(op):
             return
-        self._busy_blocks.add(block)
+        self._non_constant_blocks.add(block)
         parent = block.parent_op()
-        met_computation = False
+        is_computation_found = False
         while parent is not None:
-            if isinstance(parent, NamedComputationOp) and not met_computation:
-                self._busy_computations.add(parent.computation_name.data)
-                met_computation = True
+            if isinstance(parent, NamedComputationOp) and not is_computation_found:
+                self._non_constant_computations.add(parent.computation_name.data)
+                is_computation_found = True
             if isinstance(parent, FuncOp):
-                self._busy_functions.add(original_name(parent))
+                self._non_constant_functions.add(original_name(parent))
                 return
             parent = parent.parent_op()
 
 
 def is_scalar_broadcast(op: Operation) -> bool:
-    """Whether `op` repeats a scalar."""
+    """Return whether `op` broadcasts a scalar."""
     return type(op) is BroadcastInDimOp and [static_shape(type_of(operand)) for operand in operands_of(op)] == [()]

@@ -1,11 +1,11 @@
-"""Give every use of a constant expression, or of a repeated scalar, a copy of its own.
+"""Give every use of a constant expression, or of a broadcast scalar, its own copy.
 
     before  %c = stablehlo.constant dense<2.0>    %a = add %x, %c    %b = multiply %y, %c
     after   %c0 = sdy.constant dense<2.0>  %c1 = sdy.constant dense<2.0>
             %a = add %x, %c0    %b = multiply %y, %c1
 
-So propagation through one use has no say in another. Ensures: constants are `sdy.constant`, which nothing merges.
-Source: docs/spec/04, 2.4.
+Propagation through one use then does not affect the others. Ensures: constants are `sdy.constant`, which are never
+merged. Source: docs/spec/04, 2.4.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from sdy.passes.rewriting.unique_names import UniqueNames
 
 @dataclass(frozen=True)
 class ConstantOrScalarSplitterPass(ModulePass):
-    """Split constant expressions and repeated scalars by use."""
+    """Copy constant expressions and broadcast scalars for each use."""
 
     name = "sdy-constant-or-scalar-splitter"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Shield the constants, then split region by region, callees before callers."""
+        """Replace constants by `sdy.constant`, then split region by region, callees before callers."""
         ops = op_order(op).ops
         functions = callees_first(op)
         for constant in of_class(ops, StablehloConstantOp):
             properties = {"value": constant.value}
-            shielded = make_op(
+            sdy_constant = make_op(
                 ConstantOp, (), [constant.output.type], properties, constant.attributes, constant.location
             )
-            replace_op(constant, shielded)
+            replace_op(constant, sdy_constant)
         has_groups = bool(of_class(ops, ShardingGroupOp))
         splitter = _Splitter(op, has_groups=has_groups)
         for func in functions:
@@ -57,7 +57,7 @@ class ConstantOrScalarSplitterPass(ModulePass):
 
 
 class _Splitter:
-    """The pass over one module."""
+    """The splitting of one module."""
 
     def __init__(self, module: ModuleOp, *, has_groups: bool) -> None:
         self._module = module
@@ -67,10 +67,11 @@ class _Splitter:
         self._has_groups = has_groups
 
     def split(self, scope: Operation) -> None:
-        """Split the ops inside `scope`, without those inside named computations."""
+        """Split the constants in `scope`, except inside named computations."""
         constants: list[Operation] = []
         scalars: list[Operation] = []
-        constant_values, split_values = set[int](), set[int]()  # by identity: what constants give, or scalars too
+        constant_values = set[int]()  # by identity
+        split_values = set[int]()  # by identity; constants and scalars
         for op in pre_order(scope, opaque=NamedComputationOp):
             if type(op) is ShardingGroupOp:
                 continue
@@ -79,7 +80,7 @@ class _Splitter:
                 constant_values.update(map(id, op.results))
                 split_values.update(map(id, op.results))
                 continue
-            self._classifier.note(op)
+            self._classifier.record_non_constant(op)
             if is_scalar_broadcast(op):
                 scalars.append(op)
                 split_values.update(map(id, op.results))
@@ -90,31 +91,31 @@ class _Splitter:
         for op in (*scalars, *reversed(constants)):
             _erase_if_unused(op)
 
-    def _copied(self, value: SSAValue, copies: dict[int, Operation], *, is_left: bool = True) -> SSAValue:
-        """The value computed anew, right before where it is computed now. Scalars are shared.
+    def _copied(self, value: SSAValue, copies: dict[int, Operation], *, is_only_user: bool = True) -> SSAValue:
+        """Return a copy of the value, computed right before the original. Scalars are shared.
 
-        `copies` are what ops, by identity, were copied to. `is_left` says that who asks is the only one left to use
-        what the value is computed from.
+        `copies` has the copy of each op by the identity of the op. `is_only_user` is set if the caller is the only user
+        left of the operands that the value is computed from.
         """
         if type(value) is not OpResult or static_shape(type_of(value)) == ():
             return value
         op = value.op
         copy = copies.get(id(op))
         if copy is None:
-            is_last = is_left and len(op.results) == 1 and value.has_one_use() and type(op) is not CallOp
-            copy = copies[id(op)] = self._kept(op, copies) if is_last else self._copy_of(op, copies)
+            is_last = is_only_user and len(op.results) == 1 and value.has_one_use() and type(op) is not CallOp
+            copy = copies[id(op)] = self._reused(op, copies) if is_last else self._copy_of(op, copies)
         return nth_result(copy, value.index)
 
-    def _kept(self, op: Operation, copies: dict[int, Operation]) -> Operation:
-        """The op itself: it serves its last user as well as a copy in its place would."""
+    def _reused(self, op: Operation, copies: dict[int, Operation]) -> Operation:
+        """Return the op itself, which can serve as the copy for its last user, with copied operands."""
         for index, operand in enumerate(operands_of(op)):
-            own = self._copied(operand, copies)
-            if own is not operand:
-                set_operand(op, index, own)
+            copy = self._copied(operand, copies)
+            if copy is not operand:
+                set_operand(op, index, copy)
         return op
 
     def _copy_of(self, op: Operation, copies: dict[int, Operation]) -> Operation:
-        operands = [self._copied(operand, copies, is_left=False) for operand in operands_of(op)]
+        operands = [self._copied(operand, copies, is_only_user=False) for operand in operands_of(op)]
         copy = copy_before(op, operands)
         if type(copy) is CallOp:
             callee = add_copy(callee_of(copy, self._functions), self._module, self._functions, self._names)
@@ -125,7 +126,7 @@ class _Splitter:
 
 
 def _join_groups(op: Operation, copy: Operation) -> None:
-    """Let the results of `copy` be in the sharding groups of those of `op`."""
+    """Add the results of `copy` to the sharding groups of the results of `op`."""
     block = copy.parent
     assert block is not None
     for result, new in zip(op.results, copy.results, strict=True):
@@ -136,7 +137,7 @@ def _join_groups(op: Operation, copy: Operation) -> None:
 
 
 def _erase_if_unused(op: Operation) -> None:
-    """Erase the op if only sharding groups use its results; and those with it."""
+    """Erase the op, and the sharding groups that use its results, if it has no other users."""
     groups: list[Operation] = []
     for result in op.results:
         for use in result.uses:

@@ -1,11 +1,11 @@
-"""Turn a batch dim that a gather or scatter spells with indices into an explicit one.
+"""Turn a batch dim that a gather or scatter expresses by indices into an explicit batching dim.
 
     before  %i = iota dim = 0 : 4x1    %c = concatenate %i, %k, dim = 1
             gather(%a, %c)  collapsed_slice_dims = [0], start_index_map = [0, 1]
     after   gather(%a, %k)  operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1]
 
-The indices then speak of positions within a batch only, and the batch dim can be sharded. Equal constants are merged
-and dead ops go, as in Shardy. Source: docs/spec/04, 2.5.
+The remaining indices are positions within a batch, so the batch dim can be sharded. Equal constants are merged and dead
+ops are erased, as in Shardy. Source: docs/spec/04, 2.5.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ BATCH = (0,)
 
 @dataclass(frozen=True)
 class ExplicitGatherScatterBatchingPass(ModulePass):
-    """Make dim 0 an explicit batch dim, where one component of the indices is the position along it."""
+    """Make dim 0 an explicit batching dim if one component of the indices is the position along it."""
 
     name = "sdy-explicit-gather-scatter-batching"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Function by function."""
+        """Rewrite the gathers and scatters of each function."""
         for func in op.ops:
             if isinstance(func, FuncOp):
                 unique_constants(pre_order(func))
@@ -68,7 +68,7 @@ def _rewrite_gather(op: GatherOp) -> None:
     )
     op.operands[1] = _without_component(op, op.start_indices, component, numbers.index_vector_dim)
     op.dimension_numbers = GatherDimensionNumbersAttr(explicit)
-    op.indices_are_sorted = FALSE  # what was sorted with the batches in front need not be without them
+    op.indices_are_sorted = FALSE  # sorted indices need not be sorted without the leading batch component
 
 
 def _rewrite_scatter(op: ScatterOp) -> None:
@@ -98,10 +98,11 @@ def _rewrite_scatter(op: ScatterOp) -> None:
 def batch_component(
     operand: SSAValue, indices: SSAValue, index_map: Dims, dropped: Dims, vector_dim: int
 ) -> int | None:
-    """The component of the indices that is the position along dim 0 of both operand and indices, if there is one.
+    """Return the component of the indices that is the position along dim 0 of operand and indices; None if there is
+    none.
 
-    `index_map` are the operand's dims that the components index, `dropped` those dims that slices lose; `vector_dim`
-    is where the components lie.
+    `index_map` has the operand dim of each component, `dropped` the operand dims that slices do not have; `vector_dim`
+    is the dim of the indices that holds the components.
     """
     shape, indices_shape = static_shape(operand.type), static_shape(indices.type)
     if not shape or not indices_shape or not 0 < vector_dim < len(indices_shape) or indices_shape[vector_dim] < 2:
@@ -109,38 +110,38 @@ def batch_component(
     if shape[0] != indices_shape[0] or 0 not in index_map or 0 not in dropped:
         return None
     component = index_map.index(0)
-    part = _component(indices, component, vector_dim)
-    return component if part is not None and position_dim(part) == 0 else None
+    values = _component(indices, component, vector_dim)
+    return component if values is not None and position_dim(values) == 0 else None
 
 
 def _component(indices: SSAValue, component: int, vector_dim: int) -> SSAValue | None:
-    """The part of a concatenation that has the component; the indices themselves where they are none."""
+    """Return the concatenated input that has the component; the indices themselves without a concatenation."""
     op = indices.owner
     if not isinstance(op, ConcatenateOp):
         return indices
     if op.dimension.value.data != vector_dim:
         return None
-    for part in op.inputs:
-        width = _size(part, vector_dim)
+    for operand in op.inputs:
+        width = _size(operand, vector_dim)
         if component < width:
-            return part
+            return operand
         component -= width
     return None
 
 
 def _without_component(user: Operation, indices: SSAValue, component: int, vector_dim: int) -> SSAValue:
-    """The indices without one component; what that takes is put before `user`."""
+    """Return the indices without one component, inserting the necessary ops before `user`."""
     size = _size(indices, vector_dim)
     op = indices.owner
     if isinstance(op, ConcatenateOp) and len(op.inputs) == size:
-        parts = [part for place, part in enumerate(op.inputs) if place != component]
+        slices = [operand for index, operand in enumerate(op.inputs) if index != component]
     else:
         ranges = [(start, limit) for start, limit in ((0, component), (component + 1, size)) if start < limit]
-        parts = [_slice(user, indices, vector_dim, *bounds) for bounds in ranges]
-    if len(parts) == 1:
-        return parts[0]
+        slices = [_slice(user, indices, vector_dim, *bounds) for bounds in ranges]
+    if len(slices) == 1:
+        return slices[0]
     joined = ConcatenateOp.create(
-        operands=parts,
+        operands=slices,
         result_types=[_resized(indices, vector_dim, size - 1)],
         properties={"dimension": IntegerAttr(vector_dim, i64)},
     )
@@ -152,7 +153,7 @@ def _slice(user: Operation, value: SSAValue, dim: int, start: int, limit: int) -
     shape = static_shape(value.type) or ()
     starts = [start if index == dim else 0 for index in range(len(shape))]
     limits = [limit if index == dim else size for index, size in enumerate(shape)]
-    part = SliceOp.create(
+    sliced = SliceOp.create(
         operands=[value],
         result_types=[_resized(value, dim, limit - start)],
         properties={
@@ -161,14 +162,14 @@ def _slice(user: Operation, value: SSAValue, dim: int, start: int, limit: int) -
             "strides": DenseArrayBase.from_list(i64, [1] * len(shape)),
         },
     )
-    insert_before(user, part)
-    return part.result
+    insert_before(user, sliced)
+    return sliced.result
 
 
 def _resized(value: SSAValue, dim: int, size: int) -> TensorType[Attribute]:
-    """The type of `value` with another size of one dim."""
+    """Return the type of `value` with another size of one dim."""
     tensor = cast("TensorType[Attribute]", value.type)
-    shape = [size if index == dim else own for index, own in enumerate(tensor.get_shape())]
+    shape = [size if index == dim else old_size for index, old_size in enumerate(tensor.get_shape())]
     return TensorType(tensor.get_element_type(), shape)
 
 

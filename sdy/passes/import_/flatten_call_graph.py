@@ -1,4 +1,4 @@
-"""Give each call a function of its own, so that every call can be sharded its own way.
+"""Give each call its own copy of the function, so that every call can be sharded differently.
 
     before  call @f, call @f            func @f
     after   call @f, call @f_0          func @f, func @f_0 {sdy.original_func_name = "f"}
@@ -27,16 +27,16 @@ class FlattenCallGraphPass(ModulePass):
     name = "sdy-flatten-call-graph"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit calls, callees before callers; the first call keeps the function."""
+        """Visit calls, callees before callers. The first call keeps the original function."""
         functions, names = functions_of(op), UniqueNames(op)
         called: set[str] = set()
-        calls, is_kept = call_sites(op), True
+        calls, is_order_kept = call_sites(op), True
         for func in callees_first(op, calls):
             for call in calls[func.sym_name.data]:
                 if callee_name(call) in called:
                     copy = add_copy(callee_of(call, functions), op, functions, names)
-                    is_kept = False
+                    is_order_kept = False
                     call.properties["callee"] = SymbolRefAttr(copy.sym_name.data)
                 called.add(callee_name(call))
-        if is_kept:
+        if is_order_kept:
             keep_order(op)

@@ -1,4 +1,4 @@
-"""Turn calls into named computations, which propagation sees through.
+"""Turn calls into named computations, which propagation works through.
 
     before  %0 = call @f(%x)        func @f(%p) { return tanh(%p) }
     after   %0 = sdy.named_computation<"f">(%x) (%p) { sdy.return tanh(%p) }
@@ -44,17 +44,17 @@ class ImportFuncCallsPass(ModulePass):
     add_data_flow_edges_on_named_computations: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Callees before callers: the calls in a body have been imported when the body is."""
+        """Visit callees before callers, so that the calls in a body are imported before the body is."""
         importer = _Importer(op, ctx)
         calls = call_sites(op)
         ordered = callees_first(op, calls)
-        to_come = {func.sym_name.data for func in ordered}
+        remaining = {func.sym_name.data for func in ordered}
         for func in ordered:
             for call in calls[func.sym_name.data]:
-                if callee_name(call) in to_come:
+                if callee_name(call) in remaining:
                     raise recursion_error(func, (func.sym_name.data, callee_name(call)))
                 importer.replace(call)
-            to_come.remove(func.sym_name.data)
+            remaining.remove(func.sym_name.data)
         importer.erase_called()
         if not any(calls.values()) and not op_order(op).of(NamedComputationOp):
             keep_order(op)
@@ -66,19 +66,19 @@ class ImportFuncCallsPass(ModulePass):
 
 
 class _Importer:
-    """The calls of one module."""
+    """The import of the calls of one module."""
 
     def __init__(self, module: ModuleOp, ctx: Context) -> None:
         self._functions = functions_of(module)
         self._meshes: MeshTable = meshes_of(module)
         self._ctx = ctx
-        self._bodies: dict[str, NamedComputationOp] = {}  # who has the body of a function
+        self._bodies: dict[str, NamedComputationOp] = {}  # the computation that has the original body, by function name
 
     def replace(self, call: CallOp) -> None:
-        """Put a named computation in the place of the call."""
+        """Replace the call by a named computation."""
         callee = callee_of(call, self._functions)
         if not callee.body.blocks and callee_name(call) not in self._bodies:
-            message = f"@{callee_name(call)} is only declared: its body cannot be imported"
+            message = f"cannot import @{callee_name(call)}, which is declared but not defined"
             raise SdyError(Diagnostic("SDY-T111", message, span_of(call), hint="define the function in the module"))
         computation = NamedComputationOp(
             original_name(callee),
@@ -96,21 +96,21 @@ class _Importer:
         replace_op(call, computation)
 
     def erase_called(self) -> None:
-        """Functions whose body was taken go."""
+        """Erase the functions whose bodies were imported."""
         for name in self._bodies:
             erase(self._functions[name])
 
     def _body_of(self, call: CallOp, callee: FuncOp) -> Region:
-        first = self._bodies.get(callee_name(call))
-        if first is None:
+        original = self._bodies.get(callee_name(call))
+        if original is None:
             body = callee.detach_region(callee.body)
             callee.add_region(Region())
             terminator = body.block.last_op
             if isinstance(terminator, FuncReturnOp):
                 replace_op(terminator, ReturnOp.create(operands=terminator.operands))
             return body
-        message = f"@{callee_name(call)} is called more than once; its body is copied"
+        message = f"@{callee_name(call)} is called more than once; copying its body"
         hint = "run -sdy-flatten-call-graph first"
         diagnostic = Diagnostic("SDY-T112", message, span_of(call), hint=hint, severity=Severity.WARNING)
         emit_once(self._ctx, diagnostic)
-        return first.body.clone()
+        return original.body.clone()

@@ -1,9 +1,9 @@
-"""Give every mesh one name: shardings name their meshes, equal meshes exist once.
+"""Give every mesh one name: shardings refer to meshes by name, and equal meshes are merged.
 
     before  sdy.mesh @a = <["x"=2]>  sdy.mesh @b = <["x"=2]>      <@b, [{"x"}]>, <mesh<["y"=3]>, [{"y"}]>
     after   sdy.mesh @a = <["x"=2]>  sdy.mesh @mesh = <["y"=3]>   <@a, [{"x"}]>, <@mesh, [{"y"}]>
 
-Ensures: every `sdy.mesh` op carries the dictionary `stablehlo.mesh`, for those who read StableHLO alone.
+Ensures: every `sdy.mesh` op has the dictionary `stablehlo.mesh`, for tools that only read StableHLO.
 Source: docs/spec/04, 2.1.
 """
 
@@ -39,8 +39,8 @@ from sdy.passes.rewriting.unique_names import UniqueNames
 
 STABLEHLO_MESH = "stablehlo.mesh"
 REPLICA_GROUPS = "replica_groups"
-# In the order in which new meshes are named.
-WITH_REPLICA_GROUPS: tuple[type[Operation], ...] = (
+# New meshes are named in this order of ops.
+OPS_WITH_REPLICA_GROUPS: tuple[type[Operation], ...] = (
     collectives.AllGatherOp,
     collectives.AllReduceOp,
     collectives.ReduceScatterOp,
@@ -51,18 +51,18 @@ WITH_REPLICA_GROUPS: tuple[type[Operation], ...] = (
 
 @dataclass(frozen=True)
 class LiftInlinedMeshesPass(ModulePass):
-    """Name every inlined mesh and join equal ones."""
+    """Name every inlined mesh and merge equal meshes."""
 
     name = "sdy-lift-inlined-meshes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Join the meshes there are, then name those in shardings."""
+        """Merge the existing meshes, then name those in shardings and replica groups."""
         order = op_order(op)
         lifter = _Lifter(op)
         if not lifter.is_order_kept:
             forget_order(op)
         map_shardings(op, lifter.named)
-        for collective in [collective for kind in WITH_REPLICA_GROUPS for collective in order.of(kind)]:
+        for collective in [collective for kind in OPS_WITH_REPLICA_GROUPS for collective in order.of(kind)]:
             lifter.name_in_groups(collective)
         for mesh_op in _mesh_ops(op):
             if STABLEHLO_MESH not in mesh_op.attributes:
@@ -77,7 +77,7 @@ class _Lifter:
     def __init__(self, module: ModuleOp) -> None:
         self._name_of: dict[Mesh, str] = {}
         self._name_of_hlo: dict[HloMesh, str] = {}
-        self._kept_name: dict[str, str] = {}  # of meshes that were erased
+        self._kept_name: dict[str, str] = {}  # the name that replaces that of an erased mesh
         self._module = module
         self._last: MeshOp | None = None
         self.is_order_kept = True
@@ -93,7 +93,7 @@ class _Lifter:
         self._names = UniqueNames(module)
 
     def named(self, sharding: TensorSharding) -> TensorSharding:
-        """The sharding with the name of its mesh."""
+        """Return the sharding with its mesh referred to by name."""
         if isinstance(sharding.mesh, str):
             name = self._kept_name.get(sharding.mesh)
             return sharding if name is None else replace(sharding, mesh=name)
@@ -102,7 +102,7 @@ class _Lifter:
         return replace(sharding, mesh=self._name_of[sharding.mesh])
 
     def name_in_groups(self, op: Operation) -> None:
-        """Name the mesh that the replica groups of a collective are written in terms of."""
+        """Refer by name to the mesh of a collective's replica groups."""
         groups = op.properties.get(REPLICA_GROUPS)
         if not isinstance(groups, ReplicaGroupMeshAxesAttr):
             return
@@ -113,7 +113,7 @@ class _Lifter:
             case MeshAttr():
                 name = self._name_of.get(mesh.data) or self._name_of.setdefault(mesh.data, self._define(mesh.data))
             case HloMeshAttr():
-                # Never the same as a mesh of ours; the device ids are dropped, as upstream does.
+                # Always a new mesh; the device ids are dropped, as in Shardy.
                 if mesh.data not in self._name_of_hlo:
                     axes = tuple(MeshAxis(axis.name, axis.size) for axis in mesh.data.axes)
                     self._name_of_hlo[mesh.data] = self._define(Mesh(axes))
@@ -150,7 +150,7 @@ def _mesh_ops(module: ModuleOp) -> Iterator[MeshOp]:
 
 
 def stablehlo_mesh(mesh: Mesh) -> DictionaryAttr:
-    """The mesh in builtin attributes: `{axes = [{name = "x", size = 2 : i64}]}`, and device ids where it has any."""
+    """Return the mesh as `{axes = [{name = "x", size = 2 : i64}]}`, with device ids if it has any."""
     axes = ArrayAttr(
         [DictionaryAttr({"name": StringAttr(axis.name), "size": IntegerAttr(axis.size, i64)}) for axis in mesh.axes]
     )
@@ -161,5 +161,5 @@ def stablehlo_mesh(mesh: Mesh) -> DictionaryAttr:
 
 
 def device_ids_attribute(mesh: Mesh) -> DenseElementsAttr:
-    """The device ids of a mesh as a dense list."""
+    """Return the device ids of a mesh as a dense list."""
     return DenseElementsAttr.from_values(TensorType(i64, [len(mesh.device_ids)]), mesh.device_ids)

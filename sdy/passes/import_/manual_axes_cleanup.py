@@ -1,9 +1,10 @@
-"""Let every sharding of a manual computation mention all manual axes, and list these in mesh order.
+"""Make every sharding of a manual computation refer to all manual axes, and sort the manual axes in mesh order.
 
     before  in_shardings=[<@m, [{"b"}]>] manual_axes={"c", "b"}
     after   in_shardings=[<@m, [{"b"}], replicated={"c"}>] manual_axes={"b", "c"}
 
-So propagation does not use a manual axis for what crosses the border. Source: docs/spec/04, 2.6.
+Propagation then does not use a manual axis for the values that enter or leave the computation. Source: docs/spec/04,
+2.6.
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ def _clean(op: ManualComputationOp, meshes: MeshTable) -> Diagnostic | None:
 def _check_without_shardings(op: ManualComputationOp) -> Diagnostic | None:
     if not op.manual_axes.data or isinstance(op.body.block.first_op, ReturnOp):
         return None
-    message = f"a manual computation on {op.manual_axes.data} has no in_shardings and no out_shardings"
-    return Diagnostic("SDY-T110", message, span_of(op), hint="pass a value in or out, so that the mesh is known")
+    message = f"manual computation on {op.manual_axes.data} must have in_shardings or out_shardings"
+    return Diagnostic("SDY-T110", message, span_of(op), hint="add an operand or a result, so that the mesh is known")
 
 
 def _cleaned(

@@ -1,8 +1,8 @@
-"""Whether a tensor of indices holds, at each place, the position of that place along one of its dims.
+"""Analysis of whether each element of an index tensor is its own position along some dim.
 
-`stablehlo.iota` does, and so does what reshapes and broadcasts make of it, what clamps it to a range that it is within,
-and the select that would add the size to negative indices, of which there are none.
-Source: docs/spec/04, 2.5; stricter than Shardy, which takes any reshape, clamp and select for the identity.
+This holds for `stablehlo.iota`, for its reshapes and broadcasts, for a clamp to a range that it is within, and for a
+select that adds the size to negative indices, since there are none. The analysis is stricter than Shardy, which treats
+any reshape, clamp and select as the identity. Source: docs/spec/04, 2.5.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sdy.dialects.stablehlo.syntax.clauses import ints_of
 
 
 def position_dim(value: SSAValue) -> int | None:
-    """The dim along which `value[i]` is `i`, at every place; None where it is not known to have one."""
+    """Return the dim along which every `value[i]` is `i`; None if there is no such dim, or it is not known."""
     match value.owner:
         case IotaOp() as op:
             dim = op.iota_dimension.value.data
@@ -36,7 +36,7 @@ def position_dim(value: SSAValue) -> int | None:
             dim = position_dim(op.operand)
             return dim if dim is not None and _is_within(op, _shape(value)[dim]) else None
         case SelectOp() as op:
-            return position_dim(op.on_false) if _asks_for_negative(op.pred, op.on_false) else None
+            return position_dim(op.on_false) if _is_negative_check(op.pred, op.on_false) else None
         case _:
             return None
 
@@ -49,7 +49,7 @@ def _after_broadcast(op: BroadcastInDimOp, dim: int | None) -> int | None:
 
 
 def _after_reshape(op: ReshapeOp, dim: int | None) -> int | None:
-    """The dim of equal size with as many elements behind it: the reshape leaves such a dim alone."""
+    """Return the dim of equal size with as many elements minor to it, which the reshape preserves."""
     if dim is None:
         return None
     before, after = _shape(op.operand), _shape(op.result)
@@ -64,8 +64,8 @@ def _is_within(op: ClampOp, size: int) -> bool:
     return low is not None and high is not None and low <= 0 and high >= size - 1
 
 
-def _asks_for_negative(predicate: SSAValue, position: SSAValue) -> bool:
-    """Whether it is `position < 0`, or less than some negative number: never the case."""
+def _is_negative_check(predicate: SSAValue, position: SSAValue) -> bool:
+    """Return whether the predicate is `position < c` with `c <= 0`, which is always false."""
     op = predicate.owner
     if not isinstance(op, CompareOp) or op.comparison_direction.data is not ComparisonDirection.LT:
         return False
@@ -74,7 +74,7 @@ def _asks_for_negative(predicate: SSAValue, position: SSAValue) -> bool:
 
 
 def _common_value(value: SSAValue) -> int | None:
-    """The integer that all elements are, where they are constant."""
+    """Return the integer that all elements are equal to; None if they are not constant, or differ."""
     op = value.owner
     while isinstance(op, BroadcastInDimOp | ReshapeOp):
         op = op.operand.owner
@@ -85,7 +85,7 @@ def _common_value(value: SSAValue) -> int | None:
 
 
 def _can_count_to(value_type: Attribute, last: int) -> bool:
-    """Whether the element type holds integers up to `last`: a narrower iota wraps around."""
+    """Return whether the element type can represent integers up to `last`: a narrower iota would wrap around."""
     if not isinstance(value_type, TensorType):
         return False
     element = cast("TensorType[Attribute]", value_type).get_element_type()
@@ -96,5 +96,5 @@ def _can_count_to(value_type: Attribute, last: int) -> bool:
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
-    """Sizes; those of a dim that is not static do not matter, for nothing then has a position."""
+    """Return the shape, or an empty one if it is not static: then the value has no position dim."""
     return static_shape(value.type) or ()

@@ -1,4 +1,4 @@
-"""Put callers before the functions that they call. Source: docs/spec/04, 2.13."""
+"""Sort functions so that callers come before the functions that they call. Source: docs/spec/04, 2.13."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from sdy.passes.rewriting.op_order import keep_order
 
 @dataclass(frozen=True)
 class PreOrderFuncsPass(ModulePass):
-    """Sort the functions that have a body, behind everything else in the module."""
+    """Move the functions that have a body, callers first, after everything else in the module."""
 
     name = "sdy-pre-order-funcs"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Move each one to the end, callers first."""
-        wanted = list(reversed(callees_first(op)))
-        if list(op.ops)[-len(wanted) :] == wanted:
+        """Move each function to the end, callers first."""
+        callers_first = list(reversed(callees_first(op)))
+        if list(op.ops)[-len(callers_first) :] == callers_first:
             keep_order(op)
             return
-        for func in wanted:
+        for func in callers_first:
             func.detach()
             op.body.block.add_op(func)

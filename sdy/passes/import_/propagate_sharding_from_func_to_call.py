@@ -1,4 +1,4 @@
-"""Give each call the result shardings of the function that it calls, where it has none of its own.
+"""Copy the result shardings of each function to its calls that have no shardings.
 
     before  %0 = call @f(%x)        func @f(...) -> (tensor<4xf32> {sdy.sharding = <@m, [{"x"}]>})
     after   %0 = call @f(%x) {sdy.sharding = [<@m, [{"x"}]>]}

@@ -1,4 +1,4 @@
-"""Drop axes of one device from all shardings: they cut nothing, and only get in the way of agreement.
+"""Drop axes of size 1 from all shardings, since they do not shard anything and can only prevent agreement.
 
     before  <@m, [{"one", "x"}, {"one"}p1]>     <["one"=1, "x"=4]>
     after   <@m, [{"x"}, {}]>
@@ -31,7 +31,7 @@ class RemoveSizeOneAxesPass(ModulePass):
     name = "sdy-remove-size-one-axes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Look at the shardings only if some mesh has such an axis."""
+        """Visit the shardings if some mesh has an axis of size 1."""
         meshes = meshes_of(op)
         if any(axis.size == 1 for mesh in meshes.values() for axis in mesh.axes):
             map_shardings(op, lambda sharding: without_size_one_axes(sharding, resolve_mesh(sharding.mesh, meshes)))
@@ -39,9 +39,9 @@ class RemoveSizeOneAxesPass(ModulePass):
 
 
 def without_size_one_axes(sharding: TensorSharding, mesh: Mesh | None) -> TensorSharding:
-    """The sharding without refs of one device. A closed dim that loses all its axes loses its priority too.
+    """Return the sharding without refs of size 1. A closed dim that loses all its axes loses its priority too.
 
-    Sub-axes that only such an axis kept apart become one: [{"x":(1)3, "one", "x":(3)2}] is [{"x"}] of size 6.
+    Sub-axes that become adjacent are merged: [{"x":(1)3, "one", "x":(3)2}] becomes [{"x"}] on an axis of size 6.
     """
     if mesh is None:
         return sharding

@@ -1,9 +1,9 @@
-"""Join sharding groups that share a value, and number them from 0.
+"""Merge sharding groups that share a value, and number them from 0.
 
     before  group 50 {a, c}, group 7 {b}, group 3 {c, a}
     after   group 0 {a, c}, group 1 {b}
 
-Ensures: a value is in one group at most, once. Source: docs/spec/04, 2.9.
+Ensures: each value is in at most one group, and is listed once. Source: docs/spec/04, 2.9.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from sdy.passes.rewriting.op_order import keep_order, op_order
 
 @dataclass(frozen=True)
 class ShardingGroupImportPass(ModulePass):
-    """Join and renumber sharding groups."""
+    """Merge and renumber sharding groups."""
 
     name = "sdy-sharding-group-import"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check, join, renumber, drop what is said twice."""
+        """Check, merge and renumber the groups; erase duplicate memberships."""
         groups = op_order(op).of(ShardingGroupOp)
         if not groups:
             keep_order(op)
         _check(groups)
-        numbers = joined_groups([(group.input, group.group_id.value.data) for group in groups])
+        numbers = merged_group_numbers([(group.input, group.group_id.value.data) for group in groups])
         seen: set[tuple[SSAValue, int]] = set()
         for group in groups:
             number = numbers[group.group_id.value.data]
@@ -47,24 +47,27 @@ class ShardingGroupImportPass(ModulePass):
                 group.group_id = IntegerAttr(number, i64)
 
 
-def joined_groups(memberships: list[tuple[SSAValue, int]]) -> dict[int, int]:
-    """The number that each group gets, given who is in which in program order.
+def merged_group_numbers(memberships: list[tuple[SSAValue, int]]) -> dict[int, int]:
+    """Return the new number of each group, given the memberships in program order.
 
-    Of joined groups the one that came first on the first value leads; leaders are numbered as they are first named.
+    Merged groups are represented by the group that first occurred on their first value; representatives are numbered in
+    the order of their first occurrence.
     """
-    leader = {group: group for _, group in memberships}
+    representative_of = {group: group for _, group in memberships}
     groups_of: dict[SSAValue, list[int]] = {}
     for value, group in memberships:
         groups_of.setdefault(value, []).append(group)
     for groups in groups_of.values():
         for group in groups:
-            first, other = leader[groups[0]], leader[group]
-            leader = {name: first if its_leader == other else its_leader for name, its_leader in leader.items()}
+            first, other = representative_of[groups[0]], representative_of[group]
+            representative_of = {
+                name: first if its_leader == other else its_leader for name, its_leader in representative_of.items()
+            }
     numbers: dict[int, int] = {}
-    for group in leader:
-        if leader[group] == group:
+    for group in representative_of:
+        if representative_of[group] == group:
             numbers[group] = len(numbers)
-    return {group: numbers[leader[group]] for group in leader}
+    return {group: numbers[representative_of[group]] for group in representative_of}
 
 
 def _check(groups: list[ShardingGroupOp]) -> None:
@@ -74,9 +77,13 @@ def _check(groups: list[ShardingGroupOp]) -> None:
         other = first.setdefault(number, group)
         ours, theirs = static_shape(group.input.type), static_shape(other.input.type)
         if _manual_computation(group) is not _manual_computation(other):
-            raise SdyError(_conflict(group, other, f"sharding group {number} spans manual computations", "SDY-T108"))
+            raise SdyError(
+                _conflict(
+                    group, other, f"sharding group {number} must not span different manual computations", "SDY-T108"
+                )
+            )
         if ours != theirs:
-            message = f"sharding group {number} has tensors of shapes {theirs} and {ours}"
+            message = f"members of sharding group {number} must have the same shape, got {theirs} and {ours}"
             raise SdyError(_conflict(group, other, message, "SDY-T109"))
 
 

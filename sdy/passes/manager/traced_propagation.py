@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.model.sharding import TensorSharding
 from sdy.passes.manager.pipelines import before_propagation
-from sdy.passes.propagation.flatten import FlatModule
+from sdy.passes.propagation.flat_module import FlatModule
 from sdy.passes.propagation.propagate import flatten
 from sdy.passes.run import run_passes
 from sdy.propagation.engine import Engine

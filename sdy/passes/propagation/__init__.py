@@ -1,1 +1,1 @@
-"""Passes that fill in open shardings: thin shells around `sdy.propagation`."""
+"""Passes that propagate shardings, built on `sdy.propagation`."""

@@ -1,4 +1,4 @@
-"""The user's annotations as sharding origins: what each is called, and which axes it gave to which value.
+"""Sharding origins of the user's annotations: the name of each, and the axes that it gives to each value.
 
     before  %0 = sdy.sharding_constraint %arg0 <@m, [{"x"}]>
     after   %0 = sdy.sharding_constraint %arg0 <@m, [{"x"}]> {sdy.sharding_origin_name = "constraint_0"}
@@ -23,29 +23,29 @@ from sdy.propagation.origins import Origins
 
 
 def annotation_origins(module: ModuleOp) -> Origins[SSAValue]:
-    """The origins that the annotations of a module stand for, by the value that holds the sharding.
+    """Return the origins of a module's annotations, by the value that stores the sharding.
 
-    Names the constraints and manual computations on the way. The order decides where two annotate one value.
+    Also name the constraints and manual computations of the module. If two annotate one value, the first one counts.
     """
     origins: Origins[SSAValue] = Origins()
     ops = post_order(module)
     for number, op in enumerate(op for op in ops if isinstance(op, ShardingConstraintOp)):
-        _enter_constraint(origins, op, f"constraint_{number}")
+        _record_constraint(origins, op, f"constraint_{number}")
     for number, op in enumerate(op for op in ops if isinstance(op, ManualComputationOp)):
-        _enter_manual_computation(origins, op, f"mc_{number}")
+        _record_manual_computation(origins, op, f"mc_{number}")
     for func in module.ops:
         if isinstance(func, FuncOp):
-            _enter_function(origins, func)
+            _record_function(origins, func)
     return origins
 
 
-def _enter_constraint(origins: Origins[SSAValue], op: ShardingConstraintOp, name: str) -> None:
+def _record_constraint(origins: Origins[SSAValue], op: ShardingConstraintOp, name: str) -> None:
     op.attributes[ORIGIN_NAME] = StringAttr(name)
     _annotate(origins, op.result, op.sharding.data, name)
     _annotate(origins, op.input, sharding_of(op.input), name)
 
 
-def _enter_manual_computation(origins: Origins[SSAValue], op: ManualComputationOp, name: str) -> None:
+def _record_manual_computation(origins: Origins[SSAValue], op: ManualComputationOp, name: str) -> None:
     op.attributes[ORIGIN_NAME] = StringAttr(name)
     for index, argument in enumerate(argument_owners(op)):
         origin = f"{name}_input: {index}"
@@ -56,8 +56,8 @@ def _enter_manual_computation(origins: Origins[SSAValue], op: ManualComputationO
         _annotate(origins, result, op.out_shardings.data[index], f"{name}_output: {index}")
 
 
-def _enter_function(origins: Origins[SSAValue], func: FuncOp) -> None:
-    """What a result is annotated with goes to the value that is returned."""
+def _record_function(origins: Origins[SSAValue], func: FuncOp) -> None:
+    """Record the annotations of arguments; an annotation of a result counts for the returned value."""
     if not func.body.blocks:
         return
     for index, argument in enumerate(func.args):

@@ -1,9 +1,9 @@
-"""Propagation with a strategy, or with op priorities, of your own, in the pipelines that are there.
+"""Propagation with a user-defined strategy or user-defined op priorities, in the existing pipelines.
 
     before  ..., sdy-user-priority-propagate, ...
-    after   ..., custom-propagate, passes of yours, ...
+    after   ..., custom-propagate, other passes, ...
 
-For Python: the command line has no words for functions. docs/propagation.md has an example.
+Available from Python only, since functions cannot be passed on the command line. docs/propagation.md has an example.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.passes.propagation.propagate import AggressivePropagatePass, BasicPropagatePass, PropagationOptions, propagate
+from sdy.passes.propagation.propagate import PropagatePass, PropagationOptions, propagate
 from sdy.passes.run import Pipeline, flattened
 from sdy.propagation.engine import Schedule
 
 
 @dataclass(frozen=True)
 class CustomPropagatePass(ModulePass):
-    """Propagate as `schedule` says, by user priorities unless they are to count for nothing.
+    """Propagate by `schedule`, by user priorities unless `by_user_priority` is False.
 
-    A strategy and a level are pure functions: the engine asks them once for each input that it meets.
+    Strategies and levels must be pure functions: the engine calls them once for each distinct input.
     """
 
     name = "custom-propagate"
@@ -33,17 +33,17 @@ class CustomPropagatePass(ModulePass):
     keep_sharding_rules: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Propagate. Raises: SdyError where the module is not what propagation needs."""
+        """Propagate the shardings of the module. Raises: SdyError if the module is not ready for propagation."""
         options = PropagationOptions(by_user_priority=self.by_user_priority, keep_rules=self.keep_sharding_rules)
         propagate(ctx, op, self.schedule, options)
 
 
 def with_propagation(pipeline: Pipeline, *passes: ModulePass) -> tuple[ModulePass, ...]:
-    """The passes of `pipeline` with `passes` where it propagates: your propagation, and what is to follow it."""
-    found: list[ModulePass] = []
-    for each in flattened([pipeline]):
-        if isinstance(each, BasicPropagatePass | AggressivePropagatePass):
-            found += passes
+    """Return the passes of `pipeline` with its propagation pass replaced by `passes`."""
+    replaced: list[ModulePass] = []
+    for module_pass in flattened([pipeline]):
+        if isinstance(module_pass, PropagatePass):
+            replaced += passes
         else:
-            found.append(each)
-    return tuple(found)
+            replaced.append(module_pass)
+    return tuple(replaced)

@@ -1,4 +1,4 @@
-"""What a pass records of the axes that it moves, for people who debug a propagation, and how that is written.
+"""Debug records of the axes that a pass moves, and the attributes that they are written to.
 
     before  %0 = stablehlo.add %arg0, %arg0
     after   %0 = stablehlo.add %arg0, %arg0 {sdy.sharding_origins = [{x = "input: 0"}],
@@ -32,27 +32,27 @@ from sdy.propagation.trace import AxisMove, TraceStep, holders_of
 
 @dataclass(frozen=True, slots=True)
 class DebugOptions:
-    """Which records a pass keeps."""
+    """The records that a pass keeps."""
 
     sharding_origins: bool = False
     propagation_edges: bool = False
 
     @property
-    def keeps_any(self) -> bool:
-        """Whether anything is recorded at all."""
+    def records_any(self) -> bool:
+        """Return whether any record is kept."""
         return self.sharding_origins or self.propagation_edges
 
 
 @dataclass
 class _EdgesOfOp:
-    """The steps at one op."""
+    """The recorded steps at one op."""
 
     operand_count: int
     steps: list[NumberedMoves] = field(default_factory=list[NumberedMoves])
 
 
 class DebugRecords:
-    """The records of one pass over a module. Created before the pass changes anything."""
+    """The records of one pass over a module. Must be created before the pass changes anything."""
 
     def __init__(self, module: ModuleOp, options: DebugOptions) -> None:
         self._module = module
@@ -66,7 +66,10 @@ class DebugRecords:
     def add_step(
         self, op: Operation, moves: Sequence[AxisMove], operand_count: int, values: Sequence[SSAValue | None]
     ) -> None:
-        """Record the next step: what moved at `op` between the values that hold the shardings of its tensors."""
+        """Record the next step: the axes that moved at `op`.
+
+        `values` store the shardings of its tensors, operands then results.
+        """
         edges = self._edges.setdefault(op, _EdgesOfOp(operand_count))
         self._add(edges.steps, moves, values)
 
@@ -83,12 +86,12 @@ class DebugRecords:
                 values = [None if holder is None else stored_on.get(holder) for holder in holders]
                 self.add_step(op_of_node[step.site], step.moves, len(step.change.before.operands), values)
             else:
-                # The attribute of a result has no origins of its own: they are those of the returned value.
+                # The attribute of a function result has no origins: those of the returned value are used.
                 returned = None if holders[0] is None else stored_on.get(holders[0])
                 self._add(self._edges_of_results, step.moves, (returned, returned))
 
     def write(self) -> None:
-        """Put the records on the ops that are still there."""
+        """Write the records as attributes of the ops that still exist."""
         alive = set(pre_order(self._module))
         if self._origins is not None:
             write_origins(self._module, {value: found for value, found in self._origins if op_of(value) in alive})
@@ -100,7 +103,7 @@ class DebugRecords:
         if found := propagation_edges(self._edges_of_results, operand_count=1):
             func = main_function(self._module)
             count = len(func.function_type.outputs)
-            # As in Shardy, those of all results stand on the first one.
+            # As in Shardy, the first result gets the edges of all results.
             func.res_attrs = with_attribute(func.res_attrs, count, 0, EDGES, PropagationEdgesAttr(found))
 
     def _add(self, steps: list[NumberedMoves], moves: Sequence[AxisMove], values: Sequence[SSAValue | None]) -> None:
@@ -111,7 +114,7 @@ class DebugRecords:
 
 
 def _first_step(module: ModuleOp) -> int:
-    """One more than the last step that an earlier pass recorded on an op."""
+    """Return the number after the last step that an earlier pass recorded."""
     recorded = (op.attributes.get(EDGES) for op in pre_order(module))
     edges = [attr.data for attr in recorded if isinstance(attr, PropagationEdgesAttr)]
     return max((step.index for each in edges for step in each), default=-1) + 1

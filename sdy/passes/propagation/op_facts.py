@@ -1,4 +1,4 @@
-"""What propagation asks of an op, found out once for all ops of one class with the same types and properties.
+"""The properties of ops that propagation needs, computed once for all ops of one class with equal types and properties.
 
 Source: docs/spec/02, 1.1, 1.6, 5.2 and 5.3.
 """
@@ -37,10 +37,10 @@ Key = tuple[type[Operation] | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class OpFacts:
-    """What holds of an op. `ranks` are those of its results, 0 where the type has no static shape.
+    """The properties of one op. `ranks` are those of its results, 0 if the type has no static shape.
 
-    `keeps_shardings` says that the shardings of the results are not simply in the attribute `sdy.sharding`, and
-    `is_linked` that the op has to do with more nodes than those that define what it reads.
+    `keeps_shardings` is set if the shardings of the results are not simply in the attribute `sdy.sharding`, and
+    `is_linked` if the op is linked to more nodes than those that define its operands.
     """
 
     kind: NodeKind
@@ -51,25 +51,25 @@ class OpFacts:
     ranks: tuple[int, ...]
     are_scalars: tuple[bool, ...]  # per result
     keeps_shardings: bool
-    has_one_result: bool  # and keeps its sharding as most do
+    has_one_result: bool  # whose sharding is in the attribute `sdy.sharding`
     is_linked: bool
 
 
 class FactSource:
-    """Gives the facts of ops. Rules get their numbers in `rules`."""
+    """A cache of the facts of ops. Rules get their numbers in `rules`."""
 
     def __init__(self, rule_of: RuleOf, rules: Numbering[OpShardingRule]) -> None:
         self._rule_of = rule_of
         self._rules = rules
-        # By class and identities; the op is kept, so that the identities stay those of its types and properties.
+        # By class and identities. The op is kept so that its types and properties stay alive, and their ids unique.
         self._known: dict[Key, tuple[OpFacts, Operation]] = {}
 
     def __call__(self, op: Operation) -> OpFacts:
-        """The facts of `op`. Raises: SdyError SDY-T103 where a result has no static shape."""
+        """Return the facts of `op`. Raises: SdyError SDY-T103 if a result has no static shape."""
         op_class = type(op)
         is_by_type = _IS_BY_TYPE.get(op_class)
         if is_by_type is None or RULE_ATTRIBUTE in op.attributes:
-            return self._make(op)
+            return self._compute(op)
         key: Key
         if is_by_type:
             types = map(type_of, (*operands_of(op), *op.results))
@@ -78,10 +78,10 @@ class FactSource:
             key = (op_class, *map(id, map(type_of, op.results)))
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._make(op), op
+            known = self._known[key] = self._compute(op), op
         return known[0]
 
-    def _make(self, op: Operation) -> OpFacts:
+    def _compute(self, op: Operation) -> OpFacts:
         shapes = [_shape_of_result(op, index) for index in range(len(op.results))]
         kind, rule = self._kind_and_rule(op)
         keeps_shardings = type(op) in STORED_ELSEWHERE
@@ -111,8 +111,8 @@ class FactSource:
         return (kind if rule is None else NodeKind.RULE), rule
 
 
-# Ops of which nothing counts but their class, types and properties; of some, without a rule, but the class and the
-# types of the results.
+# Ops whose facts depend on their class, types and properties only (True), or, for ops that never have a rule, on their
+# class and result types only (False).
 _IS_BY_TYPE: dict[type[Operation], bool] = {
     **dict.fromkeys(BY_TYPE, True),
     ConstantOp: False,
@@ -125,7 +125,7 @@ _IS_BY_TYPE: dict[type[Operation], bool] = {
     ReturnOp: False,
     StablehloReturnOp: False,
 }
-# The kind as far as the class of an op tells; classes that are met are added.
+# The kind of an op by its class; other classes are added when they are first seen.
 _KINDS: dict[type[Operation], NodeKind] = {
     DataFlowEdgeOp: NodeKind.EDGE,
     FuncDataFlowEdgeOp: NodeKind.EDGE,
@@ -139,7 +139,6 @@ def _shape_of_result(op: Operation, index: int) -> tuple[int, ...] | None:
     value_type = op.results[index].type
     shape = static_shape(value_type)
     if shape is None and isinstance(value_type, ShapedType | TupleType):
-        wanted = "tensors of static shape, and no tuples"
-        message = f"{op.name} gives a value of type {value_type}; propagation needs {wanted}"
+        message = f"propagation expected tensors of static shape and no tuples, got a result of type {value_type}"
         raise SdyError(Diagnostic("SDY-T103", message, span_of(op)))
     return shape

@@ -1,6 +1,6 @@
-"""Writing sharding origins: one dictionary per value, from an axis to the annotation that it goes back to.
+"""Writer of sharding origins: one dictionary per value, from each axis to the annotation that it comes from.
 
-What an annotation gave to its own value is called `self`. Source: docs/spec/02, 9.2 and 9.6.
+The axes that come from the value's own annotation have the origin `self`. Source: docs/spec/02, 9.2 and 9.6.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.model.axis import AxisRef
 
-Found = Mapping[AxisRef, str]
+AxisOrigins = Mapping[AxisRef, str]
 SELF = "self"
 
 
-def write_origins(module: ModuleOp, origins: Mapping[SSAValue, Found]) -> None:
-    """Write the origins of the values that hold shardings, and of the results of functions that return these."""
-    for value, found in origins.items():
-        _write_on_result(value, found)
+def write_origins(module: ModuleOp, origins: Mapping[SSAValue, AxisOrigins]) -> None:
+    """Write the origins of the values that store shardings, and of the function results that return these values."""
+    for value, origins_of_axes in origins.items():
+        _write_on_result(value, origins_of_axes)
         _write_on_value(value, origins)
 
 
-def _write_on_result(value: SSAValue, found: Found) -> None:
+def _write_on_result(value: SSAValue, origins_of_axes: AxisOrigins) -> None:
     for use in value.uses:
         func = use.operation.parent_op()
         if isinstance(func, FuncOp) and use.operation is func.body.block.last_op:
             count = len(func.function_type.outputs)
-            attr = _dictionary(found, f"output: {use.index}")
+            attr = _dictionary(origins_of_axes, f"output: {use.index}")
             func.res_attrs = with_attribute(func.res_attrs, count, use.index, ORIGINS, attr)
             return
 
 
-def _write_on_value(value: SSAValue, origins: Mapping[SSAValue, Found]) -> None:
-    op, found = op_of(value), origins[value]
+def _write_on_value(value: SSAValue, origins: Mapping[SSAValue, AxisOrigins]) -> None:
+    op, origins_of_axes = op_of(value), origins[value]
     if isinstance(value, BlockArgument):
         if isinstance(op, FuncOp):
             count = len(op.function_type.inputs)
-            attr = _dictionary(found, f"input: {value.index}")
+            attr = _dictionary(origins_of_axes, f"input: {value.index}")
             op.arg_attrs = with_attribute(op.arg_attrs, count, value.index, ORIGINS, attr)
     elif isinstance(op, ShardingConstraintOp | DataFlowEdgeOp):
-        op.attributes[ORIGINS] = _dictionary(found, _own_name(op))
+        op.attributes[ORIGINS] = _dictionary(origins_of_axes, _own_name(op))
     elif op is not None:
         op.attributes[ORIGINS] = ArrayAttr(_dictionary(origins.get(result, {})) for result in op.results)
 
 
 def _own_name(op: ShardingConstraintOp | DataFlowEdgeOp) -> str | None:
-    """What the annotation of the op is called; an edge of a manual computation has that of its in or out sharding."""
+    """Return the name of the op's annotation; the edge of a manual computation has that of the in or out sharding."""
     if isinstance(op, ShardingConstraintOp):
         return _origin_name(op)
     owner = op.input
@@ -69,8 +69,8 @@ def _origin_name(op: Operation) -> str | None:
     return name.data if isinstance(name, StringAttr) else None
 
 
-def _dictionary(found: Found, own_name: str | None = None) -> DictionaryAttr:
+def _dictionary(origins_of_axes: AxisOrigins, own_name: str | None = None) -> DictionaryAttr:
     entries: dict[str, Attribute] = {}
-    for axis, origin in found.items():
+    for axis, origin in origins_of_axes.items():
         entries[str(axis).replace('"', "")] = StringAttr(SELF if origin == own_name else origin)
     return DictionaryAttr(entries)

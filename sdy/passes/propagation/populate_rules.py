@@ -1,4 +1,4 @@
-"""Write the sharding rule of every op on it. Source: docs/spec/02, 1.2."""
+"""Attach its sharding rule to every op. Source: docs/spec/02, 1.2."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sdy.rules.all import RULE_ATTRIBUTE, RuleSource
 
 @dataclass(frozen=True)
 class PopulateOpShardingRulesPass(ModulePass):
-    """Attach its rule to each op that has one and carries none."""
+    """Attach its rule to each op that has one and does not carry one yet."""
 
     name = "sdy-populate-op-sharding-rules"
 
     conservative_propagation: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit every op; a rule that is there already stays."""
+        """Visit every op. Existing rule attributes stay."""
         rule_of = RuleSource(ctx, conservative=self.conservative_propagation)
         for inner in post_order(op):
             rule = rule_of(inner)

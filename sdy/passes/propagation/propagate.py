@@ -1,14 +1,15 @@
-"""The propagation passes: fill in the open dims of all shardings of a module.
+"""The propagation passes, which extend the open dims of all shardings of a module.
 
-    before  %0 = stablehlo.dot_general %a, %b ...       %a [{"x"}, {}], %b without sharding
+    before  %0 = stablehlo.dot_general %a, %b ...       %a has [{"x"}, {}], %b has no sharding
     after   %0 = ... {sdy.sharding = [{"x", ?}, {?}]}
 
-Requires: shardings name their meshes; tensors of static shape. Ensures: no op but those that were dead is gone.
+Requires: shardings refer to meshes by name; tensors have static shapes. Ensures: only dead ops are erased.
 Source: docs/spec/02, 1.1 to 1.4.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -23,8 +24,9 @@ from sdy.dialects.ir.context import emit
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.sdy.ops import ShardingGroupOp
 from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
-from sdy.passes.propagation.flatten import FlatModule
-from sdy.passes.propagation.sharding_groups import groups_of, synchronise
+from sdy.passes.propagation.flat_module import FlatModule
+from sdy.passes.propagation.flatten import build_flat_module
+from sdy.passes.propagation.sharding_groups import groups_of, synchronize
 from sdy.passes.rewriting.op_order import keep_order_without, op_order
 from sdy.passes.save_module import save_module
 from sdy.propagation.directions import NO_PRIORITIES, OP_PRIORITIES
@@ -45,22 +47,22 @@ STRATEGIES: Mapping[str, tuple[PropagationStrategy, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class PropagationOptions:
-    """What a propagation pass does beside propagating."""
+    """Options of a propagation apart from its schedule."""
 
     by_user_priority: bool = False
     keep_rules: bool = False
     records: DebugOptions | None = None
-    dump_directory: str = ""  # where the module goes after each user priority; nowhere where empty
+    dump_directory: str = ""  # where to save the module after each user priority; empty to save nothing
 
 
 def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: PropagationOptions) -> None:
     """Propagate the shardings of `module` in place.
 
-    Raises: SdyError where a type, a mesh or the functions are not what propagation needs.
+    Raises: SdyError if a type, a mesh or the functions do not meet the requirements of propagation.
     """
     records = None if options.records is None else DebugRecords(module, options.records)
     order = op_order(module)
-    has_groups = bool(order.of(ShardingGroupOp))  # they may get constraints
+    has_groups = bool(order.of(ShardingGroupOp))  # synchronizing them may insert constraints
     flat = flatten(ctx, module, conservative=schedule.conservative)
     trace = Trace()
     engine = Engine(flat.graph, schedule, on_update=None if records is None else trace.record)
@@ -83,13 +85,13 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: Propa
 
 
 def flatten(ctx: Context, module: ModuleOp, *, conservative: bool = False) -> FlatModule:
-    """The module as the engine sees it; the members of sharding groups start alike.
+    """Synchronize the sharding groups of the module, and flatten it to the graph that the engine needs.
 
-    Raises: SdyError where a type, a mesh or the functions are not what propagation needs.
+    Raises: SdyError if a type, a mesh or the functions do not meet the requirements of propagation.
     """
     groups = groups_of(module)
-    synchronise(groups, partial(emit, ctx))
-    flat = FlatModule(module, RuleSource(ctx, conservative=conservative))
+    synchronize(groups, partial(emit, ctx))
+    flat = build_flat_module(module, RuleSource(ctx, conservative=conservative))
     for members in groups.values():
         values = [flat.value(member) for member in members]
         for value in values:
@@ -106,15 +108,15 @@ def _write_rules(flat: FlatModule) -> None:
 
 
 def _dump(ctx: Context, module: ModuleOp, flat: FlatModule, directory: str, priority: int) -> None:
-    """Save what the module looks like when `priority` is through; later dims are still hidden."""
+    """Save the module after `priority`. Later dims are still hidden."""
     _write_rules(flat)
     flat.write_back()
     save_module(ctx, module, directory, f"propagation_after_user_priority_{priority}")
 
 
 @dataclass(frozen=True)
-class _PropagatePass(ModulePass):
-    """What all propagation passes share."""
+class PropagatePass(ModulePass, ABC):
+    """The options that all propagation passes share. Each pass adds its schedule."""
 
     keep_sharding_rules: bool = False
     module_dump_directory: str = ""
@@ -124,67 +126,80 @@ class _PropagatePass(ModulePass):
 
     by_user_priority: ClassVar[bool] = False
 
+    @abstractmethod
     def schedule(self) -> Schedule:
-        """What the pass runs."""
-        return Schedule((basic,), NO_PRIORITIES, self.conservative_propagation)
+        """Return the strategies and levels that the pass runs."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Propagate."""
+        """Propagate the shardings of the module."""
         debug = DebugOptions(self.debug_sharding_origins, self.debug_propagation_edge_sharding)
         options = PropagationOptions(
             self.by_user_priority,
             self.keep_sharding_rules,
-            debug if debug.keeps_any else None,
+            debug if debug.records_any else None,
             self.module_dump_directory,
         )
         propagate(ctx, op, self.schedule(), options)
 
 
 @dataclass(frozen=True)
-class BasicPropagatePass(_PropagatePass):
+class BasicPropagatePass(PropagatePass):
     """Shard a factor only as far as every tensor can follow; resolve no conflict."""
 
     name = "sdy-basic-propagate"
 
+    def schedule(self) -> Schedule:
+        """Return a schedule of the basic strategy without op priorities."""
+        return Schedule((basic,), NO_PRIORITIES, self.conservative_propagation)
+
 
 @dataclass(frozen=True)
-class AggressivePropagatePass(_PropagatePass):
-    """Let each tensor take what it can; conflicts go to the larger source."""
+class AggressivePropagatePass(PropagatePass):
+    """Let each tensor take the axes that fit; the larger source wins a conflict."""
 
     name = "sdy-aggressive-propagate"
 
     propagation_strategy: str = "aggressive"
 
     def schedule(self) -> Schedule:
-        """One sweep per strategy."""
+        """Return a schedule of the chosen strategies without op priorities."""
         return Schedule(_strategies(self.propagation_strategy), NO_PRIORITIES, self.conservative_propagation)
 
 
 @dataclass(frozen=True)
-class OpPriorityPropagatePass(AggressivePropagatePass):
+class OpPriorityPropagatePass(PropagatePass):
     """Propagate through element-wise ops first, then through the others, level by level."""
 
     name = "sdy-op-priority-propagate"
 
+    propagation_strategy: str = "aggressive"
     run_op_priority_propagation: bool = True
 
     def schedule(self) -> Schedule:
-        """All strategies at each level."""
+        """Return a schedule of the chosen strategies, with op priorities if requested."""
         levels = OP_PRIORITIES if self.run_op_priority_propagation else NO_PRIORITIES
         return Schedule(_strategies(self.propagation_strategy), levels, self.conservative_propagation)
 
 
 @dataclass(frozen=True)
-class UserPriorityPropagatePass(OpPriorityPropagatePass):
-    """Propagate what the user annotated with a smaller number through the whole program first."""
+class UserPriorityPropagatePass(PropagatePass):
+    """Propagate dims with a smaller user priority number through the whole program first."""
 
     name = "sdy-user-priority-propagate"
 
+    propagation_strategy: str = "aggressive"
+    run_op_priority_propagation: bool = True
+
     by_user_priority: ClassVar[bool] = True
+
+    def schedule(self) -> Schedule:
+        """Return a schedule of the chosen strategies, with op priorities if requested."""
+        levels = OP_PRIORITIES if self.run_op_priority_propagation else NO_PRIORITIES
+        return Schedule(_strategies(self.propagation_strategy), levels, self.conservative_propagation)
 
 
 def _strategies(name: str) -> tuple[PropagationStrategy, ...]:
     if name not in STRATEGIES:
-        message = f'no propagation strategy is called "{name}"'
-        raise SdyError(Diagnostic("SDY-T106", message, hint=f"strategies: {', '.join(STRATEGIES)}"))
+        message = f'unknown propagation strategy "{name}"'
+        raise SdyError(Diagnostic("SDY-T106", message, hint=f"known strategies: {', '.join(STRATEGIES)}"))
     return STRATEGIES[name]

@@ -1,8 +1,8 @@
-"""Sharding groups of a module: who is in which, and how they start. Source: docs/spec/02, 7."""
+"""Sharding groups of a module: their members, and the sharding that the members start from. Source: docs/spec/02, 7."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -18,23 +18,22 @@ from sdy.grammar.write import write_sharding
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open_like
 from sdy.passes.rewriting.op_order import op_order
-from sdy.propagation.groups import common_sharding, first_conflict
 
 Members = list[SSAValue]
 Warn = Callable[[Diagnostic], None]
 
 
 def groups_of(module: ModuleOp) -> dict[int, Members]:
-    """The members of each group in program order, groups in the order of their ids.
+    """Return the members of each group in program order, with groups in the order of their ids.
 
-    Raises: SdyError SDY-T104 where a value is in two groups.
+    Raises: SdyError SDY-T104 if a value is in two groups.
     """
     groups: dict[int, Members] = {}
     group_of: dict[SSAValue, int] = {}
     for op in op_order(module).of(ShardingGroupOp):
         number = op.group_id.value.data
         if group_of.setdefault(op.input, number) != number:
-            message = f"a value is in the sharding groups {group_of[op.input]} and {number}"
+            message = f"value must be in at most one sharding group, got groups {group_of[op.input]} and {number}"
             raise SdyError(Diagnostic("SDY-T104", message, span_of(op), hint="run -sdy-sharding-group-import first"))
         members = groups.setdefault(number, [])
         if op.input not in members:
@@ -42,17 +41,17 @@ def groups_of(module: ModuleOp) -> dict[int, Members]:
     return {number: groups[number] for number in sorted(groups)}
 
 
-def synchronise(groups: dict[int, Members], warn: Warn) -> None:
-    """Give the members of each group the sharding that they agree on.
+def synchronize(groups: dict[int, Members], warn: Warn) -> None:
+    """Give all members of each group the same initial sharding.
 
-    Members that contradict each other get an open constraint each, which takes their place in the group.
+    If members have conflicting shardings, insert an open constraint on each, which replaces it in the group.
     """
     for number, members in groups.items():
         if len(members) < 2:
             continue
         shardings = [sharding_of(member) for member in members]
-        conflict = first_conflict(shardings)
-        common = common_sharding(shardings)
+        conflict = _first_conflict(shardings)
+        common = _common_sharding(shardings)
         if conflict is not None:
             warn(_warning(number, members[0], conflict))
             members[:] = [_constrained(member, fully_open_like(conflict[0])) for member in members]
@@ -64,8 +63,8 @@ def synchronise(groups: dict[int, Members], warn: Warn) -> None:
 def _warning(number: int, member: SSAValue, conflict: tuple[TensorSharding, TensorSharding]) -> Diagnostic:
     first, other = (write_sharding(sharding) for sharding in conflict)
     message = (
-        f"the members of sharding group {number} start with different shardings, {first} and {other}; "
-        "each gets an open sharding constraint"
+        f"members of sharding group {number} have different initial shardings, {first} and {other}; "
+        "inserting an open sharding constraint on each"
     )
     op = op_of(member)
     return Diagnostic("SDY-T105", message, None if op is None else span_of(op), severity=Severity.WARNING)
@@ -90,3 +89,20 @@ def _insert_at_start(block: Block, op: Operation) -> None:
     if parent is not None:
         op.location = parent.location
     Rewriter.insert_op(op, InsertPoint.at_start(block))
+
+
+def _constrains_a_dim(sharding: TensorSharding | None) -> bool:
+    """Return whether a member's sharding constrains the group: some dim is sharded or closed."""
+    return sharding is not None and any(dim.axes or dim.is_closed for dim in sharding.dims)
+
+
+def _first_conflict(members: Sequence[TensorSharding | None]) -> tuple[TensorSharding, TensorSharding] | None:
+    """Return the first constraining sharding and the first one that differs from it; None if all are equal."""
+    constraining = [sharding for sharding in members if sharding is not None and _constrains_a_dim(sharding)]
+    other = next((sharding for sharding in constraining if sharding != constraining[0]), None)
+    return None if other is None else (constraining[0], other)
+
+
+def _common_sharding(members: Sequence[TensorSharding | None]) -> TensorSharding | None:
+    """Return the sharding that all members start from; None if no member has a constraining one."""
+    return next((sharding for sharding in members if sharding is not None and _constrains_a_dim(sharding)), None)

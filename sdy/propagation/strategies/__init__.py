@@ -1,1 +1,1 @@
-"""What one op step does to the factors: basic and aggressive."""
+"""Propagation strategies, which decide how a step extends factor shardings: basic and aggressive."""

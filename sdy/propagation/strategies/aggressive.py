@@ -1,4 +1,4 @@
-"""The aggressive strategy: each tensor takes what it can, conflicts go to the factor with the larger source.
+"""The aggressive strategy: each tensor takes the axes that fit; conflicts are won by the factor with the larger source.
 
 Source: docs/spec/02, 4.
 """
@@ -14,11 +14,11 @@ from sdy.propagation.projection import Projection, TensorProjection, tensor_size
 from sdy.propagation.strategies.candidates import candidate, fit_beside_other_factors, fit_in_factor, trimmed
 from sdy.propagation.strategies.step import OpStep
 
-Candidates = dict[FactorIndex, AxisList]  # of the factors that have one, in the order in which they are served
+Candidates = dict[FactorIndex, AxisList]  # only factors that have one, in the order of their claims
 
 
 def aggressive(step: OpStep, projection: Projection) -> Projection:
-    """Expand results, then operands, each as far as it can follow the candidates of the initial projection."""
+    """Extend results, then operands, each as far as it can follow the candidates of the initial projection."""
     candidates = _candidates(step, projection)
     if not candidates:
         return projection
@@ -42,23 +42,23 @@ def _candidates(step: OpStep, projection: Projection) -> Candidates:
 
 
 class Claim(NamedTuple):
-    """How strong the claim of a factor to its candidate is: the smaller is served first."""
+    """The strength of a factor's claim to its candidate axes. Smaller claims are served first."""
 
-    negative_source_size: int  # elements of the largest tensor that has the axes: the larger source goes first
-    negative_devices: int  # of element-wise ops: what cuts into more pieces goes first; 0 of others
-    source: int  # the place of that tensor, operands first
+    negative_source_size: int  # elements of the largest tensor that has the axes, negated: the larger source wins
+    negative_devices: int  # shards of the candidate in element-wise ops, negated: more shards win; 0 in other ops
+    source: int  # the index of that tensor, operands first
     factor: FactorIndex
 
 
 def claim(step: OpStep, projection: Projection, factor: FactorIndex, axes: AxisList) -> Claim:
-    """The claim of `factor` to `axes`, its candidate."""
+    """Return the claim of `factor` to `axes`, its candidate."""
     size, source = -1, -1
-    for place, tensor in enumerate(projection.tensors):
+    for index, tensor in enumerate(projection.tensors):
         own = tensor.axes(factor)
         if own is not None and (own == axes or is_strict_list_prefix(axes, own)):
             own_size = tensor_size(tensor, step.rule.factor_sizes)
             if own_size > size:
-                size, source = own_size, place
+                size, source = own_size, index
     devices = sharded_size(axes, step.mesh) if step.is_elementwise else 0
     return Claim(-size, -devices, source, factor)
 
@@ -66,11 +66,11 @@ def claim(step: OpStep, projection: Projection, factor: FactorIndex, axes: AxisL
 def _expand(
     step: OpStep, tensor: TensorProjection, candidates: Candidates, limits: tuple[TensorProjection, ...]
 ) -> TensorProjection:
-    for factor, wanted in candidates.items():
+    for factor, candidate_axes in candidates.items():
         own = tensor.axes(factor)
         if own is None:
             continue
-        axes = _that_fits(step, tensor, factor, wanted, own)
+        axes = _fitting_axes(step, tensor, factor, candidate_axes, own)
         for limit in limits:
             limit_axes = limit.axes(factor)
             if axes and limit_axes is not None and is_strict_list_prefix(limit_axes, axes):
@@ -80,10 +80,10 @@ def _expand(
     return tensor
 
 
-def _that_fits(
-    step: OpStep, tensor: TensorProjection, factor: FactorIndex, wanted: AxisList, own: AxisList
+def _fitting_axes(
+    step: OpStep, tensor: TensorProjection, factor: FactorIndex, candidate_axes: AxisList, own: AxisList
 ) -> AxisList:
-    """What of `wanted` the tensor can have; empty where that is no more than it has."""
+    """Return the candidate axes that the tensor can take; empty if they are no more than it has."""
     size = step.rule.factor_sizes[factor]
 
     def trim_within(axis: AxisRef, size_before: int) -> AxisRef | None:
@@ -92,7 +92,7 @@ def _that_fits(
     def trim_across(axis: AxisRef, _size_before: int) -> AxisRef | None:
         return fit_beside_other_factors(axis, tensor, factor)
 
-    axes = trimmed(wanted, trim_within, step.mesh, step.conservative)
+    axes = trimmed(candidate_axes, trim_within, step.mesh, step.conservative)
     if not is_strict_list_prefix(own, axes):
         return ()
     return trimmed(axes, trim_across, step.mesh, step.conservative)

@@ -1,6 +1,6 @@
 """The basic strategy: shard a factor only as far as every tensor can follow.
 
-Resolves no conflict: where two factors want one axis in some tensor, or tensors disagree, nobody gets it.
+It resolves no conflicts: if two factors claim one axis in some tensor, or tensors disagree, neither gets it.
 Source: docs/spec/02, 3.
 """
 
@@ -14,7 +14,7 @@ from sdy.propagation.strategies.step import OpStep
 
 
 def basic(step: OpStep, projection: Projection) -> Projection:
-    """Factor by factor, expand all tensors to what all of them can have."""
+    """Extend all tensors, factor by factor, to the axes that all of them can take."""
     for number in range(len(step.rule.factor_sizes)):
         factor = FactorIndex(number)
         current = projection
@@ -24,8 +24,8 @@ def basic(step: OpStep, projection: Projection) -> Projection:
         ) -> AxisRef | None:
             return _fit_everywhere(step, tensors, factor, axis, size_before)
 
-        wanted = candidate(projection, factor, step.directions[factor])
-        axes = trimmed(wanted, trim, step.mesh, step.conservative)
+        candidate_axes = candidate(projection, factor, step.directions[factor])
+        axes = trimmed(candidate_axes, trim, step.mesh, step.conservative)
         if axes:
             projection = projection.with_tensors(tensor.expanded(factor, axes) for tensor in projection.tensors)
     return projection
@@ -34,7 +34,7 @@ def basic(step: OpStep, projection: Projection) -> Projection:
 def _fit_everywhere(
     step: OpStep, projection: Projection, factor: FactorIndex, axis: AxisRef, size_before: int
 ) -> AxisRef | None:
-    """The largest prefix of `axis` that fits all tensors; those without the factor veto with their other ones."""
+    """Return the longest prefix of `axis` that fits all tensors, including those that only have other factors."""
     rest: AxisRef | None = axis
     for tensor in projection.tensors:
         rest = fit_beside_other_factors(rest, tensor, factor)

@@ -1,4 +1,4 @@
-"""What tensors agree on along a factor, and how much of it fits: shared by all strategies.
+"""Candidate axes of a factor, on which the tensors agree, and the part of them that fits. Shared by all strategies.
 
 Source: docs/spec/02, 3.1 to 3.4.
 """
@@ -16,15 +16,15 @@ from sdy.model.rule import FactorIndex
 from sdy.propagation.graph import Direction
 from sdy.propagation.projection import Projection, TensorProjection
 
-# The largest prefix of an axis that may follow axes of the given total size; None where there is none.
+# Returns the longest prefix of an axis that can follow axes of the given total size; None if there is none.
 Trimmer = Callable[[AxisRef, int], AxisRef | None]
 
 
 def candidate(projection: Projection, factor: FactorIndex, direction: Direction) -> AxisList:
-    """The axes that the tensors agree on along `factor`.
+    """Return the axes that the tensors agree on along `factor`.
 
     Every tensor's list is a prefix of the candidate, or diverges from it where the candidate ends. The direction
-    says who may extend it: operands (forward), results (backward) or all; the others can only shorten it.
+    decides which tensors may extend it: operands (forward), results (backward) or all. The others can only shorten it.
     """
     if direction is Direction.NONE:
         return ()
@@ -46,28 +46,28 @@ def _join_all(axes: AxisList, others: Sequence[AxisList], may_extend: bool) -> t
 
 
 def _join(axes: AxisList, other: AxisList, may_extend: bool) -> tuple[AxisList, bool]:
-    """The two lists as one: the longer if one is a prefix of the other, else cut where they diverge.
+    """Join two lists: the longer one if the other is its prefix, otherwise their common prefix.
 
-    After a divergence the result can only shrink: the second value turns false, for good.
+    Also return whether the result may be extended further, which is False for good after a divergence.
     """
-    for place, (ours, theirs) in enumerate(zip(axes, other, strict=False)):
+    for index, (ours, theirs) in enumerate(zip(axes, other, strict=False)):
         if ours == theirs:
             continue
-        ours_ends, theirs_ends = place == len(axes) - 1, place == len(other) - 1
+        ours_ends, theirs_ends = index == len(axes) - 1, index == len(other) - 1
         if is_prefix(theirs, ours) and theirs_ends:
             return axes, may_extend
         if is_prefix(theirs, ours):
-            return (*axes[:place], theirs), False
+            return (*axes[:index], theirs), False
         if is_prefix(ours, theirs) and ours_ends and may_extend:
             return other, True
         if is_prefix(ours, theirs):
-            return (*axes[:place], ours), False
-        return axes[:place], False
+            return (*axes[:index], ours), False
+        return axes[:index], False
     return (other if may_extend and len(other) > len(axes) else axes), may_extend
 
 
 def trimmed(axes: AxisList, trim: Trimmer, mesh: Mesh, conservative: bool) -> AxisList:
-    """`axes` up to the first that `trim` shortens or refuses. Conservative: without any sub-axis."""
+    """Return `axes` up to the first one that `trim` shortens or rejects. If conservative, without sub-axes."""
     kept: list[AxisRef] = []
     size_so_far = 1
     for axis in axes:
@@ -82,7 +82,7 @@ def trimmed(axes: AxisList, trim: Trimmer, mesh: Mesh, conservative: bool) -> Ax
 
 
 def fit_beside_other_factors(axis: AxisRef, tensor: TensorProjection, factor: FactorIndex) -> AxisRef | None:
-    """The largest prefix of `axis` that no other factor of the tensor uses."""
+    """Return the longest prefix of `axis` that no other factor of the tensor uses."""
     rest: AxisRef | None = axis
     for other, entry in tensor.factors.items():
         if other == factor:
@@ -96,7 +96,7 @@ def fit_beside_other_factors(axis: AxisRef, tensor: TensorProjection, factor: Fa
 def fit_in_factor(
     axis: AxisRef, size_before: int, tensor: TensorProjection, factor: FactorIndex, factor_size: int, mesh: Mesh
 ) -> AxisRef | None:
-    """The largest prefix of `axis` that the tensor can have along `factor` after axes of size `size_before`."""
+    """Return the longest prefix of `axis` that the tensor can have along `factor` after axes of size `size_before`."""
     rest = prefix_without_any(axis, (*tensor.replicated, *tensor.unreduced))
     if rest is None:
         return None
@@ -113,5 +113,5 @@ def fit_in_factor(
                 return rest
             if common > 1:
                 return split_at(rest, common, mesh)[0]
-    # A closed tensor with a shorter piece of the same axis lets the candidate shrink to that piece.
+    # A closed tensor with a shorter sub-axis of the same axis lets the candidate shrink to that sub-axis.
     return entry.axes[-1] if entry.axes and is_prefix(entry.axes[-1], rest) else None

@@ -1,4 +1,4 @@
-"""What a strategy is given: all of an op step but the shardings."""
+"""The interface of propagation strategies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from sdy.propagation.projection import Projection
 
 @dataclass(frozen=True, slots=True)
 class OpStep:
-    """One visit of an op. `directions` has one entry a factor; conservative steps give out no sub-axes."""
+    """The input of a strategy apart from the projection.
+
+    `directions` has one entry per factor; a conservative step propagates no sub-axes.
+    """
 
     rule: OpShardingRule
     directions: tuple[Direction, ...]
@@ -22,5 +25,5 @@ class OpStep:
     conservative: bool
 
 
-# Expands factors of a projection; never shrinks one. A user's own strategy is such a function.
+# Extends factor shardings of a projection and never shortens one. Users can write their own.
 PropagationStrategy = Callable[[OpStep, Projection], Projection]
