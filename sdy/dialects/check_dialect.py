@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
-from sdy.dialects.stablehlo.syntax.clauses import Int, String
+from sdy.dialects.stablehlo.syntax.clauses import IntClause, StringClause
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.stablehlo.syntax.type_signatures import EACH_OPERAND, OPERANDS_ONLY
 
@@ -61,8 +61,8 @@ class ExpectCloseOp(FormattedOp):
     min_ulp_difference = opt_prop_def(IntegerAttr.constr(ui64), default_value=IntegerAttr(0, ui64))
     FORM: ClassVar[Form] = Form(
         clauses=(
-            Int("min_ulp_difference", "min_ulp_difference", is_optional=True, integer=ui64),
-            Int("max_ulp_difference", "max_ulp_difference", is_optional=True, integer=ui64),
+            IntClause("min_ulp_difference", "min_ulp_difference", is_optional=True, integer=ui64),
+            IntClause("max_ulp_difference", "max_ulp_difference", is_optional=True, integer=ui64),
         ),
         signature=EACH_OPERAND,
     )
@@ -131,7 +131,7 @@ class ExpectSerializedEqOp(FormattedOp):
     probe_id = prop_def(StringAttr)
     iteration = opt_prop_def(IntegerAttr)
     FORM: ClassVar[Form] = Form(
-        clauses=(String("probe_id", "probe_id"), Int("iter", "iteration", is_optional=True)),
+        clauses=(StringClause("probe_id", "probe_id"), IntClause("iter", "iteration", is_optional=True)),
         signature=OPERANDS_ONLY,
     )
 

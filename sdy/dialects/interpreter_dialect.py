@@ -18,7 +18,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 
 from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
-from sdy.dialects.stablehlo.syntax.clauses import String
+from sdy.dialects.stablehlo.syntax.clauses import StringClause
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.stablehlo.syntax.type_signatures import OPERANDS_ONLY, SAME
 
@@ -51,7 +51,7 @@ class ProbeOp(FormattedOp):
     operand = operand_def()
     probe_id = prop_def(StringAttr)
     result = result_def()
-    FORM: ClassVar[Form] = Form(clauses=(String("probe_id", "probe_id"),), signature=SAME)
+    FORM: ClassVar[Form] = Form(clauses=(StringClause("probe_id", "probe_id"),), signature=SAME)
 
 
 @irdl_op_definition

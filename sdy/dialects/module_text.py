@@ -17,7 +17,7 @@ from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.quant import QUANT
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO
-from sdy.dialects.text.parse_text import parse_text
+from sdy.dialects.text.locating_parser import parse_text
 from sdy.dialects.text.printer import print_operation
 
 DIALECTS = (Builtin, Func, ARITH, SDY, STABLEHLO, CHLO, QUANT, CHECK, INTERPRETER)

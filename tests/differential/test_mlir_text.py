@@ -94,8 +94,12 @@ def test_blobs_behind_the_module_are_kept() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("<first>", "<fist>", "the file has no data for the resource fist in its section {-# ... #-}"),
-        ("0x02000000070007000700", "0x0200000007000700", "the resource same has 4 bytes for 3 elements of 2 bytes"),
+        ("<first>", "<fist>", "expected resource fist in the section {-# ... #-} of the file"),
+        (
+            "0x02000000070007000700",
+            "0x0200000007000700",
+            "resource same: expected 3 elements of 2 bytes, or one element for a splat, got 4 bytes",
+        ),
     ],
 )  # fmt: skip
 def test_blobs_must_be_there_and_fit(old: str, new: str, message: str) -> None:

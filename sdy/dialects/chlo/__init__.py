@@ -1,1 +1,1 @@
-"""The CHLO dialect: ops that frameworks write, and that StableHLO spells out."""
+"""The CHLO dialect: ops that are decomposed into StableHLO."""

@@ -12,7 +12,7 @@ from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, Compari
 
 @dataclass(frozen=True, slots=True)
 class RaggedDotDimensionNumbers:
-    """The dims of a `ragged_dot`: those of `dot_general`, the ragged one, and the dim of rhs that counts groups."""
+    """The dims of a `ragged_dot`: those of `dot_general`, the ragged dim of lhs, and the group dim of rhs."""
 
     lhs_batching_dimensions: DimNumbers = ()
     rhs_batching_dimensions: DimNumbers = ()

@@ -1,4 +1,4 @@
-"""The elementwise ops of CHLO that first broadcast their operands to a common shape."""
+"""Elementwise CHLO ops that broadcast their operands to a common shape."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from sdy.dialects.stablehlo.syntax.op_syntax import Form
 
 
 class BroadcastBinaryOp(FormattedOp):
-    """`chlo.broadcast_add %0, %1 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>`."""
+    """Base class of binary ops:
+    `chlo.broadcast_add %0, %1 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>`.
+    """
 
     lhs = operand_def()
     rhs = operand_def()
@@ -33,28 +35,28 @@ class BroadcastBinaryOp(FormattedOp):
 
 @irdl_op_definition
 class BroadcastAddOp(BroadcastBinaryOp):
-    """`add` of operands that are broadcast first."""
+    """`add` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_add"
 
 
 @irdl_op_definition
 class BroadcastAndOp(BroadcastBinaryOp):
-    """`and` of operands that are broadcast first."""
+    """`and` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_and"
 
 
 @irdl_op_definition
 class BroadcastAtan2Op(BroadcastBinaryOp):
-    """`atan2` of operands that are broadcast first."""
+    """`atan2` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_atan2"
 
 
 @irdl_op_definition
 class BroadcastComplexOp(BroadcastBinaryOp):
-    """`complex` of operands that are broadcast first."""
+    """`complex` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_complex"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_complex,)
@@ -62,112 +64,112 @@ class BroadcastComplexOp(BroadcastBinaryOp):
 
 @irdl_op_definition
 class BroadcastDivideOp(BroadcastBinaryOp):
-    """`divide` of operands that are broadcast first."""
+    """`divide` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_divide"
 
 
 @irdl_op_definition
 class BroadcastMaximumOp(BroadcastBinaryOp):
-    """`maximum` of operands that are broadcast first."""
+    """`maximum` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_maximum"
 
 
 @irdl_op_definition
 class BroadcastMinimumOp(BroadcastBinaryOp):
-    """`minimum` of operands that are broadcast first."""
+    """`minimum` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_minimum"
 
 
 @irdl_op_definition
 class BroadcastMultiplyOp(BroadcastBinaryOp):
-    """`multiply` of operands that are broadcast first."""
+    """`multiply` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_multiply"
 
 
 @irdl_op_definition
 class BroadcastNextAfterOp(BroadcastBinaryOp):
-    """`next_after` of operands that are broadcast first."""
+    """`next_after` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_next_after"
 
 
 @irdl_op_definition
 class BroadcastOrOp(BroadcastBinaryOp):
-    """`or` of operands that are broadcast first."""
+    """`or` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_or"
 
 
 @irdl_op_definition
 class BroadcastPolygammaOp(BroadcastBinaryOp):
-    """`polygamma` of operands that are broadcast first."""
+    """`polygamma` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_polygamma"
 
 
 @irdl_op_definition
 class BroadcastPowerOp(BroadcastBinaryOp):
-    """`power` of operands that are broadcast first."""
+    """`power` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_power"
 
 
 @irdl_op_definition
 class BroadcastRemainderOp(BroadcastBinaryOp):
-    """`remainder` of operands that are broadcast first."""
+    """`remainder` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_remainder"
 
 
 @irdl_op_definition
 class BroadcastShiftLeftOp(BroadcastBinaryOp):
-    """`shift_left` of operands that are broadcast first."""
+    """`shift_left` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_shift_left"
 
 
 @irdl_op_definition
 class BroadcastShiftRightArithmeticOp(BroadcastBinaryOp):
-    """`shift_right_arithmetic` of operands that are broadcast first."""
+    """`shift_right_arithmetic` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_shift_right_arithmetic"
 
 
 @irdl_op_definition
 class BroadcastShiftRightLogicalOp(BroadcastBinaryOp):
-    """`shift_right_logical` of operands that are broadcast first."""
+    """`shift_right_logical` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_shift_right_logical"
 
 
 @irdl_op_definition
 class BroadcastSubtractOp(BroadcastBinaryOp):
-    """`subtract` of operands that are broadcast first."""
+    """`subtract` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_subtract"
 
 
 @irdl_op_definition
 class BroadcastXorOp(BroadcastBinaryOp):
-    """`xor` of operands that are broadcast first."""
+    """`xor` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_xor"
 
 
 @irdl_op_definition
 class BroadcastZetaOp(BroadcastBinaryOp):
-    """`zeta` of operands that are broadcast first."""
+    """`zeta` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_zeta"
 
 
 @irdl_op_definition
 class BroadcastCompareOp(BroadcastBinaryOp):
-    """`compare` of operands that are broadcast first."""
+    """`compare` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_compare"
     comparison_direction = prop_def(ComparisonDirectionAttr)
@@ -177,7 +179,7 @@ class BroadcastCompareOp(BroadcastBinaryOp):
 
 @irdl_op_definition
 class BroadcastSelectOp(FormattedOp):
-    """`select` of operands that are broadcast first."""
+    """`select` of operands broadcast to a common shape."""
 
     name = "chlo.broadcast_select"
     pred = operand_def()

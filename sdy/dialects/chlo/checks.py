@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.dialects.chlo.attrs import RaggedDotDimensionNumbersAttr
-from sdy.dialects.stablehlo.attributes.types import Shape
+from sdy.dialects.stablehlo.attributes.types import DimSizes
 from sdy.dialects.stablehlo.checks.control import require_region
 from sdy.dialects.stablehlo.checks.requirements import (
     fail,
@@ -129,7 +129,7 @@ def _slice_type(op: Operation, value: SSAValue, dim: int) -> Attribute:
     return TensorType(tensor_type.element_type, [*sizes[:dim], *sizes[dim + 1 :]])
 
 
-def _with_size(sizes: Shape, dim: int, size: int) -> Shape:
+def _with_size(sizes: DimSizes, dim: int, size: int) -> DimSizes:
     return (*sizes[:dim], size, *sizes[dim + 1 :])
 
 
@@ -151,13 +151,13 @@ def _require_common_shape(op: Operation) -> None:
         for dim, size in zip(dims, smaller, strict=True):
             expanded[dim] = size
         shapes[shapes.index(smaller)] = tuple(expanded)
-    common: Shape = ()
+    common: DimSizes = ()
     for operand in shapes:
         common = _broadcast(op, common, operand)
     require_shape(op, op.results[0], common, "inferred from the operands")
 
 
-def _broadcast(op: Operation, one: Shape, other: Shape) -> Shape:
+def _broadcast(op: Operation, one: DimSizes, other: DimSizes) -> DimSizes:
     rank = max(len(one), len(other))
     left, right = (1,) * (rank - len(one)) + one, (1,) * (rank - len(other)) + other
     return tuple(_broadcast_size(op, a, b) for a, b in zip(left, right, strict=True))

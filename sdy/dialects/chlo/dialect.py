@@ -1,4 +1,4 @@
-"""All ops and attributes of CHLO, as one xDSL dialect."""
+"""The CHLO dialect: all ops and attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elementwise functions of CHLO: those that StableHLO has no op of its own for."""
+"""Elementwise functions of CHLO that StableHLO has no op for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdy.dialects.stablehlo.syntax.type_signatures import ARROW
 
 
 class ChloOp(FormattedOp):
-    """An elementwise op: `chlo.square %0 : tensor<2xf32> -> tensor<2xf32>`."""
+    """Base class of elementwise ops: `chlo.square %0 : tensor<2xf32> -> tensor<2xf32>`."""
 
     result = result_def()
     traits = traits_def(Pure())
@@ -23,7 +23,7 @@ class ChloOp(FormattedOp):
 
 
 class ChloUnaryOp(ChloOp):
-    """An elementwise op of one operand."""
+    """Base class of elementwise ops with one operand."""
 
     operand = operand_def()
 
@@ -114,14 +114,14 @@ class ErfInvOp(ChloUnaryOp):
 
 @irdl_op_definition
 class ErfcOp(ChloUnaryOp):
-    """One less the error function."""
+    """The complementary error function, one minus the error function."""
 
     name = "chlo.erfc"
 
 
 @irdl_op_definition
 class IsInfOp(ChloUnaryOp):
-    """Whether an element is infinite."""
+    """Test whether an element is infinite."""
 
     name = "chlo.is_inf"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result,)
@@ -129,7 +129,7 @@ class IsInfOp(ChloUnaryOp):
 
 @irdl_op_definition
 class IsNegInfOp(ChloUnaryOp):
-    """Whether an element is negative infinity."""
+    """Test whether an element is negative infinity."""
 
     name = "chlo.is_neg_inf"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result,)
@@ -137,7 +137,7 @@ class IsNegInfOp(ChloUnaryOp):
 
 @irdl_op_definition
 class IsPosInfOp(ChloUnaryOp):
-    """Whether an element is positive infinity."""
+    """Test whether an element is positive infinity."""
 
     name = "chlo.is_pos_inf"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result,)
@@ -159,7 +159,7 @@ class SinhOp(ChloUnaryOp):
 
 @irdl_op_definition
 class SquareOp(ChloUnaryOp):
-    """An element times itself."""
+    """The square."""
 
     name = "chlo.square"
 
@@ -173,7 +173,7 @@ class TanOp(ChloUnaryOp):
 
 @irdl_op_definition
 class AsinAcosKernelOp(ChloUnaryOp):
-    """What arc sine and arc cosine of complex numbers have in common."""
+    """The common part of arc sine and arc cosine of complex numbers."""
 
     name = "chlo._asin_acos_kernel"
 
@@ -189,7 +189,7 @@ class MulhiOp(ChloOp):
 
 @irdl_op_definition
 class NextAfterOp(ChloOp):
-    """The next representable value from x towards y."""
+    """The next representable value after x in the direction of y."""
 
     name = "chlo.next_after"
     x = operand_def()

@@ -1,4 +1,4 @@
-"""The ops of CHLO that are not elementwise: constants, the k largest, ragged products, scans."""
+"""CHLO ops that are not elementwise: constants, top-k, ragged products, scans."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from sdy.dialects.text.ssa_names import SuggestsArgumentNames, SuggestsResultNam
 
 @irdl_op_definition
 class ConstantOp(LiteralOp):
-    """A tensor that the program spells out.
+    """A tensor given as a literal.
 
     `chlo.constant dense<1.000000e+00> : tensor<2xf32>`
     """
@@ -57,7 +57,7 @@ class ConstantLikeOp(StablehloOp):
 
 @irdl_op_definition
 class TopKOp(StablehloOp, SuggestsResultNames):
-    """The k largest elements along the last dim, and their indices.
+    """Return the k largest elements along the last dim, and their indices.
 
     `chlo.top_k(%0, k = 3) : tensor<8xf32> -> (tensor<3xf32>, tensor<3xi32>)`
     """
@@ -103,7 +103,7 @@ class TopKOp(StablehloOp, SuggestsResultNames):
 
 @irdl_op_definition
 class RaggedDotOp(StablehloOp):
-    """A `dot_general` of which each group of rows, or of summands, meets a matrix of its own."""
+    """A `dot_general` in which each group of rows, or of summands, is multiplied by a separate matrix."""
 
     name = "chlo.ragged_dot"
     lhs = operand_def()
@@ -118,9 +118,9 @@ class RaggedDotOp(StablehloOp):
 
 @irdl_op_definition
 class ScanOp(StablehloOp, SuggestsArgumentNames):
-    """Runs the body on each slice of the inputs along a dim, with what it carried on from the slice before.
+    """Run the body on each slice of the inputs along a dim; carries are passed from one slice to the next.
 
-    The body gives a slice of every output, then what it carries on.
+    The body returns a slice of every output, then the carries.
     `chlo.scan(%0) inits (%1) dimension=0 { ... } : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<f32>)`
     """
 

@@ -1,1 +1,1 @@
-"""Constants: how MLIR stores and spells the elements of `dense<...>` tensors, floats of every format included."""
+"""Constants: storage and text of the elements of `dense<...>` tensors, including floats of every format."""

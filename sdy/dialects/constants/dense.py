@@ -1,4 +1,4 @@
-"""The constant tensor `dense<...> : tensor<...>`, which stores a value that all elements share only once."""
+"""The constant tensor `dense<...> : tensor<...>`. A splat is stored as a single element."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from sdy.dialects.constants.elements import ElementCodec, Scalar, codec_of
 
 DenseType = TensorType[Attribute] | VectorType[Attribute]
 
-# Longer lists are printed as hexadecimal digits, as MLIR does.
+# Longer lists are printed in hexadecimal, as in MLIR.
 MAX_PRINTED_ELEMENTS = 100
-_PLAIN = re.compile(r"[A-Za-z_][\w$.]*")
+_BARE_IDENTIFIER = re.compile(r"[A-Za-z_][\w$.]*")
 
 
 @dataclass(frozen=True, slots=True)
 class DenseResource:
-    """Where the bytes of a constant stand in the text: under a name, at the end of the file."""
+    """The name and alignment of a constant whose bytes are stored in the resource section at the end of the file."""
 
     name: str
     alignment: int  # bytes
 
     @property
     def key(self) -> str:
-        """The name as it is written: in quotes where it is no plain word."""
-        return self.name if _PLAIN.fullmatch(self.name) else f'"{self.name}"'
+        """The name as printed: quoted unless it is a bare identifier."""
+        return self.name if _BARE_IDENTIFIER.fullmatch(self.name) else f'"{self.name}"'
 
 
 @dataclass(frozen=True, slots=True)
 class DenseElements:
-    """Elements in row-major order, little endian; a single one where all are equal."""
+    """Elements in row-major order, little endian; only one element if all are equal."""
 
     type: DenseType
     raw: bytes
@@ -47,20 +47,20 @@ class DenseElements:
 
     @property
     def codec(self) -> ElementCodec:
-        """How the elements are stored."""
+        """The codec that encodes and decodes the elements."""
         codec = codec_of(self.type.get_element_type())
         if codec is None:
-            raise InternalError(f"no dense constant has elements of type {self.type.get_element_type()}")
+            raise InternalError(f"dense constants do not support the element type {self.type.get_element_type()}")
         return codec
 
     @property
     def count(self) -> int:
-        """How many elements the tensor has."""
+        """The number of elements of the tensor."""
         return math.prod(self.type.get_shape())
 
     @property
     def is_splat(self) -> bool:
-        """Whether all elements are equal, and stored once."""
+        """Whether all elements are equal, and only one is stored."""
         return len(self.raw) == self.codec.byte_width
 
 
@@ -72,23 +72,24 @@ class DenseElementsAttr(Data[DenseElements], BuiltinAttribute):
 
     @staticmethod
     def from_values(dense_type: DenseType, values: Sequence[Scalar]) -> DenseElementsAttr:
-        """The constant of all elements in row-major order, or of one value for all.
+        """Return the constant with these elements in row-major order; a single value is repeated.
 
-        Raises: ValueError where the element type cannot hold a value.
+        Raises: ValueError if a value is out of range for the element type.
         """
         codec = DenseElements(dense_type, b"").codec
         return DenseElementsAttr.from_bytes(dense_type, codec.encode_all(values))
 
     @staticmethod
     def from_bytes(dense_type: DenseType, raw: bytes, resource: DenseResource | None = None) -> DenseElementsAttr:
-        """The constant of the bytes of all elements, or of one for all.
+        """Return the constant with these bytes of all elements; those of a single element are repeated.
 
-        Raises: ValueError where `raw` has another size.
+        Raises: ValueError if `raw` has neither size.
         """
         elements = DenseElements(dense_type, raw)
         width = elements.codec.byte_width
         if len(raw) not in (width, width * elements.count):
-            raise ValueError(f"{len(raw)} bytes for {elements.count} elements of {width} bytes")
+            sizes = f"{elements.count} elements of {width} bytes, or one element for a splat"
+            raise ValueError(f"expected {sizes}, got {len(raw)} bytes")
         if raw == raw[:width] * (len(raw) // width):
             raw = raw[:width]
         return DenseElementsAttr(DenseElements(dense_type, raw, resource))
@@ -104,19 +105,19 @@ class DenseElementsAttr(Data[DenseElements], BuiltinAttribute):
         return self.data.is_splat
 
     def get_values(self) -> tuple[Scalar, ...]:
-        """All elements in row-major order."""
+        """Return all elements in row-major order."""
         codec, raw = self.data.codec, self.data.raw
         if self.is_splat:
             return (codec.decode(raw),) * self.data.count
         return codec.decode_all(raw)
 
     def get_ints(self) -> tuple[int, ...]:
-        """All elements of a constant whose elements are integers."""
+        """Return all elements of a constant with an integer element type."""
         return cast(tuple[int, ...], self.get_values())
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Never:
-        parser.raise_error("a dense constant is written dense<...> : type")
+        parser.raise_error("expected dense<...> : type")
 
     def print_parameter(self, printer: Printer) -> None:
         self.print_builtin(printer)

@@ -1,4 +1,4 @@
-"""How one element of a tensor is stored and spelled: ints, floats and complex numbers of every MLIR type."""
+"""Codecs of tensor elements: how integers, floats and complex numbers of each MLIR type are stored and printed."""
 
 from __future__ import annotations
 
@@ -19,50 +19,55 @@ Scalar = int | float | complex
 
 
 class ElementCodec(ABC):
-    """Converts elements of one type between Python values, bytes in memory (little endian), and MLIR text."""
+    """Converts elements of one type between Python values, bytes (little endian) and MLIR text."""
 
     @property
     @abstractmethod
     def byte_width(self) -> int:
-        """Bytes of an element."""
+        """The number of bytes of an element."""
 
     @property
     @abstractmethod
     def bit_width(self) -> int:
-        """Bits of an element that mean something."""
+        """The number of significant bits of an element."""
 
     @abstractmethod
     def encode(self, value: Scalar) -> bytes:
-        """The bytes of `value`. Raises: ValueError where the type cannot hold it."""
+        """Return the bytes of `value`. Raises: ValueError if it is out of range for the type."""
 
     @abstractmethod
     def decode(self, raw: bytes) -> Scalar:
-        """The value of `byte_width` bytes."""
+        """Return the value of `byte_width` bytes."""
 
     def encode_all(self, values: Sequence[Scalar]) -> bytes:
-        """The bytes of several values. Raises: ValueError where the type cannot hold one."""
+        """Return the bytes of several values. Raises: ValueError if one is out of range for the type."""
         return b"".join(map(self.encode, values))
 
     def decode_all(self, raw: bytes) -> tuple[Scalar, ...]:
-        """The values of several elements."""
+        """Return the values of several elements."""
         width = self.byte_width
         return tuple(self.decode(raw[start : start + width]) for start in range(0, len(raw), width))
 
     @abstractmethod
     def text(self, raw: bytes) -> str:
-        """The element as MLIR prints it."""
+        """Return the element as MLIR prints it."""
 
     @abstractmethod
     def encode_text(self, text: str) -> bytes:
-        """The bytes of a literal. Raises: ValueError, in words for the user, where it does not fit the type."""
+        """Return the bytes of a literal. Raises: ValueError, with a message for the user, if it is invalid for the
+        type.
+        """
 
 
-STRUCT_FORMATS = {8: "b", 16: "h", 32: "i", 64: "q"}  # the letters of `struct`
+STRUCT_FORMATS = {8: "b", 16: "h", 32: "i", 64: "q"}  # format characters of the module `struct`, by bit width
 
 
 @dataclass(frozen=True)
 class IntCodec(ElementCodec):
-    """Integers of `width` bits in whole bytes. A signless one reads as signed, and is written either way."""
+    """Integers of `width` bits, stored in whole bytes.
+
+    A signless integer is decoded as signed; both signed and unsigned values are encoded.
+    """
 
     width: int
     signedness: Signedness
@@ -84,7 +89,7 @@ class IntCodec(ElementCodec):
     def encode(self, value: Scalar) -> bytes:
         low, high = self._range
         if not isinstance(value, int) or not low <= value <= high:
-            raise ValueError(f"{value} is no integer from {low} to {high}")
+            raise ValueError(f"expected an integer from {low} to {high}, got {value}")
         return (value & ((1 << self.width) - 1)).to_bytes(self.byte_width, "little")
 
     def decode(self, raw: bytes) -> int:
@@ -94,7 +99,7 @@ class IntCodec(ElementCodec):
 
     def encode_all(self, values: Sequence[Scalar]) -> bytes:
         if self.width in STRUCT_FORMATS:
-            with suppress(struct.error):  # one does not fit: `encode` says which, or writes it the other way
+            with suppress(struct.error):  # a value is out of range, or unsigned in a signless type: encode one by one
                 return struct.pack(self._format(len(values)), *values)
         return super().encode_all(values)
 
@@ -104,8 +109,8 @@ class IntCodec(ElementCodec):
         return super().decode_all(raw)
 
     def _format(self, count: int) -> str:
-        letter = STRUCT_FORMATS[self.width]
-        return f"<{count}{letter.upper() if self.signedness is Signedness.UNSIGNED else letter}"
+        format_character = STRUCT_FORMATS[self.width]
+        return f"<{count}{format_character.upper() if self.signedness is Signedness.UNSIGNED else format_character}"
 
     def text(self, raw: bytes) -> str:
         value = self.decode(raw)
@@ -114,12 +119,12 @@ class IntCodec(ElementCodec):
     def encode_text(self, text: str) -> bytes:
         if text in ("true", "false"):
             if self.width != 1:
-                raise ValueError(f"{text} needs a 1-bit integer type")
+                raise ValueError(f"{text} requires a 1-bit integer type")
             return self.encode(int(text == "true"))
         try:
             value = int(text, 16 if "x" in text else 10)
         except ValueError:
-            raise ValueError(f"{text} is no integer") from None
+            raise ValueError(f"expected an integer, got {text}") from None
         return self.encode(value)
 
 
@@ -139,7 +144,7 @@ class FloatCodec(ElementCodec):
 
     def encode(self, value: Scalar) -> bytes:
         if isinstance(value, complex):
-            raise ValueError(f"{value} is no real number")
+            raise ValueError(f"expected a real number, got {value}")
         return bits_of(float(value), self.layout).to_bytes(self.byte_width, "little")
 
     def decode(self, raw: bytes) -> float:
@@ -152,10 +157,10 @@ class FloatCodec(ElementCodec):
         if text.startswith("0x"):
             bits = int(text, 16)
             if bits >> self.layout.width:
-                raise ValueError(f"{text} has more than {self.layout.width} bits")
+                raise ValueError(f"expected at most {self.layout.width} bits, got {text}")
             return bits.to_bytes(self.byte_width, "little")
         if "." not in text:
-            raise ValueError(f"{text} is no float literal; write a decimal point")
+            raise ValueError(f"expected a float literal with a decimal point, got {text}")
         return self.encode(float(text))
 
 
@@ -188,14 +193,14 @@ class ComplexCodec(ElementCodec):
 
     def encode_text(self, text: str) -> bytes:
         if not text.startswith("("):
-            raise ValueError(f"{text} is no complex literal; write (real,imaginary)")
+            raise ValueError(f"expected a complex literal (real,imaginary), got {text}")
         real, imaginary = text[1:-1].split(",")
         return self.part.encode_text(real) + self.part.encode_text(imaginary)
 
 
 @cache
 def codec_of(element_type: Attribute) -> ElementCodec | None:
-    """How elements of this type are stored; None for a type that has no literals."""
+    """Return the codec of an element type, or None for a type without literals."""
     if isinstance(element_type, IntegerType):
         integer = cast("IntegerType[int, Signedness]", element_type)
         return IntCodec(integer.width.data, integer.signedness.data)

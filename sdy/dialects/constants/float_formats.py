@@ -1,7 +1,7 @@
-"""How a float of any of MLIR's formats becomes bits, and bits a float.
+"""Conversion between floats and the bits of every MLIR float format.
 
-A format is the widths of its exponent and mantissa, its bias, and how it spells infinity and NaN. Values are Python
-floats, which hold every format here exactly, save f80 and f128, which this module does not know.
+A format is defined by the widths of its exponent and mantissa, its bias, and its encoding of infinity and NaN. Values
+are Python floats, which represent every supported format exactly. f80 and f128 are not supported.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 
 
 class Specials(Enum):
-    """Which bit patterns a format gives away to infinity and NaN."""
+    """How a format encodes infinity and NaN."""
 
     IEEE = "all-ones exponent: infinity, or NaN with a mantissa"
     ALL_ONES_NAN = "no infinity; NaN is all ones"
@@ -24,7 +24,7 @@ class Specials(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FloatFormat:
-    """A binary float: a sign (unless `signed` is False), `exponent_bits`, `mantissa_bits`."""
+    """A binary float format: a sign (unless `signed` is False), `exponent_bits` and `mantissa_bits`."""
 
     exponent_bits: int
     mantissa_bits: int
@@ -34,12 +34,12 @@ class FloatFormat:
 
     @property
     def width(self) -> int:
-        """Bits of a value."""
+        """The number of bits of a value."""
         return int(self.signed) + self.exponent_bits + self.mantissa_bits
 
     @property
     def byte_width(self) -> int:
-        """Bytes of a value in memory: narrow formats take a whole byte each."""
+        """The number of bytes of a value in memory; formats narrower than a byte take one byte."""
         return (self.width + 7) // 8
 
 
@@ -64,7 +64,10 @@ FLOAT_FORMATS: dict[str, FloatFormat] = {
 
 
 def bits_of(value: float, layout: FloatFormat) -> int:
-    """The bit pattern of `value`, rounded to nearest, ties to even; beyond the largest value, infinity or NaN."""
+    """Return the bit pattern of `value`, rounded to nearest, ties to even.
+
+    Values beyond the largest finite one become infinity, NaN or the largest value, depending on the format.
+    """
     if layout.specials is Specials.IEEE and layout.width == 64:
         return int.from_bytes(struct.pack("<d", value), "little")
     sign = int(math.copysign(1.0, value) < 0)
@@ -79,7 +82,7 @@ def bits_of(value: float, layout: FloatFormat) -> int:
 
 
 def float_of(bits: int, layout: FloatFormat) -> float:
-    """The value of a bit pattern."""
+    """Return the value of a bit pattern."""
     sign = -1.0 if layout.signed and bits >> (layout.width - 1) else 1.0
     magnitude = bits & ((1 << (layout.exponent_bits + layout.mantissa_bits)) - 1)
     if layout.specials is Specials.NEGATIVE_ZERO_NAN and sign < 0 and magnitude == 0:
@@ -95,13 +98,15 @@ def float_of(bits: int, layout: FloatFormat) -> float:
 
 
 def _magnitude_bits(value: float, layout: FloatFormat) -> int:
-    """Exponent and mantissa bits of a value that is not negative; too large a value gives too large a pattern."""
+    """Return the exponent and mantissa bits of a non-negative value; a value out of range gives a pattern
+    out of range.
+    """
     if math.isinf(value):
         return 1 << layout.width
     if value == 0.0:
         return 0
     exponent = max(math.frexp(value)[1] - 1, 1 - layout.bias) if layout.signed else math.frexp(value)[1] - 1
-    # round() rounds ties to even, and a mantissa that overflows carries into the exponent by itself.
+    # round() rounds ties to even. If the mantissa overflows, the addition below carries into the exponent.
     scaled = round(math.ldexp(value, layout.mantissa_bits - exponent))
     biased = exponent + layout.bias
     return (biased << layout.mantissa_bits) + scaled - (1 << layout.mantissa_bits)
@@ -144,10 +149,11 @@ def _overflow_bits(layout: FloatFormat, sign: int) -> int:
 
 @cache
 def float_text(bits: int, layout: FloatFormat) -> str:
-    """The value of a bit pattern as MLIR prints it.
+    """Return the value of a bit pattern as MLIR prints it.
 
-    Six significant digits in scientific notation where they say it all, else as many digits as the format can hold,
-    else the bits in hexadecimal, as for infinity and NaN.
+    That is six significant digits in scientific notation if they are exact, otherwise as many digits as the format
+    holds,
+    otherwise the bits in hexadecimal, as for infinity and NaN.
     """
     value = float_of(bits, layout)
     if math.isfinite(value):
@@ -162,18 +168,19 @@ def float_text(bits: int, layout: FloatFormat) -> str:
 
 
 def _decimal_digits(value: float, precision: int) -> tuple[str, int]:
-    """About `precision` significant digits, without zeros at the end, and the power of ten of the first.
+    """Return about `precision` significant digits without trailing zeros, and the decimal exponent of the first.
 
-    LLVM first cuts the exact decimal number to a length estimated from its bits, then rounds half up what is still
-    too long; both steps are repeated here, since they decide the last digit.
+    LLVM first truncates the exact decimal number to a length estimated from its bits, then rounds the remaining extra
+    digits
+    half up. Both steps are repeated here, because they determine the last digit.
     """
     numerator, denominator = abs(value).as_integer_ratio()
     halvings = denominator.bit_length() - 1
     significand = numerator * 5**halvings
     spare_bits = significand.bit_length() - (precision * 196 + 58) // 59
-    cut = max(spare_bits, 0) * 59 // 196
-    digits = str(significand // 10**cut)
-    exponent = len(digits) - 1 + cut - halvings
+    dropped_digits = max(spare_bits, 0) * 59 // 196
+    digits = str(significand // 10**dropped_digits)
+    exponent = len(digits) - 1 + dropped_digits - halvings
     digits = digits.rstrip("0") or "0"
     if len(digits) > precision:
         rounded = str(int(digits[:precision]) + (digits[precision] >= "5"))
@@ -187,7 +194,7 @@ def _scientific(value: float, digits: str) -> str:
 
 
 def _shortest_notation(value: float, layout: FloatFormat) -> str:
-    """All digits that the format holds, in scientific notation where the point would stand more than 3 zeros away."""
+    """Return all digits that the format holds, in scientific notation if the point would be more than 3 zeros away."""
     precision = 2 + (layout.mantissa_bits + 1) * 59 // 196
     digits, exponent = _decimal_digits(value, precision)
     trailing_zeros = exponent - (len(digits) - 1)

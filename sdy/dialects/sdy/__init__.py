@@ -1,1 +1,1 @@
-"""The `sdy` dialect: attributes, ops, verification, the notation inside op syntax."""
+"""The `sdy` dialect: attributes, ops, and the sharding notation inside op syntax."""

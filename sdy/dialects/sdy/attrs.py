@@ -1,7 +1,8 @@
-"""The attributes of the `sdy` dialect: each holds one value of the model, and is written in the sharding notation.
+"""The attributes of the `sdy` dialect. Each holds a value of the model and is printed in the sharding notation.
 
-An attribute whose text begins with `<` prints as `#sdy.mesh<...>`, any other as `#sdy<manual_axes{...}>`; both forms
-are read. Inside ops the text stands alone. Source: docs/spec/01, 1.3.
+An attribute whose text begins with `<` is printed as `#sdy.mesh<...>`, any other as `#sdy<manual_axes{...}>`; both
+forms
+are parsed. Inside op syntax the prefix is omitted. Source: docs/spec/01, 1.3.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ T = TypeVar("T")
 
 
 def _read(cls: type[Data[T]], parser: AttrParser, notation: parse.Notation[T]) -> T:
-    """The value at the parser's position: its text, or an attribute in the long form in place of it."""
+    """Parse a value at the parser's position: its notation, or an attribute in the long form."""
     if is_at_attribute(parser):
         return read_attribute(parser, cls).data
     return read_bracketed(parser, notation)

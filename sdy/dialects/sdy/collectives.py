@@ -1,6 +1,6 @@
 """The collectives of the `sdy` dialect: each changes the sharding of `tensor` to `out_sharding` by one communication.
 
-`out_sharding` must be what the parameters make of the sharding of `tensor`; `verify` checks that it is.
+`out_sharding` must be the sharding that the parameters produce from that of `tensor`, which verification checks.
 Source: docs/spec/01, 5.12 to 5.20.
 """
 
@@ -24,7 +24,10 @@ _TENSOR_AND_SHARDING = "$tensor `out_sharding` `` `=` `` $out_sharding attr-dict
 
 
 class CollectiveOp(IRDLOperation, ABC):
-    """What all collectives share. `MAY_CHANGE_MESH` and `NEEDS_SHARDING` say what is asked of operand and result."""
+    """Base class of collectives.
+
+    `MAY_CHANGE_MESH` and `NEEDS_SHARDING` state what verification requires of the operand.
+    """
 
     MAY_CHANGE_MESH: ClassVar[bool] = False
     NEEDS_SHARDING: ClassVar[bool] = True
@@ -43,7 +46,7 @@ class CollectiveOp(IRDLOperation, ABC):
 
 
 class ReducingOp(CollectiveOp, ABC):
-    """A collective that combines partial values, by the sum unless `reduction_op` says otherwise."""
+    """Base class of collectives that combine partial values: a sum unless `reduction_op` is set."""
 
     NEEDS_SHARDING: ClassVar[bool] = False
 
@@ -52,13 +55,13 @@ class ReducingOp(CollectiveOp, ABC):
 
     @property
     def kind(self) -> ReductionKind | None:
-        """How the values combine; None where the attribute is no kind of reduction."""
+        """The kind of reduction, or None if the attribute is not valid."""
         return enum_value(self.reduction_op, ReductionKind)
 
 
 @irdl_op_definition
 class AllGatherOp(CollectiveOp):
-    """Undo the cuts by `gathering_axes`, off the minor end of each dim.
+    """Remove `gathering_axes` from the minor end of each dim sharding.
 
     `%1 = sdy.all_gather [{"x"}, {}] %0 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>`
     """
@@ -73,7 +76,7 @@ class AllGatherOp(CollectiveOp):
 
 @irdl_op_definition
 class AllSliceOp(CollectiveOp):
-    """Cut each dim further by `slicing_axes`, without communication.
+    """Shard each dim further along `slicing_axes`, without communication.
 
     `%1 = sdy.all_slice [{"x"}, {}] %0 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>`
     """
@@ -89,7 +92,7 @@ class AllSliceOp(CollectiveOp):
 
 @irdl_op_definition
 class AllToAllOp(CollectiveOp):
-    """Move the cuts by some axes from the minor end of one dim to that of another, for each of `params`.
+    """Move axes from the minor end of one dim sharding to that of another, for each of `params`.
 
     `%1 = sdy.all_to_all [{"x"}: 0->1] %0 out_sharding=<@mesh, [{}, {"x"}]> : tensor<8x8xf32>`
     """
@@ -104,7 +107,7 @@ class AllToAllOp(CollectiveOp):
 
 @irdl_op_definition
 class CollectivePermuteOp(CollectiveOp):
-    """Hand each shard to another device: by other axes of the same sizes, or in another order of devices.
+    """Exchange shards between devices: to other axes of the same sizes, or to another device order.
 
     `%1 = sdy.collective_permute %0 out_sharding=<@mesh, [{"y"}, {}]> : tensor<8x8xf32>`
     """
@@ -116,7 +119,7 @@ class CollectivePermuteOp(CollectiveOp):
 
 @irdl_op_definition
 class AllReduceOp(ReducingOp):
-    """Combine the values along `reduction_axes`; every device gets the result.
+    """Combine the values along `reduction_axes` and return the result to every device.
 
     `%1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>`
     """
@@ -139,7 +142,7 @@ class AllReduceOp(ReducingOp):
 
 @irdl_op_definition
 class ReduceScatterOp(ReducingOp):
-    """Combine the values along `reduce_scatter_axes`, and cut each dim of the result by those given for it.
+    """Combine the values along `reduce_scatter_axes`, and shard each dim of the result along those listed for it.
 
     `%1 = sdy.reduce_scatter [{"x"}, {}] %0 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>`
     """
@@ -165,7 +168,7 @@ class ReduceScatterOp(ReducingOp):
 
 @irdl_op_definition
 class ShardedToUnreducedOp(CollectiveOp):
-    """Turn the cuts by `axes`, off the minor end of each dim, into partial sums padded with zeros.
+    """Remove `axes` from the minor end of each dim sharding, and make the tensor unreduced along them.
 
     `%1 = sdy.sharded_to_unreduced [{"x"}, {}] %0 out_sharding=<@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>`
     """
@@ -180,7 +183,7 @@ class ShardedToUnreducedOp(CollectiveOp):
 
 @irdl_op_definition
 class ReplicatedToUnreducedOp(CollectiveOp):
-    """Turn copies along `axes` into partial sums: one keeps the value, the others are zero.
+    """Make a replicated tensor unreduced along `axes`: one device keeps the value, the others have zeros.
 
     `%1 = sdy.replicated_to_unreduced {"x"} %0 out_sharding=<@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>`
     """

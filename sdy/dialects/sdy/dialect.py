@@ -1,4 +1,4 @@
-"""The `sdy` dialect as xDSL registers it."""
+"""The registration of the `sdy` dialect in xDSL."""
 
 from __future__ import annotations
 

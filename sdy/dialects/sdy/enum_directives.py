@@ -1,4 +1,4 @@
-"""Words in the syntax of `sdy` ops that stand for 32-bit integers: kinds of reduction, directions of propagation.
+"""Custom directives for enums in the syntax of `sdy` ops, stored as 32-bit integers.
 
 Source: docs/spec/01, 1.4.13.
 """
@@ -24,7 +24,7 @@ EnumT = TypeVar("EnumT", bound=Enum)
 
 
 class BarrierDirection(Enum):
-    """In which directions shardings may pass a propagation barrier."""
+    """The directions in which shardings may be propagated through a propagation barrier."""
 
     NONE = "NONE"
     FORWARD = "FORWARD"
@@ -33,24 +33,24 @@ class BarrierDirection(Enum):
 
 
 def enum_attr(value: Enum) -> IntegerAttr:
-    """The member of an enum as the integer that generic syntax shows: its place in the enum."""
+    """Return the index of the member in its enum, as the integer attribute of the generic syntax."""
     return IntegerAttr(list(type(value)).index(value), i32)
 
 
 def enum_value(attr: IntegerAttr, enum: type[EnumT]) -> EnumT | None:
-    """The member that an integer stands for, if any."""
+    """Return the member of the enum with this index, or None if there is none."""
     members = list(enum)
     return members[attr.value.data] if 0 <= attr.value.data < len(members) else None
 
 
 @irdl_custom_directive
 class ReductionKindDirective(CustomDirective):
-    """`max`, or nothing for the sum."""
+    """The syntax of a reduction kind: `max`; omitted for the sum."""
 
     kind: AttributeVariable
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
-        self.kind.set(state, enum_attr(_parse_optional_word(parser, ReductionKind) or ReductionKind.SUM))
+        self.kind.set(state, enum_attr(_parse_optional_member(parser, ReductionKind) or ReductionKind.SUM))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         kind = _value_of(self.kind, op, ReductionKind)
@@ -61,14 +61,14 @@ class ReductionKindDirective(CustomDirective):
 
 @irdl_custom_directive
 class BarrierDirectionDirective(CustomDirective):
-    """`FORWARD`"""
+    """The syntax of a barrier direction: `FORWARD`."""
 
     direction: AttributeVariable
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
-        direction = _parse_optional_word(parser, BarrierDirection)
+        direction = _parse_optional_member(parser, BarrierDirection)
         if direction is None:
-            parser.raise_error("expected NONE, FORWARD, BACKWARD or BOTH")
+            parser.raise_error("expected one of NONE, FORWARD, BACKWARD, BOTH")
         self.direction.set(state, enum_attr(direction))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
@@ -76,20 +76,21 @@ class BarrierDirectionDirective(CustomDirective):
         printer.print_string(_value_of(self.direction, op, BarrierDirection).value)
 
 
-def _parse_optional_word(parser: Parser, enum: type[EnumT]) -> EnumT | None:
-    """The word, bare or quoted, of a member of the enum; None where no word stands here."""
+def _parse_optional_member(parser: Parser, enum: type[EnumT]) -> EnumT | None:
+    """Parse a member of the enum, bare or quoted; return None if there is no keyword here."""
     start = parser.pos
-    word = parser.parse_optional_identifier_or_str_literal()
-    if word is None:
+    keyword = parser.parse_optional_identifier_or_str_literal()
+    if keyword is None:
         return None
-    words: list[str] = [member.value for member in enum]
-    if word not in words:
-        parser.raise_error(f"unknown word {word}: expected {', '.join(words)}", start, start + len(word))
-    return enum(word)
+    keywords: list[str] = [member.value for member in enum]
+    if keyword not in keywords:
+        message = f"expected one of {', '.join(keywords)}, got {keyword}"
+        parser.raise_error(message, start, start + len(keyword))
+    return enum(keyword)
 
 
 def _value_of(variable: AttributeVariable, op: IRDLOperation, enum: type[EnumT]) -> EnumT:
     attr = variable.get(op)
     value = enum_value(cast(IntegerAttr, attr), enum) if isinstance(attr, IntegerAttr) else None
-    assert value is not None  # verified before it is printed
+    assert value is not None  # the op was verified before printing
     return value

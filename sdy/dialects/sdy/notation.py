@@ -1,6 +1,6 @@
-"""The sharding notation inside MLIR text: cuts the stretch that the grammar reads out of what the xDSL parser reads.
+"""Parsing of the sharding notation inside MLIR text: finds the text range of a value and passes it to the grammar.
 
-The one place that moves an xDSL parser by `_resume_from`.
+This is the only module that moves an xDSL parser with `_resume_from`.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ T = TypeVar("T")
 DataT = TypeVar("DataT", bound=Data[object])
 
 _CLOSING = {"[": "]", "(": ")", "{": "}", "<": ">"}
-_DEEPEST = 5  # how often a bracket of the notation may stand in brackets of its kind
+_MAX_NESTING = 5  # how deep brackets of one kind may nest in the notation
 
 
 def _without(brackets: str) -> str:
-    """A pattern of text without such brackets. `->` is an atom: its `>` closes nothing. So are strings and comments."""
+    """Return a pattern of text without these brackets; strings, comments and `->` are skipped as a whole."""
     return rf'[^{re.escape(brackets)}"/-]++|->|-|/(?!/)|"(?:\\.|[^"\\\n])*+"|//[^\n]*+'
 
 
 def _balanced(opening: str) -> str:
-    """A pattern of text in brackets. Other kinds of brackets need not balance: the grammar sees to them."""
+    """Return a pattern of text in brackets. Only this kind of brackets must balance; the grammar checks the others."""
     closing = _CLOSING[opening]
     text = _without(opening + closing)
     pattern = ""
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_NESTING):
         inner = f"{text}|{pattern}" if pattern else text
         pattern = rf"\{opening}(?:{inner})*+\{closing}"
     return pattern
@@ -42,54 +42,58 @@ _BRACKETED = {opening: re.compile(_balanced(opening)) for opening in _CLOSING}
 _UP_TO_CLOSING_ANGLE = re.compile(rf"(?:{_without('<>')}|{_balanced('<')})*+")
 _ALIAS = re.compile(r"#[A-Za-z_][A-Za-z0-9_$]*(?![A-Za-z0-9_$.<])")
 _DOT_FORM_BEFORE = re.compile(r"#[A-Za-z_][A-Za-z0-9_$]*\.[A-Za-z0-9_$.]*(?:\s|//[^\n]*\n)+\Z")
-_LONGEST_MNEMONIC = 200  # how far to look back for the start of an attribute
+_MAX_MNEMONIC_LENGTH = 200  # how far to look back for the start of an attribute
 
 
 def read_bracketed(parser: AttrParser, notation: Notation[T]) -> T:
-    """The value of the text in brackets at the parser's position. Moves the parser behind the closing bracket.
+    """Parse a value in brackets at the parser's position, and move the parser to the end of the closing bracket.
 
-    Raises: SdyError where the text does not follow the notation.
+    Raises: SdyError if the text does not follow the notation.
     """
     content = _content(parser)
     start = parser.pos
     _forbid_blank_in_dot_form(parser, content, start)
     pattern = _BRACKETED.get(content[start : start + 1])
     if pattern is None:
-        raise _error(parser, start, NotationError("SDY-P110", f"{_named(notation)} begins with a bracket", 0))
+        raise _error(
+            parser,
+            start,
+            NotationError("SDY-P110", f"expected a bracket at the start of {_notation_name(notation)}", 0),
+        )
     match = pattern.match(content, start)
-    # Where brackets do not match, the grammar finds out what is wrong on the way.
+    # If brackets do not match, parse all the remaining text: the grammar reports the mistake.
     return _read(parser, notation, start, len(content) if match is None else match.end())
 
 
 def read_rest(parser: AttrParser, notation: Notation[T]) -> T:
-    """The value of the text up to the `>` that closes an attribute in the form `#sdy<name...>`.
+    """Parse a value up to the `>` that closes an attribute in the form `#sdy<name...>`.
 
-    Raises: SdyError where the text does not follow the notation.
+    Raises: SdyError if the text does not follow the notation.
     """
     match = _UP_TO_CLOSING_ANGLE.match(_content(parser), parser.pos)
-    assert match is not None  # it matches the empty text
+    assert match is not None  # the pattern matches the empty text
     return _read(parser, notation, parser.pos, match.end())
 
 
 def is_at_attribute(parser: AttrParser) -> bool:
-    """Whether an attribute in its long form, or an alias of one, stands at the parser's position."""
+    """Return whether the parser is at an attribute in its long form, or at an attribute alias."""
     return _content(parser).startswith("#", parser.pos)
 
 
 def read_attribute(parser: AttrParser, expected: type[DataT]) -> DataT:
-    """The attribute in its long form at the parser's position.
+    """Parse an attribute in its long form.
 
-    Raises: SdyError where it is of another kind.
+    Raises: SdyError if it is not an attribute of the expected class.
     """
     start = parser.pos
     alias = _ALIAS.match(_content(parser), start)
     if alias is not None and alias[0] not in parser.attribute_aliases:
-        message = f"the alias {alias[0]} is not defined"
+        message = f"undefined attribute alias {alias[0]}"
         raise _error(parser, start, NotationError("SDY-P108", message, 0, len(alias[0])))
     attribute = parser.parse_attribute()
     if isinstance(attribute, expected):
         return attribute
-    message = f"expected an attribute of the kind #{expected.name}, found {attribute}"
+    message = f"expected a #{expected.name} attribute, got {attribute}"
     raise _error(parser, start, NotationError("SDY-S031", message, 0))
 
 
@@ -115,15 +119,15 @@ def _error(parser: AttrParser, start: int, error: NotationError) -> SdyError:
     return SourceText(parser.lexer.input.name, _content(parser), start).error(error)
 
 
-def _named(notation: Notation[T]) -> str:
+def _notation_name(notation: Notation[T]) -> str:
     return f"the notation of {notation.rule.replace('_', ' ')}"
 
 
 def _forbid_blank_in_dot_form(parser: AttrParser, content: str, start: int) -> None:
-    """In `#sdy.mesh<...>` nothing stands before the `<`, as MLIR reads the bracket with the name."""
+    """Raise an error for a blank before the `<` of `#sdy.mesh<...>`, as MLIR does."""
     if start == 0 or not (content[start - 1].isspace()):
         return
-    before = content[max(0, start - _LONGEST_MNEMONIC) : start]
+    before = content[max(0, start - _MAX_MNEMONIC_LENGTH) : start]
     if _DOT_FORM_BEFORE.search(before):
-        message = "blanks between the name of an attribute and its body"
+        message = "unexpected blank between the name of an attribute and its body"
         raise _error(parser, start, NotationError("SDY-P110", message, 0))

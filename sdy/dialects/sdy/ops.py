@@ -1,6 +1,6 @@
-"""The ops of the `sdy` dialect on single values, and the mesh: how a sharding is named, asked for and recorded.
+"""The ops of the `sdy` dialect on single values, and the mesh op.
 
-The collectives are in `collectives`, the ops with a body in `regions`; what makes an op valid is in `verify`.
+The collectives are in `collectives`, the ops with a body in `regions`; verification is in `dialects.verification`.
 Source: docs/spec/01, 5.
 """
 
@@ -36,7 +36,7 @@ from sdy.model.sharding import TensorSharding
 
 @irdl_op_definition
 class MeshOp(IRDLOperation):
-    """Name a mesh for the shardings of the module.
+    """Define a mesh for the shardings of the module.
 
     `sdy.mesh @mesh = <["x"=2, "y"=4]>`
     """
@@ -53,7 +53,7 @@ class MeshOp(IRDLOperation):
 
 @irdl_op_definition
 class ShardingConstraintOp(IRDLOperation):
-    """Ask for `input` to have a sharding: at the uses of the result, or everywhere where it has none.
+    """Require a sharding of `input`: at the uses of the result, or everywhere if the result has no uses.
 
     `%1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {?}]> : tensor<8x8xf32>`
     """
@@ -73,7 +73,7 @@ class ShardingConstraintOp(IRDLOperation):
 
 @irdl_op_definition
 class ReshardOp(IRDLOperation):
-    """Give `input` another sharding; the global value does not change.
+    """Change the sharding of `input`; the global value does not change.
 
     `%1 = sdy.reshard %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>`
     """
@@ -94,7 +94,7 @@ class ReshardOp(IRDLOperation):
 
 @irdl_op_definition
 class ReturnOp(IRDLOperation):
-    """End the body of a manual or named computation.
+    """Terminate the body of a manual or named computation.
 
     `sdy.return %0, %1 : tensor<8xf32>, tensor<4xf32>`
     """
@@ -110,7 +110,7 @@ class ReturnOp(IRDLOperation):
 
 @irdl_op_definition
 class ShardingGroupOp(IRDLOperation):
-    """Put `input` into a group of tensors that all get one sharding.
+    """Add `input` to a group of tensors that must have the same sharding.
 
     `sdy.sharding_group %0 group_id=4 : tensor<8x8xf32>`
     """
@@ -126,7 +126,7 @@ class ShardingGroupOp(IRDLOperation):
 
 @irdl_op_definition
 class ConstantOp(IRDLOperation):
-    """A constant that is not merged with equal ones, so that each use may be sharded its own way.
+    """A constant that is not merged with equal constants, so that each use can be sharded differently.
 
     `%0 = sdy.constant dense<1.0> : tensor<8x8xf32>`
     """
@@ -148,12 +148,12 @@ class ConstantOp(IRDLOperation):
         value = parser.parse_attribute()
         value_type = type_of_elements(value)
         if value_type is None:
-            parser.raise_error("expected a constant with a type, such as dense<0> : tensor<i32>", start, parser.pos)
+            parser.raise_error("expected an attribute with a type, such as dense<0> : tensor<i32>", start, parser.pos)
         return cls.create(result_types=[value_type], properties={"value": value}, attributes=attributes)
 
     @classmethod
     def _parse_explicit(cls, parser: Parser) -> Self:
-        """`() <{value = ...}> : () -> T`, for a result whose type is not that of the value."""
+        """Parse `() <{value = ...}> : () -> T`, the form for a result whose type differs from that of the value."""
         parser.parse_punctuation(")")
         properties = parser.parse_optional_properties_dict()
         attributes = parser.parse_optional_attr_dict()
@@ -171,14 +171,14 @@ class ConstantOp(IRDLOperation):
 
 
 def type_of_elements(value: Attribute) -> Attribute | None:
-    """The type of an attribute that holds the elements of a tensor."""
+    """Return the type of an attribute that holds the elements of a tensor, or None if it has no type."""
     found = getattr(value, "type", None)
     return found if isinstance(found, Attribute) else None
 
 
 @irdl_op_definition
 class DataFlowEdgeOp(IRDLOperation):
-    """Stand for the edge of a region op that owns `input`, and hold the sharding of all the values it feeds.
+    """Represent a data flow edge whose owner is `input`, and store the sharding of all its values.
 
     `%1 = sdy.data_flow_edge %0 sharding=<@mesh, [{"x"}]> : tensor<8xf32>`
     """
@@ -200,7 +200,7 @@ class DataFlowEdgeOp(IRDLOperation):
 
 @irdl_op_definition
 class FuncDataFlowEdgeOp(IRDLOperation):
-    """Stand for the edge between a call and the function it calls; the sharding is in `sdy.sharding`.
+    """Represent the data flow edge between a call and its callee; the sharding is stored in `sdy.sharding`.
 
     `%1 = sdy.func_data_flow_edge %arg0 : tensor<8xf32>`
     """
@@ -217,7 +217,7 @@ class FuncDataFlowEdgeOp(IRDLOperation):
 
 @irdl_op_definition
 class PropagationBarrierOp(IRDLOperation):
-    """Let shardings pass in `allowed_direction` only: FORWARD is from operand to result.
+    """Allow propagation only in `allowed_direction`: FORWARD is from operand to result.
 
     `%1 = sdy.propagation_barrier %0 allowed_direction=BACKWARD : tensor<8xf32>`
     """

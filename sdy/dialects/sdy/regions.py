@@ -35,7 +35,7 @@ ComputationT = TypeVar("ComputationT", bound=IRDLOperation)
 
 @irdl_op_definition
 class ManualComputationOp(IRDLOperation):
-    """Compute with shards along `manual_axes`, and with whole tensors along the other axes.
+    """Compute on shards along `manual_axes`, and on global tensors along the other axes.
 
     ```
     %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{"x"}]>] out_shardings=[<@m, [{"x"}]>] manual_axes={"x"}
@@ -97,7 +97,7 @@ class ManualComputationOp(IRDLOperation):
 
 @irdl_op_definition
 class NamedComputationOp(IRDLOperation):
-    """A part of the program with a name of its own; for propagation it is as if its body stood in its place.
+    """A named part of the program. Propagation treats it as if its body were inlined.
 
     ```
     %0 = sdy.named_computation<"block">(%a) in_shardings=[<@m, [{"x"}]>] (%arg1: tensor<8xf32>) {
@@ -168,7 +168,7 @@ def _parse_shardings(parser: Parser, keyword: str) -> TensorShardingPerValueAttr
 
 
 def _parse_optional_shardings(parser: Parser, keyword: str) -> TensorShardingPerValueAttr | None:
-    """`keyword=[<...>, <...>]`"""
+    """Parse `keyword=[<...>, <...>]`; return None if the keyword is missing."""
     if parser.parse_optional_keyword(keyword) is None:
         return None
     parser.parse_punctuation("=")
@@ -180,7 +180,7 @@ def _parse_optional_shardings(parser: Parser, keyword: str) -> TensorShardingPer
 def _parse_rest(
     cls: type[ComputationT], parser: Parser, operands: list[UnresolvedOperand], properties: dict[str, Attribute]
 ) -> ComputationT:
-    """`(%arg: T) { ... } {attributes} : (T) -> T`"""
+    """Parse `(%arg: T) { ... } {attributes} : (T) -> T` and create the op."""
     arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_argument(parser))
     body = parser.parse_region(arguments)
     attributes = parser.parse_optional_attr_dict()
@@ -197,7 +197,7 @@ def _parse_rest(
 
 
 def _parse_argument(parser: Parser) -> Parser.Argument:
-    """`%arg: T`. Attributes of the argument are read and dropped, as Shardy does."""
+    """Parse `%arg: T`. Argument attributes are dropped, as in Shardy."""
     argument = parser.parse_argument()
     parser.parse_optional_attr_dict()
     location = parser.parse_optional_location()

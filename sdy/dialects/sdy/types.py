@@ -1,4 +1,4 @@
-"""Which types the ops of `sdy` take, and what they say of the shape of a value."""
+"""The types that `sdy` ops accept, and the shapes of their values."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Shaped = AnyOf(
 
 
 def value_shape(value_type: Attribute) -> ValueShape:
-    """What a sharding of a value of this type may speak of. A tuple of one element counts as that element."""
-    if type(value_type) is TensorType:  # nearly always; asking for the class itself is much faster than `isinstance`
+    """Return the shape of a value of this type, as shardings see it. A tuple of one element counts as that element."""
+    if type(value_type) is TensorType:  # the common case; comparing classes is much faster than `isinstance`
         return _shape(value_type.get_shape())
     if isinstance(value_type, TupleType):
         elements = value_type.types.data
@@ -45,6 +45,6 @@ def _shape(sizes: tuple[int, ...]) -> Shape:
 
 
 def rank_of_type(value_type: Attribute) -> int:
-    """How many dims values of this type have; 0 where they have no shape."""
+    """Return the rank of values of this type, or 0 if they have no shape."""
     shape = value_shape(value_type)
     return 0 if isinstance(shape, Shapeless) else len(shape)

@@ -1,4 +1,4 @@
-"""What every StableHLO op has: named checks, and a syntax put together from the shared forms."""
+"""Base classes of StableHLO ops: named checks, and a syntax composed of shared parts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ OpCheck = Callable[[Operation], None]
 
 
 class StablehloOp(IRDLOperation):
-    """An op that MLIR prints in generic form only.
+    """Base class of ops; without custom syntax, an op is printed in generic form.
 
-    `CHECKS` are run in order, once the structure that the class declares holds; each raises SdyError.
+    `CHECKS` run in order after xDSL has verified the declared structure; each raises SdyError.
     """
 
     CHECKS: ClassVar[tuple[OpCheck, ...]] = ()
@@ -29,7 +29,7 @@ class StablehloOp(IRDLOperation):
 
 
 class FormattedOp(StablehloOp):
-    """An op whose syntax is `FORM`."""
+    """Base class of ops whose syntax is declared by `FORM`."""
 
     FORM: ClassVar[Form]
 

@@ -1,4 +1,4 @@
-"""Calls to code that StableHLO does not describe."""
+"""Custom calls and composite ops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attr
 
 @irdl_op_definition
 class CustomCallOp(StablehloOp):
-    """Calls a function of the backend by name.
+    """Call a function of the backend by name.
 
     `stablehlo.custom_call @target(%0) {has_side_effect = true} : (tensor<2xf32>) -> tensor<2xf32>`
     """
@@ -76,14 +76,17 @@ class CustomCallOp(StablehloOp):
 
 
 def backend_config_of(op: CustomCallOp) -> Mapping[str, Attribute]:
-    """The options of a call, which JAX keeps in an attribute of another name; none where they are no dictionary."""
+    """Return the options of a call; an empty mapping if they are not a dictionary.
+
+    JAX stores them in the attribute `mhlo.backend_config`.
+    """
     config = op.attributes.get("mhlo.backend_config", op.backend_config)
     return config.data if isinstance(config, DictionaryAttr) else {}
 
 
 @irdl_op_definition
 class CompositeOp(StablehloOp):
-    """An op of another dialect, given by a function that does the same.
+    """An op defined by its decomposition, a function that computes the same.
 
     `stablehlo.composite "my.op" %0 {decomposition = @f} : (tensor<2xf32>) -> tensor<2xf32>`
     """

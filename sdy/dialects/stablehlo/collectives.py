@@ -1,4 +1,4 @@
-"""Communication: between the devices of a program, and between a device and its host."""
+"""Communication ops: between devices, and between a device and the host."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ REPLICA_GROUPS = DenseElementsAttr | ReplicaGroupMeshAxesAttr
 
 @irdl_op_definition
 class AllGatherOp(StablehloOp):
-    """The operands of a group of devices, one after the other along a dim."""
+    """Concatenate the operands of all devices of a group along a dim."""
 
     name = "stablehlo.all_gather"
     inputs = var_operand_def()
@@ -56,7 +56,7 @@ class AllGatherOp(StablehloOp):
 
 @irdl_op_definition
 class AllReduceOp(StablehloOp):
-    """The operands of a group of devices, reduced elementwise by a region."""
+    """Reduce the operands of all devices of a group elementwise with a region."""
 
     name = "stablehlo.all_reduce"
     inputs = var_operand_def()
@@ -70,7 +70,7 @@ class AllReduceOp(StablehloOp):
 
 @irdl_op_definition
 class ReduceScatterOp(StablehloOp):
-    """`all_reduce`, of which every device of a group keeps one part along a dim."""
+    """Reduce the operands of all devices of a group, and return to each device one slice along a dim."""
 
     name = "stablehlo.reduce_scatter"
     operand = operand_def()
@@ -85,7 +85,7 @@ class ReduceScatterOp(StablehloOp):
 
 @irdl_op_definition
 class AllToAllOp(StablehloOp):
-    """Cuts the operand along a dim, sends part i to device i of the group, and glues what arrives along another dim."""
+    """Split the operand along a dim, send slice i to device i of the group, and concatenate the received slices."""
 
     name = "stablehlo.all_to_all"
     inputs = var_operand_def()
@@ -100,7 +100,7 @@ class AllToAllOp(StablehloOp):
 
 @irdl_op_definition
 class CollectivePermuteOp(StablehloOp):
-    """The operand of the source device of each pair, at its target; zeros where no pair has the device as target."""
+    """Send the operand of the source of each pair to its target; devices that are not a target get zeros."""
 
     name = "stablehlo.collective_permute"
     operand = operand_def()
@@ -112,10 +112,11 @@ class CollectivePermuteOp(StablehloOp):
 
 @irdl_op_definition
 class CollectiveBroadcastOp(StablehloOp):
-    """The operands of one device of a group, at all devices of the group.
+    """Return the operands of one device of a group to all devices of the group.
 
-    It is the first device of the group, or where `has_dynamic_root` the one whose place in the group the last operand
-    gives, a number per other operand.
+    This is the first device of the group; with `has_dynamic_root` it is the device at the index in the group that the
+    last
+    operand holds, one index per other operand.
     """
 
     name = "stablehlo.collective_broadcast"
@@ -129,7 +130,7 @@ class CollectiveBroadcastOp(StablehloOp):
 
 @irdl_op_definition
 class CollectiveReduceOp(StablehloOp):
-    """`all_reduce` of which only the first device of a group gets the result; the others get zeros."""
+    """Reduce like `all_reduce`, but return the result only to the first device of a group, and zeros to others."""
 
     name = "stablehlo.collective_reduce"
     operand = operand_def()
@@ -142,7 +143,7 @@ class CollectiveReduceOp(StablehloOp):
 
 @irdl_op_definition
 class CrossReplicaSumOp(StablehloOp):
-    """The sum of the operands of a group of replicas."""
+    """Sum the operands of a group of replicas."""
 
     name = "stablehlo.cross-replica-sum"
     operand = operand_def()
@@ -152,7 +153,7 @@ class CrossReplicaSumOp(StablehloOp):
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_same_types_in_group,)
 
 
-class DeviceNumberOp(FormattedOp):
+class DeviceIdOp(FormattedOp):
     """`stablehlo.partition_id : tensor<ui32>`."""
 
     result = result_def()
@@ -162,22 +163,22 @@ class DeviceNumberOp(FormattedOp):
 
 
 @irdl_op_definition
-class PartitionIdOp(DeviceNumberOp):
-    """The number of the partition that runs this."""
+class PartitionIdOp(DeviceIdOp):
+    """Return the id of the partition that executes the op."""
 
     name = "stablehlo.partition_id"
 
 
 @irdl_op_definition
-class ReplicaIdOp(DeviceNumberOp):
-    """The number of the replica that runs this."""
+class ReplicaIdOp(DeviceIdOp):
+    """Return the id of the replica that executes the op."""
 
     name = "stablehlo.replica_id"
 
 
 @irdl_op_definition
 class SendOp(StablehloOp):
-    """Sends its inputs over a channel; gives a token."""
+    """Send the inputs over a channel, and return a token."""
 
     name = "stablehlo.send"
     inputs = var_operand_def()
@@ -191,7 +192,7 @@ class SendOp(StablehloOp):
 
 @irdl_op_definition
 class RecvOp(StablehloOp):
-    """What arrives over a channel, and a token."""
+    """Return values received over a channel, and a token."""
 
     name = "stablehlo.recv"
     token = operand_def()
@@ -204,7 +205,7 @@ class RecvOp(StablehloOp):
 
 @irdl_op_definition
 class InfeedOp(StablehloOp):
-    """What the host feeds in, and a token."""
+    """Return values from the infeed of the host, and a token."""
 
     name = "stablehlo.infeed"
     token = operand_def()
@@ -215,7 +216,7 @@ class InfeedOp(StablehloOp):
 
 @irdl_op_definition
 class OutfeedOp(StablehloOp):
-    """Hands its inputs to the host; gives a token."""
+    """Send the inputs to the outfeed of the host, and return a token."""
 
     name = "stablehlo.outfeed"
     inputs = var_operand_def()

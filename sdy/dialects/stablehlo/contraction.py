@@ -1,4 +1,4 @@
-"""Contractions: sums of products over dims that both sides share."""
+"""Contractions: sums of products over common dims of both operands."""
 
 from __future__ import annotations
 
@@ -12,16 +12,21 @@ from sdy.dialects.stablehlo.attributes.attrs import DotDimensionNumbersAttr
 from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
 from sdy.dialects.stablehlo.checks.contraction import check_dot, check_dot_general
-from sdy.dialects.stablehlo.syntax.clauses import String
-from sdy.dialects.stablehlo.syntax.dot_clauses import DotAlgorithmAttr, DotAlgorithmClause, DotDims, PrecisionConfig
+from sdy.dialects.stablehlo.syntax.clauses import StringClause
+from sdy.dialects.stablehlo.syntax.dot_clauses import (
+    DotAlgorithmAttr,
+    DotAlgorithmClause,
+    DotDimsClause,
+    PrecisionClause,
+)
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 
 
 @irdl_op_definition
 class DotGeneralOp(FormattedOp):
-    """Sums products over the contracting dims, for each index of the batching dims.
+    """Sum products over the contracting dims, for each index of the batching dims.
 
-    The result has the batching dims, then the other dims of lhs, then those of rhs.
+    The result has the batching dims, then the remaining dims of lhs, then those of rhs.
     `stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>`
     """
 
@@ -34,12 +39,12 @@ class DotGeneralOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dot_general,)
-    FORM: ClassVar[Form] = Form(clauses=(DotDims(), PrecisionConfig(), DotAlgorithmClause()))
+    FORM: ClassVar[Form] = Form(clauses=(DotDimsClause(), PrecisionClause(), DotAlgorithmClause()))
 
 
 @irdl_op_definition
 class DotOp(FormattedOp):
-    """The product of two matrices or vectors: contracts the last dim of lhs with the first of rhs.
+    """Multiply two matrices or vectors: contract the last dim of lhs with the first dim of rhs.
 
     `stablehlo.dot %0, %1, precision = [HIGHEST, DEFAULT] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>`
     """
@@ -51,12 +56,12 @@ class DotOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dot,)
-    FORM: ClassVar[Form] = Form(clauses=(PrecisionConfig(),))
+    FORM: ClassVar[Form] = Form(clauses=(PrecisionClause(),))
 
 
 @irdl_op_definition
 class EinsumOp(FormattedOp):
-    """The contraction that an Einstein sum names.
+    """Contract two operands as given by an Einstein summation.
 
     `stablehlo.einsum %0, %1, config = "ab,bc->ac" : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>`
     """
@@ -67,12 +72,12 @@ class EinsumOp(FormattedOp):
     einsum_config = prop_def(StringAttr)
     result = result_def()
     traits = traits_def(Pure())
-    FORM: ClassVar[Form] = Form(clauses=(String("config", "einsum_config"),))
+    FORM: ClassVar[Form] = Form(clauses=(StringClause("config", "einsum_config"),))
 
 
 @irdl_op_definition
 class UnaryEinsumOp(FormattedOp):
-    """The sum or transposition that an Einstein sum of one operand names.
+    """Sum or transpose an operand as given by an Einstein summation.
 
     `stablehlo.unary_einsum %0, config = "ab->a" : (tensor<2x3xf32>) -> tensor<2xf32>`
     """
@@ -82,7 +87,7 @@ class UnaryEinsumOp(FormattedOp):
     einsum_config = prop_def(StringAttr)
     result = result_def()
     traits = traits_def(Pure())
-    FORM: ClassVar[Form] = Form(clauses=(String("config", "einsum_config"),))
+    FORM: ClassVar[Form] = Form(clauses=(StringClause("config", "einsum_config"),))
 
 
 OPS = (DotGeneralOp, DotOp, EinsumOp, UnaryEinsumOp)

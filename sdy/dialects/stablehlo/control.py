@@ -1,4 +1,4 @@
-"""Ops with regions that decide what runs, and the terminator of every StableHLO region."""
+"""Control-flow ops, and the terminator of every StableHLO region."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sdy.dialects.text.ssa_names import SuggestsArgumentNames
 
 @irdl_op_definition
 class ReturnOp(StablehloOp):
-    """Ends a region; its operands are what the region gives.
+    """Terminate a region and return its operands.
 
     `stablehlo.return %0 : tensor<f32>`
     """
@@ -61,7 +61,7 @@ class ReturnOp(StablehloOp):
 
 @irdl_op_definition
 class WhileOp(StablehloOp, SuggestsArgumentNames):
-    """Runs `body` on the values so far, as long as `cond` of them holds.
+    """Run `body` repeatedly on the loop values while `cond` returns true.
 
     `stablehlo.while(%iterArg = %0) : tensor<i32> cond { ... } do { ... }`
     """
@@ -85,7 +85,7 @@ class WhileOp(StablehloOp, SuggestsArgumentNames):
             types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         operands = parser.resolve_operands([operand for _, operand in pairs], types, position)
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        arguments = [name.resolve(of_type) for (name, _), of_type in zip(pairs, types, strict=True)]
+        arguments = [name.resolve(value_type) for (name, _), value_type in zip(pairs, types, strict=True)]
         parser.parse_keyword("cond")
         cond = parser.parse_region(arguments)
         parser.parse_keyword("do")
@@ -125,7 +125,7 @@ def _parse_binding(parser: Parser) -> tuple[Parser.UnresolvedArgument, Unresolve
 
 @irdl_op_definition
 class IfOp(StablehloOp):
-    """What `true_branch` gives where `pred` holds, else what `false_branch` gives."""
+    """Return the results of `true_branch` if `pred` is true, otherwise those of `false_branch`."""
 
     name = "stablehlo.if"
     pred = operand_def()
@@ -138,7 +138,7 @@ class IfOp(StablehloOp):
 
 @irdl_op_definition
 class CaseOp(StablehloOp):
-    """What branch number `index` gives; the last branch where there is no such number."""
+    """Return the results of branch `index`, or of the last branch if `index` is out of range."""
 
     name = "stablehlo.case"
     index = operand_def()
@@ -150,7 +150,7 @@ class CaseOp(StablehloOp):
 
 @irdl_op_definition
 class MapOp(StablehloOp):
-    """Applies a region to the elements of all inputs at each place."""
+    """Apply a region to the elements of all inputs at each index."""
 
     name = "stablehlo.map"
     inputs = var_operand_def()
@@ -163,7 +163,7 @@ class MapOp(StablehloOp):
 
 @irdl_op_definition
 class OptimizationBarrierOp(StablehloOp):
-    """Gives its operands, all computed before any result is used.
+    """Return the operands, all of which are computed before any result is used.
 
     `stablehlo.optimization_barrier %0, %1 : tensor<2xf32>, tensor<i32>`
     """

@@ -1,4 +1,4 @@
-"""All ops, attributes and types of StableHLO, as one xDSL dialect."""
+"""The StableHLO dialect: all ops, attributes and types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elementwise ops of StableHLO: every element of the result comes from the elements at the same place."""
+"""Elementwise ops of StableHLO: each element of the result depends on the operand elements at the same index."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from sdy.dialects.stablehlo.checks.elementwise import (
     check_result_accuracy,
     check_select,
 )
-from sdy.dialects.stablehlo.syntax.clauses import BareChoice, ExponentMantissa
+from sdy.dialects.stablehlo.syntax.clauses import BareEnumClause, FloatFormatClause
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.stablehlo.syntax.type_signatures import COMPLEX_TYPES, SAME, SELECT_TYPES
 
 
 class UnaryOp(FormattedOp):
-    """`stablehlo.abs %0 : tensor<2xf32>`."""
+    """Base class of ops with one operand: `stablehlo.abs %0 : tensor<2xf32>`."""
 
     operand = operand_def()
     result = result_def()
@@ -46,14 +46,14 @@ class UnaryOp(FormattedOp):
 
 
 class AccuracyOp(UnaryOp):
-    """A unary op that may promise how close it comes to the exact result."""
+    """Base class of unary ops with a result accuracy."""
 
     result_accuracy = opt_prop_def(ResultAccuracyAttr, default_value=DEFAULT_ACCURACY)
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_or_complex_operand, check_result_accuracy)
 
 
 class BinaryOp(FormattedOp):
-    """`stablehlo.add %0, %1 : tensor<2xf32>`."""
+    """Base class of ops with two operands: `stablehlo.add %0, %1 : tensor<2xf32>`."""
 
     lhs = operand_def()
     rhs = operand_def()
@@ -65,7 +65,7 @@ class BinaryOp(FormattedOp):
 
 @irdl_op_definition
 class AbsOp(UnaryOp):
-    """Magnitude of every element; of a complex element, its modulus as a real number."""
+    """Absolute value; for a complex element, its modulus as a real number."""
 
     name = "stablehlo.abs"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_real_result, check_numeric_operand)
@@ -80,7 +80,7 @@ class CbrtOp(AccuracyOp):
 
 @irdl_op_definition
 class CeilOp(UnaryOp):
-    """The least integer that is not below."""
+    """Round up to an integer."""
 
     name = "stablehlo.ceil"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
@@ -88,7 +88,7 @@ class CeilOp(UnaryOp):
 
 @irdl_op_definition
 class ConvertOp(UnaryOp):
-    """The same values with another element type, rounded or cut as the types need."""
+    """Convert to another element type, rounding or truncating if necessary."""
 
     name = "stablehlo.convert"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_shape,)
@@ -103,7 +103,7 @@ class CosineOp(AccuracyOp):
 
 @irdl_op_definition
 class CountLeadingZerosOp(UnaryOp):
-    """How many zero bits precede the first one."""
+    """Number of leading zero bits."""
 
     name = "stablehlo.count_leading_zeros"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
@@ -111,21 +111,21 @@ class CountLeadingZerosOp(UnaryOp):
 
 @irdl_op_definition
 class ExponentialOp(AccuracyOp):
-    """e to the power of every element."""
+    """Exponential."""
 
     name = "stablehlo.exponential"
 
 
 @irdl_op_definition
 class ExponentialMinusOneOp(AccuracyOp):
-    """e to the power of every element, less one, exact near zero."""
+    """Exponential minus one, accurate near zero."""
 
     name = "stablehlo.exponential_minus_one"
 
 
 @irdl_op_definition
 class FloorOp(UnaryOp):
-    """The greatest integer that is not above."""
+    """Round down to an integer."""
 
     name = "stablehlo.floor"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
@@ -148,14 +148,14 @@ class LogOp(AccuracyOp):
 
 @irdl_op_definition
 class LogPlusOneOp(AccuracyOp):
-    """Natural logarithm of one plus every element, exact near zero."""
+    """Natural logarithm of one plus the operand, accurate near zero."""
 
     name = "stablehlo.log_plus_one"
 
 
 @irdl_op_definition
 class LogisticOp(AccuracyOp):
-    """1 / (1 + exp(-x))."""
+    """Logistic function, 1 / (1 + exp(-x))."""
 
     name = "stablehlo.logistic"
 
@@ -170,7 +170,7 @@ class NegateOp(UnaryOp):
 
 @irdl_op_definition
 class NotOp(UnaryOp):
-    """Every bit inverted; of booleans, the negation."""
+    """Bitwise not; logical not for booleans."""
 
     name = "stablehlo.not"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_boolean_or_integer_operand)
@@ -178,7 +178,7 @@ class NotOp(UnaryOp):
 
 @irdl_op_definition
 class PopcntOp(UnaryOp):
-    """How many bits are one."""
+    """Number of bits that are one."""
 
     name = "stablehlo.popcnt"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
@@ -194,7 +194,7 @@ class RealOp(UnaryOp):
 
 @irdl_op_definition
 class RoundNearestAfzOp(UnaryOp):
-    """The nearest integer, ties away from zero."""
+    """Round to the nearest integer, ties away from zero."""
 
     name = "stablehlo.round_nearest_afz"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
@@ -202,7 +202,7 @@ class RoundNearestAfzOp(UnaryOp):
 
 @irdl_op_definition
 class RoundNearestEvenOp(UnaryOp):
-    """The nearest integer, ties to even."""
+    """Round to the nearest integer, ties to even."""
 
     name = "stablehlo.round_nearest_even"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
@@ -210,14 +210,14 @@ class RoundNearestEvenOp(UnaryOp):
 
 @irdl_op_definition
 class RsqrtOp(AccuracyOp):
-    """One over the square root."""
+    """Reciprocal square root."""
 
     name = "stablehlo.rsqrt"
 
 
 @irdl_op_definition
 class SignOp(UnaryOp):
-    """-1, 0 or 1; of a complex element, its direction."""
+    """Sign: -1, 0 or 1; for a complex element, the element divided by its modulus."""
 
     name = "stablehlo.sign"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
@@ -253,7 +253,7 @@ class TanhOp(AccuracyOp):
 
 @irdl_op_definition
 class AddOp(BinaryOp):
-    """Sum; of booleans, or."""
+    """Sum; logical or for booleans."""
 
     name = "stablehlo.add"
 
@@ -268,7 +268,7 @@ class AndOp(BinaryOp):
 
 @irdl_op_definition
 class Atan2Op(BinaryOp):
-    """The angle of the point (rhs, lhs)."""
+    """Angle of the point (rhs, lhs)."""
 
     name = "stablehlo.atan2"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_or_complex_operand)
@@ -276,7 +276,7 @@ class Atan2Op(BinaryOp):
 
 @irdl_op_definition
 class DivideOp(BinaryOp):
-    """Quotient; of integers, rounded towards zero."""
+    """Quotient; rounded towards zero for integers."""
 
     name = "stablehlo.divide"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
@@ -284,21 +284,21 @@ class DivideOp(BinaryOp):
 
 @irdl_op_definition
 class MaximumOp(BinaryOp):
-    """The larger of two; of booleans, or."""
+    """Maximum; logical or for booleans."""
 
     name = "stablehlo.maximum"
 
 
 @irdl_op_definition
 class MinimumOp(BinaryOp):
-    """The smaller of two; of booleans, and."""
+    """Minimum; logical and for booleans."""
 
     name = "stablehlo.minimum"
 
 
 @irdl_op_definition
 class MultiplyOp(BinaryOp):
-    """Product; of booleans, and."""
+    """Product; logical and for booleans."""
 
     name = "stablehlo.multiply"
 
@@ -313,7 +313,7 @@ class OrOp(BinaryOp):
 
 @irdl_op_definition
 class PowerOp(BinaryOp):
-    """lhs to the power of rhs."""
+    """Power: lhs to the rhs."""
 
     name = "stablehlo.power"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
@@ -321,7 +321,7 @@ class PowerOp(BinaryOp):
 
 @irdl_op_definition
 class RemainderOp(BinaryOp):
-    """Remainder of a division, with the sign of lhs."""
+    """Remainder of the division of lhs by rhs, with the sign of lhs."""
 
     name = "stablehlo.remainder"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
@@ -329,7 +329,7 @@ class RemainderOp(BinaryOp):
 
 @irdl_op_definition
 class ShiftLeftOp(BinaryOp):
-    """lhs shifted left by rhs bits."""
+    """Shift lhs left by rhs bits."""
 
     name = "stablehlo.shift_left"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
@@ -337,7 +337,7 @@ class ShiftLeftOp(BinaryOp):
 
 @irdl_op_definition
 class ShiftRightArithmeticOp(BinaryOp):
-    """lhs shifted right by rhs bits, filled with its sign."""
+    """Shift lhs right by rhs bits, and fill with the sign bit."""
 
     name = "stablehlo.shift_right_arithmetic"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
@@ -345,7 +345,7 @@ class ShiftRightArithmeticOp(BinaryOp):
 
 @irdl_op_definition
 class ShiftRightLogicalOp(BinaryOp):
-    """lhs shifted right by rhs bits, filled with zeros."""
+    """Shift lhs right by rhs bits, and fill with zeros."""
 
     name = "stablehlo.shift_right_logical"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
@@ -369,7 +369,7 @@ class XorOp(BinaryOp):
 
 @irdl_op_definition
 class ComplexOp(BinaryOp):
-    """The complex number of a real and an imaginary part."""
+    """Complex number with the given real and imaginary parts."""
 
     name = "stablehlo.complex"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_complex, check_float_operand)
@@ -378,7 +378,7 @@ class ComplexOp(BinaryOp):
 
 @irdl_op_definition
 class CompareOp(FormattedOp):
-    """Whether lhs and rhs stand in a relation.
+    """Compare lhs and rhs.
 
     `stablehlo.compare LT, %0, %1, FLOAT : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>`
     """
@@ -395,14 +395,15 @@ class CompareOp(FormattedOp):
         check_boolean_result,
     )
     FORM: ClassVar[Form] = Form(
-        lead=BareChoice("comparison_direction", ComparisonDirectionAttr),
-        clauses=(BareChoice("compare_type", ComparisonTypeAttr, is_optional=True),),
+        lead=BareEnumClause("comparison_direction", ComparisonDirectionAttr),
+        clauses=(BareEnumClause("compare_type", ComparisonTypeAttr, is_optional=True),),
     )
 
 
 @irdl_op_definition
 class SelectOp(FormattedOp):
-    """Of every place, the element of `on_true` where `pred` holds, else of `on_false`; `pred` may be a scalar.
+    """Select, at each index, the element of `on_true` if `pred` is true, otherwise of `on_false`; `pred` may be a
+    scalar.
 
     `stablehlo.select %0, %1, %2 : tensor<2xi1>, tensor<2xf32>`
     """
@@ -419,7 +420,7 @@ class SelectOp(FormattedOp):
 
 @irdl_op_definition
 class ClampOp(FormattedOp):
-    """`operand`, but not below `min` and not above `max`, which may be scalars.
+    """Limit the operand to the range from `min` to `max`, which may be scalars.
 
     `stablehlo.clamp %0, %1, %2 : tensor<2xf32>`
     """
@@ -436,7 +437,7 @@ class ClampOp(FormattedOp):
 
 @irdl_op_definition
 class IsFiniteOp(FormattedOp):
-    """Whether an element is neither infinite nor NaN.
+    """Test whether an element is neither infinite nor NaN.
 
     `stablehlo.is_finite %0 : (tensor<2xf32>) -> tensor<2xi1>`
     """
@@ -451,7 +452,7 @@ class IsFiniteOp(FormattedOp):
 
 @irdl_op_definition
 class ReducePrecisionOp(FormattedOp):
-    """Rounds to a float of fewer exponent and mantissa bits, and back.
+    """Round to a format of fewer exponent and mantissa bits, and convert back.
 
     `stablehlo.reduce_precision %0, format = e5m10 : tensor<2xf32>`
     """
@@ -463,12 +464,12 @@ class ReducePrecisionOp(FormattedOp):
     output = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
-    FORM: ClassVar[Form] = Form(clauses=(ExponentMantissa(),), signature=SAME)
+    FORM: ClassVar[Form] = Form(clauses=(FloatFormatClause(),), signature=SAME)
 
 
 @irdl_op_definition
 class UniformQuantizeOp(FormattedOp):
-    """The nearest quantized values."""
+    """Round to the nearest quantized values."""
 
     name = "stablehlo.uniform_quantize"
     operand = operand_def()
@@ -480,7 +481,7 @@ class UniformQuantizeOp(FormattedOp):
 
 @irdl_op_definition
 class UniformDequantizeOp(FormattedOp):
-    """The floats that quantized values stand for."""
+    """Convert quantized values to the floats that they represent."""
 
     name = "stablehlo.uniform_dequantize"
     operand = operand_def()

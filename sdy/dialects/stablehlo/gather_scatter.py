@@ -1,4 +1,4 @@
-"""Ops that read or write at places which other tensors name."""
+"""Ops that read or write slices at indices which another tensor holds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FALSE = IntegerAttr(0, i1)
 
 @irdl_op_definition
 class GatherOp(StablehloOp):
-    """A slice of the operand from each start that `start_indices` names, moved so that it fits."""
+    """Gather slices of the operand that start at `start_indices`; starts are clamped so that slices are in bounds."""
 
     name = "stablehlo.gather"
     operand = operand_def()
@@ -43,7 +43,7 @@ class GatherOp(StablehloOp):
 
 @irdl_op_definition
 class DynamicGatherOp(StablehloOp):
-    """`gather` whose slice sizes are an operand."""
+    """A `gather` whose slice sizes are an operand."""
 
     name = "stablehlo.dynamic_gather"
     operand = operand_def()
@@ -58,7 +58,7 @@ class DynamicGatherOp(StablehloOp):
 
 @irdl_op_definition
 class ScatterOp(StablehloOp):
-    """The inputs, with slices of `updates` combined by a region into the places that `scatter_indices` names."""
+    """Combine slices of `updates` into the inputs at `scatter_indices` with a region."""
 
     name = "stablehlo.scatter"
     inputs = var_operand_def()
@@ -76,7 +76,7 @@ class ScatterOp(StablehloOp):
 
 @irdl_op_definition
 class TorchIndexSelectOp(StablehloOp):
-    """The slices along `dim` that `index` names, per index of the batch dims."""
+    """Select the slices along `dim` at `index`, for each index of the batch dims."""
 
     name = "stablehlo.torch_index_select"
     operand = operand_def()

@@ -1,4 +1,4 @@
-"""Whole-matrix ops: factorizations, Fourier transforms, sorting, batch normalization."""
+"""Matrix factorizations, Fourier transforms, sorting and batch normalization."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sdy.dialects.stablehlo.checks.linalg import (
     check_sort,
     check_triangular_solve,
 )
-from sdy.dialects.stablehlo.syntax.clauses import Bool, Choice, Ints
+from sdy.dialects.stablehlo.syntax.clauses import BoolClause, EnumClause, IntsClause
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.stablehlo.syntax.type_signatures import SAME
 from sdy.dialects.text.ssa_names import SuggestsResultNames
@@ -37,7 +37,7 @@ from sdy.dialects.text.ssa_names import SuggestsResultNames
 
 @irdl_op_definition
 class CholeskyOp(FormattedOp):
-    """The triangular factor of a positive definite matrix, for a batch of matrices in the last two dims.
+    """Compute the triangular factor of positive definite matrices in the last two dims.
 
     `stablehlo.cholesky %0, lower = true : tensor<4x4xf32>`
     """
@@ -48,12 +48,12 @@ class CholeskyOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_cholesky,)
-    FORM: ClassVar[Form] = Form(clauses=(Bool("lower", "lower", is_optional=True),), signature=SAME)
+    FORM: ClassVar[Form] = Form(clauses=(BoolClause("lower", "lower", is_optional=True),), signature=SAME)
 
 
 @irdl_op_definition
 class TriangularSolveOp(StablehloOp):
-    """x with op(a) x = b, or x op(a) = b, for a batch of triangular matrices a."""
+    """Solve op(a) x = b or x op(a) = b for x, for triangular matrices a in the last two dims."""
 
     name = "stablehlo.triangular_solve"
     a = operand_def()
@@ -69,7 +69,7 @@ class TriangularSolveOp(StablehloOp):
 
 @irdl_op_definition
 class FftOp(FormattedOp):
-    """The Fourier transform over the last dims, or its inverse.
+    """Compute the Fourier transform over the last dims, or its inverse.
 
     `stablehlo.fft %0, type = FFT, length = [8] : (tensor<4x8xcomplex<f32>>) -> tensor<4x8xcomplex<f32>>`
     """
@@ -81,12 +81,14 @@ class FftOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_fft,)
-    FORM: ClassVar[Form] = Form(clauses=(Choice("type", "fft_type", FftTypeAttr), Ints("length", "fft_length")))
+    FORM: ClassVar[Form] = Form(
+        clauses=(EnumClause("type", "fft_type", FftTypeAttr), IntsClause("length", "fft_length"))
+    )
 
 
 @irdl_op_definition
 class SortOp(StablehloOp):
-    """The inputs, reordered together along a dim until the comparator holds of no pair in the wrong order."""
+    """Sort the inputs together along a dim, in the order that the comparator defines."""
 
     name = "stablehlo.sort"
     inputs = var_operand_def()
@@ -99,7 +101,9 @@ class SortOp(StablehloOp):
 
 
 class BatchNormOp(StablehloOp):
-    """Normalizes each feature of a batch: subtracts the mean, divides by the deviation, scales, shifts."""
+    """Base class of batch normalization: subtract the mean of each feature, divide by the deviation, scale
+    and shift.
+    """
 
     epsilon = prop_def(FloatAttr.constr(f32))
     feature_index = prop_def(IntegerAttr.constr(i64))
@@ -108,7 +112,7 @@ class BatchNormOp(StablehloOp):
 
 @irdl_op_definition
 class BatchNormTrainingOp(BatchNormOp, SuggestsResultNames):
-    """Normalizes by the mean and variance of the batch, which it also gives."""
+    """Normalize with the mean and variance of the batch, and return these as well."""
 
     name = "stablehlo.batch_norm_training"
     operand = operand_def()
@@ -125,7 +129,7 @@ class BatchNormTrainingOp(BatchNormOp, SuggestsResultNames):
 
 @irdl_op_definition
 class BatchNormInferenceOp(BatchNormOp):
-    """Normalizes by a mean and a variance that are given."""
+    """Normalize with a given mean and variance."""
 
     name = "stablehlo.batch_norm_inference"
     operand = operand_def()
@@ -139,7 +143,7 @@ class BatchNormInferenceOp(BatchNormOp):
 
 @irdl_op_definition
 class BatchNormGradOp(BatchNormOp, SuggestsResultNames):
-    """The gradients of `batch_norm_training` for operand, scale and offset."""
+    """Compute the gradients of `batch_norm_training` with respect to operand, scale and offset."""
 
     name = "stablehlo.batch_norm_grad"
     operand = operand_def()

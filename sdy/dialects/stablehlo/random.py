@@ -1,4 +1,4 @@
-"""Random numbers."""
+"""Random number generators."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from xdsl.traits import Pure
 from sdy.dialects.stablehlo.attributes.enums import RngAlgorithmAttr, RngDistributionAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
 from sdy.dialects.stablehlo.checks.random import check_rng, check_rng_bit_generator
-from sdy.dialects.stablehlo.syntax.clauses import Choice
+from sdy.dialects.stablehlo.syntax.clauses import EnumClause
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.text.ssa_names import SuggestsResultNames
 
 
 @irdl_op_definition
 class RngOp(FormattedOp):
-    """Numbers of a distribution with parameters `a` and `b`, from a source that the backend chooses.
+    """Draw numbers from a distribution with parameters `a` and `b`, with a generator that the backend chooses.
 
     `stablehlo.rng %0, %1, %2, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>`
     """
@@ -29,12 +29,12 @@ class RngOp(FormattedOp):
     rng_distribution = prop_def(RngDistributionAttr)
     result = result_def()
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_rng,)
-    FORM: ClassVar[Form] = Form(clauses=(Choice("distribution", "rng_distribution", RngDistributionAttr),))
+    FORM: ClassVar[Form] = Form(clauses=(EnumClause("distribution", "rng_distribution", RngDistributionAttr),))
 
 
 @irdl_op_definition
 class RngBitGeneratorOp(FormattedOp, SuggestsResultNames):
-    """Random bits from a state, and the next state.
+    """Return the next state of a generator, and random bits.
 
     `stablehlo.rng_bit_generator %0, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)`
     """
@@ -46,7 +46,7 @@ class RngBitGeneratorOp(FormattedOp, SuggestsResultNames):
     output = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_rng_bit_generator,)
-    FORM: ClassVar[Form] = Form(clauses=(Choice("algorithm", "rng_algorithm", RngAlgorithmAttr),))
+    FORM: ClassVar[Form] = Form(clauses=(EnumClause("algorithm", "rng_algorithm", RngAlgorithmAttr),))
 
     def result_names(self) -> tuple[str, str]:
         return ("output_state", "output")

@@ -1,4 +1,4 @@
-"""`reduce`, and the short way to write it where its region is one commutative op."""
+"""The op `reduce`, and its short form for regions that consist of one commutative op."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ COMMUTATIVE: dict[str, type[BinaryOp]] = {
 
 @irdl_op_definition
 class ReduceOp(StablehloOp, HasImplicitRegions):
-    """Folds each slice along `dimensions` into one element, beginning with the init value.
+    """Reduce each slice along `dimensions` to one element, starting from the init value.
 
-    The region takes one element so far of every input, then one new element of every input.
+    The region takes the accumulated element of every input, then the new element of every input.
     `stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> ...`
     """
 
@@ -95,10 +95,10 @@ class ReduceOp(StablehloOp, HasImplicitRegions):
 
     def implicit_regions(self) -> list[Region] | None:
         applied = self.applied_op()
-        return None if applied is None else [_applying(type(applied), applied.result.type)]
+        return None if applied is None else [_region_applying(type(applied), applied.result.type)]
 
     def applied_op(self) -> BinaryOp | None:
-        """The commutative op that is all the region does, on its arguments in order; None where it does more."""
+        """Return the commutative op if the region consists only of it, applied to the arguments in order; else None."""
         block = self.body.block
         inner, terminator = block.first_op, block.last_op
         if not isinstance(inner, BinaryOp) or inner.next_op is not terminator or not isinstance(terminator, ReturnOp):
@@ -116,9 +116,9 @@ class ReduceOp(StablehloOp, HasImplicitRegions):
     def _print_reducer(self, printer: Printer) -> None:
         printer.print_string("\n reducer")
         count = len(self.inputs)
-        for so_far, new in zip(self.body.block.args[:count], self.body.block.args[count:], strict=True):
+        for accumulated, new in zip(self.body.block.args[:count], self.body.block.args[count:], strict=True):
             printer.print_string("(")
-            printer.print_list((so_far, new), printer.print_block_argument)
+            printer.print_list((accumulated, new), printer.print_block_argument)
             printer.print_string(") ")
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
@@ -139,7 +139,7 @@ def _parse_applied(parser: Parser) -> type[BinaryOp] | None:
 
 
 def _parse_reducer(parser: Parser) -> Region:
-    """`reducer(%0: type, %1: type) (%2: type, %3: type) { ... }`: per input, the element so far and the new one."""
+    """Parse `reducer(%0: type, %1: type) (%2: type, %3: type) { ... }`: per input, the accumulated and new element."""
     parser.parse_keyword("reducer")
     pairs = [_parse_reducer_pair(parser)]
     while parser.pos < len(parser.lexer.input) and parser.lexer.input.content[parser.pos] == "(":
@@ -149,21 +149,23 @@ def _parse_reducer(parser: Parser) -> Region:
 
 def _parse_reducer_pair(parser: Parser) -> tuple[Parser.Argument, Parser.Argument]:
     with parser.in_parens():
-        so_far = parser.parse_argument()
+        accumulated = parser.parse_argument()
         parser.parse_punctuation(",")
-        return so_far, parser.parse_argument()
+        return accumulated, parser.parse_argument()
 
 
 def _body_of(op_class: type[BinaryOp], parser: Parser, input_types: Sequence[Attribute], position: int) -> Region:
-    """The region that applies one op to scalars of the first input's element type."""
+    """Return the region that applies one op to scalars of the first input's element type."""
     scalar = _scalar_of(input_types[0]) if input_types else None
     if scalar is None:
-        parser.raise_error("a reduction in short form needs a tensor to reduce", position, parser.pos)
-    return _applying(op_class, scalar)
+        parser.raise_error(
+            "expected a ranked tensor as the first input of a reduction in short form", position, parser.pos
+        )
+    return _region_applying(op_class, scalar)
 
 
-def _applying(op_class: type[BinaryOp], scalar: Attribute) -> Region:
-    """The region that applies an op to its two arguments."""
+def _region_applying(op_class: type[BinaryOp], scalar: Attribute) -> Region:
+    """Return the region that applies an op to its two arguments."""
     block = Block(arg_types=[scalar, scalar])
     inner = op_class.create(operands=block.args, result_types=[scalar])
     block.add_ops([inner, ReturnOp.create(operands=inner.results)])
@@ -171,8 +173,8 @@ def _applying(op_class: type[BinaryOp], scalar: Attribute) -> Region:
 
 
 def _scalar_of(tensor: Attribute) -> Attribute | None:
-    known = as_tensor(tensor)
-    return scalar_of(known) if known is not None else None
+    tensor_type = as_tensor(tensor)
+    return scalar_of(tensor_type) if tensor_type is not None else None
 
 
 OPS = (ReduceOp,)

@@ -1,4 +1,4 @@
-"""Ops that make tensors or rearrange them: constants, broadcasts, reshapes, transpositions."""
+"""Ops that create or rearrange tensors: constants, broadcasts, reshapes, transpositions."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from sdy.dialects.stablehlo.checks.shape import (
     check_same_element_type,
     check_transpose,
 )
-from sdy.dialects.stablehlo.syntax.clauses import Int, Ints
+from sdy.dialects.stablehlo.syntax.clauses import IntClause, IntsClause
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.stablehlo.syntax.type_signatures import RESULT_ONLY, SAME
 from sdy.dialects.text.ssa_names import SuggestsResultNames
 
 
 class LiteralOp(StablehloOp):
-    """An op that is a constant: `dense<1.000000e+00> : tensor<2xf32>`."""
+    """Base class of constants: `dense<1.000000e+00> : tensor<2xf32>`."""
 
     value = prop_def(DenseElementsAttr)
     output = result_def()
@@ -46,7 +46,7 @@ class LiteralOp(StablehloOp):
         position = parser.pos
         value = parser.parse_attribute()
         if not isinstance(value, DenseElementsAttr):
-            parser.raise_error(f"a constant is dense<...> : type, not {value}", position, parser.pos)
+            parser.raise_error(f"expected dense<...> : type, got {value}", position, parser.pos)
         return cls.create(result_types=[value.type], properties={"value": value}, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
@@ -57,7 +57,7 @@ class LiteralOp(StablehloOp):
 
 @irdl_op_definition
 class ConstantOp(LiteralOp, SuggestsResultNames):
-    """A tensor that the program spells out.
+    """A tensor given as a literal.
 
     `stablehlo.constant dense<1.000000e+00> : tensor<2xf32>`
     """
@@ -70,7 +70,7 @@ class ConstantOp(LiteralOp, SuggestsResultNames):
 
 @irdl_op_definition
 class IotaOp(FormattedOp):
-    """Every element is its index along one dim.
+    """A tensor whose elements are their indices along a dim.
 
     `stablehlo.iota dim = 0 : tensor<4xi32>`
     """
@@ -80,12 +80,12 @@ class IotaOp(FormattedOp):
     output = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_iota,)
-    FORM: ClassVar[Form] = Form(clauses=(Int("dim", "iota_dimension"),), signature=RESULT_ONLY)
+    FORM: ClassVar[Form] = Form(clauses=(IntClause("dim", "iota_dimension"),), signature=RESULT_ONLY)
 
 
 @irdl_op_definition
 class DynamicIotaOp(FormattedOp):
-    """`iota` whose shape is an operand.
+    """An `iota` whose shape is an operand.
 
     `stablehlo.dynamic_iota %0, dim = 0 : (tensor<1xi64>) -> tensor<?xi32>`
     """
@@ -96,12 +96,12 @@ class DynamicIotaOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_iota,)
-    FORM: ClassVar[Form] = Form(clauses=(Int("dim", "iota_dimension"),))
+    FORM: ClassVar[Form] = Form(clauses=(IntClause("dim", "iota_dimension"),))
 
 
 @irdl_op_definition
 class BroadcastInDimOp(FormattedOp):
-    """Repeats the operand, whose dim i becomes dim `broadcast_dimensions[i]` of the result.
+    """Repeat the operand; its dim i becomes dim `broadcast_dimensions[i]` of the result.
 
     `stablehlo.broadcast_in_dim %0, dims = [1] : (tensor<4xf32>) -> tensor<2x4xf32>`
     """
@@ -112,12 +112,12 @@ class BroadcastInDimOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_in_dim,)
-    FORM: ClassVar[Form] = Form(clauses=(Ints("dims", "broadcast_dimensions"),))
+    FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "broadcast_dimensions"),))
 
 
 @irdl_op_definition
 class DynamicBroadcastInDimOp(FormattedOp):
-    """`broadcast_in_dim` whose result shape is an operand.
+    """A `broadcast_in_dim` whose result shape is an operand.
 
     `stablehlo.dynamic_broadcast_in_dim %0, %1, dims = [1] : (tensor<4xf32>, tensor<2xi64>) -> tensor<?x4xf32>`
     """
@@ -131,12 +131,12 @@ class DynamicBroadcastInDimOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_in_dim, check_dynamic_broadcast_in_dim)
-    FORM: ClassVar[Form] = Form(clauses=(Ints("dims", "broadcast_dimensions"),))
+    FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "broadcast_dimensions"),))
 
 
 @irdl_op_definition
 class BroadcastOp(FormattedOp):
-    """Repeats the operand along new dims that come first.
+    """Repeat the operand along new major dims.
 
     `stablehlo.broadcast %0, sizes = [2] : (tensor<4xf32>) -> tensor<2x4xf32>`
     """
@@ -147,12 +147,12 @@ class BroadcastOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast,)
-    FORM: ClassVar[Form] = Form(clauses=(Ints("sizes", "broadcast_sizes"),))
+    FORM: ClassVar[Form] = Form(clauses=(IntsClause("sizes", "broadcast_sizes"),))
 
 
 @irdl_op_definition
 class ReshapeOp(FormattedOp):
-    """The same elements, in row-major order, in another shape.
+    """Change the shape; the elements keep their row-major order.
 
     `stablehlo.reshape %0 : (tensor<2x4xf32>) -> tensor<8xf32>`
     """
@@ -167,7 +167,7 @@ class ReshapeOp(FormattedOp):
 
 @irdl_op_definition
 class DynamicReshapeOp(FormattedOp):
-    """`reshape` whose result shape is an operand.
+    """A `reshape` whose result shape is an operand.
 
     `stablehlo.dynamic_reshape %0, %1 : (tensor<2x4xf32>, tensor<1xi64>) -> tensor<?xf32>`
     """
@@ -183,7 +183,7 @@ class DynamicReshapeOp(FormattedOp):
 
 @irdl_op_definition
 class TransposeOp(FormattedOp):
-    """Dim i of the result is dim `permutation[i]` of the operand.
+    """Permute dims: dim i of the result is dim `permutation[i]` of the operand.
 
     `stablehlo.transpose %0, dims = [1, 0] : (tensor<2x4xf32>) -> tensor<4x2xf32>`
     """
@@ -194,12 +194,12 @@ class TransposeOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_transpose,)
-    FORM: ClassVar[Form] = Form(clauses=(Ints("dims", "permutation"),))
+    FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "permutation"),))
 
 
 @irdl_op_definition
 class ReverseOp(FormattedOp):
-    """The elements in opposite order along some dims.
+    """Reverse the order of the elements along some dims.
 
     `stablehlo.reverse %0, dims = [0] : tensor<2x4xf32>`
     """
@@ -210,12 +210,12 @@ class ReverseOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reverse,)
-    FORM: ClassVar[Form] = Form(clauses=(Ints("dims", "dimensions"),), signature=SAME)
+    FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "dimensions"),), signature=SAME)
 
 
 @irdl_op_definition
 class BitcastConvertOp(FormattedOp):
-    """The same bits as elements of another type; a dim comes or goes where the widths differ.
+    """Reinterpret the bits as elements of another type; a minor dim is added or removed if the widths differ.
 
     `stablehlo.bitcast_convert %0 : (tensor<2xf32>) -> tensor<2xi32>`
     """
@@ -230,7 +230,7 @@ class BitcastConvertOp(FormattedOp):
 
 @irdl_op_definition
 class GetDimensionSizeOp(FormattedOp):
-    """The size of a dim, as a scalar.
+    """Return the size of a dim as a scalar.
 
     `stablehlo.get_dimension_size %0, dim = 1 : (tensor<2x4xf32>) -> tensor<i32>`
     """
@@ -241,12 +241,12 @@ class GetDimensionSizeOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_get_dimension_size,)
-    FORM: ClassVar[Form] = Form(clauses=(Int("dim", "dimension"),))
+    FORM: ClassVar[Form] = Form(clauses=(IntClause("dim", "dimension"),))
 
 
 @irdl_op_definition
 class SetDimensionSizeOp(FormattedOp):
-    """The operand, of which only the first `size` places of a dim count.
+    """Restrict a dim of the operand to its first `size` elements.
 
     `stablehlo.set_dimension_size %0, %1, dim = 0 : (tensor<4xf32>, tensor<i32>) -> tensor<?xf32>`
     """
@@ -258,7 +258,7 @@ class SetDimensionSizeOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dimension, check_same_element_type)
-    FORM: ClassVar[Form] = Form(clauses=(Int("dim", "dimension"),))
+    FORM: ClassVar[Form] = Form(clauses=(IntClause("dim", "dimension"),))
 
 
 OPS = (

@@ -1,4 +1,4 @@
-"""Ops that cut tensors, glue them, and fill them up."""
+"""Ops that slice, concatenate and pad tensors."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from sdy.dialects.stablehlo.checks.slicing import (
     check_pad,
     check_slice,
 )
-from sdy.dialects.stablehlo.syntax.clauses import Clause, Int, Ints, PropertyDict, ints_of
+from sdy.dialects.stablehlo.syntax.clauses import Clause, IntClause, IntsClause, PropertyDict, ints_of
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 
 
-class SliceRanges(Clause):
-    """`[0:4, 2:8:2]`: per dim the first index, the index after the last, and the step, where it is not 1."""
+class SliceRangesClause(Clause):
+    """`[0:4, 2:8:2]`: per dim the start, the limit, and the stride unless it is 1."""
 
     properties = ("start_indices", "limit_indices", "strides")
     starts_after_comma = False
@@ -53,7 +53,7 @@ class SliceRanges(Clause):
 
 @irdl_op_definition
 class SliceOp(FormattedOp):
-    """The elements from `start_indices` up to, not including, `limit_indices`, every `strides`-th.
+    """Select elements from `start_indices` to `limit_indices` (exclusive) with `strides`.
 
     `stablehlo.slice %0 [0:4, 2:8:2] : (tensor<4x8xf32>) -> tensor<4x3xf32>`
     """
@@ -66,12 +66,12 @@ class SliceOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_slice,)
-    FORM: ClassVar[Form] = Form(clauses=(SliceRanges(),))
+    FORM: ClassVar[Form] = Form(clauses=(SliceRangesClause(),))
 
 
 @irdl_op_definition
 class DynamicSliceOp(FormattedOp):
-    """A slice of known sizes, whose start is a scalar operand per dim, moved so that the slice fits.
+    """Slice at start indices that are scalar operands, clamped so that the slice is in bounds.
 
     `stablehlo.dynamic_slice %0, %1, sizes = [2] : (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>`
     """
@@ -83,12 +83,12 @@ class DynamicSliceOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dynamic_slice,)
-    FORM: ClassVar[Form] = Form(clauses=(Ints("sizes", "slice_sizes"),))
+    FORM: ClassVar[Form] = Form(clauses=(IntsClause("sizes", "slice_sizes"),))
 
 
 @irdl_op_definition
 class DynamicUpdateSliceOp(FormattedOp):
-    """The operand with `update` written over it, from a start per dim, moved so that the update fits.
+    """Overwrite a slice of the operand with `update`, at start indices clamped so that it is in bounds.
 
     `stablehlo.dynamic_update_slice %0, %1, %2 : (tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<4xf32>`
     """
@@ -105,7 +105,7 @@ class DynamicUpdateSliceOp(FormattedOp):
 
 @irdl_op_definition
 class RealDynamicSliceOp(FormattedOp):
-    """`slice` whose starts, limits and strides are operands."""
+    """A `slice` whose starts, limits and strides are operands."""
 
     name = "stablehlo.real_dynamic_slice"
     operand = operand_def()
@@ -120,7 +120,7 @@ class RealDynamicSliceOp(FormattedOp):
 
 @irdl_op_definition
 class ConcatenateOp(FormattedOp):
-    """The inputs one after the other along a dim.
+    """Concatenate the inputs along a dim.
 
     `stablehlo.concatenate %0, %1, dim = 0 : (tensor<2xf32>, tensor<3xf32>) -> tensor<5xf32>`
     """
@@ -131,12 +131,12 @@ class ConcatenateOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_concatenate,)
-    FORM: ClassVar[Form] = Form(clauses=(Int("dim", "dimension"),))
+    FORM: ClassVar[Form] = Form(clauses=(IntClause("dim", "dimension"),))
 
 
 @irdl_op_definition
 class PadOp(FormattedOp):
-    """The operand with `padding_value` before, after and between its elements; negative amounts cut elements off.
+    """Insert `padding_value` before, after and between the elements; negative padding removes elements.
 
     `stablehlo.pad %0, %1, low = [0], high = [1], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<5xf32>`
     """
@@ -152,16 +152,16 @@ class PadOp(FormattedOp):
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_pad,)
     FORM: ClassVar[Form] = Form(
         clauses=(
-            Ints("low", "edge_padding_low"),
-            Ints("high", "edge_padding_high"),
-            Ints("interior", "interior_padding"),
+            IntsClause("low", "edge_padding_low"),
+            IntsClause("high", "edge_padding_high"),
+            IntsClause("interior", "interior_padding"),
         )
     )
 
 
 @irdl_op_definition
 class DynamicPadOp(FormattedOp):
-    """`pad` whose amounts are operands."""
+    """A `pad` whose amounts are operands."""
 
     name = "stablehlo.dynamic_pad"
     operand = operand_def()

@@ -1,4 +1,4 @@
-"""Values that are no tensors: tuples, tokens and futures."""
+"""Ops on tuples, tokens and futures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sdy.dialects.stablehlo.syntax.type_signatures import RESULT_ONLY, SAME, TUP
 
 @irdl_op_definition
 class TupleOp(FormattedOp):
-    """A tuple of its operands.
+    """Create a tuple of the operands.
 
     `stablehlo.tuple %0, %1 : tuple<tensor<2xf32>, tensor<i32>>`
     """
@@ -39,12 +39,12 @@ class TupleOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_tuple,)
-    FORM: ClassVar[Form] = Form(signature=TUPLE_TYPES, leaves_room=True)
+    FORM: ClassVar[Form] = Form(signature=TUPLE_TYPES, prints_blank_without_operands=True)
 
 
 @irdl_op_definition
 class GetTupleElementOp(StablehloOp):
-    """One element of a tuple.
+    """Return one element of a tuple.
 
     `stablehlo.get_tuple_element %0[1] : (tuple<tensor<2xf32>, tensor<i32>>) -> tensor<i32>`
     """
@@ -84,7 +84,7 @@ class GetTupleElementOp(StablehloOp):
 
 @irdl_op_definition
 class CreateTokenOp(FormattedOp):
-    """A token that waits for nothing.
+    """Create a token without dependencies.
 
     `stablehlo.create_token : !stablehlo.token`
     """
@@ -97,7 +97,7 @@ class CreateTokenOp(FormattedOp):
 
 @irdl_op_definition
 class AfterAllOp(FormattedOp):
-    """A token that waits for all operands.
+    """Create a token that depends on all operands.
 
     `stablehlo.after_all %0, %1 : !stablehlo.token`
     """
@@ -106,12 +106,12 @@ class AfterAllOp(FormattedOp):
     inputs = var_operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    FORM: ClassVar[Form] = Form(signature=SAME, leaves_room=True)
+    FORM: ClassVar[Form] = Form(signature=SAME, prints_blank_without_operands=True)
 
 
 @irdl_op_definition
 class AsyncStartOp(StablehloOp):
-    """Starts the op in its region, and gives a future of its results."""
+    """Start the op in the region, and return a future of its results."""
 
     name = "stablehlo.async_start"
     inputs = var_operand_def()
@@ -121,7 +121,7 @@ class AsyncStartOp(StablehloOp):
 
 @irdl_op_definition
 class AsyncDoneOp(StablehloOp):
-    """Waits for a future, and gives what it holds."""
+    """Wait for a future, and return its values."""
 
     name = "stablehlo.async_done"
     operand = operand_def()

@@ -1,4 +1,4 @@
-"""Ops that move a window over a tensor: convolutions, pooling, and the gradient of pooling."""
+"""Ops that slide a window over a tensor: convolutions, pooling, and the gradient of pooling."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WINDOW_PROPERTIES = {
 
 @irdl_op_definition
 class ConvolutionOp(StablehloOp):
-    """Sums of products of a kernel with each window of the input.
+    """Sum the products of a kernel with each window of the input.
 
     `stablehlo.convolution(%0, %1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2]} : ...`
     """
@@ -99,7 +99,7 @@ class ConvolutionOp(StablehloOp):
 
 @irdl_op_definition
 class DynamicConvOp(StablehloOp):
-    """`convolution` whose padding is an operand."""
+    """A `convolution` whose padding is an operand."""
 
     name = "stablehlo.dynamic_conv"
     lhs = operand_def()
@@ -119,7 +119,7 @@ class DynamicConvOp(StablehloOp):
 
 @irdl_op_definition
 class ReduceWindowOp(StablehloOp):
-    """Folds each window of the inputs into one element, beginning with the init values."""
+    """Reduce each window of the inputs to one element, starting from the init values."""
 
     name = "stablehlo.reduce_window"
     inputs = var_operand_def()
@@ -138,7 +138,7 @@ class ReduceWindowOp(StablehloOp):
 
 @irdl_op_definition
 class SelectAndScatterOp(StablehloOp):
-    """Adds each element of `source` where `select` finds the best element of its window."""
+    """Scatter each element of `source` to the index in its window that `select` chooses."""
 
     name = "stablehlo.select_and_scatter"
     operand = operand_def()
@@ -162,11 +162,11 @@ def _parse_window_entry(parser: Parser, into: PropertyDict) -> None:
         position = parser.pos
         rows = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_ints(parser))
         if any(len(row) != 2 for row in rows):
-            parser.raise_error("padding is [low, high] per dim", position, parser.pos)
+            parser.raise_error("expected [low, high] per dim", position, parser.pos)
         padding_type = TensorType(i64, [len(rows), 2])
         value = DenseElementsAttr.from_values(padding_type, [amount for row in rows for amount in row])
     elif key == "reverse":
-        # Booleans or numbers: either spelling is an array of i1.
+        # Both booleans and numbers are accepted, as in MLIR.
         flags = parser.parse_comma_separated_list(
             parser.Delimiter.SQUARE, lambda: int(parser.parse_integer(allow_boolean=True) != 0)
         )

@@ -1,1 +1,1 @@
-"""MLIR text: lexer, parser with locations, and printer. Knows no dialect but `builtin` and `func`."""
+"""MLIR text: lexer, parser with locations, and printer. Depends on no dialects except `builtin` and `func`."""

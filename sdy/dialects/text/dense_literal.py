@@ -1,4 +1,4 @@
-"""The parser of `dense<...>`: nested lists, a value for all elements, or hexadecimal digits."""
+"""The parser of `dense<...>`: nested lists, a splat value, or hexadecimal digits."""
 
 from __future__ import annotations
 
@@ -15,20 +15,17 @@ from sdy.dialects.constants.elements import ElementCodec, codec_of
 
 @dataclass(frozen=True, slots=True)
 class ElementLiteral:
-    """One element as it is spelled, and where."""
+    """The text of one element, and its location."""
 
     text: str
     start: int
     end: int
 
 
-Shape = tuple[int, ...]
-
-
 def parse_dense(parser: AttrParser) -> DenseElementsAttr:
-    """What follows the word `dense`: `<literal> : type`.
+    """Parse `<literal> : type`, after the keyword `dense`.
 
-    Raises: ParseError where literal and type disagree.
+    Raises: ParseError if the literal is not valid for the type.
     """
     start = parser.pos
     parser.parse_punctuation("<")
@@ -50,9 +47,9 @@ def parse_dense(parser: AttrParser) -> DenseElementsAttr:
 
 
 def parse_dense_resource(parser: AttrParser, blobs: Mapping[str, tuple[DenseResource, bytes]]) -> DenseElementsAttr:
-    """What follows the word `dense_resource`: `<name> : type`.
+    """Parse `<name> : type`, after the keyword `dense_resource`.
 
-    Raises: ParseError where the text has no blob of that name, or one of another size.
+    Raises: ParseError if there is no blob of that name, or it has a wrong size.
     """
     with parser.in_angle_brackets():
         start = parser.pos
@@ -61,24 +58,24 @@ def parse_dense_resource(parser: AttrParser, blobs: Mapping[str, tuple[DenseReso
     parser.parse_punctuation(":")
     dense_type, _ = _parse_dense_type(parser)
     if name not in blobs:
-        parser.raise_error(f"the file has no data for the resource {name} in its section {{-# ... #-}}", start, end)
+        parser.raise_error(f"expected resource {name} in the section {{-# ... #-}} of the file", start, end)
     resource, raw = blobs[name]
     try:
         return DenseElementsAttr.from_bytes(dense_type, raw, resource)
     except ValueError as error:
-        parser.raise_error(f"the resource {name} has {error}", start, end)
+        parser.raise_error(f"resource {name}: {error}", start, end)
 
 
-def _parse_nested(parser: AttrParser) -> tuple[list[ElementLiteral], Shape | None]:
-    """The literals of nested lists in order, and the lengths of the lists; None for a value without brackets."""
+def _parse_nested(parser: AttrParser) -> tuple[list[ElementLiteral], tuple[int, ...] | None]:
+    """Parse nested lists; return the literals in order and the list shape, None for a value without brackets."""
     start = parser.pos
     nested = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_nested(parser))
     if nested is None:
         return [_parse_literal(parser)], None
     inner_shapes = {shape or () for _, shape in nested}
     if len(inner_shapes) > 1:
-        shown = " and ".join(sorted(str(list(shape)) for shape in inner_shapes))
-        parser.raise_error(f"the lists inside have different lengths: {shown}", start, start + 1)
+        shapes = " and ".join(sorted(str(list(shape)) for shape in inner_shapes))
+        parser.raise_error(f"nested lists must have the same shape, got {shapes}", start, start + 1)
     inner_shape = inner_shapes.pop() if inner_shapes else ()
     return [literal for literals, _ in nested for literal in literals], (len(nested), *inner_shape)
 
@@ -88,40 +85,42 @@ def _parse_literal(parser: AttrParser) -> ElementLiteral:
     parts = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_number(parser))
     text = _parse_number(parser) if parts is None else f"({','.join(parts)})"
     if parts is not None and len(parts) != 2:
-        parser.raise_error("a complex number is written (real,imaginary)", start, parser.pos)
+        parser.raise_error("expected a complex number (real,imaginary)", start, parser.pos)
     return ElementLiteral(text, start, parser.pos)
 
 
 def _parse_number(parser: AttrParser) -> str:
-    """A number or a boolean as it is spelled: only the type says what a literal like `0x3F800000` means."""
+    """Return the text of a number or boolean: only the type determines the value of a literal like `0x3F800000`."""
     start = parser.pos
     if parser.parse_optional_number(allow_boolean=True) is None:
-        parser.raise_error("a number, true, false, a list or a complex number belongs here")
+        parser.raise_error("expected a number, true, false, a list or a complex number")
     return parser.lexer.input.content[start : parser.pos].split(maxsplit=1)[0]
 
 
 def _parse_dense_type(parser: AttrParser) -> tuple[DenseType, ElementCodec]:
     start = parser.pos
-    written = parser.parse_type()
-    dense_type = cast(DenseType, written)
-    if not isinstance(written, TensorType | VectorType) or DYNAMIC_INDEX in dense_type.get_shape():
-        parser.raise_error(f"a dense constant has a tensor type of known shape, not {written}", start, parser.pos)
+    parsed_type = parser.parse_type()
+    dense_type = cast(DenseType, parsed_type)
+    if not isinstance(parsed_type, TensorType | VectorType) or DYNAMIC_INDEX in dense_type.get_shape():
+        parser.raise_error(f"expected a tensor type with a static shape, got {parsed_type}", start, parser.pos)
     codec = codec_of(dense_type.get_element_type())
     if codec is None:
-        parser.raise_error(f"a dense constant cannot hold {dense_type.get_element_type()}", start, parser.pos)
+        parser.raise_error(
+            f"dense constants do not support the element type {dense_type.get_element_type()}", start, parser.pos
+        )
     return dense_type, codec
 
 
 def _bytes_of_hex(text: str) -> bytes:
     if not text.startswith("0x"):
-        raise ValueError("the digits of a dense constant in hexadecimal start with 0x")
+        raise ValueError("expected hexadecimal digits that start with 0x")
     return bytes.fromhex(text[2:])
 
 
-def _check_shape(shape: Shape | None, dense_type: DenseType) -> None:
+def _check_shape(shape: tuple[int, ...] | None, dense_type: DenseType) -> None:
     expected = dense_type.get_shape()
     if shape is not None and shape != expected:
-        raise ValueError(f"the lists have lengths {list(shape)}, the type has dims {list(expected)}")
+        raise ValueError(f"expected lists of shape {list(expected)}, the shape of the type, got {list(shape)}")
 
 
 def _encode(parser: AttrParser, codec: ElementCodec, literal: ElementLiteral) -> bytes:

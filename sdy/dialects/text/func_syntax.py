@@ -1,4 +1,4 @@
-"""MLIR's syntax of modules and functions, whose ops xDSL defines but writes a little otherwise."""
+"""MLIR's syntax of modules and functions, which differs slightly from xDSL's syntax of these ops."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OpT = TypeVar("OpT", bound=Operation)
 
 @dataclass(frozen=True, slots=True)
 class OpSyntax:
-    """How an op is read, after its name, and written."""
+    """The parser of an op, called after its name, and the printer."""
 
     parse: Callable[[Parser], Operation]
     print: Callable[[Operation, Printer], None]
@@ -31,7 +31,7 @@ class OpSyntax:
 
 @dataclass(frozen=True, slots=True)
 class TypeWithAttributes:
-    """A result, or an argument without a name: a type with attributes."""
+    """The type and attributes of a result or of an unnamed argument."""
 
     type: Attribute
     attributes: DictionaryAttr
@@ -41,7 +41,7 @@ NO_ATTRIBUTES = DictionaryAttr({})
 
 
 def parse_module(parser: Parser) -> ModuleOp:
-    """`@name attributes {...} { ... }`, after the word `module`."""
+    """Parse `@name attributes {...} { ... }`, after the keyword `module`."""
     name = parser.parse_optional_symbol_name()
     attributes = parser.parse_optional_attr_dict_with_keyword()
     region = parser.parse_region()
@@ -55,7 +55,7 @@ def parse_module(parser: Parser) -> ModuleOp:
 
 
 def print_module(op: ModuleOp, printer: Printer) -> None:
-    """What `parse_module` reads."""
+    """Print a module as `parse_module` parses it."""
     if op.sym_name is not None:
         printer.print_string(" ")
         printer.print_symbol_name(op.sym_name.data)
@@ -65,7 +65,7 @@ def print_module(op: ModuleOp, printer: Printer) -> None:
 
 
 def parse_func(parser: Parser) -> FuncOp:
-    """`public @name(%arg0: type {...}) -> (type {...}) attributes {...} { ... }`, after `func.func`."""
+    """Parse `public @name(%arg0: type {...}) -> (type {...}) attributes {...} { ... }`, after `func.func`."""
     visibility = parser.parse_optional_visibility_keyword()
     name = parser.parse_symbol_name()
     arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_argument(parser))
@@ -73,10 +73,10 @@ def parse_func(parser: Parser) -> FuncOp:
     attributes = parser.parse_optional_attr_dict_with_keyword(("sym_name", "function_type", "sym_visibility"))
     named = [named for named, _ in arguments if named is not None]
     if named and len(named) != len(arguments):
-        parser.raise_error("either all arguments have names, or none has one")
+        parser.raise_error("either all arguments must have names, or none")
     body = parser.parse_optional_region(named) if named or not arguments else None
     if named and body is None:
-        parser.raise_error("a function whose arguments have names needs a body")
+        parser.raise_error("expected a body of the function, because its arguments have names")
     properties: dict[str, Attribute] = {
         "sym_name": name,
         "function_type": FunctionType.from_lists(
@@ -85,9 +85,9 @@ def parse_func(parser: Parser) -> FuncOp:
     }
     if visibility is not None:
         properties["sym_visibility"] = visibility
-    for key, typed in (("arg_attrs", [typed for _, typed in arguments]), ("res_attrs", results)):
-        if any(one.attributes.data for one in typed):
-            properties[key] = ArrayAttr([one.attributes for one in typed])
+    for key, values in (("arg_attrs", [typed for _, typed in arguments]), ("res_attrs", results)):
+        if any(value.attributes.data for value in values):
+            properties[key] = ArrayAttr([value.attributes for value in values])
     return FuncOp.create(
         properties=properties,
         attributes=attributes.data if attributes is not None else {},
@@ -97,8 +97,8 @@ def parse_func(parser: Parser) -> FuncOp:
 
 def _parse_argument(parser: Parser) -> tuple[Parser.Argument | None, TypeWithAttributes]:
     named = parser.parse_optional_argument()
-    of_type = named.type if named is not None else parser.parse_type()
-    typed = TypeWithAttributes(of_type, _parse_attributes(parser))
+    value_type = named.type if named is not None else parser.parse_type()
+    typed = TypeWithAttributes(value_type, _parse_attributes(parser))
     parser.parse_optional_location()
     return named, typed
 
@@ -118,19 +118,19 @@ def _parse_attributes(parser: Parser) -> DictionaryAttr:
 
 
 def print_func(op: FuncOp, printer: Printer) -> None:
-    """What `parse_func` reads."""
+    """Print a function as `parse_func` parses it."""
     if op.sym_visibility is not None:
         printer.print_string(f" {op.sym_visibility.data}")
     printer.print_string(" ")
     printer.print_symbol_name(op.sym_name.data)
     printer.print_string("(")
     arguments = op.args if not op.is_declaration else None
-    for index, (of_type, attributes) in enumerate(_typed(op.function_type.inputs.data, op.arg_attrs)):
+    for index, (value_type, attributes) in enumerate(_with_attributes(op.function_type.inputs.data, op.arg_attrs)):
         printer.print_string(", " if index else "")
         if arguments is not None:
             printer.print_ssa_value(arguments[index])
             printer.print_string(": ")
-        printer.print_attribute(of_type)
+        printer.print_attribute(value_type)
         printer.print_op_attributes(attributes.data)
     printer.print_string(")")
     _print_results(op, printer)
@@ -141,28 +141,28 @@ def print_func(op: FuncOp, printer: Printer) -> None:
 
 
 def _print_results(op: FuncOp, printer: Printer) -> None:
-    results = _typed(op.function_type.outputs.data, op.res_attrs)
+    results = _with_attributes(op.function_type.outputs.data, op.res_attrs)
     if not results:
         return
     printer.print_string(" -> ")
     needs_parens = len(results) > 1 or bool(results[0][1].data) or isinstance(results[0][0], FunctionType)
     printer.print_string("(" if needs_parens else "")
-    for index, (of_type, attributes) in enumerate(results):
+    for index, (value_type, attributes) in enumerate(results):
         printer.print_string(", " if index else "")
-        printer.print_attribute(of_type)
+        printer.print_attribute(value_type)
         printer.print_op_attributes(attributes.data)
     printer.print_string(")" if needs_parens else "")
 
 
-def _typed(
+def _with_attributes(
     types: Sequence[Attribute], attributes: ArrayAttr[DictionaryAttr] | None
 ) -> list[tuple[Attribute, DictionaryAttr]]:
-    """Each type with its attributes."""
+    """Return each type with its attributes."""
     return list(zip(types, attributes if attributes is not None else [NO_ATTRIBUTES] * len(types), strict=True))
 
 
 def parse_call(parser: Parser) -> CallOp:
-    """`@callee(%0) {...} : (type) -> type`, after `call`."""
+    """Parse `@callee(%0) {...} : (type) -> type`, after `call`."""
     callee = parser.parse_symbol_name()
     operands = parser.parse_op_args_list()
     attributes = parser.parse_optional_attr_dict()
@@ -178,7 +178,7 @@ def parse_call(parser: Parser) -> CallOp:
 
 
 def print_call(op: CallOp, printer: Printer) -> None:
-    """What `parse_call` reads."""
+    """Print a call as `parse_call` parses it."""
     printer.print_string(" ")
     printer.print_attribute(op.callee)
     printer.print_operands(op.operands)
@@ -188,7 +188,7 @@ def print_call(op: CallOp, printer: Printer) -> None:
 
 
 def parse_return(parser: Parser) -> ReturnOp:
-    """`{...} %0, %1 : type, type`, after `return`."""
+    """Parse `{...} %0, %1 : type, type`, after `return`."""
     attributes = parser.parse_optional_attr_dict()
     operands = parser.parse_optional_undelimited_comma_separated_list(
         parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
@@ -203,7 +203,7 @@ def parse_return(parser: Parser) -> ReturnOp:
 
 
 def print_return(op: ReturnOp, printer: Printer) -> None:
-    """What `parse_return` reads."""
+    """Print a return as `parse_return` parses it."""
     printer.print_op_attributes(op.attributes)
     if op.operands:
         printer.print_string(" ")
@@ -223,5 +223,5 @@ CUSTOM_SYNTAX: dict[type[Operation], OpSyntax] = {
     ReturnOp: _syntax(parse_return, print_return),
 }
 
-# Directly within these ops, ops of a dialect are written without its name.
+# Directly inside these ops, the names of ops of the given dialect are written without its prefix.
 DEFAULT_DIALECTS: dict[type[Operation], str] = {ModuleOp: "builtin", FuncOp: "func"}

@@ -1,4 +1,4 @@
-"""MLIR's tokens by one regular expression: the same tokens as xDSL's lexer, in a fraction of its time."""
+"""A lexer for MLIR that returns the same tokens as xDSL's lexer but is much faster: a single regular expression."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STRING = r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"'
 
 _TOKEN = re.compile(
     rf"""
-    (?:[ \t\n\r\f\v]+|//[^\n]*)*+   # possessive: blanks are divided in one way only
+    (?:[ \t\n\r\f\v]+|//[^\n]*)*+   # possessive, to avoid backtracking into blanks
     (?: (?P<BARE_IDENT>[A-Za-z_][A-Za-z0-9_$.]*)
       | (?P<PERCENT_IDENT>%{_SUFFIX})
       | (?P<PUNCTUATION>->|\#-\}}|\{{-\#|\.\.\.|[-:,=<>(){{}}\[\]+?/*|])
@@ -34,30 +34,30 @@ _TOKEN = re.compile(
 _SPACE = re.compile(r"(?:[ \t\n\r\f\v]+|//[^\n]*)*+")
 
 _KINDS = {number: MLIRTokenKind[name] for name, number in _TOKEN.groupindex.items() if name != "PUNCTUATION"}
-_PUNCTUATION = _TOKEN.groupindex["PUNCTUATION"]
-_STRINGS = _TOKEN.groupindex["STRING_LIT"]
-_INTEGERS = _TOKEN.groupindex["INTEGER_LIT"]
-MAX_DIGITS = 1000  # digits; beyond 4300, Python refuses to read a number
+_PUNCTUATION_GROUP = _TOKEN.groupindex["PUNCTUATION"]
+_STRING_GROUP = _TOKEN.groupindex["STRING_LIT"]
+_INTEGER_GROUP = _TOKEN.groupindex["INTEGER_LIT"]
+MAX_DIGITS = 1000  # Python does not convert integers of more than 4300 digits
 
 
 class RegexLexer(MLIRLexer):
     """The lexer of `LocatingParser`."""
 
     def lex(self) -> MLIRToken:
-        """The next token. Raises: ParseError at a character that begins none."""
+        """Return the next token. Raises: ParseError at an invalid character."""
         content = self.input.content
         match = _TOKEN.match(content, self.pos)
         if match is None:
             raise self._error()
         group = match.lastindex
-        assert group is not None  # every alternative is a group
+        assert group is not None  # every alternative of the pattern is a group
         start, end = match.span(group)
-        if end - start > MAX_DIGITS and group == _INTEGERS:
-            raise ParseError(Span(start, end, self.input), f"an integer has at most {MAX_DIGITS} digits")
+        if end - start > MAX_DIGITS and group == _INTEGER_GROUP:
+            raise ParseError(Span(start, end, self.input), f"integers must have at most {MAX_DIGITS} digits")
         self.pos = end
-        if group == _PUNCTUATION:
+        if group == _PUNCTUATION_GROUP:
             return MLIRToken(KIND_BY_PUNCTUATION_SPELLING[match[group]], Span(start, end, self.input))
-        if group == _STRINGS:
+        if group == _STRING_GROUP:
             return MLIRToken(_string_kind(match[group]), StringLiteral(start, end, self.input))
         return MLIRToken(_KINDS[group], Span(start, end, self.input))
 
@@ -67,26 +67,25 @@ class RegexLexer(MLIRLexer):
         start = space.end() if space is not None else self.pos
         character = content[start]
         if character == '"' or content.startswith('@"', start):
-            message = (
-                'this string has no end on its line, or an escape other than \\\\, \\n, \\t, \\" and two hex digits'
-            )
+            escapes = '\\\\, \\n, \\t, \\" and two hex digits'
+            message = f"expected a string that ends on its line, with no escapes but {escapes}"
         elif character in "%#!^@.":
-            message = f"{character} is not followed by a name"
+            message = f"expected a name after {character}"
         else:
-            message = f"no token begins with {character!r}"
+            message = f"unexpected character {character!r}"
         self.pos = start + 1
         return ParseError(Span(start, start + 1, self.input), message)
 
 
 def _string_kind(text: str) -> MLIRTokenKind:
-    """Strings whose escapes spell bytes beyond ASCII are a kind of their own, as in xDSL."""
+    """Return the token kind of a string; like xDSL, distinguish strings with escapes of non-ASCII bytes."""
     if "\\" in text and re.search(r"\\[89A-Fa-f][0-9A-Fa-f]", text.replace("\\\\", "")):
         return MLIRTokenKind.BYTES_LIT
     return MLIRTokenKind.STRING_LIT
 
 
 class LazyTokenState(ParserState[MLIRTokenKind, str]):
-    """A state that reads the next token when somebody asks for it: a line that has a template needs no tokens."""
+    """A parser state that lexes the next token on demand: lines with a template need no tokens."""
 
     def __init__(self, lexer: RegexLexer) -> None:
         self.lexer = lexer
@@ -101,7 +100,7 @@ class LazyTokenState(ParserState[MLIRTokenKind, str]):
         return self.token
 
     @current_token.setter
-    def current_token(  # pyright: ignore[reportIncompatibleVariableOverride] -- xDSL's field, read and set alike
+    def current_token(  # pyright: ignore[reportIncompatibleVariableOverride] -- a field in xDSL, a property here
         self, token: MLIRToken
     ) -> None:
         self.token = token

@@ -1,7 +1,7 @@
-"""Ops built from lines that differ from an earlier line in the names of values alone.
+"""Reuse of parsed lines: ops on lines that differ from an earlier line only in the names of values.
 
-Most lines of a large program repeat: the same op, clauses, attributes and types on other values. Such a line is not
-parsed again; what the first one gave is copied for the values that this one names.
+Most lines of a large program repeat the same op, clauses, attributes and types with other values. Such a line is not
+parsed again: the op of the first line is copied with the operands of this line.
 """
 
 from __future__ import annotations
@@ -12,44 +12,44 @@ from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-MAX_LINE_LENGTH = 2000  # a line with a large constant is not worth remembering
+MAX_LINE_LENGTH = 2000  # longer lines hold large constants, which rarely repeat
 
 _LINE = re.compile(
     r"[ \t\n]*(?:%(?P<result>[A-Za-z0-9_$.-]+)(?::(?P<count>[0-9]+))? = )?"
     r'(?P<name>[A-Za-z_][A-Za-z0-9_$.]*|"[A-Za-z0-9_$.-]+")(?P<rest>[^\n]*)'
 )
-_VALUE = re.compile(r"%[A-Za-z0-9_$.-]+(?:#[0-9]+)?")
+_VALUE_NAME = re.compile(r"%[A-Za-z0-9_$.-]+(?:#[0-9]+)?")
 
 LineKey = tuple[str, str, str]
 
 
 class HasImplicitRegions:
-    """An op whose text may stand on one line although it has regions."""
+    """An op whose text may be a single line although it has regions."""
 
     def implicit_regions(self) -> list[Region] | None:
-        """Copies of the regions; None where these have text of their own."""
+        """Return copies of the regions, or None if the regions are printed."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The next line of a text, where an op may stand."""
+    """The next line of the text, which may begin with an op."""
 
-    key: LineKey  # what lines of the same template have in common
-    start: int  # of the name of the op
+    key: LineKey  # equal for lines with the same template
+    start: int  # offset of the op name
     end: int
     result: str | None
     result_count: int
-    values: Sequence[str]  # as they are spelled, `%0#1`
+    values: Sequence[str]  # as written, such as `%0#1`
     value_starts: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What a line says of its op."""
+    """The op of a line, except for its operands and location."""
 
     op_class: type[Operation]
-    operand_places: Sequence[int]  # which value on the line each operand is
+    operand_indices: Sequence[int]  # for each operand, its index among the values on the line
     operand_types: Sequence[Attribute]
     result_types: Sequence[Attribute]
     properties: Mapping[str, Attribute]
@@ -58,13 +58,13 @@ class Template:
 
 
 def next_line(content: str, position: int, scope: str) -> Line | None:
-    """The line at `position`, if an op may begin there. `scope` is what the meaning of a name depends on."""
+    """Return the line at `position` if an op may begin there. `scope` is the context that op names depend on."""
     match = _LINE.match(content, position)
     if match is None or match.end() - position > MAX_LINE_LENGTH:
         return None
     rest, first = match["rest"], match.start("rest")
-    values = list(_VALUE.finditer(rest))
-    key = (scope, match["name"], _VALUE.sub("%", rest))
+    values = list(_VALUE_NAME.finditer(rest))
+    key = (scope, match["name"], _VALUE_NAME.sub("%", rest))
     return Line(
         key,
         match.start("name"),
@@ -77,10 +77,9 @@ def next_line(content: str, position: int, scope: str) -> Line | None:
 
 
 def make_template(line: Line, op: Operation, resolved: Sequence[tuple[int, SSAValue]]) -> Template | None:
-    """The template of an op that was parsed from a line.
+    """Return the template of an op parsed from a line, or None if the line does not determine the op.
 
-    `resolved` are the values that were looked up, with the places of their names. None where the op is more than the
-    line says, or where a name stands for something else than an operand.
+    `resolved` are the operands that were resolved while the line was parsed, with the offsets of their names.
     """
     regions: Callable[[], list[Region] | None] | None = None
     if op.regions:

@@ -1,7 +1,7 @@
-"""Reads the locations that MLIR writes behind ops: `loc("model.py":12:4)`, `loc(#loc7)`, names, call sites, fusions.
+"""A parser of the locations after ops: `loc("model.py":12:4)`, `loc(#loc7)`, names, call sites, fused locations.
 
-MLIR defines the aliases of locations at the end of a file, after their uses, so an alias is looked up when all is read.
-Where an op stands in the text is what sdy calls its place; the locations read here are checked and not kept.
+MLIR defines location aliases at the end of a file, after their uses, so they are checked after all text is parsed.
+The parsed locations are checked but not kept: the location of an op is its position in the text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sdy.dialects.text.text_parser import TextParser, near_miss
 
 
 class LocationParser(TextParser):
-    """A parser that knows all forms of locations."""
+    """A parser of all forms of locations."""
 
     def _parse_location(self) -> LocationAttr:
         token = self._current_token
@@ -48,12 +48,12 @@ class LocationParser(TextParser):
             parts = self.parse_comma_separated_list(Parser.Delimiter.SQUARE, self._parse_location)
             return FusedLoc(tuple(parts), NoneAttr())
         if not self.parse_optional_keyword("unknown"):
-            forms = 'unknown, "name", "file":line:column, callsite(...), fused[...] or an alias'
-            self.raise_error(f"a location is {forms}")
+            forms = '"name", "file":line:column, unknown, callsite(...), fused[...] or an alias'
+            self.raise_error(f"expected a location: {forms}")
         return UnknownLoc()
 
     def _parse_named(self, name: StringAttr) -> LocationAttr:
-        """What follows a string: a line and a column, or a range of them, or the location that it names."""
+        """Parse the rest of a location after a string: a position, a range of positions, or a named location."""
         if self.parse_optional_punctuation(":"):
             line, column = self._parse_line_and_column()
             if self.parse_optional_keyword("to"):
@@ -70,14 +70,14 @@ class LocationParser(TextParser):
         return line, self.parse_integer(allow_boolean=False, allow_negative=False)
 
     def _parse_end(self) -> None:
-        """The end of a range: `:column` on the same line, or `line:column`."""
+        """Parse the end of a range: `:column` on the same line, or `line:column`."""
         if self.parse_optional_punctuation(":"):
             self.parse_integer(allow_boolean=False, allow_negative=False)
         else:
             self._parse_line_and_column()
 
     def _check_location_aliases(self) -> None:
-        """Every alias that stands for a location is defined, as a location."""
+        """Raise an error unless every alias used as a location is defined as a location."""
         for name, span in self._location_aliases.items():
             if not isinstance(self.attribute_aliases.get(name), LocationAttr):
                 hint = near_miss(name[1:], [alias[1:] for alias in self.attribute_aliases], "#")

@@ -1,6 +1,7 @@
-"""Constants whose bytes stand at the end of the file: `dense_resource<name> : type`, and the section `{-# ... #-}`.
+"""Resource constants: `dense_resource<name> : type`, whose bytes are in the section `{-# ... #-}` at the end of the
+file.
 
-The section comes after its uses, so it is looked for in the whole text when the first constant asks for it.
+The section comes after its uses, so the whole text is searched for it when the first constant refers to it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ ALIGNMENT_BYTES = 4
 
 
 def parse_blobs(text: str) -> dict[str, tuple[DenseResource, bytes]]:
-    """The blobs of a text by name: the alignment that they ask for, and their bytes."""
+    """Return the blobs of a text by name: alignment and bytes."""
     section = _SECTION.search(text)
     found = None if section is None else _BLOBS.search(section[1])
     blobs: dict[str, tuple[DenseResource, bytes]] = {}
@@ -37,7 +38,7 @@ def parse_blobs(text: str) -> dict[str, tuple[DenseResource, bytes]]:
 
 
 def resource_section(root: Operation) -> str:
-    """The section with the blobs that constants inside `root` use, in the order of their first use."""
+    """Return the text of the section with the blobs of the constants inside `root`, in order of first use."""
     blobs: dict[str, tuple[str, str]] = {}
     for op in op_and_nested_ops(root):
         for constant in _constants_in((*op.properties.values(), *op.attributes.values())):

@@ -1,4 +1,6 @@
-"""The names that MLIR gives values when it prints: `%0`, `%arg0`, `%cst_1`, `%3#0`. Names in the input do not count."""
+"""Names of values in printed text, as MLIR assigns them: `%0`, `%arg0`, `%cst_1`, `%3#0`. Names in the input are
+ignored.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ class SuggestsResultNames:
     """An op that suggests names for its results: `%cst = stablehlo.constant ...`."""
 
     def result_names(self) -> Sequence[str]:
-        """One name per result."""
+        """Return one name per result."""
         raise NotImplementedError
 
 
@@ -20,25 +22,25 @@ class SuggestsArgumentNames:
     """An op that suggests names for the arguments of its regions: `%iterArg`."""
 
     def argument_names(self, count: int) -> Sequence[str]:
-        """The names of the `count` arguments of a region."""
+        """Return the names of the `count` arguments of a region."""
         raise NotImplementedError
 
 
 @dataclass
 class SsaNames:
-    """The name of every value in an op, without the `%`."""
+    """The names of all values in an op, without the `%`."""
 
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
 
     def __getitem__(self, value: SSAValue) -> str:
-        """How a use of the value is written."""
+        """Return the name of a value as its uses are printed."""
         return self.names.get(value, "<<UNKNOWN SSA VALUE>>")
 
     def __contains__(self, value: SSAValue) -> bool:
         return value in self.names
 
     def results(self, op: Operation) -> str:
-        """What stands before the `=`: `%0`, `%0:2`, or `%values, %indices`."""
+        """Return the text before the `=` of an op: `%0`, `%0:2`, or `%values, %indices`."""
         groups: list[tuple[str, int]] = []
         for result in op.results:
             name, _, index = self[result].partition("#")
@@ -50,37 +52,38 @@ class SsaNames:
 
 
 def name_values(root: Operation, unique: bool) -> SsaNames:
-    """The names of all values defined in `root`.
+    """Return the names of all values defined in `root`.
 
-    Regions are numbered after the region around them, and begin with the numbers that it leaves. Where `unique`, as
-    in generic form, no op suggests names, and no number is used twice in `root`.
+    The numbers in a region continue those of the enclosing region; sibling regions use the same numbers. If `unique`,
+    as in
+    the generic form, suggested names are ignored and no number is used twice in `root`.
     """
     names = SsaNames()
-    counter = _Counter(names.names, unique)
-    counter.name_op(root)
-    pending = [(region, counter.state()) for region in root.regions]
+    namer = _Namer(names.names, unique)
+    namer.name_op(root)
+    pending = [(region, namer.state()) for region in root.regions]
     while pending:
         region, state = pending.pop()
         if not unique:
-            counter.restore(state)
-        counter.name_region(region)
-        inner = counter.state()
+            namer.restore(state)
+        namer.name_region(region)
+        inner = namer.state()
         pending += [(nested, inner) for op in _ops_of(region) for nested in op.regions]
     return names
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The numbers that a region begins with, and the suggested names that the regions around it took."""
+    """The next numbers in a region, and the suggested names used in the enclosing regions."""
 
     next_value: int = 0
     next_argument: int = 0
     next_conflict: int = 0
-    taken: tuple[set[str], ...] = ()
+    used: tuple[set[str], ...] = ()
 
 
-class _Counter:
-    """Hands out names."""
+class _Namer:
+    """Assigns names to values."""
 
     def __init__(self, names: dict[SSAValue, str], unique: bool) -> None:
         self._names = names
@@ -88,23 +91,23 @@ class _Counter:
         self._next_value = 0
         self._next_argument = 0
         self._next_conflict = 0
-        self._taken: tuple[set[str], ...] = (set(),)
+        self._used: tuple[set[str], ...] = (set(),)
 
     def state(self) -> _State:
-        """What a region inside the one just named begins with."""
-        return _State(self._next_value, self._next_argument, self._next_conflict, self._taken)
+        """Return the state for regions inside the region just named."""
+        return _State(self._next_value, self._next_argument, self._next_conflict, self._used)
 
     def restore(self, state: _State) -> None:
-        """Goes back to a state, for a region with names of its own."""
+        """Continue from a state, in a new scope of suggested names."""
         self._next_value, self._next_argument = state.next_value, state.next_argument
         self._next_conflict = state.next_conflict
-        self._taken = (*state.taken, set())
+        self._used = (*state.used, set())
 
     def name_region(self, region: Region) -> None:
-        """Names the arguments and results in a region, but not in the regions of its ops."""
+        """Name the arguments and results in a region, except inside the regions of its ops."""
         for index, block in enumerate(region.blocks):
             if not self._unique and isinstance(region.parent, SuggestsArgumentNames):
-                names = [self._free(name) for name in region.parent.argument_names(len(block.args))]
+                names = [self._unused_name(name) for name in region.parent.argument_names(len(block.args))]
             else:
                 names = [self._argument_name(is_entry=index == 0) for _ in block.args]
             self._names.update(zip(block.args, names, strict=True))
@@ -112,13 +115,13 @@ class _Counter:
                 self.name_op(op)
 
     def name_op(self, op: Operation) -> None:
-        """Names the results of an op."""
+        """Name the results of an op."""
         results = op.results
         if not results:
             return
         if not self._unique and isinstance(op, SuggestsResultNames):
             for result, name in zip(results, op.result_names(), strict=True):
-                self._names[result] = self._free(name)
+                self._names[result] = self._unused_name(name)
             return
         name = str(self._next_value)
         self._next_value += 1
@@ -133,16 +136,16 @@ class _Counter:
             self._next_value += 1
             return str(self._next_value - 1)
         self._next_argument += 1
-        return self._free(f"arg{self._next_argument - 1}")
+        return self._unused_name(f"arg{self._next_argument - 1}")
 
-    def _free(self, name: str) -> str:
-        """The name, or the first name made of it and a number that nobody has yet."""
-        free = name
-        while any(free in scope for scope in self._taken):
-            free = f"{name}_{self._next_conflict}"
+    def _unused_name(self, name: str) -> str:
+        """Return the name, or the first unused name made of it and a number."""
+        candidate = name
+        while any(candidate in scope for scope in self._used):
+            candidate = f"{name}_{self._next_conflict}"
             self._next_conflict += 1
-        self._taken[-1].add(free)
-        return free
+        self._used[-1].add(candidate)
+        return candidate
 
 
 def _ops_of(region: Region) -> Iterator[Operation]:

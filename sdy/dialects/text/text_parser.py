@@ -1,9 +1,10 @@
-"""Tokens, types and attributes of MLIR text: xDSL's parser, with our lexer, MLIR's literals, and types read once."""
+"""Parsing of tokens, types and attributes: xDSL's parser with a faster lexer, MLIR's literals and cached types."""
 
 from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NoReturn, cast
 
@@ -30,23 +31,42 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.span import Span as SourceSpan
+from sdy.diagnostics.span import span_at
 from sdy.dialects.constants.dense import DenseElementsAttr, DenseResource
 from sdy.dialects.constants.elements import Scalar, codec_of
 from sdy.dialects.text.dense_literal import parse_dense, parse_dense_resource
 from sdy.dialects.text.lexer import LazyTokenState, RegexLexer
 from sdy.dialects.text.resources import parse_blobs
-from sdy.dialects.text.source_lines import SourceLines
 
-MAX_INTEGER_BITS = 2**24 - 1  # of an integer, in MLIR
-ARRAY_ELEMENTS = (i1, i8, i16, i32, i64, f32, f64)
+MAX_INTEGER_BITS = 2**24 - 1  # MLIR's limit for integer types
+ARRAY_ELEMENT_TYPES = (i1, i8, i16, i32, i64, f32, f64)
 _TOO_WIDE = re.compile(r"[su]?i[0-9]{8,}")
 
-# Types that come again and again; the whole text of one is recognized at once, and looked up.
+# Frequent types, which are matched as a whole and looked up in a cache.
 _COMMON_TYPE = re.compile(r"tensor<(?:(?:[0-9]+|\?)x)*(?:[a-z][A-Za-z0-9]*|complex<f[0-9]+>)>")
 
 
+class SourceLines:
+    """The lines of the text of `file`. Lines and columns count from 1."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self._file = file
+        self._text = text
+        self._starts = [0, *(match.end() for match in re.finditer(r"\n", text))]
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """Return the line and column of an offset."""
+        index = bisect_right(self._starts, offset) - 1
+        return index + 1, offset - self._starts[index] + 1
+
+    def span(self, start: int, end: int | None = None) -> SourceSpan:
+        """Return the span from `start` to `end`, truncated at the end of its line."""
+        return span_at(self._file, self._text, start, end)
+
+
 class TextParser(Parser):
-    """Parses types and attributes in the text of `file`."""
+    """A parser of types and attributes in the text of `file`."""
 
     def __init__(self, context: Context, text: str, file: str) -> None:
         super().__init__(context, "", file)
@@ -56,17 +76,17 @@ class TextParser(Parser):
         self._blobs: dict[str, tuple[DenseResource, bytes]] | None = None
         self.lines = SourceLines(file, text)
         self.consumed = 0
-        """Where the last token that was read ends."""
+        """The end of the last token consumed."""
 
     def parse_optional_type(self) -> TypeAttribute | None:
         start = self.pos
         common = _COMMON_TYPE.match(self.lexer.input.content, start)
         if common is None:
             return super().parse_optional_type()
-        known = self._types.get(common[0])
-        if known is not None:
+        cached = self._types.get(common[0])
+        if cached is not None:
             self._resume_from(common.end())
-            return known
+            return cached
         parsed = super().parse_optional_type()
         if parsed is not None:
             self._types[common[0]] = parsed
@@ -80,17 +100,17 @@ class TextParser(Parser):
         end = self.consumed
         if self.parse_optional_punctuation(":") is None:
             return FloatAttr(number, f64) if isinstance(number, float) else IntegerAttr(number, i64)
-        of_type = self.parse_type()
-        value = self._value_of(of_type, start, end)
-        if isinstance(of_type, IntegerType | IndexType):
-            return IntegerAttr(cast(int, value), cast("IntegerType | IndexType", of_type))
-        return FloatAttr(cast(float, value), cast(AnyFloat, of_type))
+        value_type = self.parse_type()
+        value = self._value_of(value_type, start, end)
+        if isinstance(value_type, IntegerType | IndexType):
+            return IntegerAttr(cast(int, value), cast("IntegerType | IndexType", value_type))
+        return FloatAttr(cast(float, value), cast(AnyFloat, value_type))
 
-    def _value_of(self, of_type: Attribute, start: int, end: int) -> Scalar:
-        """The value of the literal between two places, given its type."""
-        codec = codec_of(of_type)
+    def _value_of(self, value_type: Attribute, start: int, end: int) -> Scalar:
+        """Return the value of the literal between two offsets, given its type."""
+        codec = codec_of(value_type)
         if codec is None:
-            self.raise_error(f"a number cannot have the type {of_type}", start, end)
+            self.raise_error(f"expected an integer or float type, got {value_type}", start, end)
         try:
             return codec.decode(codec.encode_text(self.lexer.input.content[start:end].replace(" ", "")))
         except ValueError as error:
@@ -100,8 +120,12 @@ class TextParser(Parser):
         self.parse_punctuation("<")
         start = self.pos
         element = self.parse_type()
-        if element not in ARRAY_ELEMENTS:
-            self.raise_error(f"an array holds integers or floats of common widths, not {element}", start, self.consumed)
+        if element not in ARRAY_ELEMENT_TYPES:
+            self.raise_error(
+                f"expected i1, i8, i16, i32, i64, f32 or f64 as element type of an array, got {element}",
+                start,
+                self.consumed,
+            )
         values: list[Scalar] = []
         if self.parse_optional_punctuation(">") is None:
             self.parse_punctuation(":")
@@ -111,29 +135,29 @@ class TextParser(Parser):
             return DenseArrayBase.from_list(cast("IntegerType", element), cast("list[int]", values))
         return DenseArrayBase.from_list(cast("Float32Type", element), cast("list[float]", values))
 
-    def _parse_element(self, of_type: Attribute) -> Scalar:
+    def _parse_element(self, value_type: Attribute) -> Scalar:
         start = self.pos
         self.parse_number(allow_boolean=True)
-        return self._value_of(of_type, start, self.consumed)
+        return self._value_of(value_type, start, self.consumed)
 
     def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
         token = self._current_token
         if token.kind is MLIRTokenKind.BARE_IDENT and _TOO_WIDE.fullmatch(token.text):
-            self.raise_error(f"{token.text} has more than {MAX_INTEGER_BITS} bits", token.span)
+            self.raise_error(f"integer types must have at most {MAX_INTEGER_BITS} bits, got {token.text}", token.span)
         return super()._parse_optional_integer_or_float_type()
 
-    def _parse_builtin_dense_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- ours replaces xDSL's attribute
+    def _parse_builtin_dense_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- returns our attribute instead of xDSL's
         return parse_dense(self)
 
     def _parse_file_metadata_dictionary(self) -> None:
-        """Passes over the section; constants look up their blobs in it themselves."""
+        """Skip the resource section: constants search the text for their blobs."""
         begin = self._current_token.span
         end = self.lexer.input.content.find("#-}", begin.end)
         if end < 0:
-            self.fail("SDY-P001", "the section that begins here is not closed by #-}", begin)
+            self.fail("SDY-P001", "expected #-} at the end of the section that begins here", begin)
         self._resume_from(end + len("#-}"))
 
-    def _parse_builtin_dense_resource_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- ours replaces xDSL's attribute
+    def _parse_builtin_dense_resource_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- returns our attribute instead of xDSL's
         if self._blobs is None:
             self._blobs = parse_blobs(self.lexer.input.content)
         return parse_dense_resource(self, self._blobs)
@@ -143,14 +167,14 @@ class TextParser(Parser):
     ) -> Attribute:
         find = self.ctx.get_optional_type if is_type else self.ctx.get_optional_attr
         if "." in attr_name and find(attr_name) is None:
-            known = [one.name for one in (self.ctx.loaded_types if is_type else self.ctx.loaded_attrs)]
-            place = Span(self.consumed - len(attr_name), self.consumed, self.lexer.input)
+            cached = [each.name for each in (self.ctx.loaded_types if is_type else self.ctx.loaded_attrs)]
+            span = Span(self.consumed - len(attr_name), self.consumed, self.lexer.input)
             kind = "type" if is_type else "attribute"
-            self.fail("SDY-P006", f"no {kind} is called {attr_name}", place, near_miss(attr_name, known))
+            self.fail("SDY-P006", f"unknown {kind} {attr_name}", span, near_miss(attr_name, cached))
         return super()._parse_dialect_type_or_attribute_body(attr_name, is_type, is_opaque, starting_opaque_pos)
 
     def position(self) -> int:
-        """Where the next token begins, or the blanks before it."""
+        """Return the offset at which the next token begins, or the blanks before it."""
         token = self._state.token
         return self.lexer.pos if token is None else token.span.start
 
@@ -167,12 +191,12 @@ class TextParser(Parser):
         self.lexer.pos = self.consumed = pos
         self._state.token = None
 
-    def fail(self, code: str, message: str, place: Span, hint: str | None = None) -> NoReturn:
-        """Raises the error at a stretch of the text."""
-        raise SdyError(Diagnostic(code, message, self.lines.span(place.start, place.end), hint))
+    def fail(self, code: str, message: str, span: Span, hint: str | None = None) -> NoReturn:
+        """Raise SdyError at a span of the text."""
+        raise SdyError(Diagnostic(code, message, self.lines.span(span.start, span.end), hint))
 
 
-def near_miss(name: str, known: Sequence[str], prefix: str = "") -> str | None:
-    """A hint at the known name that is most like `name`."""
-    close = difflib.get_close_matches(name, known, n=1)
+def near_miss(name: str, cached: Sequence[str], prefix: str = "") -> str | None:
+    """Return a hint that names the known name most similar to `name`, or None if there is no similar one."""
+    close = difflib.get_close_matches(name, cached, n=1)
     return f"did you mean {prefix}{close[0]}?" if close else None

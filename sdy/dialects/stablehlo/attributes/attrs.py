@@ -1,7 +1,7 @@
-"""The structured attributes of StableHLO ops: frozen dataclasses, each wrapped once as an attribute.
+"""The structured attributes of StableHLO ops: frozen dataclasses, each wrapped by an xDSL attribute.
 
-The text of most of them is a list of fields, `#stablehlo.dot<lhs_batching_dimensions = [0], ...>`, which the field
-names, defaults and types of the dataclass define.
+Most are printed as a list of fields, `#stablehlo.dot<lhs_batching_dimensions = [0], ...>`, which is derived from the
+names, defaults and types of the dataclass fields.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ StructT = TypeVar("StructT")
 
 
 class StructAttr(Data[StructT]):
-    """An attribute written as `<field = value, ...>`, in any order; fields left out hold their default.
+    """An attribute with the syntax `<field = value, ...>`, in any order; omitted fields have their default.
 
-    Every field of `VALUE` is an int or a tuple of ints.
+    Every field of the dataclass `VALUE` is an int or a tuple of ints.
     """
 
     VALUE: ClassVar[type]
@@ -33,18 +33,18 @@ class StructAttr(Data[StructT]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> StructT:
         names = [field.name for field in fields(cls.VALUE)]
-        given: dict[str, int | DimNumbers] = {}
+        values: dict[str, int | DimNumbers] = {}
 
         def parse_field() -> None:
             position = parser.pos
             name = parser.parse_keyword_in(names, f" in {cls.name}")
-            if name in given:
-                parser.raise_error(f"{cls.name} is given {name} twice", position, position + len(name))
+            if name in values:
+                parser.raise_error(f"duplicate field {name} in {cls.name}", position, position + len(name))
             parser.parse_punctuation("=")
-            given[name] = parse_int_or_ints(parser, is_list=isinstance(cls.default_of(name), tuple))
+            values[name] = parse_int_or_ints(parser, is_list=isinstance(cls.default_of(name), tuple))
 
         parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_field)
-        return cast(StructT, cls.VALUE(**given))
+        return cast(StructT, cls.VALUE(**values))
 
     @classmethod
     def default_of(cls, name: str) -> int | DimNumbers:
@@ -61,27 +61,27 @@ class StructAttr(Data[StructT]):
 
 
 def parse_int_or_ints(parser: AttrParser, is_list: bool) -> int | DimNumbers:
-    """An integer, or a list of integers in square brackets."""
+    """Parse an integer, or a list of integers in square brackets."""
     return parse_ints(parser) if is_list else parse_int(parser)
 
 
 def parse_ints(parser: AttrParser) -> DimNumbers:
-    """A list of integers in square brackets."""
+    """Parse a list of integers in square brackets."""
     return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_int(parser)))
 
 
 def parse_int(parser: AttrParser) -> int:
-    """An integer of 64 bits."""
+    """Parse a 64-bit integer."""
     start = parser.pos
     value = parser.parse_integer(allow_boolean=False)
     if not -(2**63) <= value < 2**63:
-        parser.raise_error(f"{value} does not fit in 64 bits", start, parser.pos)
+        parser.raise_error(f"expected a 64-bit integer, got {value}", start, parser.pos)
     return value
 
 
 @dataclass(frozen=True, slots=True)
 class DotDimensionNumbers:
-    """Which dims of both sides of `dot_general` are batch dims and which are summed over, pairwise in order."""
+    """The batching and contracting dims of both operands of `dot_general`, in corresponding order."""
 
     lhs_batching_dimensions: DimNumbers = ()
     rhs_batching_dimensions: DimNumbers = ()
@@ -91,7 +91,7 @@ class DotDimensionNumbers:
 
 @dataclass(frozen=True, slots=True)
 class GatherDimensionNumbers:
-    """What each dim of operand, indices and result of a `gather` stands for."""
+    """The roles of the dims of operand, indices and result of a `gather`."""
 
     offset_dims: DimNumbers = ()
     collapsed_slice_dims: DimNumbers = ()
@@ -103,7 +103,7 @@ class GatherDimensionNumbers:
 
 @dataclass(frozen=True, slots=True)
 class ScatterDimensionNumbers:
-    """What each dim of input, indices and updates of a `scatter` stands for."""
+    """The roles of the dims of input, indices and updates of a `scatter`."""
 
     update_window_dims: DimNumbers = ()
     inserted_window_dims: DimNumbers = ()
@@ -115,7 +115,7 @@ class ScatterDimensionNumbers:
 
 @dataclass(frozen=True, slots=True)
 class ChannelHandle:
-    """The channel of a communication: a number, and a kind that tells device to device (1) from host transfers."""
+    """The channel of a communication: a number, and a type: 1 is device to device, 2 and 3 are host transfers."""
 
     handle: int = 0
     type: int = 0
@@ -156,7 +156,7 @@ class ChannelHandleAttr(StructAttr[ChannelHandle]):
 
 @dataclass(frozen=True, slots=True)
 class ResultAccuracy:
-    """How far a result may be from the exact one: absolute, relative, in units of the last place."""
+    """The tolerated error of a result: absolute, relative, and in units in the last place."""
 
     atol: float = 0.0
     rtol: float = 0.0
@@ -204,7 +204,7 @@ class ResultAccuracyAttr(Data[ResultAccuracy]):
             position = parser.pos
             mode = parser.parse_attribute()
             if not isinstance(mode, ResultAccuracyModeAttr):
-                parser.raise_error("an accuracy mode belongs here", position, parser.pos)
+                parser.raise_error("expected #stablehlo.result_accuracy_mode<...>", position, parser.pos)
         return ResultAccuracy(tolerances["atol"], tolerances["rtol"], ulps, mode.data)
 
     def print_parameter(self, printer: Printer) -> None:
@@ -226,7 +226,7 @@ DEFAULT_ACCURACY = ResultAccuracyAttr(ResultAccuracy())
 
 @dataclass(frozen=True, slots=True)
 class OutputOperandAlias:
-    """That a result of a custom call, or an element of a tuple result, is stored where an operand is."""
+    """An alias of a custom call: a result, or an element of a tuple result, shares memory with an operand."""
 
     output_tuple_indices: DimNumbers = ()
     operand_index: int = 0

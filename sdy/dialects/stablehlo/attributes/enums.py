@@ -1,4 +1,4 @@
-"""The closed sets of words in StableHLO ops: `#stablehlo<comparison_direction EQ>` and the like."""
+"""The enum attributes of StableHLO: `#stablehlo<comparison_direction EQ>` and the like."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ EnumT = TypeVar("EnumT", bound=Enum)
 
 
 class EnumDataAttr(Data[EnumT], SpacedOpaqueSyntaxAttribute):
-    """An attribute that is one member of the enum `ENUM`, whose values are the words as they are spelled."""
+    """An attribute that holds a member of `ENUM`; the values of the enum are the keywords of the syntax."""
 
     ENUM: ClassVar[type[Enum]]
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> EnumT:
-        spelled = parser.parse_keyword_in([member.value for member in cls.ENUM])
-        return cast(EnumT, cls.ENUM(spelled))
+        keyword = parser.parse_keyword_in([member.value for member in cls.ENUM])
+        return cast(EnumT, cls.ENUM(keyword))
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(self.data.value)
 
 
 class ComparisonDirection(Enum):
-    """How `compare` relates lhs to rhs."""
+    """The relation that `compare` tests between lhs and rhs."""
 
     EQ = "EQ"
     NE = "NE"
@@ -39,7 +39,7 @@ class ComparisonDirection(Enum):
 
 
 class ComparisonType(Enum):
-    """Which order `compare` uses; `TOTALORDER` tells -0 from +0 and sorts NaN."""
+    """The order that `compare` uses; `TOTALORDER` distinguishes -0 from +0 and orders NaN."""
 
     NOTYPE = "NOTYPE"
     FLOAT = "FLOAT"
@@ -49,7 +49,7 @@ class ComparisonType(Enum):
 
 
 class Precision(Enum):
-    """How exact a contraction must be."""
+    """The precision of a contraction."""
 
     DEFAULT = "DEFAULT"
     HIGH = "HIGH"
@@ -57,7 +57,7 @@ class Precision(Enum):
 
 
 class FftType(Enum):
-    """Forward or inverse, complex or real."""
+    """The kind of a Fourier transform: forward or inverse, complex or real."""
 
     FFT = "FFT"
     IFFT = "IFFT"
@@ -66,7 +66,7 @@ class FftType(Enum):
 
 
 class Transpose(Enum):
-    """What `triangular_solve` does to its matrix first."""
+    """The transposition that `triangular_solve` applies to its matrix."""
 
     TRANSPOSE_INVALID = "TRANSPOSE_INVALID"
     NO_TRANSPOSE = "NO_TRANSPOSE"
@@ -90,7 +90,7 @@ class RngAlgorithm(Enum):
 
 
 class ResultAccuracyMode(Enum):
-    """Which accuracy a transcendental function promises."""
+    """The accuracy mode of a transcendental function."""
 
     DEFAULT = "DEFAULT"
     HIGHEST = "HIGHEST"

@@ -1,4 +1,4 @@
-"""Which devices communicate, named by the axes of a mesh instead of a table of device numbers."""
+"""Replica groups given by the axes of a mesh instead of lists of device ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdy.dialects.stablehlo.attributes.attrs import parse_int
 
 @dataclass(frozen=True, slots=True)
 class HloMeshAxis:
-    """A named side of a mesh."""
+    """A named axis of a mesh."""
 
     name: str
     size: int
@@ -27,7 +27,7 @@ class HloMeshAxis:
 
 @dataclass(frozen=True, slots=True)
 class HloAxisRef:
-    """An axis, or where `sub_axis` is given its slice `(pre_size)size`."""
+    """A reference to an axis, or to its sub-axis `(pre_size)size`."""
 
     name: str
     sub_axis: tuple[int, int] | None = None
@@ -35,7 +35,7 @@ class HloAxisRef:
 
 @dataclass(frozen=True, slots=True)
 class HloMesh:
-    """A grid of devices: its axes, major first, and the device numbers where they are not 0, 1, 2, ..."""
+    """A mesh: its axes, major first, and the device ids unless they are 0, 1, 2, ..."""
 
     axes: tuple[HloMeshAxis, ...]
     device_ids: DenseElementsAttr | None = None
@@ -43,7 +43,10 @@ class HloMesh:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaGroupMeshAxes:
-    """Devices form a group where they differ in these axes alone. `mesh` is a symbol or a mesh attribute."""
+    """Groups of devices that differ only in their coordinates along these axes.
+
+    `mesh` is a symbol or a mesh attribute.
+    """
 
     mesh: Attribute
     axes: tuple[HloAxisRef, ...]
@@ -111,7 +114,7 @@ class HloMeshAttr(Data[HloMesh]):
             position = parser.pos
             device_ids = parser.parse_attribute()
             if not isinstance(device_ids, DenseElementsAttr):
-                parser.raise_error("device numbers are a dense constant", position, parser.pos)
+                parser.raise_error("expected dense<...> for device_ids", position, parser.pos)
             return HloMesh(tuple(axes), device_ids)
 
     def print_parameter(self, printer: Printer) -> None:
@@ -136,7 +139,7 @@ class ReplicaGroupMeshAxesAttr(Data[ReplicaGroupMeshAxes]):
             position = parser.pos
             mesh = parser.parse_attribute()
             if not isinstance(mesh, SymbolRefAttr | HloMeshAttr):
-                parser.raise_error("a symbol or #stablehlo.mesh<...> belongs here", position, parser.pos)
+                parser.raise_error("expected a symbol or #stablehlo.mesh<...>", position, parser.pos)
             parser.parse_punctuation(",")
             parser.parse_keyword("axes")
             parser.parse_punctuation("=")
@@ -158,21 +161,21 @@ def _parse_name(parser: AttrParser) -> str:
 
 
 def _parse_axis(parser: AttrParser) -> HloMeshAxis:
-    """A mesh axis, with or without the name of its attribute."""
+    """Parse a mesh axis, with or without the name of its attribute."""
     position = parser.pos
-    written = parser.parse_optional_attribute()
-    if written is None:
+    attribute = parser.parse_optional_attribute()
+    if attribute is None:
         return HloMeshAxisAttr.parse_parameter(parser)
-    if not isinstance(written, HloMeshAxisAttr):
-        parser.raise_error('an axis is <name = "x", size = 2>', position, parser.pos)
-    return written.data
+    if not isinstance(attribute, HloMeshAxisAttr):
+        parser.raise_error('expected a mesh axis, such as <name = "x", size = 2>', position, parser.pos)
+    return attribute.data
 
 
 def _parse_axis_ref(parser: AttrParser) -> HloAxisRef:
     position = parser.pos
-    written = parser.parse_optional_attribute()
-    if written is None:
+    attribute = parser.parse_optional_attribute()
+    if attribute is None:
         return HloAxisRefAttr.parse_parameter(parser)
-    if not isinstance(written, HloAxisRefAttr):
-        parser.raise_error('an axis reference is #stablehlo.axis_ref<name = "x">', position, parser.pos)
-    return written.data
+    if not isinstance(attribute, HloAxisRefAttr):
+        parser.raise_error('expected an axis reference, such as #stablehlo.axis_ref<name = "x">', position, parser.pos)
+    return attribute.data

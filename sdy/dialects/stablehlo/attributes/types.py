@@ -1,4 +1,4 @@
-"""Which types StableHLO adds to MLIR's, and the questions about tensor types that everybody asks."""
+"""The types of StableHLO, and helpers for tensor types."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from xdsl.printer import Printer
 
 from sdy.dialects.stablehlo.attributes.attrs import parse_int
 
-Shape = tuple[int, ...]
+DimSizes = tuple[int, ...]  # of a tensor type; DYNAMIC_INDEX stands for an unknown size
 AnyTensor = TensorType[Attribute]
 
 
 @irdl_attr_definition
 class TokenType(ParametrizedAttribute, TypeAttribute):
-    """`!stablehlo.token`: orders side effects, holds no data."""
+    """`!stablehlo.token`: orders side effects and holds no data."""
 
     name = "stablehlo.token"
 
 
 @irdl_attr_definition
 class FutureType(ParametrizedAttribute, TypeAttribute):
-    """`!stablehlo.future<tensor<2xf32>>`: what an op that was started will give."""
+    """`!stablehlo.future<tensor<2xf32>>`: the future results of an asynchronous op."""
 
     name = "stablehlo.future"
     types: ArrayAttr[Attribute]
@@ -41,7 +41,7 @@ class FutureType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_attr_definition
 class BoundsAttr(Data[tuple[int, ...]]):
-    """`#stablehlo.bounds<?, 8>`: how large each dim of unknown size can be; ? for the others."""
+    """`#stablehlo.bounds<?, 8>`: upper bounds of dims of unknown size; `?` for other dims."""
 
     name = "stablehlo.bounds"
 
@@ -59,47 +59,47 @@ class BoundsAttr(Data[tuple[int, ...]]):
 
 
 def as_tensor(value_type: Attribute) -> AnyTensor | None:
-    """The type where it is a ranked tensor, else None."""
+    """Return the type if it is a ranked tensor, otherwise None."""
     return cast(AnyTensor, value_type) if isinstance(value_type, TensorType) else None
 
 
 def tensor_type_of(value: SSAValue) -> AnyTensor | None:
-    """The type of `value` where it is a ranked tensor, else None."""
+    """Return the type of `value` if it is a ranked tensor, otherwise None."""
     return as_tensor(value.type)
 
 
 def scalar_of(tensor: AnyTensor) -> AnyTensor:
-    """The type of one element, as a tensor without dims."""
+    """Return the type of one element, as a tensor of rank 0."""
     return TensorType(tensor.element_type, [])
 
 
-def shape_of(value: SSAValue) -> Shape:
-    """The dim sizes of a ranked tensor; `DYNAMIC_INDEX` stands for an unknown size.
+def shape_of(value: SSAValue) -> DimSizes:
+    """Return the dim sizes of a ranked tensor; `DYNAMIC_INDEX` stands for an unknown size.
 
-    Raises: TypeError where `value` is no ranked tensor.
+    Raises: TypeError if `value` is not a ranked tensor.
     """
     tensor = tensor_type_of(value)
     if tensor is None:
-        raise TypeError(f"no ranked tensor: {value.type}")
+        raise TypeError(f"expected a ranked tensor, got {value.type}")
     return tensor.get_shape()
 
 
 def rank_of(value: SSAValue) -> int:
-    """How many dims a ranked tensor has."""
+    """Return the rank of a ranked tensor."""
     return len(shape_of(value))
 
 
 def element_type_of(value: SSAValue) -> Attribute:
-    """The element type of a ranked tensor.
+    """Return the element type of a ranked tensor.
 
-    Raises: TypeError where `value` is no ranked tensor.
+    Raises: TypeError if `value` is not a ranked tensor.
     """
     tensor = tensor_type_of(value)
     if tensor is None:
-        raise TypeError(f"no ranked tensor: {value.type}")
+        raise TypeError(f"expected a ranked tensor, got {value.type}")
     return tensor.element_type
 
 
 def is_dynamic(size: int) -> bool:
-    """Whether a dim size is `?`."""
+    """Return whether a dim size is unknown (`?`)."""
     return size == DYNAMIC_INDEX

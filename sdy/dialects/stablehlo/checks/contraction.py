@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr
 from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.stablehlo.attributes.attrs import DimNumbers, DotDimensionNumbersAttr
-from sdy.dialects.stablehlo.attributes.types import Shape
+from sdy.dialects.stablehlo.attributes.types import DimSizes
 from sdy.dialects.stablehlo.checks.requirements import fail, require_dims, require_shape, shape
 
 
@@ -55,7 +55,7 @@ def check_dot(op: Operation) -> None:
 
 
 def _require_pairs(
-    op: Operation, lhs: Shape, rhs: Shape, kind: str, lhs_dims: DimNumbers, rhs_dims: DimNumbers
+    op: Operation, lhs: DimSizes, rhs: DimSizes, kind: str, lhs_dims: DimNumbers, rhs_dims: DimNumbers
 ) -> None:
     if len(lhs_dims) != len(rhs_dims):
         message = f"lhs and rhs must have equally many {kind} dims, got {len(lhs_dims)} and {len(rhs_dims)}"
@@ -72,5 +72,5 @@ def _require_precisions(op: Operation) -> None:
         fail(op, "SDY-D014", f"precision_config must have 0 or 2 entries, one per operand, got {len(config)}")
 
 
-def _remaining_sizes(sizes: Shape, excluded: DimNumbers) -> list[int]:
+def _remaining_sizes(sizes: DimSizes, excluded: DimNumbers) -> list[int]:
     return [size for dim, size in enumerate(sizes) if dim not in excluded]

@@ -13,7 +13,7 @@ from sdy.dialects.stablehlo.attributes.attrs import (
     GatherDimensionNumbersAttr,
     ScatterDimensionNumbersAttr,
 )
-from sdy.dialects.stablehlo.attributes.types import Shape
+from sdy.dialects.stablehlo.attributes.types import DimSizes
 from sdy.dialects.stablehlo.checks.reduction import require_reducer_region
 from sdy.dialects.stablehlo.checks.requirements import (
     fail,
@@ -90,7 +90,7 @@ def _gather_dims(op: Operation) -> tuple[GatherDimensionNumbers, DimNumbers]:
     return numbers, dropped
 
 
-def _require_fits(op: Operation, value: SSAValue, update: Shape, largest: Shape, window_dims: DimNumbers) -> None:
+def _require_fits(op: Operation, value: SSAValue, update: DimSizes, largest: DimSizes, window_dims: DimNumbers) -> None:
     """Raise an error unless the update has the batch dims of the indices and window dims no larger than the input's."""
     if len(update) == len(largest):
         for dim in window_dims:
@@ -101,7 +101,7 @@ def _require_fits(op: Operation, value: SSAValue, update: Shape, largest: Shape,
     require_shape(op, value, largest, "inferred from the input and scatter_indices")
 
 
-def _require_index_map(op: Operation, index_map: DimNumbers, rank: int, indices: Shape, vector_dim: int) -> None:
+def _require_index_map(op: Operation, index_map: DimNumbers, rank: int, indices: DimSizes, vector_dim: int) -> None:
     if not 0 <= vector_dim <= len(indices):
         fail(
             op,
@@ -117,12 +117,12 @@ def _require_index_map(op: Operation, index_map: DimNumbers, rank: int, indices:
     require_dims(op, "the index map", index_map, rank, "the operand")
 
 
-def _batch_sizes(indices: Shape, vector_dim: int) -> list[int]:
+def _batch_sizes(indices: DimSizes, vector_dim: int) -> list[int]:
     """Return the sizes of all dims of the indices except the index vector dim."""
     return [size for dim, size in enumerate(indices) if dim != vector_dim]
 
 
-def _interleaved(op: Operation, name: str, window_dims: DimNumbers, window: list[int], batch: list[int]) -> Shape:
+def _interleaved(op: Operation, name: str, window_dims: DimNumbers, window: list[int], batch: list[int]) -> DimSizes:
     """Return the shape with the window sizes at `window_dims`, and the batch sizes at the other dims in order."""
     rank = len(window) + len(batch)
     if len(window_dims) != len(window):

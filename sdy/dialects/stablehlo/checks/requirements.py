@@ -12,7 +12,7 @@ from xdsl.irdl import IRDLOperation
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.stablehlo.attributes.types import AnyTensor, Shape, as_tensor
+from sdy.dialects.stablehlo.attributes.types import AnyTensor, DimSizes, as_tensor
 
 
 def fail(op: Operation, code: str, message: str, hint: str | None = None) -> NoReturn:
@@ -40,7 +40,7 @@ def tensor(op: Operation, value: SSAValue) -> AnyTensor:
     return found
 
 
-def shape(op: Operation, value: SSAValue) -> Shape:
+def shape(op: Operation, value: SSAValue) -> DimSizes:
     """Return the dim sizes of an operand or result, or raise an error if it is not a ranked tensor."""
     return tensor(op, value).get_shape()
 
@@ -63,14 +63,14 @@ def require_i64_elements(op: Operation, name: str) -> None:
         fail(op, "SDY-D017", f"{name} must have element type i64, got {value.type}")
 
 
-def are_compatible_shapes(one: Shape, other: Shape) -> bool:
+def are_compatible_shapes(one: DimSizes, other: DimSizes) -> bool:
     """Return whether both shapes can be equal at run time: dynamic sizes match any size."""
     if one == other:
         return True
     return len(one) == len(other) and all(a == b or DYNAMIC_INDEX in (a, b) for a, b in zip(one, other, strict=True))
 
 
-def shape_text(sizes: Shape) -> str:
+def shape_text(sizes: DimSizes) -> str:
     """Return a shape as it is printed in messages: `2x?x4`, or `scalar` for rank 0."""
     return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in sizes) or "scalar"
 

@@ -1,1 +1,1 @@
-"""The custom assembly syntax that families of StableHLO ops share."""
+"""The custom assembly syntax that StableHLO op families share."""

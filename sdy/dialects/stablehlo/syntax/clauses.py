@@ -1,4 +1,4 @@
-"""The parts between operands and types of an op: `dims = [0, 1]`, `distribution = UNIFORM`, `EQ`."""
+"""Clauses of the op syntax between operands and types: `dims = [0, 1]`, `distribution = UNIFORM`, `EQ`."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ PropertyDict = dict[str, Attribute]
 
 
 class Clause(ABC):
-    """One part of the syntax, which holds one property or more."""
+    """A part of the op syntax that represents one or more properties."""
 
     properties: tuple[str, ...]
-    """The properties that the clause writes."""
+    """The names of the properties that the clause represents."""
     start: str
-    """What the clause begins with, for error messages."""
+    """The beginning of the clause, for error messages."""
     is_optional: bool = False
-    """Whether the clause may be missing."""
+    """Whether the clause may be omitted."""
     starts_after_comma: bool = True
-    """Whether a comma divides the clause from what comes before."""
+    """Whether a comma separates the clause from the preceding operand or clause."""
 
     @abstractmethod
     def parse(self, parser: Parser, into: PropertyDict) -> bool:
-        """Reads the clause into `into`; False, and nothing read, where it does not start here."""
+        """Parse the clause into `into`. Return False, without consuming text, if the clause does not start here."""
 
     @abstractmethod
     def text(self, op: Operation) -> str | None:
-        """The clause of `op`; None where it is missing."""
+        """Return the clause of `op`, or None if it is omitted."""
 
 
 class KeywordClause(Clause):
-    """`keyword = value` for the property `name`. Subclasses say how the value is written."""
+    """`keyword = value` for the property `name`. Subclasses define the syntax of the value."""
 
     def __init__(self, keyword: str, name: str, *, is_optional: bool = False) -> None:
         self.keyword = keyword
@@ -61,14 +61,14 @@ class KeywordClause(Clause):
 
     @abstractmethod
     def parse_value(self, parser: Parser) -> Attribute:
-        """The value after the equals sign."""
+        """Parse the value after the equals sign."""
 
     @abstractmethod
     def value_text(self, value: Attribute) -> str:
-        """What `parse_value` reads."""
+        """Return the value as `parse_value` parses it."""
 
 
-class Ints(KeywordClause):
+class IntsClause(KeywordClause):
     """`dims = [0, 1]`: an array of i64."""
 
     def parse_value(self, parser: Parser) -> Attribute:
@@ -78,8 +78,8 @@ class Ints(KeywordClause):
         return ints_text(value)
 
 
-class Int(KeywordClause):
-    """`dim = 0`: an i64, or of the type named."""
+class IntClause(KeywordClause):
+    """`dim = 0`: an integer attribute of type i64, or of the type `integer`."""
 
     def __init__(self, keyword: str, name: str, *, is_optional: bool = False, integer: IntegerType = i64) -> None:
         super().__init__(keyword, name, is_optional=is_optional)
@@ -92,7 +92,7 @@ class Int(KeywordClause):
         return str(cast(IntegerAttr, value).value.data)
 
 
-class Bool(KeywordClause):
+class BoolClause(KeywordClause):
     """`lower = true`: an i1."""
 
     def parse_value(self, parser: Parser) -> Attribute:
@@ -102,7 +102,7 @@ class Bool(KeywordClause):
         return "true" if cast(IntegerAttr, value).value.data else "false"
 
 
-class String(KeywordClause):
+class StringClause(KeywordClause):
     """`config = "ab,bc->ac"`."""
 
     def parse_value(self, parser: Parser) -> Attribute:
@@ -112,8 +112,8 @@ class String(KeywordClause):
         return f'"{cast(StringAttr, value).data}"'
 
 
-class Choice(KeywordClause, Generic[EnumT]):
-    """`distribution = UNIFORM`: a word of an enum."""
+class EnumClause(KeywordClause, Generic[EnumT]):
+    """`distribution = UNIFORM`: a member of an enum."""
 
     def __init__(self, keyword: str, name: str, attribute: type[EnumDataAttr[EnumT]]) -> None:
         super().__init__(keyword, name)
@@ -126,8 +126,8 @@ class Choice(KeywordClause, Generic[EnumT]):
         return str(cast(EnumDataAttr[Enum], value).data.value)
 
 
-class BareChoice(Clause, Generic[EnumT]):
-    """A word of an enum that stands alone: `EQ`."""
+class BareEnumClause(Clause, Generic[EnumT]):
+    """`EQ`: a member of an enum, without a keyword."""
 
     def __init__(self, name: str, attribute: type[EnumDataAttr[EnumT]], *, is_optional: bool = False) -> None:
         self.name = name
@@ -148,8 +148,8 @@ class BareChoice(Clause, Generic[EnumT]):
 _FORMAT = re.compile(r"e(\d+)m(\d+)")
 
 
-class ExponentMantissa(Clause):
-    """`format = e5m10`: the bits of exponent and mantissa."""
+class FloatFormatClause(Clause):
+    """`format = e5m10`: the numbers of exponent and mantissa bits."""
 
     properties = ("exponent_bits", "mantissa_bits")
     start = "format ="
@@ -158,10 +158,10 @@ class ExponentMantissa(Clause):
         parser.parse_keyword("format")
         parser.parse_punctuation("=")
         position = parser.pos
-        spelled = parser.parse_identifier()
-        match = _FORMAT.fullmatch(spelled)
+        text = parser.parse_identifier()
+        match = _FORMAT.fullmatch(text)
         if match is None:
-            parser.raise_error(f"a float format like e5m10 belongs here, not {spelled}", position, parser.pos)
+            parser.raise_error(f"expected a float format like e5m10, got {text}", position, parser.pos)
         for name, bits in zip(self.properties, match.groups(), strict=True):
             into[name] = IntegerAttr(int(bits), i32)
         return True
@@ -172,10 +172,10 @@ class ExponentMantissa(Clause):
 
 
 def ints_of(value: Attribute) -> tuple[int, ...]:
-    """The elements of an array of integers, `array<i64: 0, 1>`."""
+    """Return the elements of an array of integers, `array<i64: 0, 1>`."""
     return cast("DenseArrayBase[IntegerType]", value).get_values()
 
 
 def ints_text(value: Attribute) -> str:
-    """`[0, 1]` for an array of integers."""
+    """Return an array of integers as `[0, 1]`."""
     return f"[{', '.join(map(str, ints_of(value)))}]"

@@ -1,4 +1,4 @@
-"""What each dim of both sides of a convolution stands for: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
+"""The dimension numbers of convolutions: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from xdsl.printer import Printer
 
 from sdy.dialects.stablehlo.attributes.attrs import DimNumbers, parse_int, parse_ints
 
-Tag = str | int  # a letter for a dim with a meaning, a number for a spatial dim
+DimTag = str | int  # a letter for a batch or feature dim, a number for a spatial dim
 
 
 @dataclass(frozen=True, slots=True)
 class ConvDimensionNumbers:
-    """Where batch, feature and spatial dims stand in input, kernel and output; spatial dims in corresponding order."""
+    """The batch, feature and spatial dims of input, kernel and output; spatial dims in corresponding order."""
 
     input_batch_dimension: int
     input_feature_dimension: int
@@ -29,13 +29,15 @@ class ConvDimensionNumbers:
     output_spatial_dimensions: DimNumbers
 
     def __str__(self) -> str:
-        data = _tagged(self.input_spatial_dimensions, b=self.input_batch_dimension, f=self.input_feature_dimension)
-        kernel = _tagged(
+        data = _tags_text(self.input_spatial_dimensions, b=self.input_batch_dimension, f=self.input_feature_dimension)
+        kernel = _tags_text(
             self.kernel_spatial_dimensions,
             i=self.kernel_input_feature_dimension,
             o=self.kernel_output_feature_dimension,
         )
-        output = _tagged(self.output_spatial_dimensions, b=self.output_batch_dimension, f=self.output_feature_dimension)
+        output = _tags_text(
+            self.output_spatial_dimensions, b=self.output_batch_dimension, f=self.output_feature_dimension
+        )
         return f"{data}x{kernel}->{output}"
 
 
@@ -57,9 +59,9 @@ class ConvDimensionNumbersAttr(Data[ConvDimensionNumbers]):
 
 
 def parse_conv_numbers(parser: AttrParser) -> ConvDimensionNumbers:
-    """`[b, 0, f]x[0, i, o]->[b, 0, f]`.
+    """Parse `[b, 0, f]x[0, i, o]->[b, 0, f]`.
 
-    Raises: ParseError where a letter or a number is missing or doubled.
+    Raises: ParseError if a letter or a number is missing or repeated.
     """
     data, data_dims = _parse_tags(parser, "bf")
     parser.parse_keyword("x")
@@ -74,40 +76,40 @@ def parse_conv_numbers(parser: AttrParser) -> ConvDimensionNumbers:
 
 
 def _parse_tags(parser: AttrParser, letters: str) -> tuple[dict[str, int], DimNumbers]:
-    """The places of both letters, and of the spatial dims 0, 1, 2, ... in this order."""
+    """Parse the dims of one tensor; return the dims of both letters, and the spatial dims in order."""
     start = parser.pos
     tags = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_tag(parser, letters))
     spatial = range(len(tags) - len(letters))
     if {*tags} != {*letters, *spatial}:
         expected = ", ".join([*letters, *map(str, spatial)])
-        parser.raise_error(f"each of {expected} belongs here once", start, parser.pos)
-    return {letter: tags.index(letter) for letter in letters}, tuple(tags.index(number) for number in spatial)
+        parser.raise_error(f"expected each of {expected} exactly once", start, parser.pos)
+    return {letter: tags.index(letter) for letter in letters}, tuple(tags.index(index) for index in spatial)
 
 
-def _parse_tag(parser: AttrParser, letters: str) -> Tag:
-    number = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
-    return parser.parse_keyword_in(tuple(letters)) if number is None else number
+def _parse_tag(parser: AttrParser, letters: str) -> DimTag:
+    index = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
+    return parser.parse_keyword_in(tuple(letters)) if index is None else index
 
 
 def _parse_raw(parser: AttrParser) -> ConvDimensionNumbers:
-    """`input_batch_dimension = 0, ...`: every field by its name, in any order."""
+    """Parse `input_batch_dimension = 0, ...`: all fields by name, in any order."""
     lists = {field.name for field in fields(ConvDimensionNumbers) if field.name.endswith("dimensions")}
-    given: dict[str, int | DimNumbers] = {}
+    values: dict[str, int | DimNumbers] = {}
 
     def parse_field() -> None:
         name = parser.parse_keyword_in([field.name for field in fields(ConvDimensionNumbers)])
         parser.parse_punctuation("=")
-        given[name] = parse_ints(parser) if name in lists else parse_int(parser)
+        values[name] = parse_ints(parser) if name in lists else parse_int(parser)
 
     start = parser.pos
     parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_field)
-    missing = [field.name for field in fields(ConvDimensionNumbers) if field.name not in given]
+    missing = [field.name for field in fields(ConvDimensionNumbers) if field.name not in values]
     if missing:
-        parser.raise_error(f"missing: {', '.join(missing)}", start, parser.pos)
-    return ConvDimensionNumbers(**given)  # pyright: ignore[reportArgumentType] -- parse_field reads each field's type
+        parser.raise_error(f"missing fields {', '.join(missing)}", start, parser.pos)
+    return ConvDimensionNumbers(**values)  # pyright: ignore[reportArgumentType] -- parse_field reads each field's type
 
 
-def _tagged(spatial: DimNumbers, **letters: int) -> str:
-    tags: dict[int, Tag] = {position: letter for letter, position in letters.items()}
-    tags |= {position: number for number, position in enumerate(spatial)}
-    return f"[{', '.join(str(tags.get(position, '?')) for position in range(len(tags)))}]"
+def _tags_text(spatial: DimNumbers, **letters: int) -> str:
+    tags: dict[int, DimTag] = {dim: letter for letter, dim in letters.items()}
+    tags |= {dim: index for index, dim in enumerate(spatial)}
+    return f"[{', '.join(str(tags.get(dim, '?')) for dim in range(len(tags)))}]"

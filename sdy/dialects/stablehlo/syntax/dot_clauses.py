@@ -1,4 +1,4 @@
-"""The syntax that contractions and convolutions share: dim pairs, precision, algorithm."""
+"""Clauses of contractions and convolutions: dimension numbers, precision, algorithm."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sdy.dialects.stablehlo.syntax.clauses import Clause, PropertyDict
 
 @dataclass(frozen=True, slots=True)
 class DotAlgorithm:
-    """The number formats of a dot product, and how many passes it makes over parts of the operands."""
+    """The number formats of a dot product, and the decomposition of its operands into components."""
 
     lhs_precision_type: Attribute
     rhs_precision_type: Attribute
@@ -66,17 +66,17 @@ class DotAlgorithmAttr(Data[DotAlgorithm]):
         printer.print_string(self.text())
 
     def text(self) -> str:
-        """The attribute without its name."""
+        """Return the attribute without its name."""
         printed: list[str] = []
         for field in fields(DotAlgorithm):
             value: Attribute | int = getattr(self.data, field.name)
-            spelled = str(value).lower() if isinstance(value, bool) else str(value)
-            printed.append(f"{field.name} = {spelled}")
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            printed.append(f"{field.name} = {text}")
         return f"<{', '.join(printed)}>"
 
 
-class DotDims(Clause):
-    """`batching_dims = [0] x [0], contracting_dims = [2] x [1]`; the first may be missing."""
+class DotDimsClause(Clause):
+    """`batching_dims = [0] x [0], contracting_dims = [2] x [1]`; the first part may be omitted."""
 
     properties = ("dot_dimension_numbers",)
     start = "contracting_dims ="
@@ -101,8 +101,8 @@ class DotDims(Clause):
         return text
 
 
-class PrecisionConfig(Clause):
-    """`precision = [HIGH, DEFAULT]`: one word per operand."""
+class PrecisionClause(Clause):
+    """`precision = [HIGH, DEFAULT]`: one member per operand."""
 
     properties = ("precision_config",)
     is_optional = True

@@ -1,4 +1,4 @@
-"""The syntax that nearly every StableHLO op shares: `op operands, clauses attributes : types`."""
+"""The syntax that most StableHLO ops share: `op operands, clauses attributes : types`."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ OpT = TypeVar("OpT", bound=IRDLOperation)
 
 @dataclass(frozen=True)
 class Form:
-    """Operands and clauses, separated by commas, then attributes, then types.
+    """The syntax of an op: operands and clauses, separated by commas, then attributes, then types.
 
-    `lead` stands before the operands, `clauses` after them, in this order. Properties that no clause writes stand
-    in the attribute dictionary.
+    `lead` is printed before the operands and `clauses` after them, in this order. Properties that no clause represents
+    are
+    printed in the attribute dictionary.
     """
 
     clauses: tuple[Clause, ...] = ()
     signature: TypeSignature = FUNCTIONAL
     lead: Clause | None = None
-    leaves_room: bool = False  # the blank before the operands stands also where there is none
+    prints_blank_without_operands: bool = False  # print the blank before the operands even if there are none
 
     def parse(self, op_class: type[OpT], parser: Parser) -> OpT:
-        """The op whose name has just been read."""
+        """Parse the rest of an op after its name."""
         properties: PropertyDict = {}
         operands = self._parse_items(parser, properties)
         attributes = parse_attributes(op_class, parser, properties)
@@ -45,12 +46,12 @@ class Form:
         )
 
     def print(self, op: IRDLOperation, printer: Printer) -> None:
-        """What `parse` reads."""
+        """Print the op as `parse` parses it."""
         separator = " "
         if self.lead is not None:
             printer.print_string(f" {self.lead.text(op)}")
             separator = ", "
-        if self.leaves_room and not op.operands:
+        if self.prints_blank_without_operands and not op.operands:
             printer.print_string(" ")
         for operand in op.operands:
             printer.print_string(separator)
@@ -66,32 +67,32 @@ class Form:
 
     @property
     def written_properties(self) -> frozenset[str]:
-        """The properties that clauses write."""
+        """The properties that clauses represent."""
         clauses = self.clauses if self.lead is None else (self.lead, *self.clauses)
         return frozenset(name for clause in clauses for name in clause.properties)
 
     def _parse_items(self, parser: Parser, properties: PropertyDict) -> list[UnresolvedOperand]:
         operands: list[UnresolvedOperand] = []
-        is_open = True  # whether another item may stand here
+        expects_item = True  # whether another operand or clause may follow
         if self.lead is not None:
-            is_open = self.lead.parse(parser, properties) and parser.parse_optional_punctuation(",") is not None
-        while is_open and (operand := parser.parse_optional_unresolved_operand()) is not None:
+            expects_item = self.lead.parse(parser, properties) and parser.parse_optional_punctuation(",") is not None
+        while expects_item and (operand := parser.parse_optional_unresolved_operand()) is not None:
             operands.append(operand)
-            is_open = parser.parse_optional_punctuation(",") is not None
+            expects_item = parser.parse_optional_punctuation(",") is not None
         for clause in self.clauses:
-            if is_open == clause.starts_after_comma and clause.parse(parser, properties):
-                is_open = parser.parse_optional_punctuation(",") is not None
+            if expects_item == clause.starts_after_comma and clause.parse(parser, properties):
+                expects_item = parser.parse_optional_punctuation(",") is not None
             elif not clause.is_optional:
                 parser.raise_error(
-                    f"expected {', ' if clause.starts_after_comma and not is_open else ''}{clause.start}"
+                    f"expected {', ' if clause.starts_after_comma and not expects_item else ''}{clause.start}"
                 )
-        if is_open and (operands or properties):
-            parser.raise_error("nothing belongs after this comma")
+        if expects_item and (operands or properties):
+            parser.raise_error("expected an operand or a clause after the comma")
         return operands
 
 
 def parse_attributes(op_class: type[IRDLOperation], parser: Parser, properties: PropertyDict) -> dict[str, Attribute]:
-    """The attribute dictionary, if there is one; entries that the op declares go to `properties`."""
+    """Parse an optional attribute dictionary; entries that the op declares as properties are moved to `properties`."""
     attributes = parser.parse_optional_attr_dict()
     declared = op_class.get_irdl_definition().properties
     for name in [name for name in attributes if name in declared]:
@@ -100,9 +101,9 @@ def parse_attributes(op_class: type[IRDLOperation], parser: Parser, properties: 
 
 
 def print_attributes(op: IRDLOperation, printer: Printer, written: frozenset[str], keyword: bool = False) -> None:
-    """Discardable attributes, and the properties that differ from their default and are not `written` elsewhere.
+    """Print the attributes, and the properties that differ from their default and are not `written` elsewhere.
 
-    `keyword` puts the word `attributes` before them.
+    If `keyword`, print the keyword `attributes` before them.
     """
     if not op.attributes and written.issuperset(op.properties):
         return

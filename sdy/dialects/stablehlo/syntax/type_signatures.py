@@ -1,4 +1,4 @@
-"""How operand and result types are written after the colon of an op: in full, or abbreviated where they repeat."""
+"""The syntax of operand and result types after the colon of an op: complete, or abbreviated if they repeat."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ TypeLists = tuple[Sequence[Attribute], Sequence[Attribute]]
 
 
 class TypeSignature(Protocol):
-    """One way to write the types of operands and results."""
+    """A syntax of the types of operands and results."""
 
     def parse(self, parser: Parser, operand_count: int) -> TypeLists:
-        """The types of operands and results."""
+        """Parse the types; return those of the operands and those of the results."""
         ...
 
     def print(self, op: Operation, printer: Printer) -> None:
-        """Writes what `parse` reads."""
+        """Print the types as `parse` parses them."""
         ...
 
 
@@ -38,7 +38,7 @@ class FunctionalSignature:
 
 
 class ArrowSignature:
-    """`tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>`: functional without the parentheses."""
+    """`tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>`: the functional form without parentheses."""
 
     def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         operand_types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
@@ -54,11 +54,15 @@ class ArrowSignature:
 
 
 class SameSignature:
-    """One type where all operands and results share it, else functional."""
+    """One type if all operands and results share it, otherwise the functional form."""
 
     def parse(self, parser: Parser, operand_count: int) -> TypeLists:
-        written = parser.parse_type()
-        return _types_of(written) if isinstance(written, FunctionType) else ([written] * operand_count, [written])
+        parsed_type = parser.parse_type()
+        return (
+            _types_of(parsed_type)
+            if isinstance(parsed_type, FunctionType)
+            else ([parsed_type] * operand_count, [parsed_type])
+        )
 
     def print(self, op: Operation, printer: Printer) -> None:
         result_type = op.results[0].type
@@ -69,7 +73,7 @@ class SameSignature:
 
 
 class ResultOnlySignature:
-    """The type of the only result, of an op without operands."""
+    """The type of the only result; for ops without operands."""
 
     def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         return [], [parser.parse_type()]
@@ -79,7 +83,7 @@ class ResultOnlySignature:
 
 
 class OperandsOnlySignature:
-    """The one type of all operands, of an op without results."""
+    """The common type of all operands; for ops without results."""
 
     def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         return [parser.parse_type()] * operand_count, []
@@ -89,7 +93,7 @@ class OperandsOnlySignature:
 
 
 class EachOperandSignature:
-    """The types of the operands in turn, of an op without results."""
+    """The types of all operands; for ops without results."""
 
     def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         return parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type), []
@@ -99,7 +103,7 @@ class EachOperandSignature:
 
 
 class SelectSignature:
-    """`pred type, result type` where both branches have the result type, else functional."""
+    """`pred type, result type` if both branches have the result type, otherwise the functional form."""
 
     def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         first = parser.parse_type()
@@ -118,21 +122,21 @@ class SelectSignature:
 
 
 class ComplexSignature:
-    """The complex result type where both operands hold its parts, else functional."""
+    """The complex result type if both operands have its real type, otherwise the functional form."""
 
     def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         start = parser.pos
-        written = parser.parse_type()
-        if isinstance(written, FunctionType):
-            return _types_of(written)
-        part = _part_type(written)
-        if part is None:
-            parser.raise_error(f"a tensor of complex elements belongs here, not {written}", start, parser.pos)
-        return [part] * operand_count, [written]
+        parsed_type = parser.parse_type()
+        if isinstance(parsed_type, FunctionType):
+            return _types_of(parsed_type)
+        real_type = _real_tensor_type(parsed_type)
+        if real_type is None:
+            parser.raise_error(f"expected a tensor of complex elements, got {parsed_type}", start, parser.pos)
+        return [real_type] * operand_count, [parsed_type]
 
     def print(self, op: Operation, printer: Printer) -> None:
         result_type = op.results[0].type
-        if all(operand.type == _part_type(result_type) for operand in op.operands):
+        if all(operand.type == _real_tensor_type(result_type) for operand in op.operands):
             printer.print_attribute(result_type)
         else:
             printer.print_operation_type(op)
@@ -143,10 +147,10 @@ class TupleSignature:
 
     def parse(self, parser: Parser, operand_count: int) -> TypeLists:
         start = parser.pos
-        written = parser.parse_type()
-        if not isinstance(written, TupleType):
-            parser.raise_error(f"a tuple type belongs here, not {written}", start, parser.pos)
-        return written.types.data, [written]
+        parsed_type = parser.parse_type()
+        if not isinstance(parsed_type, TupleType):
+            parser.raise_error(f"expected a tuple type, got {parsed_type}", start, parser.pos)
+        return parsed_type.types.data, [parsed_type]
 
     def print(self, op: Operation, printer: Printer) -> None:
         printer.print_attribute(op.results[0].type)
@@ -156,13 +160,13 @@ def _types_of(function: FunctionType) -> TypeLists:
     return function.inputs.data, function.outputs.data
 
 
-def _part_type(complex_tensor: Attribute) -> Attribute | None:
-    """The type of the real part of a tensor of complex elements."""
+def _real_tensor_type(complex_tensor: Attribute) -> Attribute | None:
+    """Return the type of the real part of a complex tensor type, or None for other types."""
     tensor = as_tensor(complex_tensor)
     if tensor is None or not isinstance(tensor.element_type, ComplexType):
         return None
-    part = cast(Attribute, tensor.element_type.element_type)
-    return TensorType(part, tensor.shape, tensor.encoding)
+    real_type = cast(Attribute, tensor.element_type.element_type)
+    return TensorType(real_type, tensor.shape, tensor.encoding)
 
 
 FUNCTIONAL = FunctionalSignature()

@@ -24,5 +24,5 @@ def test_encode_all_matches_encode(width: int, signedness: Signedness) -> None:
         codec.decode(raw[i : i + codec.byte_width]) for i in range(0, len(raw), codec.byte_width)
     )
     for wrong in (low - 1, high + 1, 0.5):
-        with pytest.raises(ValueError, match=rf"^{wrong} is no integer from {low} to {high}$"):
+        with pytest.raises(ValueError, match=rf"^expected an integer from {low} to {high}, got {wrong}$"):
             codec.encode_all((0, wrong))

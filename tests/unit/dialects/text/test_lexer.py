@@ -35,15 +35,15 @@ def test_tokens_match_xdsl(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "start", "words"),
     [
-        ("a ² b", 2, "no token begins with"),
-        ("x = é", 4, "no token begins with"),
-        ('a "never closed', 2, "no end on its line"),
-        ('@"open', 0, "no end on its line"),
+        ("a ² b", 2, "unexpected character"),
+        ("x = é", 4, "unexpected character"),
+        ('a "never closed', 2, "expected a string that ends on its line"),
+        ('@"open', 0, "expected a string that ends on its line"),
         ('"bad \\q escape"', 0, "escape"),
-        ("%", 0, "not followed by a name"),
-        ("@ f", 0, "not followed by a name"),
-        ("..", 0, "not followed by a name"),
-        ("\x00", 0, "no token begins with"),
+        ("%", 0, "expected a name after"),
+        ("@ f", 0, "expected a name after"),
+        ("..", 0, "expected a name after"),
+        ("\x00", 0, "unexpected character"),
         ("1" * 2000, 0, "at most 1000 digits"),
     ],
 )

@@ -1,0 +1,100 @@
+"""The printer of attributes and literals, as MLIR prints them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from io import StringIO
+from typing import cast
+
+from xdsl.dialects.builtin import AnyFloat, ArrayAttr, FloatAttr, FloatData, IntAttr, IntegerAttr, UnitAttr, f64, i64
+from xdsl.ir import Attribute
+from xdsl.printer import Printer
+
+from sdy.dialects.constants.float_formats import FLOAT_FORMATS, bits_of, float_text
+
+_BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
+_TO_ESCAPE = re.compile(rb"[^ !#-\[\]-~]")
+
+
+class AttributePrinter(Printer):
+    """A printer of attributes, which formats each attribute object only once."""
+
+    def __init__(self, stream: StringIO, generic: bool = False) -> None:
+        super().__init__(stream=stream, print_generic_format=generic)
+        self._write: Callable[[str], object] = stream.write
+        self._depth = 0
+        # From the id of an attribute to its text; the attribute is kept alive so that its id is not reused.
+        self._texts: dict[int, tuple[str, Attribute]] = {}
+
+    def print_string(self, text: str, *, indent: int | None = None) -> None:
+        if "\n" in text:
+            text = text.replace("\n", "\n" + "  " * (self._depth if indent is None else indent))
+        self._write(text)
+
+    @contextmanager
+    def indented(self, amount: int = 1) -> Generator[None, None, None]:
+        self._depth += amount
+        try:
+            yield
+        finally:
+            self._depth -= amount
+
+    def print_bytes_literal(self, bytestring: bytes) -> None:
+        escaped = _TO_ESCAPE.sub(lambda match: b"\\\\" if match[0] == b"\\" else b"\\%02X" % match[0][0], bytestring)
+        self._write(f'"{escaped.decode("ascii")}"')
+
+    def print_identifier_or_string_literal(self, string: str) -> None:
+        if _BARE_NAME.fullmatch(string) is None:
+            self.print_string_literal(string)
+        else:
+            self._write(string)
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        cached = self._texts.get(id(attribute))
+        if cached is None:
+            cached = self._texts[id(attribute)] = (self._attribute_text(attribute), attribute)
+        self._write(cached[0])
+
+    def _attribute_text(self, attribute: Attribute) -> str:
+        parts: list[str] = []
+        outer, self._write = self._write, parts.append
+        if isinstance(attribute, ArrayAttr):
+            self._print_elements(cast("ArrayAttr[Attribute]", attribute).data)
+        else:
+            super().print_attribute(attribute)
+        self._write = outer
+        return "".join(parts)
+
+    def _print_elements(self, elements: Sequence[Attribute]) -> None:
+        """Print a list of attributes; as in MLIR, numbers of type i64 and f64 are printed without their type."""
+        self._write("[")
+        for index, element in enumerate(elements):
+            self._write(", " if index else "")
+            match element:
+                case IntegerAttr(value=IntAttr(data=number), type=number_type) if number_type == i64:
+                    self._write(str(number))
+                case FloatAttr(value=FloatData(data=real), type=number_type) if number_type == f64:
+                    self.print_float(real, f64)
+                case _:
+                    self.print_attribute(element)
+        self._write("]")
+
+    def print_float(self, value: float, type: AnyFloat) -> None:  # noqa: A002 -- xDSL's name
+        layout = FLOAT_FORMATS.get(type.name)
+        if layout is None:
+            super().print_float(value, type)
+        else:
+            self._write(float_text(bits_of(value, layout), layout))
+
+    def print_attr_dict(self, attr_dict: Mapping[str, Attribute]) -> None:
+        self._write("{")
+        for index, (name, attribute) in enumerate(sorted(attr_dict.items())):
+            if index:
+                self._write(", ")
+            self.print_identifier_or_string_literal(name)
+            if not isinstance(attribute, UnitAttr):
+                self._write(" = ")
+                self.print_attribute(attribute)
+        self._write("}")
