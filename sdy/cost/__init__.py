@@ -1,1 +1,1 @@
-"""Bytes, seconds and memory of a per-device program."""
+"""Cost estimates of local programs: bytes, seconds and memory of one device."""

@@ -1,9 +1,9 @@
-"""How long a collective takes on the links of a machine: the larger of what bandwidth and what latency ask for.
+"""The time of a collective on the links of a machine: the larger of its bandwidth time and its latency.
 
-Source: ring algorithms, in the notation of the scaling book. V is what all devices of a group hold together, W what a
-device sends along one axis in both directions. On closed rings an all-gather and a reduce-scatter take V / (W axes),
-an all-reduce both; an all-to-all takes V max(sizes) / (4 N W), for the middle of the longest axis is what everything
-must cross. See docs/costs.md.
+Let V be the bytes that all devices of a group have together, and W the bandwidth of a device along one axis in both
+directions. On closed rings, an all-gather and a reduce-scatter take V / (W axes), and an all-reduce the sum of both. An
+all-to-all takes V max(sizes) / (4 N W), because all data for the other half crosses the middle of the longest axis.
+Source: ring algorithms in the notation of the scaling book; docs/costs.md.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from sdy.cost.hardware import Switch, Torus
 
 @dataclass(frozen=True, slots=True)
 class CollectiveTime:
-    """Seconds that the bytes need, and seconds that the hops need: they pass in the meantime."""
+    """The seconds that the bytes take and those that the hops take, which overlap."""
 
     bandwidth_seconds: float
     latency_seconds: float
 
     @property
     def seconds(self) -> float:
-        """The larger one."""
+        """The larger of the two times."""
         return max(self.bandwidth_seconds, self.latency_seconds)
 
     @property
     def is_latency_bound(self) -> bool:
-        """Whether fewer bytes would take as long."""
+        """Return whether the latency is larger, so that fewer bytes would not be faster."""
         return self.latency_seconds > self.bandwidth_seconds
 
 
 @dataclass(frozen=True, slots=True)
 class TorusLine:
-    """The devices of a group along one axis of a torus: every `stride`-th of the axis, on a ring where it `wraps`."""
+    """The devices of a group along one axis of a torus: every `stride`-th device, in a ring if `wraps` is set."""
 
     size: int
     wraps: bool
-    stride: int = 1  # groups that lie between one another share links
+    stride: int = 1  # the number of interleaved groups, which share links
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchGroup:
-    """A group of devices that a switch joins: how many nodes it spreads over, and its members in each."""
+    """A group of devices on a switched network: the number of group it spans, and its members per node."""
 
     count: int
     members: int
@@ -53,92 +53,95 @@ class SwitchGroup:
 
 @dataclass(frozen=True, slots=True)
 class PermuteLoad:
-    """The messages of a permutation: hops of the longest way, and messages that the busiest link carries."""
+    """The load of a collective-permute: the hops of the longest path, and the messages on the busiest link."""
 
     hops: int
     messages: int
 
 
-def torus_time(kind: CollectiveKind, result_bytes: float, rows: Sequence[TorusLine], torus: Torus) -> CollectiveTime:
-    """Of a collective other than a permutation along `rows`, one per axis; `result_bytes` are those of one device.
+def torus_time(kind: CollectiveKind, result_bytes: float, lines: Sequence[TorusLine], torus: Torus) -> CollectiveTime:
+    """Return the time of a collective other than a collective-permute along `lines`, one per torus axis.
+
+    `result_bytes` is the size of the result on one device.
 
     >>> from sdy.cost.hardware import HARDWARE
     >>> torus = HARDWARE["tpu_v4p"].network
     >>> round(torus_time(CollectiveKind.ALL_GATHER, 9e6, [TorusLine(4, wraps=True)], torus).seconds, 9)
     0.0001
     """
-    rows = [row for row in rows if row.size > 1]
-    if not rows:
+    lines = [line for line in lines if line.size > 1]
+    if not lines:
         return CollectiveTime(0.0, 0.0)
-    once = sum(_hops(row, torus) * row.stride for row in rows) * torus.hop_seconds
+    latency = sum(_hops(line, torus) * line.stride for line in lines) * torus.hop_seconds
     match kind:
         case CollectiveKind.ALL_GATHER:
-            return CollectiveTime(_gather_seconds(result_bytes, rows, torus), once)
+            return CollectiveTime(_gather_seconds(result_bytes, lines, torus), latency)
         case CollectiveKind.REDUCE_SCATTER:
-            whole = result_bytes * prod(row.size for row in rows)
-            return CollectiveTime(_gather_seconds(whole, rows, torus), once)
+            global_bytes = result_bytes * prod(line.size for line in lines)
+            return CollectiveTime(_gather_seconds(global_bytes, lines, torus), latency)
         case CollectiveKind.ALL_REDUCE:
-            return CollectiveTime(2 * _gather_seconds(result_bytes, rows, torus), 2 * once)
+            return CollectiveTime(2 * _gather_seconds(result_bytes, lines, torus), 2 * latency)
         case CollectiveKind.ALL_TO_ALL:
-            return CollectiveTime(max(_exchange_seconds(result_bytes, row, torus) for row in rows), once)
+            return CollectiveTime(max(_exchange_seconds(result_bytes, line, torus) for line in lines), latency)
         case CollectiveKind.COLLECTIVE_PERMUTE:
-            raise ValueError("a permutation takes a route: see permute_time")
+            raise ValueError("use permute_time for a collective-permute")
 
 
-def switch_time(kind: CollectiveKind, result_bytes: float, nodes: SwitchGroup, switch: Switch) -> CollectiveTime:
-    """Of a collective other than a permutation; `result_bytes` are those of one device.
+def switch_time(kind: CollectiveKind, result_bytes: float, group: SwitchGroup, switch: Switch) -> CollectiveTime:
+    """Return the time of a collective other than a collective-permute on a switched network.
 
-    What nodes send one another is shared evenly by the members in a node, and passes while these talk to one another.
+    `result_bytes` is the size of the result on one device. The traffic between group is shared evenly by the members in
+    a node, and overlaps with the traffic inside of group.
     """
-    devices = nodes.count * nodes.members
-    inside, outside = 1 - 1 / nodes.members, 1 - 1 / nodes.count
-    once = switch.hop_seconds * ((nodes.members > 1) + (nodes.count > 1))
+    devices = group.count * group.members
+    share_inside, share_outside = 1 - 1 / group.members, 1 - 1 / group.count
+    latency = switch.hop_seconds * ((group.members > 1) + (group.count > 1))
 
-    def gather(whole: float) -> float:
-        between = whole * outside / (nodes.members * switch.network_bandwidth)
-        return max(whole * inside / switch.node_bandwidth, between)
+    def gather(global_bytes: float) -> float:
+        between_nodes = global_bytes * share_outside / (group.members * switch.network_bandwidth)
+        return max(global_bytes * share_inside / switch.node_bandwidth, between_nodes)
 
     match kind:
         case CollectiveKind.ALL_GATHER:
-            return CollectiveTime(gather(result_bytes), once)
+            return CollectiveTime(gather(result_bytes), latency)
         case CollectiveKind.REDUCE_SCATTER:
-            return CollectiveTime(gather(result_bytes * devices), once)
+            return CollectiveTime(gather(result_bytes * devices), latency)
         case CollectiveKind.ALL_REDUCE:
-            return CollectiveTime(2 * gather(result_bytes), 2 * once)
+            return CollectiveTime(2 * gather(result_bytes), 2 * latency)
         case CollectiveKind.ALL_TO_ALL:
-            to_own_node = result_bytes * (nodes.members - 1) / devices
-            between = result_bytes * outside
-            return CollectiveTime(max(to_own_node / switch.node_bandwidth, between / switch.network_bandwidth), once)
+            inside = result_bytes * (group.members - 1) / devices / switch.node_bandwidth
+            between_nodes = result_bytes * share_outside / switch.network_bandwidth
+            return CollectiveTime(max(inside, between_nodes), latency)
         case CollectiveKind.COLLECTIVE_PERMUTE:
-            raise ValueError("a permutation takes a route: see permute_time")
+            raise ValueError("use permute_time for a collective-permute")
 
 
-def permute_time(result_bytes: float, route: PermuteLoad, link_bandwidth: float, hop_seconds: float) -> CollectiveTime:
-    """Of a permutation, each message of which has `result_bytes`."""
-    return CollectiveTime(result_bytes * route.messages / link_bandwidth, route.hops * hop_seconds)
+def permute_time(result_bytes: float, load: PermuteLoad, link_bandwidth: float, hop_seconds: float) -> CollectiveTime:
+    """Return the time of a collective-permute with messages of `result_bytes` each."""
+    return CollectiveTime(result_bytes * load.messages / link_bandwidth, load.hops * hop_seconds)
 
 
-def _hops(row: TorusLine, torus: Torus) -> int:
-    """Steps until every device has heard of every other one of its row."""
-    return row.size // 2 if row.wraps and torus.is_bidirectional else row.size - 1
+def _hops(line: TorusLine, torus: Torus) -> int:
+    """Return the number of steps until every device has received data of every other device of its line."""
+    return line.size // 2 if line.wraps and torus.is_bidirectional else line.size - 1
 
 
-def _gather_seconds(whole_bytes: float, rows: Sequence[TorusLine], torus: Torus) -> float:
-    """Each row takes the part of the bytes that fits its speed, so that all end at once."""
-    alone = (_hops(row, torus) * whole_bytes / row.size * row.stride / torus.link_bandwidth for row in rows)
+def _gather_seconds(global_bytes: float, lines: Sequence[TorusLine], torus: Torus) -> float:
+    """Return the time of an all-gather in which each line takes a share of the bytes so that all end at once."""
+    alone = (_hops(line, torus) * global_bytes / line.size * line.stride / torus.link_bandwidth for line in lines)
     speed = sum(1 / seconds if seconds else 0.0 for seconds in alone)
     return 1 / speed if speed else 0.0
 
 
-def _exchange_seconds(result_bytes: float, row: TorusLine, torus: Torus) -> float:
-    """What an all-to-all sends over the busiest link of a row, where each member has as much for every other."""
-    return _busiest_link(row, torus) * result_bytes / row.size * row.stride / torus.link_bandwidth
+def _exchange_seconds(result_bytes: float, line: TorusLine, torus: Torus) -> float:
+    """Return the time that an all-to-all takes on the busiest link of a line."""
+    return _busiest_link(line, torus) * result_bytes / line.size * line.stride / torus.link_bandwidth
 
 
-def _busiest_link(row: TorusLine, torus: Torus) -> float:
-    """Messages over it in one direction, where every device of the row has one for every other."""
-    if not row.wraps:
-        return (row.size // 2) * ((row.size + 1) // 2)
+def _busiest_link(line: TorusLine, torus: Torus) -> float:
+    """Return the messages over the busiest link in one direction if every device sends one to every other device."""
+    if not line.wraps:
+        return (line.size // 2) * ((line.size + 1) // 2)
     if not torus.is_bidirectional:
-        return row.size * (row.size - 1) / 2
-    return row.size**2 // 4 / 2  # half of the messages to the device opposite go either way
+        return line.size * (line.size - 1) / 2
+    return line.size**2 // 4 / 2  # the messages to the opposite device are divided over both directions

@@ -1,7 +1,8 @@
-"""How many bytes each device sends for a collective, with ring algorithms.
+"""The bytes that each device sends in a collective, with ring algorithms.
 
-Source: the ring bounds. With k devices in a group and a local result of b bytes, a ring all-gather hands on all but
-one of k shards of b / k bytes, an all-reduce is a reduce-scatter and an all-gather, an all-to-all keeps one k-th.
+With k devices in a group and a local result of b bytes, a ring all-gather sends all but one of k shards of b / k bytes,
+an all-reduce is a reduce-scatter followed by an all-gather, and an all-to-all keeps one of k parts.
+Source: ring bounds.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from enum import Enum
 
 
 class CollectiveKind(Enum):
-    """What devices do with each other. The value is the name that people read."""
+    """The kind of a collective. The enum value is its name in reports."""
 
     ALL_GATHER = "all-gather"
     ALL_REDUCE = "all-reduce"
@@ -20,7 +21,9 @@ class CollectiveKind(Enum):
 
 
 def bytes_sent(kind: CollectiveKind, group_size: int, result_bytes: int) -> float:
-    """Bytes that each device of a group of `group_size` sends; `result_bytes` are those of one device's result.
+    """Return the bytes that each device of a group of `group_size` sends.
+
+    `result_bytes` is the size of the result on one device.
 
     >>> bytes_sent(CollectiveKind.ALL_REDUCE, group_size=4, result_bytes=1024)
     1536.0

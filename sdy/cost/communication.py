@@ -1,6 +1,6 @@
-"""The collectives of a partitioned program, and what each costs.
+"""The collectives of a partitioned program, and the bytes that each sends.
 
-The program still has whole tensors, so that every collective names the axes of the mesh that it works along.
+The program still has global tensors, so every collective refers to mesh axes.
 """
 
 from __future__ import annotations
@@ -23,29 +23,27 @@ from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.collective import AxesPerDim
 from sdy.model.mesh_table import MeshTable, resolve_mesh
-from sdy.model.shape import local_shape
-
-Shape = tuple[int, ...]
+from sdy.model.shape import StaticShape, local_shape
 
 
 @dataclass(frozen=True, slots=True)
 class CollectiveUse:
-    """One collective. `axes` is its parameter as the text has it; shapes are those of the result."""
+    """One collective. `axes` is its parameter as written in the text; the shapes are those of the result."""
 
     kind: CollectiveKind
     axes: str
-    global_shape: Shape
-    local_shape: Shape
+    global_shape: StaticShape
+    local_shape: StaticShape
     bytes_per_device: float  # sent by each device
 
 
 def collectives_of(module: ModuleOp) -> Counter[CollectiveUse]:
-    """The collectives of a module with explicit ones, in program order; how often each occurs."""
+    """Return how often each collective occurs in a module with explicit collectives, in program order."""
     return Counter(use for _, use in collectives_with_ops(module))
 
 
 def collectives_with_ops(module: ModuleOp) -> Iterator[tuple[Operation, CollectiveUse]]:
-    """Each collective of a module with explicit ones, with its op, in program order."""
+    """Yield each collective of a module with explicit collectives, with its op, in program order."""
     meshes = meshes_of(module)
     for op in module.walk():
         if isinstance(op, ops.CollectiveOp) and (use := _use(op, meshes)) is not None:
@@ -55,19 +53,19 @@ def collectives_with_ops(module: ModuleOp) -> Iterator[tuple[Operation, Collecti
 def _use(op: ops.CollectiveOp, meshes: MeshTable) -> CollectiveUse | None:
     described = _describe(op)
     mesh = resolve_mesh(op.out_sharding.data.mesh, meshes)
-    whole = as_tensor(op.result.type)
-    if described is None or mesh is None or whole is None:
+    tensor = as_tensor(op.result.type)
+    if described is None or mesh is None or tensor is None:
         return None
     kind, text, axes = described
-    local = local_shape(whole.get_shape(), op.out_sharding.data, mesh)
+    local = local_shape(tensor.get_shape(), op.out_sharding.data, mesh)
     assert local is not None  # padding is allowed
     shape = tuple(size or 0 for size in local)
-    moved = bytes_sent(kind, sharded_size(axes, mesh), prod(shape) * element_bytes(whole.element_type))
-    return CollectiveUse(kind, text, whole.get_shape(), shape, moved)
+    moved = bytes_sent(kind, sharded_size(axes, mesh), prod(shape) * element_bytes(tensor.element_type))
+    return CollectiveUse(kind, text, tensor.get_shape(), shape, moved)
 
 
 def _describe(op: ops.CollectiveOp) -> tuple[CollectiveKind, str, AxisList] | None:
-    """The kind, the axes as text, and the axes of one group; None for an op without communication."""
+    """Return the kind, the axes as text, and the axes of one group; None for an op without communication."""
     match op:
         case ops.AllGatherOp():
             per_dim = op.gathering_axes.data

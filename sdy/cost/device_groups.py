@@ -1,4 +1,4 @@
-"""Which devices a collective of a local program brings together."""
+"""The groups of devices of a collective in a local program."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ DeviceGroup = tuple[int, ...]  # device ids
 
 
 def groups_of(op: Operation, mesh: Mesh) -> tuple[DeviceGroup, ...]:
-    """The device ids of each group; of a permutation, pairs of source and target. All devices where none are named.
+    """Return the device ids of each group; (source, target) pairs for a collective-permute.
 
-    A -1 fills up a short group, and is left out. Raises: SdyError SDY-T210 where a device is none of the mesh.
+    Without groups in the op, all devices are one group. A -1, which pads a short group, is dropped.
+
+    Raises: SdyError SDY-T210 if a device is not in the mesh.
     """
-    named = op.properties.get("replica_groups", op.properties.get("source_target_pairs"))
-    rows = group_rows(named) if isinstance(named, DenseElementsAttr) else ()
+    attribute = op.properties.get("replica_groups", op.properties.get("source_target_pairs"))
+    rows = group_rows(attribute) if isinstance(attribute, DenseElementsAttr) else ()
     devices = mesh.devices()
-    strange = {device for row in rows for device in row} - set(devices)
-    if strange:
-        message = f"the collective names device {min(strange)}, and the mesh has {len(devices)} devices"
-        raise SdyError(Diagnostic("SDY-T210", message, span_of(op), hint="declare an sdy.mesh of all devices"))
+    unknown = {device for row in rows for device in row} - set(devices)
+    if unknown:
+        message = f"collective refers to device {min(unknown)}, but the mesh has {len(devices)} devices"
+        raise SdyError(Diagnostic("SDY-T210", message, span_of(op), hint="define an sdy.mesh of all devices"))
     return rows or (devices,)
 
 
 def group_rows(table: DenseElementsAttr) -> tuple[DeviceGroup, ...]:
-    """The rows of a table of devices, without what fills them up."""
+    """Return the rows of a table of devices, without padding."""
     count, size = table.type.get_shape()
     numbers = table.get_ints()
     rows = (numbers[row * size : (row + 1) * size] for row in range(count))

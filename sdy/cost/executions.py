@@ -1,6 +1,6 @@
-"""Which ops of a program run, in which order, and how often.
+"""The ops that a program runs, in which order, and how often.
 
-A loop whose trips its text does not tell counts as one trip; of branches, all count.
+A loop whose trip count is not known statically counts as one trip. All branches of a conditional count.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ Execution = tuple[Operation, int]
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """An op that runs `times` times. One with ops inside of it, or of the function that it calls, is left as well."""
+    """A visit of an op that runs `times` times.
+
+    An op with inner ops, or a call, is visited once more with `is_left` after these.
+    """
 
     op: Operation
     times: int
@@ -31,47 +34,47 @@ class Visit:
 
 
 def visits(module: ModuleOp) -> Iterator[Visit]:
-    """The ops that a run of the main function reaches, through calls too, before and after those inside of them."""
+    """Yield visits of all ops that the main function runs, including those in called functions and in regions."""
     functions = functions_of(module)
 
     def inner_blocks(op: Operation) -> list[Block]:
         called = [functions[op.callee.string_value()].body] if isinstance(op, CallOp) else []
         return [block for region in (*called, *op.regions) for block in region.blocks]
 
-    def of_block(block: Block, times: int) -> Iterator[Visit]:
+    def visits_of(block: Block, times: int) -> Iterator[Visit]:
         for op in block.ops:
             yield Visit(op, times)
             blocks = inner_blocks(op)
             for inner in blocks:
-                yield from of_block(inner, times * runs_of_regions(op))
+                yield from visits_of(inner, times * runs_of_regions(op))
             if blocks:
                 yield Visit(op, times, is_left=True)
 
     for block in main_function(module).body.blocks:
-        yield from of_block(block, 1)
+        yield from visits_of(block, 1)
 
 
 def runs_of_regions(op: Operation) -> int:
-    """How often the regions of an op run when the op runs once."""
+    """Return how often the regions of an op run when the op runs once."""
     trips = trip_count(op) if isinstance(op, WhileOp) else None
     return 1 if trips is None else trips
 
 
 def executions(module: ModuleOp) -> Iterator[Execution]:
-    """The ops that a run of the main function reaches, through calls too, each with how often it runs."""
+    """Yield the ops that the main function runs, including those in called functions, with how often each runs."""
     return ((visit.op, visit.times) for visit in visits(module) if not visit.is_left)
 
 
 def execution_counts(module: ModuleOp) -> Counter[Operation]:
-    """How often each op runs in a run of the main function. Quick: each function is looked at once.
+    """Return how often each op runs in one run of the main function. Each function is traversed only once.
 
-    Raises: SdyError SDY-T115 at recursion.
+    Raises: SdyError SDY-T115 if a function calls itself.
     """
     functions = functions_of(module)
     inside = {func: list(_executions_inside(func)) for func in functions.values()}
     callers: dict[FuncOp, list[FuncOp]] = {func: [] for func in inside}
-    for func, found in inside.items():
-        for op, _ in found:
+    for func, ops in inside.items():
+        for op, _ in ops:
             if isinstance(op, CallOp):
                 callers[functions[op.callee.string_value()]].append(func)
     runs, counts = Counter({main_function(module): 1}), Counter[Operation]()
@@ -98,4 +101,4 @@ def _executions_inside(op: Operation) -> Iterator[Execution]:
                 yield inner, 1
                 if inner.regions:
                     times = runs_of_regions(inner)
-                    yield from ((each, times * runs) for each, runs in _executions_inside(inner))
+                    yield from ((nested, times * runs) for nested, runs in _executions_inside(inner))

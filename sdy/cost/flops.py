@@ -1,4 +1,4 @@
-"""How many floating point operations the contractions of an op are: a multiplication and an addition each count one."""
+"""Floating point operations of the contractions of a program. A multiplication and an addition count as one each."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sdy.dialects.stablehlo.window import ConvolutionOp
 
 
 def contraction_flops(op: Operation) -> int:
-    """Of a `dot_general`, `dot` or `convolution`; 0 of any other op.
+    """Return the operations of a `dot_general`, `dot` or `convolution`; 0 for any other op.
 
-    A convolution counts windows as whole where they reach into padding.
+    Windows of a convolution that reach into padding count in full.
     """
     match op:
         case DotGeneralOp():
@@ -34,7 +34,7 @@ def contraction_flops(op: Operation) -> int:
 
 
 def flops_of(local: ModuleOp) -> int:
-    """Of all contractions that a run of a local program reaches, on one device."""
+    """Return the operations of all contractions that a local program runs on one device."""
     return sum(times * contraction_flops(op) for op, times in executions(local) if _is_static(op))
 
 

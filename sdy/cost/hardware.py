@@ -1,14 +1,15 @@
-"""The machines that a program can be costed on: links, memory and arithmetic of one device, as data.
+"""The machines that programs can be costed on: links, memory and arithmetic of one device.
 
-Sources, by device. Bandwidths and rates are those of the data sheet, rounded as the public scaling book of JAX
-(jax-ml.github.io/scaling-book) rounds them; links are given in one direction, which is half of the usual figure.
+Bandwidths and rates are those of the data sheets, rounded as in the scaling book of JAX
+(jax-ml.github.io/scaling-book). Link bandwidths are for one direction, which is half of the usual figure. Sources by
+device:
 
 * TPU v4p, v5e, v5p, v6e: the pages "TPU v4" to "TPU v6e" of cloud.google.com/tpu/docs; scaling book, "How to think
   about TPUs".
 * H100 SXM, A100 SXM 80 GB: NVIDIA's data sheets, dense rates; scaling book, "How to think about GPUs".
 
-A hop takes about a microsecond on the links of a TPU (scaling book, "Sharded matrices"). There is no public figure for
-NVLink with its switch: a microsecond stands for it too, and is an order of magnitude only.
+A hop takes about a microsecond on the links of a TPU (scaling book, "Sharded matrices"). No figure is published for
+NVLink with its switch; a microsecond is used for it too, as an order of magnitude.
 """
 
 from __future__ import annotations
@@ -26,25 +27,25 @@ class Torus:
     axis_count: int
     link_bandwidth: float  # bytes a second, of one link in one direction
     hop_seconds: float
-    wrap_multiple: int  # an axis of a multiple of this size is closed to a ring; a shorter one is a line
-    is_bidirectional: bool = True  # both directions of a ring are used at once
+    wrap_multiple: int  # an axis whose size is a multiple of this is a ring, any other a line
+    is_bidirectional: bool = True  # both directions of a ring are used at the same time
 
     @property
     def latency_bound_bytes(self) -> float:
-        """A message of fewer bytes takes the time of its hop, whatever its size."""
+        """The message size below which a hop takes the same time whatever the size."""
         return self.link_bandwidth * self.hop_seconds
 
     def wraps(self, size: int) -> bool:
-        """Whether an axis of `size` devices is a ring."""
+        """Return whether an axis of `size` devices is a ring."""
         return size % self.wrap_multiple == 0
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """Nodes of devices behind a switch; each device has a share of the network between nodes."""
+    """Nodes of devices connected by a switch. The devices of a node share the network between nodes."""
 
     node_size: int
-    node_bandwidth: float  # bytes a second that a device sends to others of its node
+    node_bandwidth: float  # bytes a second that a device sends to other devices of its node
     network_bandwidth: float  # bytes a second that a device sends to other nodes
     hop_seconds: float
 
@@ -54,9 +55,9 @@ Network = Torus | Switch
 
 @dataclass(frozen=True, slots=True)
 class MatrixRates:
-    """Operations a second of the matrix unit, by element type.
+    """Operations per second of the matrix unit, by element type.
 
-    32 bits are multiplied at the default precision: in bfloat16 on a TPU, in TF32 on a GPU.
+    32-bit floats are multiplied at the default precision: bfloat16 on a TPU, TF32 on a GPU.
     """
 
     int8: float
@@ -67,7 +68,7 @@ class MatrixRates:
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """One device and how it is linked to others."""
+    """One device, and the network that connects it to others."""
 
     name: str
     network: Network
@@ -77,7 +78,7 @@ class Hardware:
 
 
 def _tpu_rates(bits16: float, int8: float) -> MatrixRates:
-    """No TPU of the table has a rate of its own for 8-bit floats."""
+    """Return the rates of a TPU. None of those in the table has a separate rate for 8-bit floats."""
     return MatrixRates(int8, float8=bits16, bits16=bits16, bits32=bits16)
 
 
@@ -86,12 +87,12 @@ def _torus(axis_count: int, link_bandwidth: float, wrap_multiple: int) -> Torus:
 
 
 HARDWARE = {
-    each.name: each
-    for each in (
-        # Cubes of 4x4x4 are joined by optical switches, which close any axis of whole cubes.
+    device.name: device
+    for device in (
+        # Cubes of 4x4x4 are joined by optical switches, which close an axis whose size is a multiple of 4 to a ring.
         Hardware("tpu_v4p", _torus(3, 4.5e10, wrap_multiple=4), 1.2e12, 32e9, _tpu_rates(2.75e14, int8=2.75e14)),
         Hardware("tpu_v5p", _torus(3, 9e10, wrap_multiple=4), 2.8e12, 96e9, _tpu_rates(4.59e14, int8=9.18e14)),
-        # Only an axis of a whole pod, 16x16, is closed.
+        # Only an axis of a full pod, 16x16, is a ring.
         Hardware("tpu_v5e", _torus(2, 4.5e10, wrap_multiple=16), 8.1e11, 16e9, _tpu_rates(1.97e14, int8=3.94e14)),
         Hardware("tpu_v6e", _torus(2, 9e10, wrap_multiple=16), 1.6e12, 32e9, _tpu_rates(9.2e14, int8=1.84e15)),
         Hardware(
@@ -110,19 +111,19 @@ HARDWARE = {
         ),
     )
 }
-DEFAULT_MACHINE = "tpu_v5e"  # of pictures that need one
+DEFAULT_MACHINE = "tpu_v5e"  # for reports that need a machine and are not given one
 
 
 def hardware_by_name(name: str) -> Hardware:
-    """The hardware of that name. Raises: SdyError SDY-T209 where there is none."""
+    """Return the hardware called `name`. Raises: SdyError SDY-T209 if the name is unknown."""
     found = HARDWARE.get(name)
     if found is None:
         close = difflib.get_close_matches(name, HARDWARE, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(HARDWARE)}"
-        raise SdyError(Diagnostic("SDY-T209", f"no hardware is called {name}", hint=hint))
+        hint = f"did you mean {close[0]}?" if close else f"known hardware: {', '.join(HARDWARE)}"
+        raise SdyError(Diagnostic("SDY-T209", f"unknown hardware {name}", hint=hint))
     return found
 
 
 def resolve_hardware(machine: str | Hardware) -> Hardware:
-    """A machine that may be given by its name. Raises: SdyError SDY-T209 where none is called so."""
+    """Return the hardware, looking it up if it is given by name. Raises: SdyError SDY-T209 if the name is unknown."""
     return hardware_by_name(machine) if isinstance(machine, str) else machine

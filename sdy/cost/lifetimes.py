@@ -1,6 +1,6 @@
-"""How many bytes are alive while steps run one after the other, each of which reads some values and makes others.
+"""The bytes that are alive while steps run one after the other, each of which reads and produces values.
 
-A value lives from the step that makes it to the last one that reads it; one that nobody reads, while it is made.
+A value lives from the step that produces it to the last one that reads it; a value without readers, during that step.
 """
 
 from __future__ import annotations
@@ -14,21 +14,26 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class LifetimeStep(Generic[V]):
-    """What runs at once. `inside` are the most bytes that its regions have alive, with what they are given.
+    """One step. `inside` is the peak of the bytes alive in its regions, including their inputs.
 
-    `gives` is what they are given of what the step reads; `in_place`: what the step makes comes in the place of that.
+    `region_inputs` are the values among `reads` that its regions take as inputs. With `in_place`, the results reuse the
+    memory of these inputs.
     """
 
     reads: Sequence[V]
-    makes: Sequence[V]
+    produces: Sequence[V]
     inside: int = 0
-    gives: Sequence[V] = ()
+    region_inputs: Sequence[V] = ()
     in_place: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """Bytes while one step runs: of what is beside its inside, of all that is there around the step, and the most."""
+    """The bytes alive during one step.
+
+    `beside` is what is alive next to its regions, `around` what is alive around the step without its regions, and
+    `most` the peak.
+    """
 
     beside: int
     around: int
@@ -38,25 +43,25 @@ class MemoryUse:
 def memory_uses(
     arguments: Iterable[V], steps: Sequence[LifetimeStep[V]], bytes_of: Callable[[V], int]
 ) -> list[MemoryUse]:
-    """One for each step; `arguments` live from the start, and to the end where no step reads them.
+    """Return the memory use during each step. Arguments live from the start, and to the end if no step reads them.
 
-    What a step gives its inside, and no later step reads, is what the inside starts with: it is not there twice.
+    A region input that no later step reads is counted once, as part of the regions.
     """
     last = {value: number for number, step in enumerate(steps) for value in step.reads}
     dying = [0] * len(steps)
     for value, number in last.items():
         dying[number] += bytes_of(value)
     alive = sum(map(bytes_of, arguments))
-    found: list[MemoryUse] = []
-    for number, (step, dead) in enumerate(zip(steps, dying, strict=True)):
-        made = unread = 0
-        for value in step.makes:
+    uses: list[MemoryUse] = []
+    for number, (step, dead_bytes) in enumerate(zip(steps, dying, strict=True)):
+        produced_bytes = unread_bytes = 0
+        for value in step.produces:
             size = bytes_of(value)
-            made += size
+            produced_bytes += size
             if value not in last:
-                unread += size
-        given = sum(bytes_of(value) for value in {*step.gives} if last.get(value) == number)
-        around = alive + made - (given if step.in_place else 0)
-        found.append(MemoryUse(alive - given, around, max(around, alive - given + step.inside)))
-        alive += made - dead - unread
-    return found
+                unread_bytes += size
+        freed = sum(bytes_of(value) for value in {*step.region_inputs} if last.get(value) == number)
+        around = alive + produced_bytes - (freed if step.in_place else 0)
+        uses.append(MemoryUse(alive - freed, around, max(around, alive - freed + step.inside)))
+        alive += produced_bytes - dead_bytes - unread_bytes
+    return uses

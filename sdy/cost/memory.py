@@ -1,8 +1,8 @@
-"""How many bytes of tensors are alive at once when a program runs on one device, op by op in program order.
+"""The peak of the bytes alive while a program runs on one device, op by op in program order.
 
-A value lives from the op that makes it to the last op that reads it; arguments of the program live from the start,
-its results to the end. The values that a loop, a branch or a call is given are those that its region starts with;
-what a loop gives comes in the place of what it is given, as compilers do it.
+A value lives from the op that produces it to the last op that reads it; arguments of the program live from the start,
+its results to the end. The operands of a loop, branch or call are the values that its region starts with. The results
+of a loop reuse the memory of its operands, as compilers do it.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from sdy.dialects.stablehlo.control import WhileOp
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The most bytes alive at once, and the op that runs meanwhile; none where a function only has arguments."""
+    """The most bytes alive at once, and the op that runs then; None if a function has only arguments."""
 
     bytes: int
     op: Operation | None = None
 
 
 def peak_bytes(local: ModuleOp) -> int:
-    """The most bytes alive at once in a run of the main function of a local program."""
+    """Return the most bytes alive at once while the main function of a local program runs."""
     return peak(local, bytes_of_tensor).bytes
 
 
 def bytes_of_tensor(value: SSAValue) -> int:
-    """Of a value of a local program."""
+    """Return the bytes of a value of a local program."""
     return tensor_bytes(value.type)
 
 
 def peak(module: ModuleOp, bytes_of: Callable[[SSAValue], int]) -> Peak:
-    """When the most bytes are alive in a run of the main function, where a value has the bytes that it is told to."""
+    """Return the peak while the main function runs, where each value has the size that `bytes_of` returns."""
     return PeakFinder(module, bytes_of).of_function(main_function(module))
 
 
 class PeakFinder:
-    """Of the functions and blocks of a module; each as it is when it is asked for the first time."""
+    """The memory peaks of the functions and blocks of a module, computed when first requested and then cached."""
 
     def __init__(self, module: ModuleOp, bytes_of: Callable[[SSAValue], int]) -> None:
         self._functions = functions_of(module)
@@ -56,21 +56,21 @@ class PeakFinder:
         self._sizes: dict[SSAValue, int] = {}
 
     def of_function(self, func: FuncOp) -> Peak:
-        """With its arguments."""
+        """Return the peak of a function, including its arguments."""
         name = func.sym_name.data
         if name not in self._known:
-            self._known[name] = Peak(0)  # for a function that calls itself
+            self._known[name] = Peak(0)  # ends the recursion for a function that calls itself
             self._known[name] = max(map(self.of_block, func.body.blocks), key=lambda peak: peak.bytes, default=Peak(0))
         return self._known[name]
 
     def of_block(self, block: Block) -> Peak:
-        """With the arguments of the block, without what it reads from outside."""
+        """Return the peak of a block, including its arguments but not the values that it reads from outside."""
         found = self._of_blocks.get(block)
         if found is None:
-            found = self._of_blocks[block] = self._look_through(block)
+            found = self._of_blocks[block] = self._compute(block)
         return found
 
-    def _look_through(self, block: Block) -> Peak:
+    def _compute(self, block: Block) -> Peak:
         found = Peak(sum(map(self.bytes_of, block.args)))
         insides = [self._inside(op) for op in block.ops]
         steps = [self._step(op, block, inside) for op, inside in zip(block.ops, insides, strict=True)]
@@ -80,11 +80,11 @@ class PeakFinder:
         return found
 
     def steps(self, block: Block) -> list[LifetimeStep[SSAValue]]:
-        """What each op of a block reads and makes of the values of the block; reads in regions are those of the op."""
+        """Return what each op of a block reads and produces; an op reads what its regions read."""
         return [self._step(op, block, self._inside(op)) for op in block.ops]
 
     def bytes_of(self, value: SSAValue) -> int:
-        """What it was told, asked once for each value."""
+        """Return the size of a value, computed once."""
         size = self._sizes.get(value)
         if size is None:
             size = self._sizes[value] = self._bytes_of(value)
@@ -103,7 +103,7 @@ class PeakFinder:
 
 
 def last_reads(block: Block) -> dict[Operation, set[SSAValue]]:
-    """Of each op of a block, the values of this block that no later op reads; reads in regions are those of the op."""
+    """Return, for each op of a block, the values of the block that it is the last op to read, also in its regions."""
     last: dict[SSAValue, Operation] = {}
     ops = list(block.ops)
     for op in ops:
@@ -115,10 +115,10 @@ def last_reads(block: Block) -> dict[Operation, set[SSAValue]]:
 
 
 def region_inputs(op: Operation) -> Sequence[SSAValue]:
-    """What a region, or a function, has as its arguments; what else it reads stays where it is."""
+    """Return the operands that become arguments of a region or of a called function."""
     return operands_of(op) if isinstance(op, WhileOp | CallOp) else ()
 
 
 def _reads(op: Operation, block: Block) -> list[SSAValue]:
-    """The values of a block that an op reads; reads in its regions are its own."""
+    """Return the values of a block that an op reads, including reads in its regions."""
     return [value for reader in op_and_nested_ops(op) for value in operands_of(reader) if block_of(value) is block]

@@ -1,6 +1,6 @@
-"""How many bytes of tensors are alive while each op of a program runs, and which values they are at the peak.
+"""The bytes that are alive while each op of a program runs, and the values that are alive at the peak.
 
-Lives are those of `sdy.cost.memory`, whose peak is the highest point of the curve. A loop counts as one trip.
+Lifetimes are those of `sdy.cost.memory`, whose peak is the maximum of this curve. A loop counts as one trip.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ AliveBytes = dict[SSAValue, int]
 
 @dataclass(frozen=True, slots=True)
 class PeakValues:
-    """The values that are alive when the most bytes are: with the bytes of each, and when that is in the curve."""
+    """The values alive at the peak, with the bytes of each, and the index of the peak in the curve."""
 
     index: int
     values: AliveBytes
 
 
 def memory_curve(local: ModuleOp) -> list[int]:
-    """The bytes while each op runs: one number for each of `visits(local)`, in the same order."""
-    return list(_Lives(local).walk())
+    """Return the bytes alive while each op runs: one number for each of `visits(local)`, in the same order."""
+    return list(_AliveValues(local).walk())
 
 
 def values_at_peak(local: ModuleOp, curve: list[int]) -> PeakValues:
-    """What is alive at the highest point of the curve of a local program; its arguments where it has no op."""
-    lives = _Lives(local)
+    """Return the values alive at the maximum of the curve; the arguments of a program without ops."""
+    lives = _AliveValues(local)
     index = max(range(len(curve)), key=curve.__getitem__, default=0)
-    for place, _ in enumerate(lives.walk()):
-        if place == index:
+    for point, _ in enumerate(lives.walk()):
+        if point == index:
             break
     return PeakValues(index, dict(lives.alive))
 
 
-class _Lives:
-    """Walks through a program; `alive` is what is there at the point that was reached."""
+class _AliveValues:
+    """A walk through a program; `alive` has the values alive at the point that was reached."""
 
     def __init__(self, local: ModuleOp) -> None:
         self._functions = functions_of(local)
@@ -54,27 +54,27 @@ class _Lives:
         self._total = 0
 
     def walk(self) -> Iterator[int]:
-        """The bytes that are alive, at each point."""
+        """Yield the bytes alive at each point."""
         return self._of_block(self._main)
 
     def _of_block(self, block: Block) -> Iterator[int]:
-        """Its arguments come on top of what is alive, and are gone with what it made when it is over."""
-        outside = self._now()
+        """Yield the bytes at each point of a block. Its arguments and results are dropped at its end."""
+        outside = self._snapshot()
         self._add(block.args)
         dying = self._dying(block)
         for op in block.ops:
             inner = self._inner_blocks(op)
-            given = dying[op].intersection(region_inputs(op))
+            region_only = dying[op].intersection(region_inputs(op))
             if inner:
                 yield self._total
-                # What is given to the region, and read by no later op, is what it starts with: it is not there twice.
-                around = self._now()
-                self._remove(given)
-                for each in inner:
-                    yield from self._of_block(each)
+                # A region input that no later op reads is counted once, among the values of the region.
+                around = self._snapshot()
+                self._remove(region_only)
+                for inner_block in inner:
+                    yield from self._of_block(inner_block)
                 self.alive, self._total = around
             if isinstance(op, WhileOp):
-                self._remove(given)  # what it gives comes in the place of that
+                self._remove(region_only)  # the results reuse the memory of the operands
             self._add(op.results)
             yield self._total
             self._remove(dying[op])
@@ -91,7 +91,7 @@ class _Lives:
             return [self._functions[op.callee.string_value()].body.block]
         return [block for region in op.regions for block in region.blocks]
 
-    def _now(self) -> tuple[AliveBytes, int]:
+    def _snapshot(self) -> tuple[AliveBytes, int]:
         return dict(self.alive), self._total
 
     def _add(self, values: Iterable[SSAValue]) -> None:

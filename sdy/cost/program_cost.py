@@ -1,4 +1,4 @@
-"""What a local program costs on a machine: seconds of computing and communicating, and whether it fits in memory."""
+"""The cost of a local program on a machine: seconds of computation and communication, and peak memory."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ from sdy.model.mesh import Mesh
 
 @dataclass(frozen=True, slots=True)
 class CollectiveCost:
-    """The collectives of one kind along the same axes, of one device: in the program, and in all of their runs."""
+    """The collectives of one kind along the same axes, on one device.
+
+    `places` counts their ops in the program, `runs` their executions; the other numbers are sums over all runs.
+    """
 
     kind: CollectiveKind
-    axes: str  # as shardings write them
+    axes: str  # in the notation of shardings
     places: int = 0
     runs: int = 0
     bytes_sent: float = 0.0
@@ -30,38 +33,38 @@ class CollectiveCost:
 
 @dataclass(frozen=True, slots=True)
 class ProgramCost:
-    """Of one device. Seconds are of all runs of an op, in loops too."""
+    """The cost of a local program on one device. Seconds are sums over all runs of an op, including those in loops."""
 
     hardware: Hardware
     collectives: tuple[CollectiveCost, ...]
-    compute_seconds: float  # all contractions at the full rate
-    memory_seconds: float  # the bytes of all ops at the full bandwidth
-    op_seconds: float  # the larger one, op by op
+    compute_seconds: float  # all contractions at the peak rate
+    memory_seconds: float  # the bytes of all ops at the full memory bandwidth
+    op_seconds: float  # the sum of the larger one of each op
     peak_bytes: int
     free_bytes: float
 
     @property
     def communication_seconds(self) -> float:
-        """By all collectives, one after another."""
-        return sum(each.seconds for each in self.collectives)
+        """The time of all collectives, one after another."""
+        return sum(cost.seconds for cost in self.collectives)
 
     @property
     def seconds_overlapped(self) -> float:
-        """Where communication is hidden behind other ops as well as it can be."""
+        """The total time if communication overlaps with computation completely."""
         return max(self.op_seconds, self.communication_seconds)
 
     @property
     def seconds_in_turn(self) -> float:
-        """Where nothing happens in the meantime."""
+        """The total time without overlap."""
         return self.op_seconds + self.communication_seconds
 
     @property
     def fits(self) -> bool:
-        """Whether the most bytes alive at once are free on the device."""
+        """Return whether the peak memory fits into the free memory of the device."""
         return self.peak_bytes <= self.free_bytes
 
     def to_json(self) -> dict[str, object]:
-        """As plain data; bytes are rounded to whole ones."""
+        """Return the cost as plain data, with bytes rounded to integers."""
         return {
             "hardware": self.hardware.name,
             "fits": self.fits,
@@ -89,35 +92,35 @@ class ProgramCost:
 
 
 def cost_of(local: ModuleOp, mesh: Mesh, hardware: Hardware, free_bytes: float | None = None) -> ProgramCost:
-    """Of a local program, as `sdy-local-pipeline` leaves it, on the devices of `mesh`.
+    """Return the cost of a local program, as produced by `sdy-local-pipeline`, on the devices of `mesh`.
 
-    `free_bytes`: memory of a device that the program may use; all of it without.
-    Raises: SdyError SDY-T210 where a collective names a device that the mesh does not have.
+    `free_bytes` is the memory of a device that the program may use, by default all of it.
+    Raises: SdyError SDY-T210 if a collective refers to a device that is not in the mesh.
     """
     compute = memory = seconds = 0.0
     collectives: dict[tuple[CollectiveKind, str], CollectiveCost] = {}
-    for slot in schedule_of(local, mesh, hardware):
-        if slot.visit.is_left:
+    for scheduled in schedule_of(local, mesh, hardware):
+        if scheduled.visit.is_left:
             continue
-        match slot.work:
+        match scheduled.work:
             case OpTime() as time:
-                compute += slot.visit.times * time.compute_seconds
-                memory += slot.visit.times * time.memory_seconds
-                seconds += slot.seconds
-            case CollectiveRun(kind=kind, axes=axes) as sending:
+                compute += scheduled.visit.times * time.compute_seconds
+                memory += scheduled.visit.times * time.memory_seconds
+                seconds += scheduled.seconds
+            case CollectiveRun(kind=kind, axes=axes) as run:
                 key = kind, write_axis_list(axes)
-                collectives[key] = _with_runs(collectives.get(key, CollectiveCost(*key)), sending, slot.visit.times)
+                collectives[key] = _with_runs(collectives.get(key, CollectiveCost(*key)), run, scheduled.visit.times)
     free = hardware.hbm_bytes if free_bytes is None else free_bytes
     return ProgramCost(hardware, tuple(collectives.values()), compute, memory, seconds, peak_bytes(local), free)
 
 
-def _with_runs(so_far: CollectiveCost, sending: CollectiveRun, times: int) -> CollectiveCost:
-    """With another place of the program where the collective stands."""
+def _with_runs(so_far: CollectiveCost, run: CollectiveRun, times: int) -> CollectiveCost:
+    """Return the cost with one more op of the same kind and axes."""
     return replace(
         so_far,
         places=so_far.places + 1,
         runs=so_far.runs + times,
-        bytes_sent=so_far.bytes_sent + times * sending.bytes_sent,
-        seconds=so_far.seconds + times * sending.seconds,
-        latency_bound_runs=so_far.latency_bound_runs + times * sending.is_latency_bound,
+        bytes_sent=so_far.bytes_sent + times * run.bytes_sent,
+        seconds=so_far.seconds + times * run.seconds,
+        latency_bound_runs=so_far.latency_bound_runs + times * run.is_latency_bound,
     )

@@ -1,8 +1,8 @@
-"""How long a local program takes on a machine: each op is bound by arithmetic or by memory, collectives by links.
+"""A roofline model of ops on one device: each op is bound by arithmetic or by memory bandwidth.
 
-An op by itself reads its operands from HBM and writes its results there. A compiler that fuses ops moves less, so the
-seconds of memory are an upper bound, and for a program of few ops a close one. Arithmetic counts the contractions: the
-vector unit, which does the rest, keeps up with memory.
+Each op is assumed to read its operands from HBM and to write its results there. A compiler that fuses ops moves less,
+so the memory time is an upper bound, which is close for programs of few ops. Only contractions count as arithmetic: the
+vector unit, which computes the other ops, keeps up with memory.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
 from sdy.dialects.stablehlo.shape import ConstantOp, ReshapeOp
 
-# They hand values on, or stand for the ops inside of them.
+# Ops that pass values on, or stand for the ops in their regions.
 FREE_OPS = (ConstantOp, ReshapeOp, OptimizationBarrierOp, CallOp, WhileOp, IfOp, CaseOp)
 OPS_WITH_TIMED_BODIES = (FuncOp, WhileOp, IfOp, CaseOp)
 
 
 @dataclass(frozen=True, slots=True)
 class OpTime:
-    """Seconds that the arithmetic of an op needs, and seconds that its bytes need: they pass in the meantime."""
+    """The seconds that the arithmetic of an op takes and those that its bytes take, which overlap."""
 
     compute_seconds: float
     memory_seconds: float
 
     @property
     def seconds(self) -> float:
-        """The larger one."""
+        """The larger of the two times."""
         return max(self.compute_seconds, self.memory_seconds)
 
     @property
     def is_compute_bound(self) -> bool:
-        """Whether fewer bytes would take as long."""
+        """Return whether arithmetic takes longer than moving the bytes."""
         return self.compute_seconds > self.memory_seconds
 
 
 def op_time(op: Operation, hardware: Hardware) -> OpTime:
-    """Of an op on one device. Shapes that are not static, and collectives, take none."""
+    """Return the time of an op on one device; 0 for collectives and for shapes that are not static."""
     values = (*op.operands, *op.results)
     if isinstance(op, (*FREE_OPS, *COLLECTIVE_KINDS)) or op.has_trait(IsTerminator):
         return OpTime(0.0, 0.0)
@@ -59,7 +59,7 @@ def op_time(op: Operation, hardware: Hardware) -> OpTime:
 
 
 def rate_of(operand_type: Attribute, rates: MatrixRates) -> float:
-    """Operations a second on tensors of that type. 64 bits have no rate of their own, and count as 32."""
+    """Return the operations per second on tensors of this type. 64-bit types have no rate and count as 32-bit ones."""
     tensor = as_tensor(operand_type)
     codec = None if tensor is None else codec_of(tensor.element_type)
     match 0 if codec is None else codec.byte_width:

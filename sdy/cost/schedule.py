@@ -1,6 +1,6 @@
-"""When each op of a local program runs on a machine, where nothing happens in the meantime.
+"""The time when each op of a local program runs on a machine, without overlap.
 
-The runs of an op in a loop are put together: each trip takes its share of all of them.
+The runs of an op in a loop are scheduled as one interval.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sdy.model.mesh import Mesh
 
 @dataclass(frozen=True, slots=True)
 class CollectiveRun:
-    """One run of a collective: along which axes of the mesh, what each device sends, and how long that takes."""
+    """The cost of one run of a collective: its mesh axes, the bytes that each device sends, and the seconds."""
 
     kind: CollectiveKind
     axes: AxisList
@@ -36,7 +36,7 @@ class CollectiveRun:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledOp:
-    """An op of the schedule. `work` is one run of it; `start` is when its first run begins."""
+    """An op of the schedule. `work` is the cost of one run; `start` is when its first run begins, in seconds."""
 
     visit: Visit
     start: float
@@ -44,31 +44,31 @@ class ScheduledOp:
 
     @property
     def seconds(self) -> float:
-        """Of all runs."""
+        """The seconds of all runs."""
         return 0.0 if self.visit.is_left else self.visit.times * self.work.seconds
 
     @property
     def end(self) -> float:
-        """When its last run is over."""
+        """The time when its last run ends."""
         return self.start + self.seconds
 
 
 def schedule_of(local: ModuleOp, mesh: Mesh, hardware: Hardware) -> Iterator[ScheduledOp]:
-    """Of a local program on the devices of `mesh`: what runs, in program order, one after another.
+    """Yield the ops of a local program on the devices of `mesh`, in program order, one after another.
 
-    An op with ops inside takes no time by itself, and comes before and after them.
-    Raises: SdyError SDY-T210 where a collective names a device that the mesh does not have.
+    An op with inner ops takes no time itself, and is yielded before and after them.
+    Raises: SdyError SDY-T210 if a collective refers to a device that is not in the mesh.
     """
-    works = _OpCosts(mesh, hardware)
+    costs = _OpCosts(mesh, hardware)
     now = 0.0
     for visit in visits(local):
-        slot = ScheduledOp(visit, now, works.of(visit.op))
-        yield slot
-        now = slot.end
+        scheduled = ScheduledOp(visit, now, costs.of(visit.op))
+        yield scheduled
+        now = scheduled.end
 
 
 class _OpCosts:
-    """What one run of an op takes; asked again where a function is called again."""
+    """A cache of the cost of one run of each op."""
 
     def __init__(self, mesh: Mesh, hardware: Hardware) -> None:
         self._mesh = mesh
@@ -78,17 +78,17 @@ class _OpCosts:
 
     def of(self, op: Operation) -> OpTime | CollectiveRun:
         if op not in self._known:
-            self._known[op] = self._work(op)
+            self._known[op] = self._compute(op)
         return self._known[op]
 
-    def _work(self, op: Operation) -> OpTime | CollectiveRun:
+    def _compute(self, op: Operation) -> OpTime | CollectiveRun:
         kind = COLLECTIVE_KINDS.get(type(op))
         if kind is not None:
-            return self._sending(op, kind)
-        # The bodies of reductions and the like are part of the op around them.
+            return self._collective_run(op, kind)
+        # The bodies of reductions and similar ops are part of the op around them.
         return op_time(op, self._hardware) if isinstance(op.parent_op(), OPS_WITH_TIMED_BODIES) else OpTime(0.0, 0.0)
 
-    def _sending(self, op: Operation, kind: CollectiveKind) -> CollectiveRun:
+    def _collective_run(self, op: Operation, kind: CollectiveKind) -> CollectiveRun:
         groups = groups_of(op, self._mesh)
         result_bytes = sum(tensor_bytes(result.type) for result in op.results)
         time = self._layout.time_of(kind, result_bytes, groups)

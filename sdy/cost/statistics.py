@@ -1,4 +1,4 @@
-"""What a per-device program costs, in numbers that can be compared."""
+"""Statistics of a local program that can be compared: bytes sent, FLOPs and peak memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from sdy.cost.traffic import traffic_of
 
 @dataclass(frozen=True, slots=True)
 class CollectiveStatistics:
-    """The collectives of one kind: places in the program, runs, and bytes that each device sends in all of them."""
+    """The collectives of one kind: the number of ops, the number of runs, and the bytes that each device sends in
+    total.
+    """
 
     places: int
     runs: int
@@ -23,7 +25,7 @@ class CollectiveStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Of one device: bytes sent, by kind of collective; FLOPs of dots and convolutions; most bytes alive at once."""
+    """The statistics of one device: bytes sent by kind of collective, FLOPs of contractions, and peak memory."""
 
     collectives: dict[CollectiveKind, CollectiveStatistics]
     flops: int
@@ -31,11 +33,11 @@ class Statistics:
 
     @property
     def bytes_sent(self) -> float:
-        """By all collectives."""
-        return sum(each.bytes_sent for each in self.collectives.values())
+        """The bytes sent by all collectives."""
+        return sum(statistics.bytes_sent for statistics in self.collectives.values())
 
     def to_json(self) -> dict[str, object]:
-        """As plain data; bytes are rounded to whole ones."""
+        """Return the statistics as plain data, with bytes rounded to integers."""
         collectives = {
             kind.value: {"places": each.places, "runs": each.runs, "bytes_sent": round(each.bytes_sent)}
             for kind, each in self.collectives.items()
@@ -49,7 +51,7 @@ class Statistics:
 
 
 def statistics_of(local: ModuleOp) -> Statistics:
-    """Of a local program, as `sdy-local-pipeline` leaves it."""
+    """Return the statistics of a local program, as produced by `sdy-local-pipeline`."""
     collectives: dict[CollectiveKind, CollectiveStatistics] = {}
     for use in traffic_of(local):
         so_far = collectives.get(use.kind, CollectiveStatistics(0, 0, 0.0))

@@ -1,4 +1,4 @@
-"""How many bytes a tensor has."""
+"""The size of tensors in bytes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sdy.dialects.stablehlo.attributes.types import as_tensor
 
 
 def tensor_bytes(value_type: Attribute) -> int:
-    """Of a whole tensor of static shape; 0 of anything else, such as a token."""
+    """Return the bytes of a tensor of static shape; 0 for anything else, such as a token."""
     tensor, shape = as_tensor(value_type), static_shape(value_type)
     return 0 if tensor is None or shape is None else prod(shape) * element_bytes(tensor.element_type)
 
 
 def element_bytes(element_type: Attribute) -> int:
-    """Of one element; those of less than a byte count as one byte, 0 of a type without bytes."""
+    """Return the bytes of one element; types of less than a byte count as one byte, types without data as 0."""
     codec = codec_of(element_type)
     return 0 if codec is None else codec.byte_width

@@ -1,4 +1,4 @@
-"""What the devices of a per-device program send one another.
+"""The traffic between the devices of a local program.
 
 Source: ring algorithms, see `sdy.cost.collectives`.
 """
@@ -28,7 +28,7 @@ COLLECTIVE_KINDS: dict[type[Operation], CollectiveKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """One collective of a local program: how often it runs, and the bytes that each device sends each time."""
+    """One collective of a local program: how often it runs, and the bytes that each device sends per run."""
 
     op: Operation
     kind: CollectiveKind
@@ -37,9 +37,9 @@ class Traffic:
 
 
 def traffic_of(local: ModuleOp) -> Iterator[Traffic]:
-    """The collectives that a run of a local program reaches, in program order.
+    """Yield the collectives that a local program runs, in program order.
 
-    One that is called from several places comes once for each of them.
+    A collective in a function that is called several times is yielded once per call.
     """
     for op, times in executions(local):
         kind = COLLECTIVE_KINDS.get(type(op))
@@ -49,7 +49,7 @@ def traffic_of(local: ModuleOp) -> Iterator[Traffic]:
 
 
 def group_size(op: Operation) -> int:
-    """How many devices a collective brings together, where groups are device numbers, as in partitioned programs."""
+    """Return the group size of a collective whose groups consist of device numbers, as in partitioned programs."""
     groups = op.properties.get("replica_groups")
     if not isinstance(groups, DenseElementsAttr):
         return 1

@@ -1,6 +1,6 @@
-"""How often the body of a loop runs, where its text says so.
+"""The trip count of a loop, if it is known statically.
 
-Such a loop counts: `for i in range(start, stop, step)`, as `jax.lax.scan` and `fori_loop` are lowered.
+Supported are loops like `for i in range(start, stop, step)`, as `jax.lax.scan` and `fori_loop` are lowered.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from sdy.dialects.stablehlo.shape import ConstantOp
 
 
 def trip_count(loop: WhileOp) -> int | None:
-    """How often the body runs; None where a counter with constant bounds does not tell.
+    """Return how often the body runs; None if the loop has no counter with constant bounds.
 
-    The counter is compared with a constant by LT or LE in the condition, and a constant is added to it in the body.
+    The condition must compare the counter with a constant by LT or LE, and the body must add a constant to it.
     """
     test = loop.cond.block.last_op
     compare = None if test is None else test.operands[0].owner
@@ -43,7 +43,7 @@ def trip_count(loop: WhileOp) -> int | None:
 
 
 def _bound(loop: WhileOp, value: SSAValue) -> int | None:
-    """A constant, or a value that the loop carries along unchanged and that starts as one."""
+    """Return a constant, or the initial constant of a value that the loop carries unchanged; otherwise None."""
     if isinstance(value, BlockArgument) and value.owner is loop.cond.block:
         body, terminator = loop.body.block, loop.body.block.last_op
         is_invariant = terminator is not None and terminator.operands[value.index] is body.args[value.index]

@@ -1,1 +1,1 @@
-"""The sharding rule of each op, one file a family."""
+"""The sharding rule of each op, one file per family of ops."""

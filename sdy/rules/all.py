@@ -1,4 +1,4 @@
-"""The sharding rule of an op: the one it carries, or the one its class has.
+"""The sharding rule of an op: the one in its attribute, or else the one of its class.
 
 Source: docs/spec/03, 1.6, 3 and 7.
 """
@@ -57,16 +57,16 @@ RULES = OpTable[OpShardingRule | None](
     random.RULES,
     custom_calls.RULES,
 )
-# Ops whose rule is more careful in conservative mode, which never suggests axes that need not divide a dim.
+# Ops with another rule in conservative mode, which never propagates axes that might not divide a dim.
 CONSERVATIVE = OpTable[OpShardingRule | None](slicing.CONSERVATIVE, window.CONSERVATIVE)
 
-# Ops whose rule depends on nothing but their class, their types and their properties.
+# Ops whose rule depends only on their class, their types and their properties.
 BY_TYPE = frozenset(
     (*elementwise.RULES, *contraction.RULES, *reduction.RULES, *shape.RULES, slices.SliceOp, slices.PadOp)
 )
 RuleKey = tuple[type[Operation] | Attribute | int | str | None, ...]
 
-# Ops that are known to have no rule.
+# Ops that are known to have no rule, so that no warning is attribute.
 WITHOUT_RULE = frozenset[type[Operation]](
     (
         ModuleOp,
@@ -94,20 +94,20 @@ WITHOUT_RULE = frozenset[type[Operation]](
 
 
 def sharding_rule(op: Operation, *, conservative: bool = False) -> OpShardingRule | None:
-    """The rule of `op`; None where nothing propagates through it.
+    """Return the rule of `op`; None if nothing propagates through it.
 
-    A rule that the op carries wins, whoever wrote it.
+    A rule attribute of the op takes precedence, whoever wrote it.
     """
-    given = op.attributes.get(RULE_ATTRIBUTE)
-    if isinstance(given, OpShardingRuleAttr):
-        return given.data
+    attribute = op.attributes.get(RULE_ATTRIBUTE)
+    if isinstance(attribute, OpShardingRuleAttr):
+        return attribute.data
     if conservative and type(op) in CONSERVATIVE:
         return CONSERVATIVE.get(op)
     return elementwise.pointwise(op) if is_elementwise_by_trait(op) else RULES.get(op)
 
 
 def is_known(op: Operation) -> bool:
-    """Whether it is known how sharding propagates through `op`, be it not at all."""
+    """Return whether it is known how shardings propagate through `op`, even if they do not."""
     if RULE_ATTRIBUTE in op.attributes or type(op) in WITHOUT_RULE:
         return True
     if isinstance(op, CustomCallOp):
@@ -121,33 +121,33 @@ def is_known(op: Operation) -> bool:
 
 
 class RuleCache:
-    """Gives ops their rules. Of ops that look at nothing but types and properties a rule is made once."""
+    """A cache of sharding rules. For ops in `BY_TYPE`, equal ops share one rule."""
 
     def __init__(self, *, conservative: bool = False) -> None:
         self._conservative = conservative
-        # By class and identities; the op is kept, so that the identities stay those of its types and properties.
+        # By class and identities. The op is kept so that its types and properties stay alive, and their ids unique.
         self._by_type: dict[RuleKey, tuple[Operation, OpShardingRule | None]] = {}
 
     def __call__(self, op: Operation) -> OpShardingRule | None:
-        """The rule of `op`."""
-        signature = None if RULE_ATTRIBUTE in op.attributes else rule_key(op)
-        if signature is None:
+        """Return the rule of `op`."""
+        key = None if RULE_ATTRIBUTE in op.attributes else rule_key(op)
+        if key is None:
             return sharding_rule(op, conservative=self._conservative)
-        known = self._by_type.get(signature)
+        known = self._by_type.get(key)
         if known is None:
-            known = self._by_type[signature] = op, sharding_rule(op, conservative=self._conservative)
+            known = self._by_type[key] = op, sharding_rule(op, conservative=self._conservative)
         return known[1]
 
 
 class RuleSource:
-    """Gives ops their rules, and warns once about a custom call, and once about another op, that is not known."""
+    """The sharding rules of ops, with one warning about an unknown custom call and one about another unknown op."""
 
     def __init__(self, ctx: Context, *, conservative: bool = False) -> None:
         self._ctx = ctx
         self._rule_of = RuleCache(conservative=conservative)
 
     def __call__(self, op: Operation) -> OpShardingRule | None:
-        """The rule of `op`."""
+        """Return the rule of `op`."""
         rule = self._rule_of(op)
         if rule is None and not is_known(op):
             self._warn(op)
@@ -155,16 +155,17 @@ class RuleSource:
 
     def _warn(self, op: Operation) -> None:
         is_call = isinstance(op, CustomCallOp)
-        what = f"custom call @{op.call_target_name.data}" if is_call else op.name
-        hint = f"give it one: {{{RULE_ATTRIBUTE} = #sdy.op_sharding_rule<([i])->([i]) {{i=8}}, custom>}}"
-        message = f"no sharding rule is known for {what}: nothing propagates through it"
+        name = f"custom call @{op.call_target_name.data}" if is_call else op.name
+        hint = f"add a rule: {{{RULE_ATTRIBUTE} = #sdy.op_sharding_rule<([i])->([i]) {{i=8}}, custom>}}"
+        message = f"no sharding rule is known for {name}, so nothing propagates through it"
         diagnostic = Diagnostic("SDY-R101", message, span_of(op), hint=hint, severity=Severity.WARNING)
         emit_once(self._ctx, diagnostic, "custom calls" if is_call else "ops")
 
 
 def rule_key(op: Operation) -> RuleKey | None:
-    """What the rule of an op depends on, as long as the op lives; None where that is more than its class, its types,
-    its properties and the rule that it carries.
+    """Return a key of everything that the rule of an op depends on; None for ops that are not in `BY_TYPE`.
+
+    The key has identities, so it is valid only as long as the op lives.
     """
     if type(op) not in BY_TYPE:
         return None
@@ -173,7 +174,7 @@ def rule_key(op: Operation) -> RuleKey | None:
 
 
 def drop_rules(ops: Iterable[Operation]) -> None:
-    """Remove the sharding rules of the ops, but for those that the user wrote as custom."""
+    """Remove the sharding rules of the ops, except custom ones, which the user wrote."""
     for op in ops:
         if RULE_ATTRIBUTE in op.attributes:
             rule = op.attributes[RULE_ATTRIBUTE]

@@ -1,4 +1,4 @@
-"""Rules of products: batching and free dims pass through, contracting ones are reduced.
+"""Rules of products: batching and free dims pass through, contracting dims are reduced.
 
 Source: docs/spec/03, 5.11 and 5.12.
 """
@@ -28,7 +28,9 @@ def dot(op: ops.DotOp) -> OpShardingRule:
 
 @RULES.of(ops.DotGeneralOp)
 def dot_general(op: ops.DotGeneralOp) -> OpShardingRule:
-    """`([b, i, k], [b, k, j]) -> ([b, i, j])`: batching pairs, free dims of lhs, of rhs, contracting pairs."""
+    """`([b, i, k], [b, k, j]) -> ([b, i, j])`: batching pairs, free dims of lhs and rhs, contracting pairs, in this
+    order.
+    """
     dims = op.dot_dimension_numbers.data
     lhs, rhs = shape_or_empty(op.lhs), shape_or_empty(op.rhs)
     builder = RuleBuilder(*operand_and_result_ranks(op))

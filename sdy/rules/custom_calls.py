@@ -1,4 +1,4 @@
-"""Rules of custom calls, by the name of their target. Source: docs/spec/03, 6."""
+"""Rules of custom calls, by call target. Source: docs/spec/03, 6."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sdy.rules.elementwise import pointwise
 from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
-WHOLE = FactorKind.NEED_REPLICATION
+NEED_REPLICATION = FactorKind.NEED_REPLICATION
 
 POINTWISE = (
     "annotate_device_placement",
@@ -35,7 +35,7 @@ POINTWISE = (
     "_SPMDInternalOp_MultiSlice",
     "_SPMDInternalOp_Wrap",
 )
-# Known to have no rule, which is nothing to warn about.
+# Targets that are known to have no rule, so that no warning is given.
 WITHOUT_RULE = frozenset(
     (
         "sdy_testonly",
@@ -50,13 +50,13 @@ WITHOUT_RULE = frozenset(
 
 
 def is_known(target: str) -> bool:
-    """Whether it is known what to do about a custom call of this target, be it nothing."""
+    """Return whether it is known how shardings propagate through this call target, even if they do not."""
     return target in BY_TARGET or target in WITHOUT_RULE
 
 
 @RULES.of(CustomCallOp)
 def custom_call(op: CustomCallOp) -> OpShardingRule | None:
-    """The rule of the target; none for one that is not known, or that is given other operands than it has."""
+    """The rule of the call target; none if the target is unknown or has an unexpected number of operands or results."""
     entry = BY_TARGET.get(op.call_target_name.data)
     if entry is None:
         return None
@@ -66,7 +66,7 @@ def custom_call(op: CustomCallOp) -> OpShardingRule | None:
 
 
 def _batch(builder: RuleBuilder, op: CustomCallOp) -> tuple[int, int]:
-    """Add the dims before the last two; the places of these."""
+    """Add factors for all dims except the last two; return the indices of these."""
     shape = shape_or_empty(op.operands[0])
     for dim in range(len(shape) - 2):
         builder.spread(dim, shape[dim])
@@ -83,57 +83,57 @@ def eigh(op: CustomCallOp) -> OpShardingRule:
 
 
 def qr(op: CustomCallOp) -> OpShardingRule:
-    """`([b, i, j]) -> ([b, i, j], [b, k])` with whole matrices."""
+    """`([b, i, j]) -> ([b, i, j], [b, k])`, where the matrix dims need replication."""
     builder = RuleBuilder(*operand_and_result_ranks(op))
     rows, columns = _batch(builder, op)
     shape = shape_or_empty(op.operands[0])
     for dim in (rows, columns):
-        builder.factor(shape[dim], operands=(dim,), results=(dim, None), kind=WHOLE)
+        builder.factor(shape[dim], operands=(dim,), results=(dim, None), kind=NEED_REPLICATION)
     return builder.factor(
-        shape_or_empty(op.results[1])[rows], operands=(None,), results=(None, rows), kind=WHOLE
+        shape_or_empty(op.results[1])[rows], operands=(None,), results=(None, rows), kind=NEED_REPLICATION
     ).build()
 
 
 def householder_product(op: CustomCallOp) -> OpShardingRule:
-    """`([b, i, j], [b, k]) -> ([b, i, j])` with whole matrices."""
+    """`([b, i, j], [b, k]) -> ([b, i, j])`, where the matrix dims need replication."""
     builder = RuleBuilder(*operand_and_result_ranks(op))
     rows, columns = _batch(builder, op)
     shape = shape_or_empty(op.operands[0])
     for dim in (rows, columns):
-        builder.factor(shape[dim], operands=(dim, None), results=(dim,), kind=WHOLE)
+        builder.factor(shape[dim], operands=(dim, None), results=(dim,), kind=NEED_REPLICATION)
     return builder.factor(
-        shape_or_empty(op.operands[1])[rows], operands=(None, rows), results=(None,), kind=WHOLE
+        shape_or_empty(op.operands[1])[rows], operands=(None, rows), results=(None,), kind=NEED_REPLICATION
     ).build()
 
 
 def top_k(op: CustomCallOp) -> OpShardingRule:
-    """`([i, j]) -> ([i, j], [i, j])`; the dim that shrinks is whole, and nothing propagates along it."""
+    """`([i, j]) -> ([i, j], [i, j])`; the dim that shrinks needs replication, and nothing propagates along it."""
     builder = RuleBuilder(*operand_and_result_ranks(op))
     shapes = shape_or_empty(op.operands[0]), shape_or_empty(op.results[0])
-    return builder.pointwise_where_equal(*shapes, WHOLE, is_blocked=True).build()
+    return builder.pointwise_where_equal(*shapes, NEED_REPLICATION, is_blocked=True).build()
 
 
 def approximate_top_k(op: CustomCallOp) -> OpShardingRule:
-    """`([i, k], [i, k], [], []) -> ([j, k], [j, k])`; the operands may be cut along the dim that shrinks."""
+    """`([i, k], [i, k], [], []) -> ([j, k], [j, k])`; the operands may be sharded along the dim that shrinks."""
     builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, (size, kept) in enumerate(zip(shape_or_empty(op.operands[0]), shape_or_empty(op.results[0]), strict=True)):
         if size == kept:
             builder.spread(dim, size)
         else:
             builder.factor(size, operands=(dim, dim, None, None), results=(None, None))
-            builder.factor(kept, operands=(None,) * 4, results=(dim, dim), kind=WHOLE, is_blocked=True)
+            builder.factor(kept, operands=(None,) * 4, results=(dim, dim), kind=NEED_REPLICATION, is_blocked=True)
     return builder.build()
 
 
 def combine_64_bits(op: CustomCallOp) -> OpShardingRule | None:
-    """Pointwise, unless the result is the state of a random bit generator: that is whole."""
+    """Pointwise, except that the state of a random bit generator needs replication."""
     if not any(isinstance(use.operation, RngBitGeneratorOp) for result in op.results for use in result.uses):
         return pointwise(op)
     builder = RuleBuilder(*operand_and_result_ranks(op))
-    return builder.spread(0, shape_or_empty(op.results[0])[0], WHOLE, is_blocked=True).build()
+    return builder.spread(0, shape_or_empty(op.results[0])[0], NEED_REPLICATION, is_blocked=True).build()
 
 
-# How many operands and results the target has, None for any number, and its rule.
+# By target: the number of operands and results, None for any number, and the rule.
 BY_TARGET: dict[str, tuple[int | None, int | None, Callable[[CustomCallOp], OpShardingRule | None]]] = {
     **dict.fromkeys(POINTWISE, (None, None, pointwise)),
     "Eigh": (1, 2, eigh),

@@ -1,4 +1,4 @@
-"""Rules of elementwise ops: all tensors share a factor per dim. Source: docs/spec/03, 4 and 5.8."""
+"""Rules of element-wise ops: all tensors share one factor per dim. Source: docs/spec/03, 4 and 5.8."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ RULES = OpTable[OpShardingRule | None]()
 
 
 def pointwise(op: Operation) -> OpShardingRule | None:
-    """`([i, j], [i, j]) -> ([i, j])`, with the sizes of the first result; none where that is a token."""
+    """`([i, j], [i, j]) -> ([i, j])`, with the sizes of the first result; none if that is a token."""
     if not is_shaped(op.results[0]):
         return None
     builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, size in enumerate(shape_or_empty(op.results[0])):
-        places = tuple(tuple(dim if dim < rank else None for rank in ranks) for ranks in operand_and_result_ranks(op))
-        builder.factor(size, operands=places[0], results=places[1])
+        dims = tuple(tuple(dim if dim < rank else None for rank in ranks) for ranks in operand_and_result_ranks(op))
+        builder.factor(size, operands=dims[0], results=dims[1])
     return builder.build()
 
 
@@ -76,5 +76,5 @@ RULES.of(
 
 @RULES.of(ops.ClampOp, ops.SelectOp)
 def with_scalars(op: ops.ClampOp | ops.SelectOp) -> OpShardingRule:
-    """`([], [i, j], [i, j]) -> ([i, j])`: scalar bounds or a scalar predicate stay out."""
+    """`([], [i, j], [i, j]) -> ([i, j])`: scalar bounds, or a scalar predicate, have no factors."""
     return RuleBuilder(*operand_and_result_ranks(op)).pointwise(shape_or_empty(op.results[0])).build()

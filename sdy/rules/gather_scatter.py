@@ -1,4 +1,4 @@
-"""Rules of gather and scatter: window dims pair up, index dims pair up, what is looked up is reduced.
+"""Rules of gather and scatter: window dims and index dims pass through, looked-up dims are reduced.
 
 Source: docs/spec/03, 5.16 and 5.17.
 """
@@ -15,23 +15,23 @@ from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo import gather_scatter as ops
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.model.rule import FactorKind, OpShardingRule
-from sdy.model.rule_builder import DimPerTensor, RuleBuilder
+from sdy.model.rule_builder import RuleBuilder
 from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
-WHOLE = FactorKind.NEED_REPLICATION
-MERGING = (elementwise.AddOp, elementwise.MultiplyOp, elementwise.MaximumOp, elementwise.MinimumOp)
-MERGING_BITS = (elementwise.AndOp, elementwise.OrOp)
+NEED_REPLICATION = FactorKind.NEED_REPLICATION
+COMMUTATIVE_OPS = (elementwise.AddOp, elementwise.MultiplyOp, elementwise.MaximumOp, elementwise.MinimumOp)
+COMMUTATIVE_BOOLEAN_OPS = (elementwise.AndOp, elementwise.OrOp)
 
 
 def _other_dims(rank: int, *left_out: Sequence[int]) -> list[int]:
-    """The dims below `rank` that none of the lists has, in order."""
+    """Return the dims below `rank` that are in none of the lists, in ascending order."""
     return [dim for dim in range(rank) if not any(dim in dims for dims in left_out)]
 
 
 @RULES.of(ops.GatherOp)
 def gather(op: ops.GatherOp) -> OpShardingRule:
-    """`([l, k], [i, j]) -> ([i, j, k])` with l reduced, for the lookup of rows."""
+    """`([l, k], [i, j]) -> ([i, j, k])` for a lookup of rows, where l is reduced."""
     numbers = op.dimension_numbers.data
     operand, indices, result = shape_or_empty(op.operand), shape_or_empty(op.start_indices), shape_or_empty(op.result)
     windows = iter(_other_dims(len(operand), numbers.collapsed_slice_dims, numbers.operand_batching_dims))
@@ -45,11 +45,11 @@ def gather(op: ops.GatherOp) -> OpShardingRule:
             index_dim = next(index_dims)
             builder.factor(size, operands=(batching.get(index_dim), index_dim), results=(dim,))
     for dim in numbers.collapsed_slice_dims:
-        kind = WHOLE if operand[dim] == 1 else FactorKind.REDUCTION
+        kind = NEED_REPLICATION if operand[dim] == 1 else FactorKind.REDUCTION
         builder.factor(operand[dim], operands=(dim, None), results=(None,), kind=kind)
     if numbers.index_vector_dim < len(indices):
         size = indices[numbers.index_vector_dim]
-        builder.factor(size, operands=(None, numbers.index_vector_dim), results=(None,), kind=WHOLE)
+        builder.factor(size, operands=(None, numbers.index_vector_dim), results=(None,), kind=NEED_REPLICATION)
     return builder.build()
 
 
@@ -58,14 +58,14 @@ def _add_window(builder: RuleBuilder, operand: Sequence[int], window: int, dim: 
         builder.factor(size, operands=(window, None), results=(dim,))
     elif size == 1:
         builder.factor(operand[window], operands=(window, None), results=(None,), kind=FactorKind.REDUCTION)
-        builder.factor(1, operands=(None, None), results=(dim,), kind=WHOLE)
+        builder.factor(1, operands=(None, None), results=(dim,), kind=NEED_REPLICATION)
     else:
-        builder.factor(operand[window], operands=(window, None), results=(dim,), kind=WHOLE, is_blocked=True)
+        builder.factor(operand[window], operands=(window, None), results=(dim,), kind=NEED_REPLICATION, is_blocked=True)
 
 
 @RULES.of(ops.ScatterOp)
 def scatter(op: ops.ScatterOp) -> OpShardingRule:
-    """`([l, k], [i, j], [i, j, k]) -> ([l, k])` with i and j reduced, for adding rows."""
+    """`([l, k], [i, j], [i, j, k]) -> ([l, k])` for an addition of rows, where i and j are reduced."""
     numbers, count = op.scatter_dimension_numbers.data, len(op.inputs)
     operand, indices, update = (
         shape_or_empty(op.inputs[0]),
@@ -75,17 +75,14 @@ def scatter(op: ops.ScatterOp) -> OpShardingRule:
     windows = iter(_other_dims(len(operand), numbers.inserted_window_dims, numbers.input_batching_dims))
     index_dims = iter(_other_dims(len(indices), (numbers.index_vector_dim,)))
     batching = dict(zip(numbers.scatter_indices_batching_dims, numbers.input_batching_dims, strict=True))
-    index_kind = FactorKind.REDUCTION if is_mergeable(op) else WHOLE
+    index_kind = FactorKind.REDUCTION if is_mergeable(op) else NEED_REPLICATION
     builder = RuleBuilder(*operand_and_result_ranks(op))
-
-    def places(operand_dim: int | None, index_dim: int | None, update_dim: int | None) -> DimPerTensor:
-        return (*(operand_dim,) * count, index_dim, *(update_dim,) * count)
 
     def add(
         size: int, operand_dim: int | None, index_dim: int | None, update_dim: int | None, kind: FactorKind
     ) -> None:
-        where = places(operand_dim, index_dim, update_dim)
-        builder.factor(size, operands=where, results=(operand_dim,) * count, kind=kind)
+        operands = (*(operand_dim,) * count, index_dim, *(update_dim,) * count)
+        builder.factor(size, operands=operands, results=(operand_dim,) * count, kind=kind)
 
     for dim, size in enumerate(update):
         if dim not in numbers.update_window_dims:
@@ -97,32 +94,32 @@ def scatter(op: ops.ScatterOp) -> OpShardingRule:
         if operand[window] == size:
             add(size, window, None, dim, FactorKind.PASS_THROUGH)
         else:
-            add(operand[window], window, None, None, WHOLE)
-            add(size, None, None, dim, WHOLE)
+            add(operand[window], window, None, None, NEED_REPLICATION)
+            add(size, None, None, dim, NEED_REPLICATION)
     for dim in numbers.inserted_window_dims:
         add(operand[dim], dim, None, None, FactorKind.PASS_THROUGH)
     if numbers.index_vector_dim < len(indices):
-        add(indices[numbers.index_vector_dim], None, numbers.index_vector_dim, None, WHOLE)
+        add(indices[numbers.index_vector_dim], None, numbers.index_vector_dim, None, NEED_REPLICATION)
     return builder.build()
 
 
 def is_mergeable(op: ops.ScatterOp) -> bool:
-    """Whether updates combine with what is there by one commutative op, so that partial results can be merged."""
+    """Return whether the body is one commutative op, so that partial results of the scatter can be combined."""
     body, count = op.update_computation.block, len(op.inputs)
     terminator = body.last_op
     if terminator is None or len(body.args) != 2 * count or len(terminator.operands) != count:
         return False
-    merging = [value.owner for value in terminator.operands if isinstance(value.owner, Operation)]
-    if len(merging) != count or len({type(each) for each in merging}) != 1:
+    body_ops = [value.owner for value in terminator.operands if isinstance(value.owner, Operation)]
+    if len(body_ops) != count or len({type(body_op) for body_op in body_ops}) != 1:
         return False
     return all(
-        _merges(each) and set(each.operands) == {body.args[index], body.args[index + count]}
-        for index, each in enumerate(merging)
+        _is_commutative(body_op) and set(body_op.operands) == {body.args[index], body.args[index + count]}
+        for index, body_op in enumerate(body_ops)
     )
 
 
-def _merges(op: Operation) -> bool:
+def _is_commutative(op: Operation) -> bool:
     tensor = as_tensor(op.results[0].type)
     if tensor is None or len(op.operands) != 2:
         return False
-    return isinstance(op, MERGING) or (isinstance(op, MERGING_BITS) and tensor.element_type == i1)
+    return isinstance(op, COMMUTATIVE_OPS) or (isinstance(op, COMMUTATIVE_BOOLEAN_OPS) and tensor.element_type == i1)

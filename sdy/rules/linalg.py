@@ -1,4 +1,4 @@
-"""Rules of ops that work on whole rows or matrices: everything before these is a batch.
+"""Rules of ops on rows or matrices: the row or matrix dims need replication, the dims before are batch dims.
 
 Source: docs/spec/03, 5.4, 5.7, 5.15, 5.25 and 5.27.
 """
@@ -13,36 +13,37 @@ from sdy.model.rule_builder import RuleBuilder
 from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
-WHOLE = FactorKind.NEED_REPLICATION
+NEED_REPLICATION = FactorKind.NEED_REPLICATION
 
 
 @RULES.of(ops.CholeskyOp)
 def cholesky(op: ops.CholeskyOp) -> OpShardingRule:
-    """`([i, j, k]) -> ([i, j, k])` with whole matrices."""
+    """`([i, j, k]) -> ([i, j, k])`, where the matrix dims need replication."""
     shape = shape_or_empty(op.a)
     builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, size in enumerate(shape):
-        builder.spread(dim, size, WHOLE if dim >= len(shape) - 2 else FactorKind.PASS_THROUGH)
+        builder.spread(dim, size, NEED_REPLICATION if dim >= len(shape) - 2 else FactorKind.PASS_THROUGH)
     return builder.build()
 
 
 @RULES.of(ops.FftOp)
 def fft(op: ops.FftOp) -> OpShardingRule:
-    """`([i, j]) -> ([i, j])` with the transformed dims whole; one that changes its size blocks propagation."""
+    """`([i, j]) -> ([i, j])`, where transformed dims need replication; one that changes its size is blocked."""
     shape, result = shape_or_empty(op.operand), shape_or_empty(op.result)
     first, last = len(shape) - len(op.fft_length.get_values()), len(shape) - 1
     builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, size in enumerate(shape):
         is_resized = dim == last and size != result[dim]
-        builder.spread(dim, size, WHOLE if dim >= first else FactorKind.PASS_THROUGH, is_blocked=is_resized)
+        builder.spread(dim, size, NEED_REPLICATION if dim >= first else FactorKind.PASS_THROUGH, is_blocked=is_resized)
     return builder.build()
 
 
 @RULES.of(ops.SortOp)
 def sort(op: ops.SortOp) -> OpShardingRule:
-    """`([i, j], [i, j]) -> ([i, j], [i, j])` with the sorted dim whole; blocked where there is no other to cut.
+    """`([i, j], [i, j]) -> ([i, j], [i, j])`, where the sorted dim needs replication.
 
-    A negative dimension matches none, as in the reference.
+    Propagation along the sorted dim is blocked if no other dim can be sharded. A negative dimension matches no dim, as
+    in Shardy.
     """
     shape = shape_or_empty(op.inputs[0])
     sorted_dim = op.dimension.value.data
@@ -50,7 +51,7 @@ def sort(op: ops.SortOp) -> OpShardingRule:
     builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, size in enumerate(shape):
         if dim == sorted_dim:
-            builder.spread(dim, size, WHOLE, is_blocked=is_alone)
+            builder.spread(dim, size, NEED_REPLICATION, is_blocked=is_alone)
         else:
             builder.spread(dim, size)
     return builder.build()
@@ -68,20 +69,20 @@ def batch_norm_inference(op: ops.BatchNormInferenceOp) -> OpShardingRule:
 
 @RULES.of(ops.TriangularSolveOp)
 def triangular_solve(op: ops.TriangularSolveOp) -> OpShardingRule:
-    """`([b, i, k], [b, i, j]) -> ([b, k, j])` with whole matrices, as the sides and the transposition have it."""
+    """`([b, i, k], [b, i, j]) -> ([b, k, j])` for a left-sided solve, where the matrix dims need replication."""
     a, b = shape_or_empty(op.a), shape_or_empty(op.b)
     rows, columns = len(a) - 2, len(a) - 1
     is_transposed = op.transpose_a.data in (Transpose.TRANSPOSE, Transpose.ADJOINT)
-    into, out_of = (columns, rows) if is_transposed else (rows, columns)
+    row_dim, column_dim = (columns, rows) if is_transposed else (rows, columns)
     builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim in range(rows):
         builder.spread(dim, a[dim])
     if op.left_side.value.data:
-        builder.factor(a[into], operands=(into, rows), results=(None,), kind=WHOLE)
-        builder.factor(b[columns], operands=(None, columns), results=(columns,), kind=WHOLE)
-        builder.factor(a[out_of], operands=(out_of, None), results=(rows,), kind=WHOLE)
+        builder.factor(a[row_dim], operands=(row_dim, rows), results=(None,), kind=NEED_REPLICATION)
+        builder.factor(b[columns], operands=(None, columns), results=(columns,), kind=NEED_REPLICATION)
+        builder.factor(a[column_dim], operands=(column_dim, None), results=(rows,), kind=NEED_REPLICATION)
     else:
-        builder.factor(b[rows], operands=(None, rows), results=(rows,), kind=WHOLE)
-        builder.factor(a[out_of], operands=(out_of, columns), results=(None,), kind=WHOLE)
-        builder.factor(a[into], operands=(into, None), results=(columns,), kind=WHOLE)
+        builder.factor(b[rows], operands=(None, rows), results=(rows,), kind=NEED_REPLICATION)
+        builder.factor(a[column_dim], operands=(column_dim, columns), results=(None,), kind=NEED_REPLICATION)
+        builder.factor(a[row_dim], operands=(row_dim, None), results=(columns,), kind=NEED_REPLICATION)
     return builder.build()

@@ -13,7 +13,7 @@ RULES = OpTable[OpShardingRule | None]()
 
 @RULES.of(ops.RngBitGeneratorOp)
 def rng_bit_generator(op: ops.RngBitGeneratorOp) -> OpShardingRule:
-    """`([i]) -> ([i], [j, k])`: the state is whole, the bits are free."""
+    """`([i]) -> ([i], [j, k])`: the state needs replication, the dims of the bits are independent."""
     state, bits = shape_or_empty(op.operands[0]), shape_or_empty(op.results[1])
     builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, size in enumerate(state):

@@ -1,4 +1,4 @@
-"""Rule of `reduce`: the reduced dims of the inputs disappear. Source: docs/spec/03, 5.19."""
+"""Rule of `reduce`: the reduced dims have no counterpart in the results. Source: docs/spec/03, 5.19."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RULES = OpTable[OpShardingRule | None]()
 
 @RULES.of(ops.ReduceOp)
 def reduce(op: ops.ReduceOp) -> OpShardingRule:
-    """`([i, j], []) -> ([i])` with j reduced. The body does not matter, initial values are not mapped."""
+    """`([i, j], []) -> ([i])`, where j is reduced. The body has no influence; initial values are not mapped."""
     count = len(op.inputs)
     reduced = op.dimensions.get_values()
     builder = RuleBuilder(*operand_and_result_ranks(op))

@@ -1,4 +1,4 @@
-"""How the dims of a reshape correspond: both shapes are cut into factors, shared where both agree.
+"""The factors of a reshape: both shapes are split into factors, which are shared where both shapes agree.
 
 Source: docs/spec/03, 5.22.
 
@@ -12,14 +12,13 @@ from math import gcd
 
 from sdy.model.rule import OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
-
-Shape = tuple[int, ...]
+from sdy.model.shape import StaticShape
 
 
 class _ReshapeSide:
-    """One of the two shapes: the dim that factors are given to, what is left of it, and the product given so far."""
+    """One of the two shapes: the current dim, its size that is left, and the product of all factors taken so far."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: StaticShape) -> None:
         self._shape = shape
         self.dim = 0
         self.left = shape[0] if shape else 1
@@ -33,14 +32,14 @@ class _ReshapeSide:
     def is_at_unit_dim(self) -> bool:
         return not self.is_exhausted and self._shape[self.dim] == 1
 
-    def give(self, size: int) -> int:
-        """Cut `size` off the current dim; that dim."""
+    def take(self, size: int) -> int:
+        """Take a factor of `size` off the current dim; return that dim."""
         self.left //= size
         self.product *= size
         return self.dim
 
     def advance(self) -> None:
-        """Go to the next dim."""
+        """Advance to the next dim."""
         self.dim += 1
         self.left = 1 if self.is_exhausted else self._shape[self.dim]
 
@@ -49,8 +48,8 @@ class _ReshapeSide:
             self.advance()
 
 
-def reshape_rule(operand: Shape, result: Shape) -> OpShardingRule | None:
-    """The rule of a reshape between two shapes of as many elements; None where there are none.
+def reshape_rule(operand: StaticShape, result: StaticShape) -> OpShardingRule | None:
+    """Return the rule of a reshape between two shapes of equally many elements; None if there are no elements.
 
     >>> from sdy.model.rule import TensorMapping
     >>> rule = reshape_rule((24,), (4, 6))
@@ -80,22 +79,22 @@ def _add_factors(builder: RuleBuilder, ours: _ReshapeSide, theirs: _ReshapeSide)
     if ours.product != theirs.product:
         _let_catch_up(builder, ours, theirs, common)
     elif common > 1:
-        builder.factor(common, operands=(ours.give(common),), results=(theirs.give(common),))
+        builder.factor(common, operands=(ours.take(common),), results=(theirs.take(common),))
     else:
-        # The two sides part here, to meet again where as many elements lie to the left of both.
-        builder.factor(size := ours.left, operands=(ours.give(size),), results=(None,))
-        builder.factor(size := theirs.left, operands=(None,), results=(theirs.give(size),))
+        # The shapes have no common factor here. They meet again where equally many elements are major to both.
+        builder.factor(size := ours.left, operands=(ours.take(size),), results=(None,))
+        builder.factor(size := theirs.left, operands=(None,), results=(theirs.take(size),))
 
 
 def _let_catch_up(builder: RuleBuilder, ours: _ReshapeSide, theirs: _ReshapeSide, common: int) -> None:
-    """Give the side that lags a factor of its own."""
+    """Add a factor to the shape whose product is smaller."""
     lagging, leading = (ours, theirs) if ours.product < theirs.product else (theirs, ours)
     gap, rest = divmod(leading.product, lagging.product)
     if rest == 0 and lagging.left % gap == 0:
         size = gap
     else:
         size = lagging.left // common if lagging.left > common else lagging.left
-    dim = lagging.give(size)
+    dim = lagging.take(size)
     if lagging is ours:
         builder.factor(size, operands=(dim,), results=(None,))
     else:

@@ -17,7 +17,7 @@ RULES = OpTable[OpShardingRule | None]()
 
 @RULES.of(ops.BroadcastInDimOp)
 def broadcast_in_dim(op: ops.BroadcastInDimOp) -> OpShardingRule:
-    """`([i]) -> ([i, j])`: a factor per result dim. An operand dim of size 1 that is widened has one of its own."""
+    """`([i]) -> ([i, j])`: one factor per result dim. An operand dim of size 1 that is expanded has its own factor."""
     operand, result = shape_or_empty(op.operand), shape_or_empty(op.result)
     source = {target: dim for dim, target in enumerate(op.broadcast_dimensions.get_values())}
     builder = RuleBuilder(*operand_and_result_ranks(op))
@@ -32,7 +32,7 @@ def broadcast_in_dim(op: ops.BroadcastInDimOp) -> OpShardingRule:
 
 @RULES.of(ops.TransposeOp)
 def transpose(op: ops.TransposeOp) -> OpShardingRule:
-    """`([j, i]) -> ([i, j])`, numbered in the order of the result."""
+    """`([j, i]) -> ([i, j])`, with factors in the order of the result dims."""
     builder = RuleBuilder(*operand_and_result_ranks(op))
     for target, dim in enumerate(op.permutation.get_values()):
         builder.factor(shape_or_empty(op.operand)[dim], operands=(dim,), results=(target,))
@@ -47,7 +47,7 @@ def reshape(op: ops.ReshapeOp) -> OpShardingRule | None:
 
 @RULES.of(ops.ReverseOp)
 def reverse(op: ops.ReverseOp) -> OpShardingRule:
-    """`([i, j]) -> ([i, j])`; along a reversed dim shards trade places."""
+    """`([i, j]) -> ([i, j])`; along a reversed dim, devices exchange shards."""
     reversed_dims = op.dimensions.get_values()
     builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, size in enumerate(shape_or_empty(op.result)):
@@ -57,7 +57,7 @@ def reverse(op: ops.ReverseOp) -> OpShardingRule:
 
 @RULES.of(ops.BitcastConvertOp)
 def bitcast_convert(op: ops.BitcastConvertOp) -> OpShardingRule:
-    """`([i]) -> ([i, j])`: the dim that holds the bytes of an element, on either side, cannot be cut."""
+    """`([i]) -> ([i, j])`: the dim of the parts of an element, in the operand or in the result, needs replication."""
     operand, result = shape_or_empty(op.operand), shape_or_empty(op.result)
     builder = RuleBuilder(*operand_and_result_ranks(op)).pointwise(min(operand, result, key=len))
     if len(operand) > len(result):

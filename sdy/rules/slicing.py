@@ -1,4 +1,4 @@
-"""Rules of ops that take or place parts of tensors.
+"""Rules of ops that read, write or join slices of tensors.
 
 Source: docs/spec/03, 5.9, 5.13, 5.14 and 5.18; conservative mode: docs/spec/03, 8.
 """
@@ -21,17 +21,17 @@ CONSERVATIVE = OpTable[OpShardingRule | None]()
 
 @RULES.of(ops.PadOp, ops.SliceOp)
 def pad_or_slice(op: ops.PadOp | ops.SliceOp) -> OpShardingRule:
-    """`([i, j], []) -> ([i, j])`; along a dim whose size changes, elements move to neighbours."""
-    return _moved(op, is_blocked=False)
+    """`([i, j], []) -> ([i, j])`; along a dim whose size changes, elements move to neighbouring shards."""
+    return _pad_or_slice(op, is_blocked=False)
 
 
 @CONSERVATIVE.of(ops.PadOp, ops.SliceOp)
 def pad_or_slice_conservatively(op: ops.PadOp | ops.SliceOp) -> OpShardingRule:
-    """As otherwise, but nothing propagates along a dim whose size changes."""
-    return _moved(op, is_blocked=True)
+    """The same rule, but nothing propagates along a dim whose size changes."""
+    return _pad_or_slice(op, is_blocked=True)
 
 
-def _moved(op: ops.PadOp | ops.SliceOp, *, is_blocked: bool) -> OpShardingRule:
+def _pad_or_slice(op: ops.PadOp | ops.SliceOp, *, is_blocked: bool) -> OpShardingRule:
     builder = RuleBuilder(*operand_and_result_ranks(op))
     return builder.pointwise_where_equal(
         shape_or_empty(op.operand), shape_or_empty(op.result), FactorKind.PERMUTATION, is_blocked=is_blocked
@@ -40,7 +40,7 @@ def _moved(op: ops.PadOp | ops.SliceOp, *, is_blocked: bool) -> OpShardingRule:
 
 @RULES.of(ops.DynamicSliceOp)
 def dynamic_slice(op: ops.DynamicSliceOp) -> OpShardingRule:
-    """`([i, j], [], []) -> ([i, j])`; a sliced dim is whole on every device, and nothing propagates along it."""
+    """`([i, j], [], []) -> ([i, j])`; a sliced dim needs replication, and nothing propagates along it."""
     builder = RuleBuilder(*operand_and_result_ranks(op))
     return builder.pointwise_where_equal(
         shape_or_empty(op.operand), shape_or_empty(op.result), FactorKind.NEED_REPLICATION, is_blocked=True
@@ -49,7 +49,7 @@ def dynamic_slice(op: ops.DynamicSliceOp) -> OpShardingRule:
 
 @RULES.of(ops.DynamicUpdateSliceOp)
 def dynamic_update_slice(op: ops.DynamicUpdateSliceOp) -> OpShardingRule:
-    """`([i, j], [i, k], [], []) -> ([i, j])`; the update is whole along j unless all starts are constants."""
+    """`([i, j], [i, k], [], []) -> ([i, j])`; the update needs replication along k unless all starts are constants."""
     builder = RuleBuilder(*operand_and_result_ranks(op))
     is_fixed = all(_is_constant(start) for start in op.start_indices)
     kind = FactorKind.PASS_THROUGH if is_fixed else FactorKind.NEED_REPLICATION
@@ -69,7 +69,7 @@ def _is_constant(value: SSAValue) -> bool:
 
 @RULES.of(ops.ConcatenateOp)
 def concatenate(op: ops.ConcatenateOp) -> OpShardingRule:
-    """`([i, j], [i, j]) -> ([i, j])`; pieces of one tensor are moved, other operands must be whole along the dim."""
+    """`([i, j], [i, j]) -> ([i, j])`; slices of one tensor permute, other operands need replication along j."""
     builder = RuleBuilder(*operand_and_result_ranks(op))
     kind = FactorKind.PERMUTATION if _joins_slices(op) else FactorKind.NEED_REPLICATION
     for dim, size in enumerate(shape_or_empty(op.result)):
@@ -79,7 +79,7 @@ def concatenate(op: ops.ConcatenateOp) -> OpShardingRule:
 
 @CONSERVATIVE.of(ops.ConcatenateOp)
 def concatenate_conservatively(op: ops.ConcatenateOp) -> OpShardingRule:
-    """`([i, j], [i, k]) -> ([i, l])`: nothing is shared along the dim."""
+    """`([i, j], [i, k]) -> ([i, l])`: the concatenated dim shares no factor."""
     builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, size in enumerate(shape_or_empty(op.result)):
         if dim != op.dimension.value.data:
@@ -88,7 +88,7 @@ def concatenate_conservatively(op: ops.ConcatenateOp) -> OpShardingRule:
 
 
 def _joins_slices(op: ops.ConcatenateOp) -> bool:
-    """Whether all operands are slices; or one tensor and slices of it, at least one."""
+    """Return whether all operands are slices, or all are one tensor and at least one slice of it."""
     sliced = [isinstance(operand.owner, ops.SliceOp) for operand in op.inputs]
     sources = {operand.owner.operand if isinstance(operand.owner, ops.SliceOp) else operand for operand in op.inputs}
     return all(sliced) or (any(sliced) and len(sources) == 1)

@@ -1,4 +1,4 @@
-"""Rules of ops that slide a window: what the window covers comes from neighbours.
+"""Rules of ops with sliding windows, which read elements of neighbouring shards.
 
 Source: docs/spec/03, 5.10, 5.20 and 5.21; conservative mode: docs/spec/03, 8.
 """
@@ -18,13 +18,13 @@ WindowOp = ops.ReduceWindowOp | ops.SelectAndScatterOp
 
 @RULES.of(ops.ReduceWindowOp)
 def reduce_window(op: ops.ReduceWindowOp) -> OpShardingRule:
-    """`([i, j], []) -> ([i, j])` with the sizes of the result; along a dim with a window, elements move."""
+    """`([i, j], []) -> ([i, j])`, with the sizes of the result; along a dim with a window, elements move."""
     return _reduce_window(op, is_blocked=False)
 
 
 @CONSERVATIVE.of(ops.ReduceWindowOp)
 def reduce_window_conservatively(op: ops.ReduceWindowOp) -> OpShardingRule:
-    """As otherwise, but nothing propagates along a dim with a window."""
+    """The same rule, but nothing propagates along a dim with a window."""
     return _reduce_window(op, is_blocked=True)
 
 
@@ -40,13 +40,13 @@ def _reduce_window(op: ops.ReduceWindowOp, *, is_blocked: bool) -> OpShardingRul
 
 @RULES.of(ops.SelectAndScatterOp)
 def select_and_scatter(op: ops.SelectAndScatterOp) -> OpShardingRule:
-    """`([i, k], [i, j], []) -> ([i, k])`; along a dim with a window the source must be whole."""
+    """`([i, k], [i, j], []) -> ([i, k])`; along a dim with a window, the source needs replication."""
     return _select_and_scatter(op, is_blocked=False)
 
 
 @CONSERVATIVE.of(ops.SelectAndScatterOp)
 def select_and_scatter_conservatively(op: ops.SelectAndScatterOp) -> OpShardingRule:
-    """As otherwise, but nothing propagates along a dim with a window."""
+    """The same rule, but nothing propagates along a dim with a window."""
     return _select_and_scatter(op, is_blocked=True)
 
 
@@ -70,7 +70,7 @@ def _select_and_scatter(op: ops.SelectAndScatterOp, *, is_blocked: bool) -> OpSh
 
 
 def _has_window(op: WindowOp, dim: int) -> bool:
-    """Whether anything but the element itself takes part along `dim`; dilations are not looked at."""
+    """Return whether a window along `dim` covers more than one element, is padded or strided. Dilations are ignored."""
     padding = op.padding.get_ints()[2 * dim : 2 * dim + 2] if op.padding is not None else (0, 0)
     stride = op.window_strides.get_values()[dim] if op.window_strides is not None else 1
     size = op.window_dimensions.get_values()[dim] if op.window_dimensions is not None else 1
@@ -79,13 +79,13 @@ def _has_window(op: WindowOp, dim: int) -> bool:
 
 @RULES.of(ops.ConvolutionOp)
 def convolution(op: ops.ConvolutionOp) -> OpShardingRule:
-    """`([b, wk, f], [k, f, o]) -> ([b, w, o])`: k and f are reduced, along w elements move."""
+    """`([b, wk, f], [k, f, o]) -> ([b, w, o])`: k and f are reduced; along w, elements move."""
     return _convolution(op, with_spatial=True)
 
 
 @CONSERVATIVE.of(ops.ConvolutionOp)
 def convolution_conservatively(op: ops.ConvolutionOp) -> OpShardingRule:
-    """As otherwise, but spatial dims share nothing."""
+    """The same rule, but spatial dims share no factors."""
     return _convolution(op, with_spatial=False)
 
 
@@ -94,27 +94,27 @@ def _convolution(op: ops.ConvolutionOp, *, with_spatial: bool) -> OpShardingRule
     result = shape_or_empty(op.result)
     kernel = shape_or_empty(op.rhs)
     batch_groups, feature_groups = op.batch_group_count.value.data, op.feature_group_count.value.data
-    into, out_of = numbers.kernel_input_feature_dimension, numbers.kernel_output_feature_dimension
+    kernel_input, kernel_output = numbers.kernel_input_feature_dimension, numbers.kernel_output_feature_dimension
     builder = RuleBuilder(*operand_and_result_ranks(op))
     batch, feature = numbers.input_batch_dimension, numbers.input_feature_dimension
     if batch_groups > 1:
-        builder.factor(batch_groups, operands=(batch, out_of), results=(numbers.output_feature_dimension,))
+        builder.factor(batch_groups, operands=(batch, kernel_output), results=(numbers.output_feature_dimension,))
     builder.factor(
         result[numbers.output_batch_dimension], operands=(batch, None), results=(numbers.output_batch_dimension,)
     )
     if with_spatial:
         _add_spatial_factors(builder, op)
     if feature_groups > 1:
-        builder.factor(feature_groups, operands=(feature, out_of), results=(numbers.output_feature_dimension,))
-    builder.factor(kernel[into], operands=(feature, into), results=(None,), kind=FactorKind.REDUCTION)
+        builder.factor(feature_groups, operands=(feature, kernel_output), results=(numbers.output_feature_dimension,))
+    builder.factor(kernel[kernel_input], operands=(feature, kernel_input), results=(None,), kind=FactorKind.REDUCTION)
     rest = result[numbers.output_feature_dimension] // (batch_groups * feature_groups)
     if rest > 1:
-        builder.factor(rest, operands=(None, out_of), results=(numbers.output_feature_dimension,))
+        builder.factor(rest, operands=(None, kernel_output), results=(numbers.output_feature_dimension,))
     return builder.build()
 
 
 def _add_spatial_factors(builder: RuleBuilder, op: ops.ConvolutionOp) -> None:
-    """Of each spatial dim, a factor for the windows and one for the place within a window, the larger first."""
+    """Add up to two factors per spatial dim, for the windows and for the position in a window; the larger one first."""
     numbers = op.dimension_numbers.data
     lhs, kernel, result = shape_or_empty(op.lhs), shape_or_empty(op.rhs), shape_or_empty(op.result)
     for dim, kernel_dim, result_dim in zip(

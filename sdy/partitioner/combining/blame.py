@@ -74,7 +74,7 @@ class _Lives(Generic[V]):
         for place, group in enumerate(order):
             for op in group:
                 step = program.steps[op]
-                self.first.update(dict.fromkeys(step.makes, place))
+                self.first.update(dict.fromkeys(step.produces, place))
                 self.last.update(dict.fromkeys(step.reads, place))
 
     def at(self, place: int) -> set[V]:

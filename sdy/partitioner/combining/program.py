@@ -39,5 +39,5 @@ class Program(Generic[V]):
             return self.steps[group[0]]
         steps = [self.steps[op] for op in group]
         reads = [value for step in steps for value in step.reads]
-        makes = [value for step in steps for value in step.makes]
+        makes = [value for step in steps for value in step.produces]
         return LifetimeStep(reads, makes, max(step.inside for step in steps))

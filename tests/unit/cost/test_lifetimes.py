@@ -28,7 +28,7 @@ def test_an_argument_that_nobody_reads_is_always_alive() -> None:
 
 
 def test_what_a_step_gives_its_inside_is_part_of_that() -> None:
-    (call, _) = _of("bc", LifetimeStep("b", "a", inside=500, gives="b"), LifetimeStep("c", ""))
+    (call, _) = _of("bc", LifetimeStep("b", "a", inside=500, region_inputs="b"), LifetimeStep("c", ""))
     assert call == MemoryUse(beside=100, around=111, most=600)
 
 
@@ -38,12 +38,12 @@ def test_what_is_read_inside_stays_beside_it() -> None:
 
 
 def test_what_is_read_later_is_there_twice() -> None:
-    (call, _) = _of("bc", LifetimeStep("b", "a", inside=500, gives="b"), LifetimeStep("bc", ""))
+    (call, _) = _of("bc", LifetimeStep("b", "a", inside=500, region_inputs="b"), LifetimeStep("bc", ""))
     assert call.most == 610
 
 
 def test_a_loop_gives_its_results_in_place_of_what_it_is_given() -> None:
-    (loop, _) = _of("bc", LifetimeStep("b", "a", inside=20, gives="b", in_place=True), LifetimeStep("c", ""))
+    (loop, _) = _of("bc", LifetimeStep("b", "a", inside=20, region_inputs="b", in_place=True), LifetimeStep("c", ""))
     assert loop == MemoryUse(beside=100, around=101, most=120)
 
 

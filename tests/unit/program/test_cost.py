@@ -29,5 +29,5 @@ def test_the_machine_may_be_of_ones_own() -> None:
 
 
 def test_a_machine_that_is_not_known_is_refused() -> None:
-    with pytest.raises(sdy.SdyError, match="no hardware is called tpu"):
+    with pytest.raises(sdy.SdyError, match="unknown hardware tpu"):
         PROGRAM.cost("tpu")
