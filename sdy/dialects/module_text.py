@@ -34,7 +34,7 @@ def add_dialect(dialect: Dialect) -> None:
 
     Raises: ValueError if there is already a dialect of that name.
     """
-    if any(known.name == dialect.name for known in dialects()):
+    if any(existing.name == dialect.name for existing in dialects()):
         raise ValueError(f"a dialect named {dialect.name} already exists")
     _added_dialects.append(dialect)
     _shared_context.cache_clear()

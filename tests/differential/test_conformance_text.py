@@ -1,4 +1,4 @@
-"""The text of every conformance program: read, printed, read again; and against MLIR, which must see the same module.
+"""Round trips of the text of every conformance program, and comparison with MLIR.
 
 A chunk is a program of its own in a file of several. Chunks that expect an error are the business of others.
 """
@@ -17,9 +17,11 @@ from sdy.dialects.module_text import make_context, parse_module, print_module
 SUITES = Path(__file__).resolve().parents[3] / "shared" / "conformance"
 FOLDERS = sorted({path.parent for path in SUITES.rglob("*.mlir")})
 SEPARATOR = re.compile(r"^// -----.*$", re.MULTILINE)
-OWN_OPS = re.compile(r"\b(check|interpreter)\.\w+")  # unknown to jaxlib: it reads them in generic form only
-NEWER = re.compile(r", reduction_op = \d : i32")  # a property that jaxlib's Shardy does not have yet, and drops
-LEAST_COMPARED = 0.95  # jaxlib's Shardy is older than some chunks, and its StableHLO newer than others
+OPS_UNKNOWN_TO_JAXLIB = re.compile(r"\b(check|interpreter)\.\w+")  # parsed by jaxlib only in generic form
+NEWER_PROPERTY = re.compile(
+    r", reduction_op = \d : i32"
+)  # jaxlib's Shardy does not have this property yet, and drops it
+MIN_COMPARED_FRACTION = 0.95  # jaxlib's Shardy is older than some chunks, and its StableHLO newer than others
 
 if not FOLDERS:
     pytest.skip("shared/conformance is not there", allow_module_level=True)
@@ -39,7 +41,7 @@ def both_forms(text: str) -> tuple[str, str]:
     return print_module(module), print_module(module, generic=True)
 
 
-def seen_by_mlir(text: str) -> str | None:
+def printed_by_mlir(text: str) -> str | None:
     try:
         return oracle.generic_text(text)
     except oracle.ir.MLIRError:
@@ -47,22 +49,22 @@ def seen_by_mlir(text: str) -> str | None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(SUITES)))
-def test_what_is_printed_is_read_back(folder: Path) -> None:
+def test_printed_text_round_trips(folder: Path) -> None:
     for name, text in chunks(folder):
         pretty, generic = both_forms(text)
         assert both_forms(pretty) == (pretty, generic), name
         assert both_forms(generic) == (pretty, generic), name
 
 
-def test_mlir_sees_the_same_module() -> None:
+def test_mlir_parses_the_same_module() -> None:
     compared, total = 0, 0
     for name, text in (chunk for folder in FOLDERS for chunk in chunks(folder)):
         pretty, generic = both_forms(text)
-        has_own_ops = OWN_OPS.search(text) is not None
-        expected = seen_by_mlir(generic if has_own_ops else text)
+        has_own_ops = OPS_UNKNOWN_TO_JAXLIB.search(text) is not None
+        expected = printed_by_mlir(generic if has_own_ops else text)
         total += 1
         if expected is not None:
             compared += 1
-            assert seen_by_mlir(generic if has_own_ops else pretty) == expected, name
-            assert not has_own_ops or expected == NEWER.sub("", generic), name
-    assert compared >= LEAST_COMPARED * total, f"{compared} of {total}"
+            assert printed_by_mlir(generic if has_own_ops else pretty) == expected, name
+            assert not has_own_ops or expected == NEWER_PROPERTY.sub("", generic), name
+    assert compared >= MIN_COMPARED_FRACTION * total, f"{compared} of {total}"

@@ -1,4 +1,4 @@
-"""Our text of whole modules against MLIR's own printer: both forms, byte for byte, of programs and of every op."""
+"""Compares printed modules with MLIR's printer, byte for byte, in both forms, for programs and for every op."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sdy.dialects.verification.verify_module import verify_module
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE_TESTS = ROOT / "tests" / "filecheck" / "dialects"
-OWN_OPS = ("chlo", "func_builtin", "stablehlo_")  # file tests of ops that jaxlib knows too
+FILES_FOR_JAXLIB = ("chlo", "func_builtin", "stablehlo_")  # prefixes of file tests with ops that jaxlib also has
 PROGRAMS = sorted((ROOT.parent / "shared" / "models").glob("*.mlir")) + sorted(
     (ROOT / "sdy" / "examples").glob("*.mlir")
 )
-OPS = sorted(path for path in FILE_TESTS.glob("*.mlir") if path.stem.startswith(OWN_OPS))
+OPS = sorted(path for path in FILE_TESTS.glob("*.mlir") if path.stem.startswith(FILES_FOR_JAXLIB))
 
 
 @pytest.mark.parametrize("path", [*PROGRAMS, *OPS], ids=lambda path: path.stem)
-def test_both_forms_are_printed_as_mlir_prints_them(path: Path) -> None:
+def test_both_forms_match_mlir(path: Path) -> None:
     text = path.read_text()
     module = parse_module(text, path.name)
     verify_module(module)
@@ -46,8 +46,8 @@ module @located {
 """
 
 
-def test_locations_of_all_forms_are_read() -> None:
-    # MLIR defines most aliases behind their uses.
+def test_all_forms_of_locations_are_parsed() -> None:
+    # MLIR defines most aliases after their uses.
     assert print_module(parse_module(LOCATED)) == oracle.pretty_text(LOCATED)
 
 
@@ -61,7 +61,7 @@ def test_an_alias_of_a_location_must_be_defined() -> None:
 
 
 @pytest.mark.parametrize("path", [*PROGRAMS, *OPS], ids=lambda path: path.stem)
-def test_what_either_form_says_is_read_back(path: Path) -> None:
+def test_both_forms_round_trip(path: Path) -> None:
     printed = print_module(parse_module(path.read_text(), path.name))
     generic = print_module(parse_module(printed), generic=True)
     assert print_module(parse_module(generic)) == printed
@@ -87,7 +87,7 @@ RESOURCES = """func.func @main() -> (tensor<2xf32>, tensor<2xf32>, tensor<3xi16>
 """
 
 
-def test_blobs_behind_the_module_are_kept() -> None:
+def test_resource_blobs_are_kept() -> None:
     assert print_module(parse_module(RESOURCES)) == oracle.pretty_text(RESOURCES)
 
 
@@ -102,7 +102,7 @@ def test_blobs_behind_the_module_are_kept() -> None:
         ),
     ],
 )  # fmt: skip
-def test_blobs_must_be_there_and_fit(old: str, new: str, message: str) -> None:
+def test_invalid_resource_blobs_are_errors(old: str, new: str, message: str) -> None:
     with pytest.raises(SdyError) as caught:
         parse_module(RESOURCES.replace(old, new))
     assert [diagnostic.message for diagnostic in caught.value.diagnostics] == [message]

@@ -1,4 +1,4 @@
-"""Texts of attributes and ops against MLIR's own parser and printer."""
+"""Compares parsing and printing of attributes and ops with MLIR's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONTEXT = jax_mlir.make_ir_context()
 
 
 def mlir_attribute(text: str) -> str | None:
-    """The attribute as MLIR prints it; None where it does not parse."""
+    """Return the attribute as MLIR prints it, or None if MLIR does not parse it."""
     with CONTEXT:
         try:
             return str(ir.Attribute.parse(text))
@@ -48,39 +48,39 @@ def our_attribute(text: str) -> str | None:
 
 @settings(max_examples=200)
 @given(tensor_shardings())
-def test_shardings_print_alike(sharding: TensorSharding) -> None:
+def test_shardings_match_mlir(sharding: TensorSharding) -> None:
     plain = replace(sharding, unreduced_kind=ReductionKind.SUM)  # jaxlib knows no other kind
     text = f"#sdy.sharding{write.write_sharding(plain)}"
     assert mlir_attribute(text) == text
 
 
 @given(meshes())
-def test_meshes_print_alike(mesh: Mesh) -> None:
+def test_meshes_match_mlir(mesh: Mesh) -> None:
     text = f"#sdy.mesh{write.write_mesh(mesh)}"
     assert mlir_attribute(text) == text
 
 
 @given(rules)
-def test_rules_print_alike(rule: OpShardingRule) -> None:
+def test_rules_match_mlir(rule: OpShardingRule) -> None:
     sizes = tuple(size % 2**31 for size in rule.factor_sizes)  # jaxlib reads 32 bits
     text = f"#sdy.op_sharding_rule{write.write_rule(replace(rule, factor_sizes=sizes))}"
     assert mlir_attribute(text) == text
 
 
 @given(propagation_edges)
-def test_propagation_edges_print_alike(edges: PropagationEdges) -> None:
+def test_propagation_edges_match_mlir(edges: PropagationEdges) -> None:
     text = f"#sdy.propagation_edges{write.write_propagation_edges(edges)}"
     assert mlir_attribute(text) == text
 
 
 @given(axis_lists)
-def test_axis_lists_print_alike(axes: AxisList) -> None:
+def test_axis_lists_match_mlir(axes: AxisList) -> None:
     text = f"#sdy<axis_ref_list{write.write_axis_list(axes)}>"
     assert mlir_attribute(text) == text
 
 
 @given(all_to_all_params)
-def test_all_to_all_parameters_print_alike(param: AllToAllParam) -> None:
+def test_all_to_all_parameters_match_mlir(param: AllToAllParam) -> None:
     text = f"#sdy<all_to_all_param_list{write.write_all_to_all_params([param])}>"
     assert mlir_attribute(text) == text
 
@@ -99,7 +99,7 @@ TOKEN = re.compile(r'"[^"]*"|->|[A-Za-z_0-9#.@]+|.')
 
 
 def mutations() -> list[str]:
-    """Each seed with one token dropped, doubled, or swapped with the next."""
+    """Return each seed with one token removed, duplicated, or swapped with the next."""
     texts: list[str] = []
     for seed in SEEDS:
         head = re.match(r"#sdy(?:\.[a-z_]+|<[a-z_]+)", seed)
@@ -114,7 +114,7 @@ def mutations() -> list[str]:
     return sorted(set(texts))
 
 
-def test_mutated_texts_are_accepted_and_printed_alike() -> None:
+def test_mutated_texts_match_mlir() -> None:
     texts = [text for text in mutations() if "unreduced{" not in text]  # jaxlib does not allow to leave `=` out
     differing = [
         (text, theirs, ours) for text in texts if (theirs := mlir_attribute(text)) != (ours := our_attribute(text))

@@ -1,4 +1,4 @@
-"""Which shardings and collectives are valid, against MLIR's own verification."""
+"""Compares the verification of shardings and collectives with MLIR's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ sdy.mesh @turned = <["b"=2, "a"=2], device_ids=[3, 2, 1, 0]>
 MESH = parse_mesh('<["a"=2, "b"=2, "u"=12]>')
 MESH_REFS = (AxisRef("a"),)
 SAMPLES = 700
-UNKNOWN_TO_JAXLIB = ("SDY-D244", "SDY-D245", "SDY-D246")  # how unreduced axes come and go
+UNKNOWN_TO_JAXLIB = ("SDY-D244", "SDY-D245", "SDY-D246")  # rules on changes of unreduced axes
 
 
 def mlir_accepts(text: str) -> bool:
@@ -48,7 +48,7 @@ def our_problem(text: str) -> str | None:
 
 
 class Sampler:
-    """Texts that are valid about as often as not."""
+    """A generator of texts, about half of which are valid."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -79,38 +79,38 @@ class Sampler:
     def some_refs(self) -> AxisList:
         return AXIS_LIST.parse(f"{{{self.refs(1)}}}")
 
-    def collective(self, given: TensorSharding) -> str:
-        """A collective of %x, mostly one that its sharding `given` allows."""
-        op, dims, unreduced = self._step(given)
+    def collective(self, in_sharding: TensorSharding) -> str:
+        """Return a collective of %x, mostly a valid one for its sharding."""
+        op, dims, unreduced = self._step(in_sharding)
         out = replace(closed_on("m", dims, unreduced), mesh=self._random.choice(["m"] * 6 + ["n", "turned"]))
         text = self.sharding() if self.one_in(6) else write_sharding(out)
         return f"%0 = sdy.{op} %x out_sharding={text} : tensor<24x24xf32>"
 
-    def _step(self, given: TensorSharding) -> tuple[str, AxesPerDim, AxisList]:
-        """The op, its operand left out, and the axes that its result is cut by and unreduced on."""
-        dims = tuple(dim.axes for dim in given.dims)
+    def _step(self, in_sharding: TensorSharding) -> tuple[str, AxesPerDim, AxisList]:
+        """Return the op without its operand, and the axes that its result is sharded along and unreduced along."""
+        dims = tuple(dim.axes for dim in in_sharding.dims)
         name = self._random.choice(["gather", "slice", "scatter", "sharded", "replicated", "reduce", "permute", "all"])
         if name in ("slice", "scatter"):
             axes = (self.some_refs(), self.some_refs())
             further = tuple(extended(old, new, MESH) for old, new in zip(dims, axes, strict=True))
             op = "all_slice" if name == "slice" else "reduce_scatter"
-            return f"{op} {write_axes_per_dim(axes)}", further, () if name == "scatter" else given.unreduced
+            return f"{op} {write_axes_per_dim(axes)}", further, () if name == "scatter" else in_sharding.unreduced
         if name in ("replicated", "reduce"):
             axes = sort_and_merge(self.some_refs() + self.some_refs(), MESH)
             if name == "reduce":
                 return f"all_reduce {write_axis_list(axes)}", dims, ()
-            merged = sort_and_merge(given.unreduced + axes, MESH)
+            merged = sort_and_merge(in_sharding.unreduced + axes, MESH)
             return f"replicated_to_unreduced {write_axis_list(axes)}", dims, merged
         if name == "permute":
-            return "collective_permute", (dims[1], dims[0]) if self.one_in(2) else dims, given.unreduced
+            return "collective_permute", (dims[1], dims[0]) if self.one_in(2) else dims, in_sharding.unreduced
         kept = tuple(axes[: self._random.randint(0, len(axes))] for axes in dims)
         taken = tuple(axes[len(left) :] for axes, left in zip(dims, kept, strict=True))
         if name == "all":
             params = write_all_to_all_params([AllToAllParam(taken[0] or self.some_refs() or MESH_REFS, 0, 1)])
-            return f"all_to_all {params}", (kept[0], extended(dims[1], taken[0], MESH)), given.unreduced
+            return f"all_to_all {params}", (kept[0], extended(dims[1], taken[0], MESH)), in_sharding.unreduced
         if name == "gather":
-            return f"all_gather {write_axes_per_dim(taken)}", kept, given.unreduced
-        merged = sort_and_merge(given.unreduced + taken[0] + taken[1], MESH)
+            return f"all_gather {write_axes_per_dim(taken)}", kept, in_sharding.unreduced
+        merged = sort_and_merge(in_sharding.unreduced + taken[0] + taken[1], MESH)
         return f"sharded_to_unreduced {write_axes_per_dim(taken)}", kept, merged
 
 
@@ -133,9 +133,9 @@ def test_collectives(seed: int) -> None:
     sampler = Sampler(seed)
     texts: list[str] = []
     while len(texts) < SAMPLES:
-        given = sampler.sharding()
-        if our_problem(function(given)) is None:
-            texts.append(function(given, sampler.collective(parse_sharding(given))))
+        in_sharding = sampler.sharding()
+        if our_problem(function(in_sharding)) is None:
+            texts.append(function(in_sharding, sampler.collective(parse_sharding(in_sharding))))
     verdicts = {text: our_problem(text) for text in texts}
     known = {text: code for text, code in verdicts.items() if code not in UNKNOWN_TO_JAXLIB}
     accepted = [text for text in known if mlir_accepts(text)]

@@ -157,17 +157,17 @@ def _require_common_shape(op: Operation) -> None:
     require_shape(op, op.results[0], common, "inferred from the operands")
 
 
-def _broadcast(op: Operation, one: DimSizes, other: DimSizes) -> DimSizes:
-    rank = max(len(one), len(other))
-    left, right = (1,) * (rank - len(one)) + one, (1,) * (rank - len(other)) + other
-    return tuple(_broadcast_size(op, a, b) for a, b in zip(left, right, strict=True))
+def _broadcast(op: Operation, lhs: DimSizes, rhs: DimSizes) -> DimSizes:
+    rank = max(len(lhs), len(rhs))
+    padded_lhs, padded_rhs = (1,) * (rank - len(lhs)) + lhs, (1,) * (rank - len(rhs)) + rhs
+    return tuple(_broadcast_size(op, a, b) for a, b in zip(padded_lhs, padded_rhs, strict=True))
 
 
-def _broadcast_size(op: Operation, one: int, other: int) -> int:
-    if one == other or other == 1:
-        return one
-    if one == 1:
-        return other
-    if DYNAMIC_INDEX not in (one, other):
-        fail(op, "SDY-D013", f"dims of sizes {one} and {other} cannot be broadcast to a common size")
-    return max(one, other)
+def _broadcast_size(op: Operation, lhs: int, rhs: int) -> int:
+    if lhs == rhs or rhs == 1:
+        return lhs
+    if lhs == 1:
+        return rhs
+    if DYNAMIC_INDEX not in (lhs, rhs):
+        fail(op, "SDY-D013", f"dims of sizes {lhs} and {rhs} cannot be broadcast to a common size")
+    return max(lhs, rhs)

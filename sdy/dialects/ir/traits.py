@@ -16,7 +16,7 @@ from xdsl.traits import IsTerminator, OpTrait
 class Elementwise(OpTrait):
     """A trait of ops that compute each result element from the operand elements at the same index.
 
-    All tensors have the same shape and sharding. The op needs no sharding rule of its own, and is propagated through
+    All tensors have the same shape and sharding. The op needs no sharding rule, and is propagated through
     before
     other ops, like StableHLO's elementwise ops.
     """

@@ -21,41 +21,41 @@ OpT = TypeVar("OpT", bound=Operation)
 
 def pre_order(root: Operation, opaque: type[Operation] | None = None) -> list[Operation]:
     """Return all ops inside `root`, each before those in its regions; skip ops inside ops of class `opaque`."""
-    found: list[Operation] = []
+    collected: list[Operation] = []
     for block in blocks_of(root):
-        _collect(block, opaque, found)
-    return found
+        _collect(block, opaque, collected)
+    return collected
 
 
-def _collect(block: Block, opaque: type[Operation] | None, found: list[Operation]) -> None:
+def _collect(block: Block, opaque: type[Operation] | None, collected: list[Operation]) -> None:
     op = block._first_op
     while op is not None:
-        found.append(op)
+        collected.append(op)
         if op.regions and type(op) is not opaque:
             for inner in blocks_of(op):
-                _collect(inner, opaque, found)
+                _collect(inner, opaque, collected)
         op = op._next_op
 
 
 def ops_in(block: Block) -> list[Operation]:
     """Return the ops directly in a block."""
-    found: list[Operation] = []
+    collected: list[Operation] = []
     op = block._first_op
     while op is not None:
-        found.append(op)
+        collected.append(op)
         op = op._next_op
-    return found
+    return collected
 
 
 def blocks_of(op: Operation) -> list[Block]:
     """Return the blocks of the regions of an op."""
-    found: list[Block] = []
+    blocks: list[Block] = []
     for region in op.regions:
         block = region._first_block
         while block is not None:
-            found.append(block)
+            blocks.append(block)
             block = block._next_block
-    return found
+    return blocks
 
 
 def op_and_nested_ops(op: Operation) -> Sequence[Operation]:
@@ -71,33 +71,33 @@ def block_of(value: SSAValue) -> Block | None:
 
 def ancestor_in(block: Block, op: Operation) -> Operation:
     """Return the op of `block` that is `op` or contains it."""
-    found = block.find_ancestor_op_in_block(op)
-    assert found is not None  # callers pass an op inside the block
-    return found
+    ancestor = block.find_ancestor_op_in_block(op)
+    assert ancestor is not None  # callers pass an op inside the block
+    return ancestor
 
 
 def post_order(root: Operation) -> list[Operation]:
     """Return all ops inside `root`, each after those in its regions."""
-    found: list[Operation] = []
+    collected: list[Operation] = []
     for block in blocks_of(root):
         op = block._first_op
         while op is not None:
             if op.regions:
-                found += post_order(op)
-            found.append(op)
+                collected += post_order(op)
+            collected.append(op)
             op = op._next_op
-    return found
+    return collected
 
 
 def nested_first(ops: Sequence[OpT]) -> list[OpT]:
     """Return the ops, given in pre-order, with each op after those inside it."""
-    found: list[OpT] = []
+    collected: list[OpT] = []
     enclosing: list[OpT] = []
     for op in ops:
         while enclosing and not enclosing[-1].is_ancestor(op):
-            found.append(enclosing.pop())
+            collected.append(enclosing.pop())
         enclosing.append(op)
-    return [*found, *reversed(enclosing)]
+    return [*collected, *reversed(enclosing)]
 
 
 def ops_of(root: Operation, op_class: type[OpT]) -> list[OpT]:

@@ -172,8 +172,8 @@ class ConstantOp(IRDLOperation):
 
 def type_of_elements(value: Attribute) -> Attribute | None:
     """Return the type of an attribute that holds the elements of a tensor, or None if it has no type."""
-    found = getattr(value, "type", None)
-    return found if isinstance(found, Attribute) else None
+    value_type = getattr(value, "type", None)
+    return value_type if isinstance(value_type, Attribute) else None
 
 
 @irdl_op_definition

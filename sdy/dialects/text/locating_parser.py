@@ -92,7 +92,7 @@ class LocatingParser(ScopedParser):
         return op
 
     def _build_op(self, line: Line, template: Template) -> Operation:
-        """Create the op on a line that has a template."""
+        """Create the op on a line that has a template, without parsing the line."""
         operands: list[SSAValue] = []
         for position, value_type in zip(template.operand_indices, template.operand_types, strict=True):
             name, _, index = line.values[position][1:].partition("#")
@@ -155,8 +155,8 @@ class LocatingParser(ScopedParser):
         full_name = name if "." in name or is_generic else f"{self._default_dialect()}.{name}"
         op_class = self.ctx.get_optional_op(full_name)
         if op_class is None or (issubclass(op_class, UnregisteredOp) and not is_generic):
-            known = [op.name for op in self.ctx.loaded_ops if not issubclass(op, UnregisteredOp)]
-            self.fail("SDY-P002", f"unknown op {name}", span, near_miss(full_name, known))
+            known_names = [op.name for op in self.ctx.loaded_ops if not issubclass(op, UnregisteredOp)]
+            self.fail("SDY-P002", f"unknown op {name}", span, near_miss(full_name, known_names))
         return op_class
 
     def _bind_results(self, op: Operation, names: Sequence[tuple[Span, int]]) -> None:

@@ -1,7 +1,7 @@
 """Resource constants: `dense_resource<name> : type`, whose bytes are in the section `{-# ... #-}` at the end of the
 file.
 
-The section comes after its uses, so the whole text is searched for it when the first constant refers to it.
+The section comes after its uses, so all text is searched for it when the first constant refers to it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ ALIGNMENT_BYTES = 4
 def parse_blobs(text: str) -> dict[str, tuple[DenseResource, bytes]]:
     """Return the blobs of a text by name: alignment and bytes."""
     section = _SECTION.search(text)
-    found = None if section is None else _BLOBS.search(section[1])
+    blobs_text = None if section is None else _BLOBS.search(section[1])
     blobs: dict[str, tuple[DenseResource, bytes]] = {}
-    for entry in _BLOB.finditer(found[1] if found is not None else ""):
+    for entry in _BLOB.finditer(blobs_text[1] if blobs_text is not None else ""):
         name = entry["name"].strip('"')
         raw = bytes.fromhex(entry["digits"]) if len(entry["digits"]) % 2 == 0 else b""
         if len(raw) >= ALIGNMENT_BYTES:

@@ -1,7 +1,7 @@
 // RUN: sdy-opt %s | sdy-opt - | filecheck %s
 // RUN: sdy-opt %s --mlir-print-op-generic | sdy-opt - | filecheck %s
 
-// The dialects of self-checking programs.
+// The dialects `check` and `interpreter`.
 
 // CHECK: func.func @checks(%arg0: tensor<2xf32>, %arg1: tensor<2xi32>) {
 func.func @checks(%x: tensor<2xf32>, %n: tensor<2xi32>) {

@@ -1,7 +1,7 @@
 // RUN: sdy-opt %s | sdy-opt - | filecheck %s
 // RUN: sdy-opt %s --mlir-print-op-generic | sdy-opt - | filecheck %s
 
-// Functions, modules, and what all ops share: names, numbers, attributes.
+// Functions and modules; names, numbers and attributes of all ops.
 
 // CHECK: func.func public @arguments(%arg0: tensor<4xf32> {my.also, my.first = 1 : i32}, %arg1: i32) -> (tensor<4xf32> {my.result}, i32) attributes {my.note = "x"} {
 func.func public @arguments(%a: tensor<4xf32> {my.first = 1 : i32, my.also}, %b: i32) -> (tensor<4xf32> {my.result}, i32) attributes {my.note = "x"} {

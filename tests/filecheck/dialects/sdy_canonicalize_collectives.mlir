@@ -17,7 +17,7 @@ func.func @without_axes(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m,
 
 // CHECK-LABEL: func.func @unused
 func.func @unused(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) {
-  // Only the all-to-all goes.
+  // Only the all-to-all is erased.
   // CHECK-NEXT: sdy.all_gather
   // CHECK-NEXT: return
   %0 = sdy.all_to_all [{"a"}: 0->1] %arg0 out_sharding=<@m, [{}, {"a"}]> : tensor<8x8xf32>
@@ -49,7 +49,7 @@ func.func @reduce_of_what_was_replicated(%arg0: tensor<8xf32> {sdy.sharding = #s
 
 // CHECK-LABEL: func.func @reduce_of_what_was_sharded
 func.func @reduce_of_what_was_sharded(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"c", "b":(1)2}, {"a", "b":(2)2}]>}) -> tensor<8x8xf32> {
-  // The sub-axes of both dims are one axis of the reduction.
+  // The sub-axes of both dims are merged to one axis of the reduction.
   // CHECK:      %1 = sdy.all_gather [{"b":(1)2}, {"b":(2)2}] %arg0 out_sharding=<@m, [{"c"}, {"a"}]>
   // CHECK-NEXT: return %1
   %0 = sdy.sharded_to_unreduced [{"b":(1)2}, {"b":(2)2}] %arg0 out_sharding=<@m, [{"c"}, {"a"}], unreduced={"b"}> : tensor<8x8xf32>

@@ -33,7 +33,7 @@ func.func @on_functions(
 
 // CHECK-LABEL: func.func @on_ops
 func.func @on_ops(%arg0: tensor<8x6xf32>) {
-  // The groups come in one order, whatever the order that is read.
+  // The groups are printed in a fixed order.
   // CHECK-NEXT: stablehlo.abs %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{}, {}], replicated={"rows"}, unreduced={"cols"}>]>}
   %0 = stablehlo.abs %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{}, {}], unreduced=sum{"cols"}, replicated={"rows"}>]>} : tensor<8x6xf32>
   // CHECK-NEXT: stablehlo.abs %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{}, {}], unreduced=max{"rows":(1)2, "cols"}>]>}

@@ -1,7 +1,7 @@
 // RUN: sdy-opt %s | sdy-opt - | filecheck %s
 // RUN: sdy-opt %s --mlir-print-op-generic | sdy-opt - | filecheck %s
 
-// Collectives, and transfers to and from the host: generic form alone.
+// Collectives, and transfers to and from the host, which have only the generic form.
 
 // CHECK: func.func @collectives(%arg0: tensor<4x8xf32>) {
 func.func @collectives(%x: tensor<4x8xf32>) {

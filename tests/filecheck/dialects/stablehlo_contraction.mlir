@@ -1,7 +1,7 @@
 // RUN: sdy-opt %s | sdy-opt - | filecheck %s
 // RUN: sdy-opt %s --mlir-print-op-generic | sdy-opt - | filecheck %s
 
-// Contractions: dim pairs, precision and algorithm are written only where they say something.
+// Contractions: dimension numbers, precision and algorithm are printed only if they are not the default.
 
 // CHECK: func.func @products(%arg0: tensor<2x3x4xf32>, %arg1: tensor<2x4x5xf32>, %arg2: tensor<3x4xf32>, %arg3: tensor<4x5xf32>, %arg4: tensor<4xf32>) {
 func.func @products(%a: tensor<2x3x4xf32>, %b: tensor<2x4x5xf32>, %m: tensor<3x4xf32>, %n: tensor<4x5xf32>, %v: tensor<4xf32>) {

@@ -1,7 +1,7 @@
 // RUN: sdy-opt %s | sdy-opt - | filecheck %s
 // RUN: sdy-opt %s --mlir-print-op-generic | sdy-opt - | filecheck %s
 
-// Every elementwise op; where all types are the same, one stands for all.
+// Every elementwise op; if all types are equal, only one is printed.
 
 // CHECK: func.func @unary(%arg0: tensor<4x8xf32>, %arg1: tensor<4x8xcomplex<f32>>, %arg2: tensor<4x8xi32>) {
 func.func @unary(%x: tensor<4x8xf32>, %z: tensor<4x8xcomplex<f32>>, %n: tensor<4x8xi32>) {

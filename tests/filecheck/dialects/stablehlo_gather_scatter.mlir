@@ -1,7 +1,7 @@
 // RUN: sdy-opt %s | sdy-opt - | filecheck %s
 // RUN: sdy-opt %s --mlir-print-op-generic | sdy-opt - | filecheck %s
 
-// Ops that read and write at places which other tensors name.
+// Ops that read and write slices at indices which another tensor holds.
 
 // CHECK: func.func @places(%arg0: tensor<4x8xf32>, %arg1: tensor<2x1xi32>, %arg2: tensor<2x8xf32>, %arg3: tensor<2xi32>, %arg4: tensor<2xi32>) {
 func.func @places(%x: tensor<4x8xf32>, %rows: tensor<2x1xi32>, %upd: tensor<2x8xf32>, %sizes: tensor<2xi32>, %index: tensor<2xi32>) {

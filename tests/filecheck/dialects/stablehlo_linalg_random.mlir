@@ -1,7 +1,7 @@
 // RUN: sdy-opt %s | sdy-opt - | filecheck %s
 // RUN: sdy-opt %s --mlir-print-op-generic | sdy-opt - | filecheck %s
 
-// Whole-matrix ops and random numbers.
+// Matrix factorizations, Fourier transforms, sorting, batch normalization and random numbers.
 
 // CHECK: func.func @matrices(%arg0: tensor<4x4xf32>, %arg1: tensor<4x8xcomplex<f32>>, %arg2: tensor<4x8xf32>, %arg3: tensor<4x8xi32>) {
 func.func @matrices(%a: tensor<4x4xf32>, %z: tensor<4x8xcomplex<f32>>, %r: tensor<4x8xf32>, %n: tensor<4x8xi32>) {

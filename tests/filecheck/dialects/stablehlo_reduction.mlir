@@ -1,7 +1,7 @@
 // RUN: sdy-opt %s | sdy-opt - | filecheck %s
 // RUN: sdy-opt %s --mlir-print-op-generic | sdy-opt - | filecheck %s
 
-// `reduce`, in short form where its region is one commutative op on the arguments in order.
+// `reduce`, in short form if its region is one commutative op on the arguments in order.
 
 // CHECK: func.func @reductions(%arg0: tensor<4x8xf32>, %arg1: tensor<f32>, %arg2: tensor<4x8xi32>, %arg3: tensor<i32>) {
 func.func @reductions(%x: tensor<4x8xf32>, %s: tensor<f32>, %n: tensor<4x8xi32>, %i: tensor<i32>) {

@@ -1,7 +1,7 @@
 // RUN: sdy-opt %s | sdy-opt - | filecheck %s
 // RUN: sdy-opt %s --mlir-print-op-generic | sdy-opt - | filecheck %s
 
-// Ops that cut, glue and fill tensors.
+// Ops that slice, concatenate and pad tensors.
 
 // CHECK: func.func @slicing(%arg0: tensor<4x8xf32>, %arg1: tensor<f32>, %arg2: tensor<i32>, %arg3: tensor<2x2xf32>, %arg4: tensor<2xi64>) {
 func.func @slicing(%x: tensor<4x8xf32>, %s: tensor<f32>, %i: tensor<i32>, %u: tensor<2x2xf32>, %d: tensor<2xi64>) {

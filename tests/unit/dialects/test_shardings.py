@@ -95,7 +95,7 @@ NAMES = {
 
 
 def op_called(func: FuncOp, name: str) -> Operation:
-    """The op whose first result is `%name` in the text."""
+    """Return the op whose first result is `%name` in the text."""
     return next(op for op in func.walk() if op.name == NAMES[name])
 
 

@@ -162,12 +162,12 @@ def check_device_id(op: Operation) -> None:
 
 
 def check_send(op: Operation) -> None:
-    """Check that the channel of a `send` goes to the host or to a device, as `is_host_transfer` says."""
+    """Check that the channel type of a `send` is device to host or device to device, as `is_host_transfer` requires."""
     _check_channel(op, DEVICE_TO_HOST)
 
 
 def check_recv(op: Operation) -> None:
-    """Check that the channel of a `recv` comes from the host or from a device, as `is_host_transfer` says."""
+    """Check that the channel type of a `recv` is host to device or device to device, as `is_host_transfer` requires."""
     _check_channel(op, HOST_TO_DEVICE)
 
 

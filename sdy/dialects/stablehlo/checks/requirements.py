@@ -34,10 +34,10 @@ def name_of(op: Operation, value: SSAValue) -> str:
 
 def tensor(op: Operation, value: SSAValue) -> AnyTensor:
     """Return the type of an operand or result, or raise an error if it is not a ranked tensor."""
-    found = as_tensor(value.type)
-    if found is None:
+    tensor_type = as_tensor(value.type)
+    if tensor_type is None:
         fail(op, "SDY-D011", f"{name_of(op, value)} must be a ranked tensor")
-    return found
+    return tensor_type
 
 
 def shape(op: Operation, value: SSAValue) -> DimSizes:
@@ -63,11 +63,11 @@ def require_i64_elements(op: Operation, name: str) -> None:
         fail(op, "SDY-D017", f"{name} must have element type i64, got {value.type}")
 
 
-def are_compatible_shapes(one: DimSizes, other: DimSizes) -> bool:
+def are_compatible_shapes(lhs: DimSizes, rhs: DimSizes) -> bool:
     """Return whether both shapes can be equal at run time: dynamic sizes match any size."""
-    if one == other:
+    if lhs == rhs:
         return True
-    return len(one) == len(other) and all(a == b or DYNAMIC_INDEX in (a, b) for a, b in zip(one, other, strict=True))
+    return len(lhs) == len(rhs) and all(a == b or DYNAMIC_INDEX in (a, b) for a, b in zip(lhs, rhs, strict=True))
 
 
 def shape_text(sizes: DimSizes) -> str:
@@ -102,11 +102,11 @@ def require_same_element_type(op: Operation, values: Sequence[SSAValue]) -> None
             fail(op, "SDY-D013", f"{name_of(op, first)} and {name_of(op, other)} must have the same element type")
 
 
-def have_compatible_types(one: Attribute, other: Attribute) -> bool:
+def have_compatible_types(lhs: Attribute, rhs: Attribute) -> bool:
     """Return whether two types are equal, or are tensors with one element type and compatible shapes."""
-    first, second = as_tensor(one), as_tensor(other)
-    if one == other or first is None or second is None:
-        return one == other
+    first, second = as_tensor(lhs), as_tensor(rhs)
+    if lhs == rhs or first is None or second is None:
+        return lhs == rhs
     return first.element_type == second.element_type and are_compatible_shapes(first.get_shape(), second.get_shape())
 
 

@@ -115,11 +115,11 @@ def check_get_dimension_size(op: Operation) -> None:
 
 def check_dynamic_broadcast_in_dim(op: Operation) -> None:
     """Check that each dim of the operand is listed at most once as expanding or nonexpanding."""
-    known = ints(op, "known_expanding_dimensions") + ints(op, "known_nonexpanding_dimensions")
+    listed_dims = ints(op, "known_expanding_dimensions") + ints(op, "known_nonexpanding_dimensions")
     require_dims(
         op,
         "known_expanding_dimensions and known_nonexpanding_dimensions",
-        known,
+        listed_dims,
         len(shape(op, op.operands[0])),
         "the operand",
     )

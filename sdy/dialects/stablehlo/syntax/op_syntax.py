@@ -100,17 +100,17 @@ def parse_attributes(op_class: type[IRDLOperation], parser: Parser, properties: 
     return attributes
 
 
-def print_attributes(op: IRDLOperation, printer: Printer, written: frozenset[str], keyword: bool = False) -> None:
-    """Print the attributes, and the properties that differ from their default and are not `written` elsewhere.
+def print_attributes(op: IRDLOperation, printer: Printer, excluded: frozenset[str], keyword: bool = False) -> None:
+    """Print the attributes, and the properties that differ from their default and are not in `excluded`.
 
     If `keyword`, print the keyword `attributes` before them.
     """
-    if not op.attributes and written.issuperset(op.properties):
+    if not op.attributes and excluded.issuperset(op.properties):
         return
     declared = op.get_irdl_definition().properties
     printed = {
         name: value
         for name, value in op.properties.items()
-        if name not in written and name in declared and value != declared[name].default_value
+        if name not in excluded and name in declared and value != declared[name].default_value
     }
     printer.print_op_attributes({**printed, **op.attributes}, print_keyword=keyword)

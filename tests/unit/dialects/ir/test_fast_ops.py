@@ -22,7 +22,7 @@ BRANCHING = '"a.b"() ({\n  "a.br"()[^bb1] : () -> ()\n^bb1:\n  "a.d"() : () -> (
 
 
 def uses(op: Operation) -> list[list[tuple[str, int]]]:
-    """The uses of all values inside `op`, in the order of the use lists."""
+    """Return the uses of all values inside `op`, in the order of the use lists."""
     values = [argument for inner in (op, *pre_order(op)) for block in blocks_of(inner) for argument in block.args]
     values += [result for inner in pre_order(op) for result in inner.results]
     return [[(use.operation.name, use.index) for use in value.uses] for value in values]

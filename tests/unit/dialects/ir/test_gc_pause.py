@@ -11,8 +11,8 @@ import pytest
 from sdy.dialects.ir.gc_pause import MAX_UNCOLLECTED, garbage_collection_paused
 
 
-class Kept:
-    """An object that the collector knows."""
+class Tracked:
+    """An object tracked by the garbage collector."""
 
     def __init__(self) -> None:
         self.itself = self
@@ -26,41 +26,41 @@ def collector() -> Iterator[None]:
     gc.enable()
 
 
-def is_young(kept: Kept) -> bool:
-    return any(each is kept for generation in (0, 1) for each in gc.get_objects(generation))
+def is_young(tracked: Tracked) -> bool:
+    return any(each is tracked for generation in (0, 1) for each in gc.get_objects(generation))
 
 
 def test_objects_are_old_after_a_pause() -> None:
     with garbage_collection_paused():
         assert not gc.isenabled()
-        kept = Kept()
-        assert is_young(kept)
+        tracked = Tracked()
+        assert is_young(tracked)
     assert gc.isenabled()
-    assert not is_young(kept)
-    assert any(each is kept for each in gc.get_objects(2))  # and will be looked at with everything else
+    assert not is_young(tracked)
+    assert any(each is tracked for each in gc.get_objects(2))  # not frozen, so full collections scan it
 
 
 def test_frozen_objects_stay_frozen() -> None:
     gc.freeze()
-    aside = gc.get_freeze_count()
+    frozen_count = gc.get_freeze_count()
     with garbage_collection_paused():
         pass
-    assert gc.get_freeze_count() == aside > 0
+    assert gc.get_freeze_count() == frozen_count > 0
 
 
 def test_a_disabled_collector_stays_disabled() -> None:
     gc.disable()
     with garbage_collection_paused():
-        kept = Kept()
+        tracked = Tracked()
     assert not gc.isenabled()
-    assert is_young(kept)
+    assert is_young(tracked)
 
 
 def test_garbage_is_collected_after_many_pauses() -> None:
-    gone: list[weakref.ref[Kept]] = []
+    references: list[weakref.ref[Tracked]] = []
     for _ in range(4):
         with garbage_collection_paused():
-            garbage = [Kept() for _ in range(MAX_UNCOLLECTED // 2)]
-            gone.append(weakref.ref(garbage[0]))
+            garbage = [Tracked() for _ in range(MAX_UNCOLLECTED // 2)]
+            references.append(weakref.ref(garbage[0]))
             del garbage
-    assert [each() is None for each in gone[:2]] == [True, True]
+    assert [each() is None for each in references[:2]] == [True, True]

@@ -15,7 +15,7 @@ ARGUMENTS = (
     "%ker: tensor<3x3x4x2xf32>, %rows: tensor<2x1xi32>, %upd: tensor<2x8xf32>, %d: tensor<?xf32>, %tok: !stablehlo.token"
 )
 FOLD = "({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): stablehlo.return %x : tensor<f32> })"
-BOTH = "dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>"
+GATHER_DIMS = "dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>"
 DOT = "stablehlo.dot_general"
 CONV = "stablehlo.convolution(%img, %ker) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]"
 CONV_TYPES = "(tensor<1x8x8x4xf32>, tensor<3x3x4x2xf32>)"
@@ -94,10 +94,10 @@ CASES = [
     (f'"stablehlo.reduce_window"(%m, %s) <{{window_dimensions = array<i64: 2>}}> {FOLD} : (tensor<4x8xf32>, tensor<f32>) -> tensor<2x8xf32>', "D014", "window_dimensions"),
     (f'"stablehlo.reduce_window"(%m, %s) <{{window_dimensions = array<i64: 2, 2>}}> {FOLD} : (tensor<4x8xf32>, tensor<f32>) -> tensor<2x4xf32>', "D012", "3x7"),
     # gather and scatter
-    (f'"stablehlo.gather"(%m, %rows) <{{{BOTH}, slice_sizes = array<i64: 2, 8>}}> : (tensor<4x8xf32>, tensor<2x1xi32>) -> tensor<2x8xf32>', "D016", "slice size of dim 0, a collapsed or batching dim, must be at most 1, got 2"),
-    (f'"stablehlo.gather"(%m, %rows) <{{{BOTH}, slice_sizes = array<i64: 1, 9>}}> : (tensor<4x8xf32>, tensor<2x1xi32>) -> tensor<2x9xf32>', "D016", "slice size of dim 1 must be from 0 to 8, the size of the operand, got 9"),
-    (f'"stablehlo.gather"(%m, %rows) <{{{BOTH}, slice_sizes = array<i64: 1, 4>}}> : (tensor<4x8xf32>, tensor<2x1xi32>) -> tensor<2x8xf32>', "D012", "2x4"),
-    (f'"stablehlo.gather"(%m, %rows) <{{{BOTH.replace("index_vector_dim = 1", "index_vector_dim = 3")}, slice_sizes = array<i64: 1, 8>}}> : (tensor<4x8xf32>, tensor<2x1xi32>) -> tensor<2x8xf32>', "D015", "index_vector_dim must be from 0 to 2, the rank of the indices, got 3"),
+    (f'"stablehlo.gather"(%m, %rows) <{{{GATHER_DIMS}, slice_sizes = array<i64: 2, 8>}}> : (tensor<4x8xf32>, tensor<2x1xi32>) -> tensor<2x8xf32>', "D016", "slice size of dim 0, a collapsed or batching dim, must be at most 1, got 2"),
+    (f'"stablehlo.gather"(%m, %rows) <{{{GATHER_DIMS}, slice_sizes = array<i64: 1, 9>}}> : (tensor<4x8xf32>, tensor<2x1xi32>) -> tensor<2x9xf32>', "D016", "slice size of dim 1 must be from 0 to 8, the size of the operand, got 9"),
+    (f'"stablehlo.gather"(%m, %rows) <{{{GATHER_DIMS}, slice_sizes = array<i64: 1, 4>}}> : (tensor<4x8xf32>, tensor<2x1xi32>) -> tensor<2x8xf32>', "D012", "2x4"),
+    (f'"stablehlo.gather"(%m, %rows) <{{{GATHER_DIMS.replace("index_vector_dim = 1", "index_vector_dim = 3")}, slice_sizes = array<i64: 1, 8>}}> : (tensor<4x8xf32>, tensor<2x1xi32>) -> tensor<2x8xf32>', "D015", "index_vector_dim must be from 0 to 2, the rank of the indices, got 3"),
     (f'"stablehlo.scatter"(%m, %rows, %upd) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> {FOLD} : (tensor<4x8xf32>, tensor<2x1xi32>, tensor<2x8xf32>) -> tensor<4x8xf32>', "D012", "2x2"),
     # control
     ('"stablehlo.if"(%q) ({ stablehlo.return %v : tensor<4xf32> }, { stablehlo.return %w : tensor<5xf32> }) : (tensor<i1>) -> tensor<4xf32>', "D018", "expected the values returned by branch 1 to have types (tensor<4xf32>), got (tensor<5xf32>)"),

@@ -19,17 +19,17 @@ FILE_TESTS = sorted((Path(__file__).parents[2] / "filecheck" / "dialects").glob(
 
 
 def structure(module: Operation) -> list[tuple[str, str, list[str]]]:
-    """Per op its name, its place, and the types of its results."""
-    return [(op.name, str(op.location), [str(of_type) for of_type in op.result_types]) for op in module.walk()]
+    """Return the name, location and result types of each op."""
+    return [(op.name, str(op.location), [str(value_type) for value_type in op.result_types]) for op in module.walk()]
 
 
 def no_template(*_: object) -> None:
-    """Stands for a reader that knows no line."""
+    """Return no line, in place of `next_line`, so that no template is used."""
 
 
 @pytest.mark.parametrize("path", FILE_TESTS, ids=lambda path: path.stem)
 def test_templates_do_not_change_the_result(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Twice the same text, so that each line of the second copy has a template.
+    # The text is repeated, so that each line of the second copy has a template.
     text = path.read_text() + path.read_text().replace("func.func @", "func.func @again_").replace(
         "func.func private @", "func.func private @again_"
     )
@@ -84,12 +84,12 @@ def test_percent_signs_in_strings_are_not_values() -> None:
 
 
 def test_make_op_matches_the_constructor() -> None:
-    of_type = TensorType(f32, [4])
-    block = Block(arg_types=[of_type, of_type])
+    value_type = TensorType(f32, [4])
+    block = Block(arg_types=[value_type, value_type])
     location = FileLineColLoc(StringAttr("f"), IntAttr(3), IntAttr(5))
     attributes = {"x": StringAttr("y")}
-    made = make_op(AddOp, block.args, [of_type], {}, attributes, location)
-    created = AddOp.create(operands=block.args, result_types=[of_type], attributes=attributes, location=location)
+    made = make_op(AddOp, block.args, [value_type], {}, attributes, location)
+    created = AddOp.create(operands=block.args, result_types=[value_type], attributes=attributes, location=location)
     assert isinstance(made, IRDLOperation)
     made.verify()
     assert set(made.__dict__) <= set(created.__dict__)

@@ -18,7 +18,7 @@ def mistake(text: str, *, first_line: int = 1) -> Diagnostic:
 
 
 def func(*lines: str) -> str:
-    """A function whose body begins on line 2, column 3."""
+    """Return a function whose body begins on line 2, column 3."""
     body = "".join(f"  {line}\n" for line in lines)
     return f"func.func @f(%a: tensor<4xf32>, %b: tensor<2xf32>) {{\n{body}  return\n}}\n"
 

@@ -28,7 +28,7 @@ def problem_in(text: str) -> Diagnostic | None:
 
 
 def check(text: str, code: str | None) -> Diagnostic | None:
-    """`<<<` in the text marks the line of the op that has the problem, if any."""
+    """Check that `text` has one problem at the line marked by `<<<`, or none if `code` is None."""
     problem = problem_in(text.replace("<<<", ""))
     assert (problem and problem.code) == code, problem
     if problem is not None:
@@ -39,7 +39,7 @@ def check(text: str, code: str | None) -> Diagnostic | None:
 
 
 def in_function(body: str, argument: str = "") -> str:
-    """The ops in a function of %x: tensor<8x8xf32>, which has the sharding `argument` on @m."""
+    """Return a function of %x: tensor<8x8xf32>, with the sharding `argument` on @m."""
     attribute = f" {{sdy.sharding = #sdy.sharding<@m, {argument}>}}" if argument else ""
     return f"func.func @f(%x: tensor<8x8xf32>{attribute}) {{\n{body}\nreturn\n}}"
 
@@ -256,7 +256,7 @@ def test_reductions_must_match_the_kind_of_unreduced_axes() -> None:
 
 
 def manual(shardings: str, axes: str, inner: str, body: str = "sdy.return %y : tensor<{}xf32>") -> str:
-    """A manual computation of %x, an 8x8 tensor, whose shard in the body is of shape `inner`."""
+    """Return a manual computation on the 8x8 tensor %x, whose shards in the body have shape `inner`."""
     return in_function(
         f"%0 = sdy.manual_computation(%x) in_shardings=[{shardings}] out_shardings=[{shardings}] manual_axes={axes} "
         f"(%y: tensor<{inner}xf32>) {{ // <<<\n{body.format(inner)}\n}} : (tensor<8x8xf32>) -> tensor<8x8xf32>"

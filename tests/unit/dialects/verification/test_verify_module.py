@@ -17,7 +17,7 @@ def mistake(text: str) -> Diagnostic:
 
 
 def func(*lines: str) -> str:
-    """A function whose body begins on line 2, column 3."""
+    """Return a function whose body begins on line 2, column 3."""
     body = "".join(f"  {line}\n" for line in lines)
     return f"func.func @f(%a: tensor<4xf32>, %p: tensor<i1>) {{\n{body}  return\n}}\n"
 
