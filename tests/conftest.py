@@ -13,7 +13,7 @@ from support.file_tests.run_lines import first_failure, run_lines
 from support.file_tests.update import update
 
 from sdy.dialects.ir.walk import pre_order
-from sdy.passes.rewriting.op_order import Memory, OpOrder
+from sdy.passes.rewriting.op_order import OpOrder, OrderCache
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("sdy", deadline=None)
@@ -73,14 +73,14 @@ class RunLinesItem(pytest.Item):
 
 @pytest.fixture(autouse=True, scope="session")
 def order_is_never_stale() -> Iterator[None]:
-    """Whenever a pass takes the order of ops that an earlier one kept, it is that of the module."""
-    recall = Memory.recall
+    """Check that every cached order of ops is the order of the module."""
+    current = OrderCache.current
 
-    def checked(memory: Memory) -> OpOrder:
-        found = recall(memory)
-        assert found.ops == pre_order(memory.module)
+    def checked(cache: OrderCache) -> OpOrder:
+        found = current(cache)
+        assert found.ops == pre_order(cache.module)
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Memory, "recall", checked)
+        patch.setattr(OrderCache, "current", checked)
         yield

@@ -1,4 +1,4 @@
-"""Runs passes one after the other on a module, and verifies it after each."""
+"""Run passes on a module, in order, and verify it after each."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.passes.rewriting.op_order import one_pass, remembering
+from sdy.passes.rewriting.op_order import caching_order, one_pass
 
 Observer = Callable[[ModulePass, ModuleOp], None]
 
 
 class Pipeline(ModulePass):
-    """A pass that consists of others."""
+    """A pass that runs a sequence of passes."""
 
     @abstractmethod
     def passes(self) -> Sequence[ModulePass]:
-        """The passes in the order in which they run."""
+        """Return the passes in the order in which they run."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Run all passes, without verification between them."""
-        with remembering(op):
+        """Run all passes without verifying between them."""
+        with caching_order(op):
             for each in flattened([self]):
                 with one_pass():
                     each.apply(ctx, op)
 
 
 def flattened(passes: Sequence[ModulePass]) -> Iterator[ModulePass]:
-    """The passes, with pipelines replaced by what they consist of."""
+    """Yield the passes, with each pipeline replaced by its passes."""
     for each in passes:
         if isinstance(each, Pipeline):
             yield from flattened(each.passes())
@@ -49,11 +49,11 @@ def run_passes(
     before: Observer | None = None,
     after: Observer | None = None,
 ) -> None:
-    """Run the passes on the module, in place. `before` and `after` see the module around each pass.
+    """Run the passes on the module, in place. `before` and `after` are called around each pass.
 
-    Raises: SdyError of the first pass that fails, or that leaves an invalid module.
+    Raises: SdyError of the first pass that fails, or that produces an invalid module.
     """
-    with garbage_collection_paused(), remembering(module):
+    with garbage_collection_paused(), caching_order(module):
         for each in flattened(passes):
             if before is not None:
                 before(each, module)

@@ -1,4 +1,4 @@
-"""Writing a module to a file between passes. Source: docs/spec/04, 3.2."""
+"""Write a module to a file between passes. Source: docs/spec/04, 3.2."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sdy.dialects.module_text import print_module
 
 
 def save_module(ctx: Context, module: ModuleOp, directory: str, name: str, index: int = 0) -> None:
-    """Write the module to `<directory>/<index>.<name>.mlir`. Where that fails, a warning is given."""
+    """Write the module to `<directory>/<index>.<name>.mlir`. Emit a warning if that fails."""
     file = Path(directory) / f"{index:02}.{name}.mlir"
     try:
         file.write_text(print_module(module) + "\n", encoding="utf-8")
@@ -26,7 +26,7 @@ def save_module(ctx: Context, module: ModuleOp, directory: str, name: str, index
 
 @dataclass(frozen=True)
 class SaveModulePass(ModulePass):
-    """Write the module to a file at a stage of a pipeline. Of no use on a command line: `--dump-dir` does more."""
+    """Write the module to a file at a stage of a pipeline. Command lines use `--dump-dir` instead."""
 
     name = "sdy-save-module"
 

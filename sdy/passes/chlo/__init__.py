@@ -1,1 +1,1 @@
-"""Lowering CHLO to StableHLO."""
+"""Lower CHLO to StableHLO."""

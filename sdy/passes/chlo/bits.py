@@ -1,4 +1,4 @@
-"""Ops of CHLO about the bits of elements: neighbours among floats, upper halves of products, conjugates."""
+"""CHLO ops on the bits of elements: next_after, mulhi, conj."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from sdy.passes.chlo.traced import Recorder, Traced
 
 EXPANSIONS = OpTable[Expansion]()
 WORD = 64
-_chosen: Callable[..., Any] = np.where  # of traced tensors, which the stubs of NumPy do not know
+_chosen: Callable[..., Any] = np.where  # on traced tensors, which NumPy's stubs do not cover
 
 
 @EXPANSIONS.of(elementwise.ConjOp)
 def conj(op: elementwise.ConjOp) -> Expansion:
-    """The imaginary part negated; a real number is its own conjugate."""
+    """Negate the imaginary part; a real number is its own conjugate."""
 
     def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         element = element_type_of(op.operand)
@@ -41,7 +41,7 @@ def conj(op: elementwise.ConjOp) -> Expansion:
 
 @EXPANSIONS.of(elementwise.NextAfterOp, broadcast.BroadcastNextAfterOp)
 def next_after(op: Operation) -> Expansion:
-    """The bits of a float, as an integer, grow with its magnitude: the neighbour is one away."""
+    """Step to the next float: the bits of a float, as an integer, increase with its magnitude."""
 
     def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         start, goal = (recorder.traced(operand) for operand in operands)
@@ -67,7 +67,7 @@ def _from_bits(typed: Any, element: Attribute, bits: Any) -> Any:
 
 @EXPANSIONS.of(elementwise.MulhiOp)
 def mulhi(op: elementwise.MulhiOp) -> Expansion:
-    """The product of integers in a type twice as wide, or of halves where there is none; its upper half."""
+    """Return the upper half of the product, computed in a type twice as wide, or from halves if there is none."""
 
     def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         element = cast("IntegerType", element_type_of(op.result))
@@ -95,7 +95,7 @@ def _high_of_words(recorder: Recorder, operands: Sequence[SSAValue], *, is_unsig
     other = (left & mask) * _upper(right) + (cross & mask)
     high: Any = _upper(left) * _upper(right) + _upper(cross) + _upper(other)
     if not is_unsigned:
-        # A negative factor counts 2 ** 64 too much, which shows as the other factor in the upper half.
+        # Read as unsigned, a negative factor is 2 ** 64 too large, which adds the other factor to the upper half.
         zero = left.number(0)
         is_left_negative, is_right_negative = (cast("Any", recorder.traced(operand)) < 0 for operand in operands)
         high = high - _chosen(is_left_negative, right, zero) - _chosen(is_right_negative, left, zero)
@@ -103,7 +103,7 @@ def _high_of_words(recorder: Recorder, operands: Sequence[SSAValue], *, is_unsig
 
 
 def _as(recorder: Recorder, value: SSAValue, element: Attribute) -> Any:
-    """The same bits, signed or not."""
+    """Reinterpret the bits with another signedness."""
     tensor = TensorType(element, list(shape_of(value)))
     return Traced(recorder, recorder.value(BitcastConvertOp, [value], tensor))
 

@@ -1,4 +1,4 @@
-"""The ops of CHLO that broadcast their operands first: `broadcast_in_dim` for each that needs it, then the plain op."""
+"""CHLO ops that broadcast their operands: `broadcast_in_dim` for each operand that needs it, then the plain op."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PLAIN: dict[type[Operation], type[Operation]] = {
 
 @EXPANSIONS.of(ops.BroadcastCompareOp)
 def compare_after_broadcast(op: ops.BroadcastCompareOp) -> Expansion:
-    """`compare`, whose direction and order StableHLO has in attributes of its own."""
+    """Broadcast the operands and compare them, with StableHLO's own attributes for direction and order."""
     properties: dict[str, Attribute] = {"comparison_direction": ComparisonDirectionAttr(op.comparison_direction.data)}
     if op.compare_type is not None:
         properties["compare_type"] = ComparisonTypeAttr(op.compare_type.data)
@@ -56,7 +56,7 @@ def compare_after_broadcast(op: ops.BroadcastCompareOp) -> Expansion:
 
 @EXPANSIONS.of(*PLAIN)
 def after_broadcast(op: Operation) -> Expansion:
-    """The plain op, with what the other one says besides its dims."""
+    """Broadcast the operands and apply the plain op, with the attributes other than the dims."""
     properties = {name: value for name, value in op.properties.items() if name != "broadcast_dimensions"}
 
     def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -66,7 +66,7 @@ def after_broadcast(op: Operation) -> Expansion:
 
 
 def operands_in_one_shape(op: Operation) -> list[SSAValue]:
-    """The operands of `op`, those of an op that broadcasts in the shape of its result."""
+    """Return the operands of `op`, broadcast to the shape of its result if the op broadcasts."""
     operands = list(operands_of(op))
     if not op.name.startswith("chlo.broadcast_"):
         return operands
@@ -79,7 +79,7 @@ def _broadcast(recorder: Recorder, operand: SSAValue, target: Sequence[int], giv
     rank = rank_of(operand)
     if tuple(shape_of(operand)) == tuple(target):
         return operand
-    # Dims are matched from the last one, unless the op says where those of the smaller operand go.
+    # Dims are matched from the last one, unless the op lists the dims of the smaller operand.
     dims = ints_of(given) if given is not None and rank < len(target) else range(len(target) - rank, len(target))
     properties = {"broadcast_dimensions": DenseArrayBase.from_list(i64, list(dims))}
     return recorder.value(

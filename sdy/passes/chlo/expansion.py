@@ -1,4 +1,4 @@
-"""What expands an op: given where to put ops, and the operands in one shape, it records ops and gives the results."""
+"""The type of expansions: functions from a recorder and operands of one shape to the results of recorded ops."""
 
 from __future__ import annotations
 

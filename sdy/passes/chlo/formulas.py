@@ -1,7 +1,7 @@
-"""The elementary functions of CHLO by those of StableHLO; the special functions are the interpreter's own formulas.
+"""The functions of CHLO as formulas of StableHLO functions; special functions use the interpreter's formulas.
 
-Formulas are written for NumPy and traced. Real ones are computed in f64, so that cancellation in them does not show in
-narrower results.
+Formulas are written for NumPy and traced. Real ones are computed in f64, so that cancellation does not affect narrower
+results.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from xdsl.ir import Operation
 from sdy.dialects.chlo import broadcast, elementwise
 from sdy.interpreter.ops import special
 
-# Formulas take and give traced tensors; for NumPy's type stubs these are anything.
+# Formulas map traced tensors to traced tensors; to NumPy's type stubs they are Any.
 Formula = Callable[..., Any]
 
-_LARGE = 2.0**500  # the square of what is larger would overflow
+_LARGE = 2.0**500  # squares of larger numbers overflow
 _LOG_2 = math.log(2.0)
 
 
 def acos(x: Any) -> Any:
-    """From 0 to pi; NaN outside of -1 to 1."""
+    """Return the arc cosine, from 0 to pi; NaN outside -1 to 1."""
     return 2.0 * np.arctan2(np.sqrt(1.0 - x), np.sqrt(1.0 + x))
 
 
 def asin(x: Any) -> Any:
-    """From -pi/2 to pi/2; NaN outside of -1 to 1."""
+    """Return the arc sine, from -pi/2 to pi/2; NaN outside -1 to 1."""
     return np.arctan2(x, np.sqrt((1.0 - x) * (1.0 + x)))
 
 
 def atan(x: Any) -> Any:
-    """From -pi/2 to pi/2."""
+    """Return the arc tangent, from -pi/2 to pi/2."""
     return np.arctan2(x, 1.0)
 
 
 def acosh(x: Any) -> Any:
-    """NaN below 1."""
+    """Return the inverse hyperbolic cosine; NaN below 1."""
     is_large = x > _LARGE
     inside = np.where(is_large, 1.0, x)
     above = inside - 1.0
@@ -48,7 +48,7 @@ def acosh(x: Any) -> Any:
 
 
 def asinh(x: Any) -> Any:
-    """Odd, and exact around 0."""
+    """Return the inverse hyperbolic sine, accurate around 0."""
     size = np.abs(x)
     is_large = size > _LARGE
     inside = np.where(is_large, 1.0, size)
@@ -58,18 +58,18 @@ def asinh(x: Any) -> Any:
 
 
 def atanh(x: Any) -> Any:
-    """Infinite at -1 and 1; NaN outside."""
+    """Return the inverse hyperbolic tangent; infinite at -1 and 1, NaN outside."""
     return np.copysign(0.5 * (np.log1p(np.abs(x)) - np.log1p(-np.abs(x))), x)
 
 
 def cosh(x: Any) -> Any:
-    """Halved before the sum, which overflows no earlier than the result."""
+    """Return the hyperbolic cosine; exponentials are halved before the sum, which avoids overflow."""
     log_half = math.log(0.5)
     return np.exp(x + log_half) + np.exp(log_half - x)
 
 
 def sinh(x: Any) -> Any:
-    """By `expm1` around 0, where the exponentials cancel."""
+    """Return the hyperbolic sine, by `expm1` around 0, where the exponentials cancel."""
     log_half = math.log(0.5)
     grown = np.expm1(np.where(np.abs(x) < 1.0, x, 0.0))
     small = 0.5 * (grown + grown / (grown + 1.0))
@@ -77,52 +77,52 @@ def sinh(x: Any) -> Any:
 
 
 def complex_asinh(z: Any) -> Any:
-    """On the principal branch."""
+    """Return the inverse hyperbolic sine on the principal branch."""
     return np.log(z + np.sqrt(z * z + 1.0))
 
 
 def complex_acosh(z: Any) -> Any:
-    """On the principal branch."""
+    """Return the inverse hyperbolic cosine on the principal branch."""
     return np.log(z + np.sqrt(z + 1.0) * np.sqrt(z - 1.0))
 
 
 def complex_atanh(z: Any) -> Any:
-    """On the principal branch."""
+    """Return the inverse hyperbolic tangent on the principal branch."""
     return 0.5 * (np.log(1.0 + z) - np.log(1.0 - z))
 
 
 def complex_asin(z: Any) -> Any:
-    """On the principal branch."""
+    """Return the arc sine on the principal branch."""
     return -1j * np.log(1j * z + np.sqrt(1.0 - z) * np.sqrt(1.0 + z))
 
 
 def complex_acos(z: Any) -> Any:
-    """On the principal branch."""
+    """Return the arc cosine on the principal branch."""
     return math.pi / 2 - complex_asin(z)
 
 
 def complex_atan(z: Any) -> Any:
-    """On the principal branch."""
+    """Return the arc tangent on the principal branch."""
     return -1j * complex_atanh(1j * z)
 
 
 def complex_sinh(z: Any) -> Any:
-    """The difference of the exponentials, halved."""
+    """Return half the difference of the exponentials."""
     return 0.5 * (np.exp(z) - np.exp(-z))
 
 
 def square(x: Any) -> Any:
-    """The product with itself."""
+    """Return the product of `x` with itself."""
     return x * x
 
 
 def is_positive_infinity(x: Any) -> Any:
-    """Of floats."""
+    """Return whether each float is positive infinity."""
     return x == math.inf
 
 
 def is_negative_infinity(x: Any) -> Any:
-    """Of floats."""
+    """Return whether each float is negative infinity."""
     return x == -math.inf
 
 
@@ -158,7 +158,7 @@ COMPLEX: dict[type[Operation], Formula] = {
     elementwise.SinhOp: complex_sinh,
     elementwise.TanOp: np.tan,
 }
-# Computed in the type of the operands.
+# Formulas that are computed in the element type of the operands.
 EXACT: dict[type[Operation], Formula] = {
     elementwise.IsInfOp: np.isinf,
     elementwise.IsNegInfOp: is_negative_infinity,

@@ -1,9 +1,9 @@
-"""Express the ops of CHLO, the dialect that frameworks emit, by those of StableHLO.
+"""Lower the ops of CHLO, which frameworks emit, to ops of StableHLO.
 
     before  %0 = chlo.square %x : tensor<4xf32> -> tensor<4xf32>
     after   %0 = stablehlo.multiply %x, %x : tensor<4xf32>
 
-What computes the op last keeps its sharding. Ensures: no op of CHLO is left.
+The op that computes the result gets the sharding. Ensures: no CHLO op is left.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ChloLegalizeToStablehloPass(ModulePass):
     name = "chlo-legalize-to-stablehlo"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Raises: SdyError SDY-T116 at the first op that has no expansion."""
+        """Replace all CHLO ops. Raises: SdyError SDY-T116 at the first op without an expansion."""
         targets = frozenset(CHLO.operations)
         for inner in [inner for inner in op_order(op).ops if type(inner) in targets]:
             _replace(inner)
@@ -50,7 +50,7 @@ class ChloLegalizeToStablehloPass(ModulePass):
 
 def _replace(op: Operation) -> None:
     if any(static_shape(value.type) is None for value in (*op.operands, *op.results)):
-        raise _error(op, "its tensors are not all of static shape")
+        raise _error(op, "its tensors must have static shapes")
     results = _expanded(op)
     for result, replacement in zip(op.results, results, strict=True):
         replace_uses(result, replacement)
@@ -72,7 +72,7 @@ def _expanded(op: Operation) -> Sequence[SSAValue]:
         return [_traced(op, formula, operands, wide)]
     expansion = EXPANSIONS.get(op)
     if expansion is None:
-        raise _error(op, "there is no expansion of it")
+        raise _error(op, "no expansion is known")
     return expansion(Recorder(op, element), operands)
 
 
@@ -83,7 +83,5 @@ def _traced(op: Operation, formula: Formula, operands: Sequence[SSAValue], eleme
 
 
 def _error(op: Operation, why: str) -> SdyError:
-    hint = "the interpreter runs it as it is; other tools must know CHLO"
-    return SdyError(
-        Diagnostic("SDY-T116", f"{op.name} cannot be expressed in StableHLO: {why}", span_of(op), hint=hint)
-    )
+    hint = "the interpreter runs it directly; other tools need support for CHLO"
+    return SdyError(Diagnostic("SDY-T116", f"cannot lower {op.name} to StableHLO: {why}", span_of(op), hint=hint))

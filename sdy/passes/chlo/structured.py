@@ -1,4 +1,4 @@
-"""Ops of CHLO that are not elementwise: constants, and the k largest."""
+"""CHLO ops that are not elementwise: constants and top_k."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ EXPANSIONS = OpTable[Expansion]()
 
 @EXPANSIONS.of(ops.ConstantOp)
 def constant(op: ops.ConstantOp) -> Expansion:
-    """The same constant."""
+    """Replace by `stablehlo.constant`."""
     return lambda recorder, _: [recorder.value(ConstantOp, [], op.results[0].type, {"value": op.value})]
 
 
 @EXPANSIONS.of(ops.ConstantLikeOp)
 def constant_like(op: ops.ConstantLikeOp) -> Expansion:
-    """One value, as often as the operand has elements."""
+    """Replace by a constant of the operand's shape."""
     tensor = TensorType(element_type_of(op.result), list(shape_of(op.result)))
     value = op.value.value.data
     return lambda recorder, _: [recorder.constant(tensor, value)]
@@ -43,17 +43,17 @@ def constant_like(op: ops.ConstantLikeOp) -> Expansion:
 
 @EXPANSIONS.of(ops.TopKOp)
 def top_k(op: ops.TopKOp) -> Expansion:
-    """All elements sorted with their places, the largest first, and of them the first k; NaN counts as the largest."""
+    """Sort all elements with their indices in descending order, and slice the first k; NaN is the largest."""
 
     def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         last = len(shape_of(op.operand)) - 1
         places_type = TensorType(element_type_of(op.indices), list(shape_of(op.operand)))
-        places = recorder.value(IotaOp, [], places_type, {"iota_dimension": IntegerAttr(last, i64)})
+        indices = recorder.value(IotaOp, [], places_type, {"iota_dimension": IntegerAttr(last, i64)})
         element = element_type_of(op.operand)
         properties: dict[str, Attribute] = {"dimension": IntegerAttr(last, i64), "is_stable": IntegerAttr(1, i1)}
         types = [op.operand.type, places_type]
         comparator = _larger_first(element, element_type_of(op.indices))
-        ordered = recorder.op(SortOp, [*operands, places], types, properties, [comparator])
+        ordered = recorder.op(SortOp, [*operands, indices], types, properties, [comparator])
         return [
             recorder.value(SliceOp, [value], result.type, _first(shape_of(result)))
             for value, result in zip(ordered.results, op.results, strict=True)
@@ -63,7 +63,7 @@ def top_k(op: ops.TopKOp) -> Expansion:
 
 
 def _first(sizes: Sequence[int]) -> dict[str, Attribute]:
-    """The slice from the start of each dim."""
+    """Return the properties of a slice that starts at 0 in each dim."""
     return {
         "start_indices": DenseArrayBase.from_list(i64, [0] * len(sizes)),
         "limit_indices": DenseArrayBase.from_list(i64, list(sizes)),
@@ -71,8 +71,8 @@ def _first(sizes: Sequence[int]) -> dict[str, Attribute]:
     }
 
 
-def _larger_first(element: Attribute, place: Attribute) -> Region:
-    scalar, number = TensorType(element, []), TensorType(place, [])
+def _larger_first(element: Attribute, index_type: Attribute) -> Region:
+    scalar, number = TensorType(element, []), TensorType(index_type, [])
     block = Block(arg_types=[scalar, scalar, number, number])
     properties: dict[str, Attribute] = {"comparison_direction": ComparisonDirectionAttr(ComparisonDirection.GT)}
     if not isinstance(element, IntegerType):

@@ -1,7 +1,7 @@
-"""Values that write down what NumPy is asked to do with them, as StableHLO ops.
+"""Traced tensors: NumPy functions applied to them insert StableHLO ops.
 
-A formula is a function of arrays. Given traced tensors it computes nothing; each NumPy function that it calls puts an
-op in front of the one that is expanded. So a kernel of the interpreter and the expansion of its op are one formula.
+A formula is a function of arrays. Applied to traced tensors it computes nothing; each NumPy function that it calls
+inserts an op before the op being expanded. So an interpreter kernel and the expansion of its op share one formula.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ COMPARISONS: dict[object, ComparisonDirection] = {
 
 
 class Recorder:
-    """Puts ops in front of one op, each with its location. `element` is the type in which formulas are computed."""
+    """Inserts ops before one op, with its location. `element` is the element type of the formula."""
 
     def __init__(self, before: Operation, element: Attribute) -> None:
         self.element = element
@@ -96,11 +96,11 @@ class Recorder:
         result_type: Attribute,
         properties: Properties | None = None,
     ) -> SSAValue:
-        """Record an op of one result; the result."""
+        """Record an op and return its only result."""
         return self.op(op_class, operands, [result_type], properties).results[0]
 
     def constant(self, tensor: Tensor, value: Scalar) -> SSAValue:
-        """One value, as often as the tensor has elements; recorded once."""
+        """Return a constant tensor filled with one value; equal constants are recorded once."""
         key = tensor, value
         if key not in self._constants:
             elements = DenseElementsAttr.from_values(tensor, [value])
@@ -108,14 +108,14 @@ class Recorder:
         return self._constants[key]
 
     def traced(self, value: SSAValue, element: Attribute | None = None) -> Traced:
-        """A value to trace, converted to another element type where one is given."""
+        """Return a traced tensor for a value, converted to `element` if given."""
         if element is not None and element != element_type_of(value):
             value = self.value(ops.ConvertOp, [value], TensorType(element, list(shape_of(value))))
         return Traced(self, value)
 
 
 class Traced(NDArrayOperatorsMixin):
-    """A tensor of a formula."""
+    """A tensor to which formulas are applied."""
 
     def __init__(self, recorder: Recorder, value: SSAValue) -> None:
         self.recorder = recorder
@@ -127,11 +127,11 @@ class Traced(NDArrayOperatorsMixin):
         return element_type_of(self.value)
 
     def like(self, element: Attribute) -> Tensor:
-        """The type of tensors of this shape with other elements."""
+        """Return the tensor type of this shape with another element type."""
         return TensorType(element, list(shape_of(self.value)))
 
     def copy(self) -> Traced:
-        """A tensor never changes."""
+        """Return the tensor itself, which is immutable."""
         return self
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object) -> Traced:
@@ -149,7 +149,7 @@ class Traced(NDArrayOperatorsMixin):
         return FUNCTIONS[function](self, *inputs)
 
     def lifted(self, operand: object) -> Traced:
-        """What a formula says besides traced tensors: a number, as a tensor like this one."""
+        """Return a traced operand unchanged, and a number as a tensor like this one."""
         if isinstance(operand, Traced):
             return operand
         is_number = self.element != i1 or isinstance(operand, bool | np.bool_)
@@ -157,7 +157,7 @@ class Traced(NDArrayOperatorsMixin):
         return self.number(cast("complex", operand))
 
     def number(self, number: complex) -> Traced:
-        """A tensor like this one, filled with a number, which the formula gives as Python's or NumPy's."""
+        """Return a tensor like this one filled with a Python or NumPy number."""
         value: Scalar = complex(number)
         element = self.element
         if isinstance(element, IntegerType):
@@ -173,12 +173,12 @@ class Traced(NDArrayOperatorsMixin):
         result_type: Attribute,
         properties: Properties | None = None,
     ) -> Traced:
-        """The result of an op."""
+        """Record an op and return its result."""
         values = [operand.value for operand in operands]
         return Traced(self.recorder, self.recorder.value(op_class, values, result_type, properties))
 
     def compared(self, direction: ComparisonDirection, lhs: object, rhs: object) -> Traced:
-        """How lhs relates to rhs."""
+        """Compare lhs with rhs."""
         typed = next(each for each in (lhs, rhs) if isinstance(each, Traced))
         operands = [typed.lifted(lhs), typed.lifted(rhs)]
         properties: Properties = {"comparison_direction": ComparisonDirectionAttr(direction)}
@@ -187,7 +187,7 @@ class Traced(NDArrayOperatorsMixin):
         return self.recorded(ops.CompareOp, operands, typed.like(i1), properties)
 
     def has_sign(self) -> Traced:
-        """Whether the sign bit is set: also of -0 and NaN."""
+        """Return whether the sign bit is set, for -0 and NaN too."""
         bits = IntegerType(cast("FixedBitwidthType", self.element).bitwidth)
         as_bits = self.recorded(BitcastConvertOp, [self], self.like(bits))
         return as_bits.compared(ComparisonDirection.LT, as_bits, 0)
@@ -239,7 +239,7 @@ def _zeros(_: Traced, operand: Traced) -> Traced:
 
 
 def _in_one_shape(_: Traced, *operands: Traced) -> tuple[Traced, ...]:
-    return operands  # as the operands of one op are
+    return operands  # operands of one op have one shape
 
 
 FUNCTIONS: dict[object, Callable[..., object]] = {

@@ -1,4 +1,4 @@
-"""Every pass and pipeline by its name. A class is imported when somebody asks for it."""
+"""The registry of passes and pipelines by name. A class is imported when it is first requested."""
 
 from __future__ import annotations
 
@@ -117,21 +117,21 @@ _added: dict[str, type[ModulePass]] = {}
 
 
 def pass_names() -> list[str]:
-    """The names of all passes, sorted."""
+    """Return the names of all passes, sorted."""
     return sorted((*PASSES, *_added))
 
 
 def add_pass(kind: type[ModulePass]) -> None:
-    """Let command lines and pipelines name a further pass. Raises: ValueError where there is one of that name."""
+    """Register a pass for command lines and pipelines. Raises: ValueError if its name is taken."""
     if kind.name in PASSES or kind.name in _added:
-        raise ValueError(f"there is a pass called {kind.name} already")
+        raise ValueError(f"a pass called {kind.name} is already registered")
     _added[kind.name] = kind
 
 
 def pass_class(name: str) -> type[ModulePass]:
-    """The class of a pass.
+    """Return the class of a pass.
 
-    Raises: SdyError SDY-T003 where there is none of that name.
+    Raises: SdyError SDY-T003 if no pass has this name.
     """
     if name in _added:
         return _added[name]
@@ -139,6 +139,6 @@ def pass_class(name: str) -> type[ModulePass]:
     if path is None:
         close = difflib.get_close_matches(name, pass_names(), n=1)
         hint = f"did you mean {close[0]}?" if close else None
-        raise SdyError(Diagnostic("SDY-T003", f"no pass is called {name}", hint=hint))
+        raise SdyError(Diagnostic("SDY-T003", f"unknown pass {name}", hint=hint))
     module, _, class_name = path.rpartition(".")
     return cast("type[ModulePass]", getattr(import_module(f"{_PACKAGE}.{module}"), class_name))

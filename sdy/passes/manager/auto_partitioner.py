@@ -1,7 +1,7 @@
-"""The slot for an auto-partitioner: passes that choose shardings where neither the user nor propagation did.
+"""The auto-partitioner of this process: passes that choose shardings which neither user nor propagation chose.
 
-One process has one. The propagation pipeline runs its passes after propagation, where it is asked to
-(`enable-auto-partitioning`). Source: docs/spec/02, 10.
+The propagation pipeline runs them after propagation if the option `enable-auto-partitioning` is set.
+Source: docs/spec/02, 10.
 """
 
 from __future__ import annotations
@@ -13,37 +13,37 @@ from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 
-AutoPartitioner = Callable[[], Sequence[ModulePass]]  # asked each time a pipeline is put together
+AutoPartitioner = Callable[[], Sequence[ModulePass]]  # called each time a pipeline is built
 
 _lock = Lock()
 _slot: list[AutoPartitioner] = []
 
 
 def register(partitioner: AutoPartitioner) -> None:
-    """Fill the slot. Raises: SdyError SDY-T113 where it is filled."""
+    """Register the auto-partitioner. Raises: SdyError SDY-T113 if one is registered already."""
     with _lock:
         if _slot:
-            message = "an auto-partitioner is registered already"
+            message = "an auto-partitioner is already registered"
             raise SdyError(Diagnostic("SDY-T113", message, hint="call auto_partitioner.clear() first"))
         _slot.append(partitioner)
 
 
 def clear() -> None:
-    """Empty the slot, if it is filled."""
+    """Unregister the auto-partitioner, if there is one."""
     with _lock:
         _slot.clear()
 
 
 def is_registered() -> bool:
-    """Whether the slot is filled."""
+    """Return whether an auto-partitioner is registered."""
     return bool(_slot)
 
 
 def passes() -> tuple[ModulePass, ...]:
-    """The passes of the auto-partitioner. Raises: SdyError SDY-T114 where there is none."""
+    """Return the passes of the auto-partitioner. Raises: SdyError SDY-T114 if none is registered."""
     with _lock:
         partitioner = _slot[0] if _slot else None
     if partitioner is None:
-        message = "auto-partitioning is enabled, and no auto-partitioner is registered"
+        message = "auto-partitioning is enabled, but no auto-partitioner is registered"
         raise SdyError(Diagnostic("SDY-T114", message, hint="call auto_partitioner.register(...) first"))
     return tuple(partitioner())

@@ -1,4 +1,4 @@
-"""From the text of a pass and its options to the pass: `sdy-propagate{keep-rules=true}`."""
+"""Build a pass from its name and options as text: `sdy-propagate{keep-rules=true}`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sdy.passes.manager.all import pass_class
 
 OptionValue = bool | int | str | tuple[str, ...]
 
-# Values hold no blanks, unless they stand in quotes or in one pair of braces.
+# A value contains no blanks unless it is quoted or enclosed in one pair of braces.
 _OPTION = re.compile(
     r"""\s*(?P<key>[\w-]+)(?:=(?:'(?P<s>[^']*)'|"(?P<d>[^"]*)"|\{(?P<b>[^{}]*)\}|(?P<plain>[^\s]*)))?"""
 )
@@ -24,23 +24,23 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 @dataclass(frozen=True, slots=True)
 class PassRequest:
-    """A pass that the user asks for: its name, and its options as they are spelled."""
+    """A pass that the user requests: its name, and its options as written."""
 
     name: str
     options: Mapping[str, str]
 
 
 def parse_options(text: str) -> dict[str, str]:
-    """The options in `a=b flag c='d e'`; a key alone means true.
+    """Parse options such as `a=b flag c='d e'`; a key alone means true.
 
-    Raises: SdyError SDY-T004 where the text is something else.
+    Raises: SdyError SDY-T004 if the text is not a list of options.
     """
     options: dict[str, str] = {}
     position, end = 0, len(text.rstrip())
     while position < end:
         match = _OPTION.match(text, position)
         if match is None:
-            raise _error(f"cannot read the options {text!r}", "write them as key=value, divided by blanks")
+            raise _error(f"expected options as key=value, got {text!r}", "separate options by blanks")
         groups = [match[group] for group in ("s", "d", "b", "plain") if match[group] is not None]
         options[match["key"]] = groups[0] if groups else "true"
         position = match.end()
@@ -48,27 +48,27 @@ def parse_options(text: str) -> dict[str, str]:
 
 
 def build_pass(request: PassRequest) -> ModulePass:
-    """The pass, with the options of the request in its fields.
+    """Create the requested pass with its options.
 
-    Raises: SdyError SDY-T003 where there is no such pass, SDY-T004 where it has no such option or value.
+    Raises: SdyError SDY-T003 if the pass is unknown, SDY-T004 if an option or its value is.
     """
     kind = pass_class(request.name)
     types = get_type_hints(kind)
     known = {option_name(field.name): field for field in fields(kind)}
     values: dict[str, OptionValue] = {}
-    for key, spelled in request.options.items():
+    for key, text in request.options.items():
         field = known.get(key)
         if field is None:
-            raise _error(f"{request.name} has no option {key}", f"its options: {', '.join(known) or 'none'}")
-        values[field.name] = _value_of(spelled, types[field.name], f"option {key} of {request.name}")
+            raise _error(f"{request.name} has no option {key}", f"options: {', '.join(known) or 'none'}")
+        values[field.name] = _value_of(text, types[field.name], f"option {key} of {request.name}")
     missing = [key for key, field in known.items() if field.name not in values and _is_required(field)]
     if missing:
-        raise _error(f"{request.name} needs the option {missing[0]}", f"write {request.name}={missing[0]}=...")
+        raise _error(f"{request.name} requires the option {missing[0]}", f"write {request.name}={missing[0]}=...")
     return kind(**values)
 
 
 def option_name(field_name: str) -> str:
-    """The option that a field of a pass stands for; a field that would be a keyword of Python ends in `_`."""
+    """Return the option name of a field; the field of an option that is a Python keyword ends in `_`."""
     return field_name.removesuffix("_").replace("_", "-")
 
 
@@ -76,23 +76,23 @@ def _is_required(field: Field[object]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def _value_of(spelled: str, wanted: object, where: str) -> OptionValue:
-    """The value of an option whose field has the type `wanted`; of `T | None`, a `T`."""
-    choices = [choice for choice in get_args(wanted) if choice is not type(None)]
-    if isinstance(wanted, UnionType) and len(choices) == 1:
-        return _value_of(spelled, choices[0], where)
-    if wanted is bool:
-        if spelled not in _BOOLEANS:
-            raise _error(f"{where} is true or false, not {spelled!r}", None)
-        return _BOOLEANS[spelled]
-    if wanted is int:
+def _value_of(text: str, field_type: object, option: str) -> OptionValue:
+    """Parse the value of an option whose field has this type; for `T | None`, parse a `T`."""
+    choices = [choice for choice in get_args(field_type) if choice is not type(None)]
+    if isinstance(field_type, UnionType) and len(choices) == 1:
+        return _value_of(text, choices[0], option)
+    if field_type is bool:
+        if text not in _BOOLEANS:
+            raise _error(f"{option}: expected true or false, got {text!r}", None)
+        return _BOOLEANS[text]
+    if field_type is int:
         try:
-            return int(spelled)
+            return int(text)
         except ValueError:
-            raise _error(f"{where} is an integer, not {spelled!r}", None) from None
-    if get_origin(wanted) is tuple:
-        return tuple(item for item in spelled.split(",") if item)
-    return spelled
+            raise _error(f"{option}: expected an integer, got {text!r}", None) from None
+    if get_origin(field_type) is tuple:
+        return tuple(item for item in text.split(",") if item)
+    return text
 
 
 def _error(message: str, hint: str | None) -> SdyError:

@@ -1,4 +1,4 @@
-"""The textual form of a pipeline: `builtin.module(sdy-close-shardings,func.func(sdy-propagate{keep-rules=true}))`."""
+"""Parse the text of a pipeline: `builtin.module(sdy-close-shardings,func.func(sdy-propagate{keep-rules=true}))`."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _NAME = re.compile(r"\s*([\w.-]+)\s*")
 
 
 def parse_pipeline(text: str) -> list[PassRequest]:
-    """The passes in the order in which they run. Our passes run on modules, so an inner anchor changes nothing.
+    """Return the requested passes in order. All passes run on the module, so nested anchors have no effect.
 
-    Raises: SdyError SDY-T005 where the text does not follow the syntax.
+    Raises: SdyError SDY-T005 if the text does not follow the syntax.
     """
     reader = _Reader(text)
     anchor = reader.name()
     if anchor not in ROOTS:
-        raise reader.error(f"a pipeline begins with builtin.module, not {anchor}")
+        raise reader.error(f"expected a pipeline that begins with builtin.module, got {anchor}")
     requests = reader.elements()
     reader.expect_end()
     return requests
 
 
 class _Reader:
-    """Reads from the left; every method moves the position behind what it read."""
+    """A recursive-descent reader; every method advances the position past the text it reads."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -38,7 +38,7 @@ class _Reader:
     def name(self) -> str:
         match = _NAME.match(self._text, self._position)
         if match is None:
-            raise self.error("the name of a pass belongs here")
+            raise self.error("expected the name of a pass")
         self._position = match.end()
         return match[1]
 
@@ -56,7 +56,7 @@ class _Reader:
 
     def expect_end(self) -> None:
         if self._text[self._position :].strip():
-            raise self.error("nothing belongs after the last parenthesis")
+            raise self.error("expected the end of the pipeline after its closing parenthesis")
 
     def error(self, message: str) -> SdyError:
         return SdyError(Diagnostic("SDY-T005", message, span_at("<pipeline>", self._text, self._position)))
@@ -68,14 +68,14 @@ class _Reader:
         return [PassRequest(name, parse_options(self._options()) if self._accept("{") else {})]
 
     def _options(self) -> str:
-        """Up to the brace that closes the one just read."""
+        """Read up to the brace that closes the one just read."""
         start, depth = self._position, 1
         for position in range(start, len(self._text)):
             depth += {"{": 1, "}": -1}.get(self._text[position], 0)
             if depth == 0:
                 self._position = position + 1
                 return self._text[start:position]
-        raise self.error("the options have no closing brace")
+        raise self.error("expected a closing brace after the options")
 
     def _accept(self, character: str) -> bool:
         is_there = self._text.startswith(character, self._position)

@@ -1,4 +1,4 @@
-"""The pipelines: which passes run in which order, and why where it matters.
+"""The pipelines: the passes in order, with the reason where the order matters.
 
 Source: docs/spec/04, 5.
 """
@@ -64,18 +64,18 @@ Passes = tuple[ModulePass, ...]
 
 IMPORT: Passes = (
     SymbolDcePass(),
-    LiftInlinedMeshesPass(),  # first of those that look at shardings: all others want names of meshes
+    LiftInlinedMeshesPass(),  # before all passes that read shardings: they expect mesh symbols
     RemoveSizeOneAxesPass(),
     PropagateShardingFromFuncToCallPass(),
-    ConstantOrScalarSplitterPass(),  # copies functions, and leaves the originals behind
+    ConstantOrScalarSplitterPass(),  # copies functions; symbol-dce removes the originals
     SymbolDcePass(),
-    ManualAxesCleanupPass(),  # wants names of meshes, and no axes of size 1
+    ManualAxesCleanupPass(),  # expects mesh symbols and no axes of size 1
     AddDataFlowEdgesPass(),
 )
-# After the edges: a value that stands for an edge stays free. Groups after constraints, which may join them.
+# Constraints after data-flow edges, so that values of an edge stay open; groups last, since constraints may join them.
 CONSTRAINTS: Passes = (ApplyShardingConstraintsPass(), ShardingGroupImportPass())
 
-# Each call gets a function of its own, and becomes a region that propagation sees through.
+# Each call gets its own copy of the callee and becomes a region, through which propagation passes.
 CALLS_TO_COMPUTATIONS: Passes = (
     FlattenCallGraphPass(),
     SymbolDcePass(),
@@ -85,12 +85,12 @@ CALLS_TO_COMPUTATIONS: Passes = (
 COMPUTATIONS_TO_CALLS: Passes = (ExportNamedComputationsPass(), PropagateToFuncResultsPass())
 
 CLOSE: Passes = (
-    ConstantOrScalarMergerPass(),  # before shardings are closed: equal means equal in this too
+    ConstantOrScalarMergerPass(),  # before closing: shardings are compared including open dims
     SinkDataFlowEdgesPass(),
     RemoveShardingGroupsPass(),
     ShardingConstraintToReshardPass(),
     UpdateNonDivisiblePass(),
-    RemoveSubAxesPass(),  # asks what is open
+    RemoveSubAxesPass(),  # reads which dims are open
     CloseShardingsPass(),
 )
 
@@ -98,14 +98,14 @@ TO_SHARDS = ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True)
 
 
 def before_propagation(*, dedup_functions_fully: bool = False) -> Passes:
-    """From the program as it was written to what propagation sees."""
+    """Return the passes from the user's program to the input of propagation."""
     if dedup_functions_fully:
         return (*IMPORT, *CONSTRAINTS, AddFuncDataFlowEdgesPass(), PreOrderFuncsPass())
     return (*IMPORT, *CALLS_TO_COMPUTATIONS, *CONSTRAINTS, PreOrderFuncsPass())
 
 
 def propagation(*, dedup_functions_fully: bool = False, enable_auto_partitioning: bool = False) -> Passes:
-    """From the program as it was written to shardings on every value. Rules stay: the export uses them."""
+    """Return the passes from the user's program to shardings on every value. Rules stay for the export."""
     before = before_propagation(dedup_functions_fully=dedup_functions_fully)
     back: Passes = COMPUTATIONS_TO_CALLS
     if dedup_functions_fully:
@@ -117,25 +117,25 @@ def propagation(*, dedup_functions_fully: bool = False, enable_auto_partitioning
         UnflattenCallGraphPass(),
         SymbolDcePass(),
         *(auto_partitioner.passes() if enable_auto_partitioning else ()),
-        InsertFuncCallReshardsPass(),  # last: whoever changes the shardings of functions comes before
+        InsertFuncCallReshardsPass(),  # after every pass that changes the shardings of functions
     )
 
 
 def partitioning(*, optimize_communication: bool = True) -> Passes:
-    """From closed shardings to collectives on whole tensors; what repeats is a function behind it."""
+    """Return the passes from closed shardings to collectives on global tensors; repeated layers stay folded."""
     to_collectives = (
         DropUnevenAxesPass(),
-        PrepareForShardsPass(),  # right before the reshards, which go by the rules that it leaves
+        PrepareForShardsPass(),  # right before the reshards, which use the rules that it writes
         InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
         CanonicalizePass(("sdy-reshard",)),
         *((OptimizeCommunicationPass(),) if optimize_communication else ()),
-        PlanReshardsPass(share_equal=not optimize_communication),  # what it gathers twice, it means to
+        PlanReshardsPass(share_equal=not optimize_communication),  # the optimizer gathers a value twice on purpose
         CanonicalizePass(("sdy-collective",)),
         DropShardingRulesPass(),
     )
     return (
-        FoldLayersPass(),  # all that follows sees each layer once
-        # While uneven dims are still cut.
+        FoldLayersPass(),  # so that all later passes process each layer once
+        # Before uneven dims become unsharded.
         *((PadWhereCheaperPass((*to_collectives, TO_SHARDS)),) if optimize_communication else ()),
         *to_collectives,
     )
@@ -143,14 +143,14 @@ def partitioning(*, optimize_communication: bool = True) -> Passes:
 
 @dataclass(frozen=True)
 class ImportPipeline(Pipeline):
-    """Bring a program into the shape that propagation needs."""
+    """Bring a program into the form that propagation needs."""
 
     name = "sdy-import-pipeline"
 
     dedup_functions_fully: bool = False
 
     def passes(self) -> Sequence[ModulePass]:
-        """Constraints and groups come later where calls are imported in between."""
+        """Return the passes; constraints and groups are left out if calls are imported before them."""
         return (*IMPORT, *(CONSTRAINTS if self.dedup_functions_fully else ()))
 
 
@@ -162,8 +162,8 @@ class ExportPipeline(Pipeline):
 
     replica_count: int = 1
     partition_count: int = 1
-    dump_directory: str = ""  # where the module goes at the stages; nowhere where empty
-    avoid_export_for_partitioning: bool = False  # the result stays fit for another round of propagation
+    dump_directory: str = ""  # the module is written here at each stage; empty: not written
+    avoid_export_for_partitioning: bool = False  # the result can be propagated again
     enable_insert_explicit_collectives: bool = False
     remove_all_gather_reduce_scatter_for_cmv1: bool = False
     enable_per_instruction_partitioning: bool = False
@@ -171,24 +171,24 @@ class ExportPipeline(Pipeline):
     keep_sharding_rules: bool = False
     dump_sharding_origins: bool = False
     dump_propagation_edges: bool = False
-    avoid_reshards_on_calls: bool = False  # accepted for upstream's sake; calls are resharded where they must be
+    avoid_reshards_on_calls: bool = False  # accepted for compatibility with upstream; has no effect
     update_non_divisible_input_output_shardings: bool = True
     verify_unreduced_axes: bool = True
     inline_meshes: bool = True
-    dump_index: int = 0  # the number of the first stage that is saved
+    dump_index: int = 0  # the number of the first saved stage
 
     def passes(self) -> Sequence[ModulePass]:
-        """Without explicit collectives, only the reshards without which the program would not be right."""
+        """Return the passes; without explicit collectives, only reshards that correctness requires are inserted."""
         has_debug_info = self.dump_sharding_origins or self.dump_propagation_edges
         return (
-            ConstantOrScalarMergerPass(),  # before shardings are closed: equal means equal in this too
+            ConstantOrScalarMergerPass(),  # before closing: shardings are compared including open dims
             SinkDataFlowEdgesPass(self.dump_sharding_origins, self.dump_propagation_edges),
             *(
                 ()
                 if self.avoid_export_for_partitioning
                 else (RemoveShardingGroupsPass(), ShardingConstraintToReshardPass())
             ),
-            # Sub-axes before closing: which of them go depends on what is open.
+            # Sub-axes before closing: which of them are removed depends on the open dims.
             *(
                 (UpdateNonDivisiblePass(), RemoveSubAxesPass())
                 if self.update_non_divisible_input_output_shardings
@@ -203,7 +203,7 @@ class ExportPipeline(Pipeline):
         )
 
     def _partitioner(self) -> Passes:
-        """From closed shardings to reshards, collectives or instructions on shards."""
+        """Return the passes from closed shardings to reshards, collectives or partitioned instructions."""
         has_collectives = self.enable_insert_explicit_collectives
         by_instruction = self.enable_per_instruction_partitioning
         kind = "partitioner" if has_collectives else "minimal_partitioner"
@@ -227,7 +227,7 @@ class ExportPipeline(Pipeline):
         return (*self._saved(f"before_{name}", 1), partition, *self._saved(f"after_{name}", 2))
 
     def _collectives(self) -> Passes:
-        """Chains of reshards collapse before each becomes collectives."""
+        """Return the passes that simplify chains of reshards and convert each to collectives."""
         saved = self._saved("after_explicit_reshards", 1)
         return (*saved, CanonicalizePass(("sdy-reshard",)), ReshardToCollectivesPass())
 
@@ -245,41 +245,41 @@ class PropagationPipeline(Pipeline):
     enable_auto_partitioning: bool = False
 
     def passes(self) -> Sequence[ModulePass]:
-        """Meshes keep their names."""
+        """Return the passes; mesh symbols stay."""
         shardings = propagation(
             dedup_functions_fully=self.dedup_functions_fully, enable_auto_partitioning=self.enable_auto_partitioning
         )
-        # Propagation may leave axes unreduced that the reshards behind it reduce.
+        # Propagation may leave axes unreduced that later reshards reduce.
         export = ExportPipeline(inline_meshes=False, dump_index=2, verify_unreduced_axes=False)
         return (*shardings, *export.passes())
 
 
 @dataclass(frozen=True)
 class PartitionPipeline(Pipeline):
-    """From a program with some shardings to one with explicit collectives on whole tensors."""
+    """Propagate shardings and make all communication explicit, on global tensors."""
 
     name = "sdy-partition-pipeline"
 
     optimize_communication: bool = True
-    keep_layers: bool = False  # what repeats stays a function, until the local pipeline puts it back
+    keep_layers: bool = False  # folded layers stay functions; the local pipeline unfolds them
 
     def passes(self) -> Sequence[ModulePass]:
-        """As the propagation pipeline, but every reshard is explicit and done by collectives."""
+        """Return the passes of the propagation pipeline, followed by those that insert collectives."""
         partitioner = partitioning(optimize_communication=self.optimize_communication)
         return (*propagation(), *CLOSE, *partitioner, *(() if self.keep_layers else (UnfoldLayersPass(),)))
 
 
 @dataclass(frozen=True)
 class LocalPipeline(Pipeline):
-    """From explicit collectives on whole tensors to the plain StableHLO program of one device."""
+    """Lower explicit collectives on global tensors to the StableHLO program of one device."""
 
     name = "sdy-local-pipeline"
 
     optimize_communication: bool = True
-    keep_layers: bool = False  # what repeats stays a function
+    keep_layers: bool = False  # folded layers stay functions
 
     def passes(self) -> Sequence[ModulePass]:
-        """Shardings are of no use to the local program."""
+        """Return the passes; the local program has no shardings."""
         return (
             TO_SHARDS,
             DropShardingAndMeshPass(),

@@ -1,6 +1,6 @@
-"""A propagation that is watched: the module as it was when it began, and every step.
+"""Propagate a copy of a module and record every step.
 
-Runs what the propagation pipeline runs up to the end of propagation, on a copy, and leaves the result in the graph.
+Runs the passes of the propagation pipeline up to the end of propagation; the result stays in the graph.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sdy.propagation.user_priority import run_by_user_priority
 
 @dataclass(frozen=True)
 class TracedPropagation:
-    """`module` is what propagation saw; what it did is in the graph of `flat`, and how in `history`."""
+    """`module` is the input of propagation; the graph of `flat` has the result, and `history` the steps."""
 
     module: ModuleOp
     flat: FlatModule
@@ -33,7 +33,7 @@ class TracedPropagation:
 
 
 def trace_propagation(ctx: Context, module: ModuleOp) -> TracedPropagation:
-    """Propagate in a copy of `module`. Raises: SdyError where the module is not what propagation needs."""
+    """Propagate in a copy of `module`. Raises: SdyError if the module is not valid for propagation."""
     imported = module.clone()
     run_passes(ctx, imported, before_propagation(), verify_each=False)
     flat = flatten(ctx, imported)

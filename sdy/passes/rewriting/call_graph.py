@@ -1,4 +1,4 @@
-"""Which function calls which, and copies of functions. Source: docs/spec/04, 0.6 and 0.7."""
+"""The call graph of a module, and copies of functions. Source: docs/spec/04, 0.6 and 0.7."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ ORIGINAL_NAME = "sdy.original_func_name"
 
 
 def calls_in(op: Operation) -> list[CallOp]:
-    """The calls inside `op`, in textual order."""
+    """Return the calls inside `op`, in textual order."""
     return ops_of(op, CallOp)
 
 
 def callee_name(call: CallOp) -> str:
-    """The name that `call` calls."""
+    """Return the name of the callee."""
     return call.callee.root_reference.data
 
 
 def callee_of(call: CallOp, functions: dict[str, FuncOp]) -> FuncOp:
-    """The function that `call` calls. Raises: SdyError SDY-T107 where there is none."""
+    """Return the callee of `call`. Raises: SdyError SDY-T107 if the function does not exist."""
     callee = functions.get(callee_name(call))
     if callee is None:
-        message = f"no function is called @{callee_name(call)}"
+        message = f"function @{callee_name(call)} is not defined"
         names = ", ".join(f"@{name}" for name in functions)
         raise SdyError(Diagnostic("SDY-T107", message, span_of(call), hint=f"functions: {names}"))
     return callee
 
 
 def call_sites(module: ModuleOp) -> dict[str, list[CallOp]]:
-    """The calls inside each function of the module, by its name, in textual order."""
+    """Return for each function name the calls inside the function, in textual order."""
     sites: dict[str, list[CallOp]] = {name: [] for name in functions_of(module)}
     for call in op_order(module).of(CallOp):
         block = call.parent
@@ -52,9 +52,9 @@ def call_sites(module: ModuleOp) -> dict[str, list[CallOp]]:
 
 
 def callees_first(module: ModuleOp, calls: dict[str, list[CallOp]] | None = None) -> list[FuncOp]:
-    """The functions with a body, each after those that it calls: depth first, in textual order.
+    """Return the functions with a body in post-order of the call graph: callees first, in textual order.
 
-    `calls` are the call sites of the module, where the caller has them.
+    `calls` are the call sites of the module, if already known.
     """
     functions = functions_of(module)
     sites = call_sites(module) if calls is None else calls
@@ -76,7 +76,7 @@ def callees_first(module: ModuleOp, calls: dict[str, list[CallOp]] | None = None
 
 
 def original_name(func: FuncOp) -> str:
-    """The name that the function had before it was copied."""
+    """Return the name that the function had before it was copied."""
     name = func.attributes.get(ORIGINAL_NAME)
     return name.data if isinstance(name, StringAttr) else func.sym_name.data
 
@@ -88,10 +88,10 @@ def add_copy(
     names: UniqueNames,
     callers: tuple[str, ...] = (),
 ) -> FuncOp:
-    """Add a copy of `func` to the end of the module, after copies of the functions that it calls, which it calls.
+    """Append a copy of `func` to the module that calls copies of its callees, which are appended before it.
 
-    `functions` are those of the module, and get the new ones; `callers` the functions being copied whose calls lead
-    here. Raises: SdyError SDY-T115 at recursion.
+    The copies are added to `functions`, the functions of the module by name. `callers` are the functions being copied
+    that lead to this call. Raises: SdyError SDY-T115 if the call graph is recursive.
     """
     name = func.sym_name.data
     if name in callers:

@@ -1,4 +1,4 @@
-"""Erasing ops that nobody would miss."""
+"""Erase dead ops."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sdy.passes.rewriting.op_traits import is_erasable
 
 
 def erase_dead_ops(ops: Sequence[Operation]) -> bool:
-    """Erase those of `ops`, in pre-order, that have no effect and whose results nobody uses; whether there were any.
+    """Erase those of `ops`, in pre-order, that have no effect and no used result; return whether any was erased.
 
-    An op goes after its users, so one walk from the end finds all of them.
+    Users are visited before producers, so one walk from the end finds all dead ops.
     """
     erased = False
     for op in reversed(ops):

@@ -1,4 +1,4 @@
-"""The options of passes whose programs ask which device they run on.
+"""The options `replica-count` and `partition-count`: how a local program numbers devices.
 
 Source: docs/spec/06, 0.4 and 0.7.
 """
@@ -15,17 +15,18 @@ from sdy.partitioner.emit.emitter import Channels, Style
 
 
 def device_style(module: ModuleOp, replica_count: int, partition_count: int) -> Style:
-    """How devices are named, and new channels numbered, in a module.
+    """Return how a module numbers devices and new channels.
 
-    Raises: SdyError SDY-L004 where both counts are more than 1.
+    Raises: SdyError SDY-L004 if both counts are greater than 1.
     """
     if replica_count > 1 and partition_count > 1:
-        message = f"replica-count={replica_count} and partition-count={partition_count}: one must be 1"
-        raise SdyError(Diagnostic("SDY-L004", message, span_of(module), hint="devices are replicas or partitions"))
+        message = f"replica-count or partition-count must be 1, got {replica_count} and {partition_count}"
+        hint = "devices are either replicas or partitions"
+        raise SdyError(Diagnostic("SDY-L004", message, span_of(module), hint=hint))
     return Style(counts_replicas=replica_count > 1, channels=Channels(last_channel(module)))
 
 
 def last_channel(module: ModuleOp) -> int:
-    """The highest channel that an op of the module uses; 0 where none does."""
+    """Return the highest channel id in the module; 0 if no op uses a channel."""
     handles = ({**op.properties, **op.attributes}.get("channel_handle") for op in pre_order(module))
     return max((each.data.handle for each in handles if isinstance(each, ChannelHandleAttr)), default=0)

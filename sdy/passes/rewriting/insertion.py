@@ -1,4 +1,4 @@
-"""Putting ops on the way of a value: after its definition, before its user, in place of its other uses."""
+"""Insert, replace and erase ops, keeping their locations."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 def after_definition(value: SSAValue) -> InsertPoint:
-    """Right after the op that defines `value`; at the start of the block that has it as an argument."""
+    """Return the point right after the op that defines `value`, or at the start of its block if it is an argument."""
     owner = value.owner
     return InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
 
 
 def location_of(value: SSAValue) -> LocationAttr:
-    """Where the op stands that defines `value`, or that owns its block."""
+    """Return the location of the op that defines `value`, or that owns its block."""
     op = op_of(value)
-    assert op is not None  # the block of a value in a module is in an op
+    assert op is not None  # a module contains every block
     return op.location
 
 
 def insert(op: OpT, point: InsertPoint, location: LocationAttr) -> OpT:
-    """Put `op` at `point` and say that it comes from `location`."""
+    """Insert `op` at `point` and give it the location."""
     op.location = location
     Rewriter.insert_op(op, point)
     return op
 
 
 def reshard(value: SSAValue, sharding: TensorSharding) -> ReshardOp:
-    """A reshard of `value`, not inserted yet."""
+    """Create a reshard of `value`, without inserting it."""
     return ReshardOp.create(
         operands=[value], result_types=[value.type], properties={"sharding": TensorShardingAttr(sharding)}
     )
 
 
 def redirect_other_uses(value: SSAValue, replacement: SSAValue) -> None:
-    """Let all users of `value` take `replacement`, but for the op that makes the latter."""
+    """Replace all uses of `value` by `replacement`, except in the op that defines the replacement."""
     value.replace_uses_with_if(replacement, lambda use: use.operation is not replacement.owner)
 
 
 def insert_before(op: Operation, new: Operation) -> None:
-    """Put `new` right before `op`, from which it comes."""
+    """Insert `new` right before `op`, with its location."""
     assert op.parent is not None
     new.location = op.location
     op.parent.insert_op_before(new, op)
 
 
 def replace_op(op: Operation, new: Operation) -> None:
-    """Put `new` in the place of `op`, result by result."""
+    """Replace `op` by `new`, result by result."""
     insert_before(op, new)
     for result, replacement in zip(op.results, new.results, strict=True):
         replace_uses(result, replacement)
@@ -66,14 +66,14 @@ def replace_op(op: Operation, new: Operation) -> None:
 
 
 def erase(op: Operation) -> None:
-    """Remove an op that nobody uses."""
+    """Erase an op without uses."""
     assert all(result.first_use is None for result in op.results)
     op.detach()
     op.drop_all_references()
 
 
 def erase_run(ops: Sequence[Operation]) -> None:
-    """Remove ops that stand one after the other in a block; who uses their results no longer may is for the caller."""
+    """Erase consecutive ops of a block. The caller guarantees that no other op uses their results."""
     detach_range(ops[0], ops[-1])
     for op in ops:
         op.drop_all_references()

@@ -1,8 +1,8 @@
-"""The ops of a module in program order, kept from one pass to the next while no op is inserted, moved or erased.
+"""The ops of a module in program order, cached from one pass to the next while no op is inserted, moved or erased.
 
-A pipeline has some thirty passes, most of which look for a few ops; walking a large module for each takes longer than
-what they do. What is kept is dropped after each pass that does not say that the order still holds, so a pass
-that knows nothing of this is safe.
+A pipeline has about thirty passes, most of which look for a few ops; walking a large module in each of them takes
+longer than their work. `run_passes` owns the cache of a module while it runs: it opens it by `caching_order` and
+invalidates it after each pass that does not call `keep_order`, so a pass that does not know the cache is safe.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class OpOrder:
         self._by_class: dict[type[Operation], list[Operation]] = {}
 
     def of(self, op_class: type[OpT]) -> list[OpT]:
-        """The ops of a class, in order."""
+        """Return the ops of a class, in order."""
         if op_class not in self._present:
             return []
         found = self._by_class.get(op_class)
@@ -43,80 +43,81 @@ class OpOrder:
         return cast("list[OpT]", found)
 
     def without(self, identities: set[int]) -> OpOrder:
-        """The order of all ops but these."""
+        """Return the order without these ops."""
         return OpOrder([op for op in self.ops if id(op) not in identities])
 
     def has_any(self, op_classes: frozenset[type[Operation]]) -> bool:
-        """Whether there is an op of one of the classes."""
+        """Return whether there is an op of one of the classes."""
         return not self._present.isdisjoint(op_classes)
 
 
 @dataclass
-class Memory:
-    """What is kept while passes run on a module."""
+class OrderCache:
+    """The order of a module while passes run on it. `is_kept`: the running pass has not changed it."""
 
     module: ModuleOp
     order: OpOrder | None = None
-    holds: bool = False
+    is_kept: bool = False
 
-    def recall(self) -> OpOrder:
-        """The order that is kept, found now where it is not."""
+    def current(self) -> OpOrder:
+        """Return the order, computed if it is not cached."""
         if self.order is None:
             self.order = OpOrder(pre_order(self.module))
         return self.order
 
 
-_memory: ContextVar[Memory | None] = ContextVar("_memory", default=None)
+# The cache of the innermost `run_passes` of this thread or task.
+_cache: ContextVar[OrderCache | None] = ContextVar("_cache", default=None)
 
 
 def op_order(module: ModuleOp) -> OpOrder:
-    """The ops of `module` as they were when the pass that asks began; a pass asks before it changes their order."""
-    memory = _memory.get()
-    if memory is None or memory.module is not module:
+    """Return the ops of `module` as they were when the running pass began; call it before changing their order."""
+    cache = _cache.get()
+    if cache is None or cache.module is not module:
         return OpOrder(pre_order(module))
-    return memory.recall()
+    return cache.current()
 
 
 def keep_order(module: ModuleOp) -> None:
-    """Said by a pass at its end, which has neither inserted nor moved nor erased an op of `module`."""
-    memory = _memory.get()
-    if memory is not None and memory.module is module:
-        memory.holds = True
+    """Keep the cached order. A pass calls this at its end if it has not inserted, moved or erased ops of `module`."""
+    cache = _cache.get()
+    if cache is not None and cache.module is module:
+        cache.is_kept = True
 
 
 def keep_order_without(module: ModuleOp, erased: Collection[Operation]) -> None:
-    """Said by a pass at its end, which has done nothing to the order but to erase these ops, without those inside."""
-    memory = _memory.get()
-    if memory is None or memory.module is not module or memory.order is None:
+    """Keep the cached order without these ops. A pass calls this at its end if its only change was to erase them."""
+    cache = _cache.get()
+    if cache is None or cache.module is not module or cache.order is None:
         return
     if erased:
-        memory.order = memory.order.without({id(op) for op in erased})
-    memory.holds = True
+        cache.order = cache.order.without({id(op) for op in erased})
+    cache.is_kept = True
 
 
 def forget_order(module: ModuleOp) -> None:
-    """Said by a pass that has changed the ops of `module` and lets others ask for their order."""
-    memory = _memory.get()
-    if memory is not None and memory.module is module:
-        memory.order = None
+    """Drop the cached order. A pass calls this after changing ops, before code that asks for their order."""
+    cache = _cache.get()
+    if cache is not None and cache.module is module:
+        cache.order = None
 
 
 @contextmanager
-def remembering(module: ModuleOp) -> Generator[None, None, None]:
-    """While passes run on `module`."""
-    token = _memory.set(Memory(module))
+def caching_order(module: ModuleOp) -> Generator[None, None, None]:
+    """Cache the order of `module` while passes run on it."""
+    token = _cache.set(OrderCache(module))
     try:
         yield
     finally:
-        _memory.reset(token)
+        _cache.reset(token)
 
 
 @contextmanager
 def one_pass() -> Generator[None, None, None]:
-    """While one pass runs: what is kept is dropped at its end unless the pass said `keep_order`."""
-    memory = _memory.get()
-    if memory is not None:
-        memory.holds = False
+    """Run one pass: drop the cached order at its end unless the pass called `keep_order`."""
+    cache = _cache.get()
+    if cache is not None:
+        cache.is_kept = False
     yield
-    if memory is not None and not memory.holds:
-        memory.order = None
+    if cache is not None and not cache.is_kept:
+        cache.order = None

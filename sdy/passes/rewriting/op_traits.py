@@ -1,4 +1,4 @@
-"""What propagation asks of an op apart from its rule: is it element-wise, what does it pass through, may it be erased.
+"""Properties of an op besides its sharding rule: elementwise, op-priority class, erasable.
 
 Source: docs/spec/02, 1.6, 5.2 and 5.3.
 """
@@ -26,18 +26,18 @@ PASS_THROUGH: dict[type[Operation], PassThrough] = {
     DynamicUpdateSliceOp: PassThrough.FORWARD,
     BroadcastInDimOp: PassThrough.BROADCAST,
 }
-MEMORY_MOVES = ("MoveToDevice", "MoveToHost")  # custom calls that hand their operand on
+MEMORY_MOVES = ("MoveToDevice", "MoveToHost")  # custom calls that return their operand
 
 
 def is_elementwise(op: Operation) -> bool:
-    """Whether each element of the results comes from the elements at its place."""
+    """Return whether each result element depends only on the operand elements at its index."""
     if type(op) is BitcastConvertOp:
         return static_shape(op.operand.type) == static_shape(op.result.type)
     return type(op) in ELEMENTWISE or is_elementwise_by_trait(op)
 
 
 def pass_through(op: Operation) -> PassThrough:
-    """In which op-priority class the op starts."""
+    """Return the op-priority class of the op."""
     if type(op) is BitcastConvertOp:
         return PassThrough.BOTH if is_elementwise(op) else PassThrough.NO
     if type(op) is CustomCallOp:
@@ -47,7 +47,7 @@ def pass_through(op: Operation) -> PassThrough:
 
 
 def is_erasable(op: Operation) -> bool:
-    """Whether the op may go when nobody uses its results."""
+    """Return whether the op may be erased if its results have no uses."""
     known = _erasable.get(type(op))
     if known is None:
         known = _erasable[type(op)] = _erasability(op)
@@ -55,7 +55,7 @@ def is_erasable(op: Operation) -> bool:
 
 
 class _Erasability(Enum):
-    """What the class of an op says of it."""
+    """Whether ops of a class may be erased."""
 
     ALWAYS = auto()
     NEVER = auto()

@@ -1,4 +1,4 @@
-"""Mapping a function over every sharding of a module, in the order in which upstream meets them.
+"""Map a function over every sharding of a module, in upstream's order.
 
 Source: docs/spec/04, 0.4.
 """
@@ -25,9 +25,9 @@ Rewrite = Callable[[TensorSharding], TensorSharding]
 
 
 def map_shardings(module: ModuleOp, rewrite: Rewrite) -> None:
-    """Replace every sharding of the module by what `rewrite` makes of it: ops before the ops in their regions.
+    """Replace every sharding of the module by `rewrite` of it, ops before the ops in their regions.
 
-    Of a manual computation these are the shardings that it shows outside. `rewrite` sees each sharding once.
+    For a manual computation these are its in and out shardings. `rewrite` is called once per distinct sharding.
     """
     known: dict[TensorSharding, TensorSharding] = {}
 
@@ -37,7 +37,9 @@ def map_shardings(module: ModuleOp, rewrite: Rewrite) -> None:
             new = known[sharding] = rewrite(sharding)
         return new
 
-    lists: dict[int, tuple[Attribute, Attribute]] = {}  # by identity; the old one is kept, so that it stays its own
+    lists: dict[
+        int, tuple[Attribute, Attribute]
+    ] = {}  # by id(); the old list is kept alive, so that no new object gets its id
     for op in op_order(module).ops:
         map_special = _SPECIAL.get(type(op))
         if map_special is not None:
@@ -70,7 +72,7 @@ def _map_property(name: str, op: Operation, rewrite: Rewrite) -> None:
         op.properties[name] = _mapped(attr, rewrite)
 
 
-# Ops that keep shardings elsewhere than in the attribute `sdy.sharding`.
+# Ops that store shardings in properties, not in the attribute `sdy.sharding`.
 _SPECIAL: dict[type[Operation], Callable[[Operation, Rewrite], None]] = {
     FuncOp: _map_func,
     **dict.fromkeys((ManualComputationOp, NamedComputationOp), _map_region_op),

@@ -1,10 +1,10 @@
-"""Each constant once, at the start of the scope it serves.
+"""Merge equal constants, and move them to the start of their scope.
 
     before  func @main { %0 = add ...  %c = constant 1  %d = constant 1 ... }
     after   func @main { %c = constant 1  %0 = add ... }
 
-Scopes are the bodies that see nothing from outside: functions, manual and named computations. Only
-`stablehlo.constant` counts; of equal ones the first survives with its attributes. Source: docs/spec/04, 6.1.
+Scopes are isolated bodies: functions, manual and named computations. Only `stablehlo.constant` is merged; the first
+of several equal ones stays, with its attributes. Source: docs/spec/04, 6.1.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sdy.passes.rewriting.insertion import erase
 
 
 def unique_constants(ops: Sequence[Operation]) -> None:
-    """Merge equal constants among `ops`, in pre-order; put them at the front of their scope, leading ones stay."""
+    """Merge equal constants among `ops`, in pre-order, and move them to the start of their scope."""
     scopes: dict[Block, _Scope] = {}
     for op in of_class(ops, ConstantOp):
         block = _scope_of(op)
@@ -31,7 +31,7 @@ def unique_constants(ops: Sequence[Operation]) -> None:
 
 
 class _Scope:
-    """The constants met so far in one body."""
+    """The constants found so far in one body."""
 
     def __init__(self, block: Block) -> None:
         self._block = block
@@ -39,7 +39,7 @@ class _Scope:
         self._settled: set[Operation] = set()
 
     def take(self, op: ConstantOp) -> None:
-        """Merge `op` with an equal one, or give it its place."""
+        """Merge `op` with an equal constant, or move it after the constants before it."""
         kept = self._by_value.setdefault((op.value, op.output.type), op)
         if kept is not op:
             replace_uses(op.output, kept.output)

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 
 class UniqueNames:
-    """Hands out symbol names that the module does not use, with one counter for all of them."""
+    """Generates symbol names that the module does not use, with one counter for all of them."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._used = {
@@ -16,11 +16,11 @@ class UniqueNames:
         }
         self._counter = 0
 
-    def new(self, wanted: str) -> str:
-        """`wanted`, or `wanted_N` where it is taken."""
-        name = wanted
+    def new(self, name: str) -> str:
+        """Return `name`, or `name_N` if it is taken."""
+        name = name
         while name in self._used:
-            name = f"{wanted}_{self._counter}"
+            name = f"{name}_{self._counter}"
             self._counter += 1
         self._used.add(name)
         return name

@@ -1,6 +1,6 @@
-"""Simplify without changing what is computed: labelled pattern groups, equal constants, dead ops.
+"""Canonicalize a module: labelled groups of patterns, equal constants, dead ops.
 
-Constants are merged and dead ops go whatever groups are chosen. Source: docs/spec/04, 6.1.
+Constants are merged and dead ops erased for every choice of groups. Source: docs/spec/04, 6.1.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from sdy.passes.rewriting.unique_constants import unique_constants
 from sdy.passes.simplify.sdy_patterns import ALL_PATTERNS, LABELLED_PATTERNS
 
 MAX_ROUNDS = 10
-# The ops that patterns match: few in a module, so that the others are not offered to every pattern.
+# The ops that patterns match. A module has few of them, so the other ops need not be tried.
 TARGETS = frozenset(op for op in SDY.operations if issubclass(op, CollectiveOp | ReshardOp | ManualComputationOp))
 
 
 @dataclass(frozen=True)
 class CanonicalizePass(ModulePass):
-    """Apply canonicalization patterns until none applies; those with one of the labels, or all without a label."""
+    """Apply canonicalization patterns until none applies: those with the given labels, by default all."""
 
     name = "canonicalize"
 
@@ -47,18 +47,18 @@ class CanonicalizePass(ModulePass):
             return ALL_PATTERNS
         unknown = next((label for label in self.enable_patterns if label not in LABELLED_PATTERNS), None)
         if unknown is not None:
-            message = f'no canonicalization patterns have the label "{unknown}"'
+            message = f'unknown label "{unknown}" of canonicalization patterns'
             raise SdyError(Diagnostic("SDY-T106", message, hint=f"labels: {', '.join(LABELLED_PATTERNS)}"))
         return tuple(pattern for label in self.enable_patterns for pattern in LABELLED_PATTERNS[label])
 
 
 def simplify(scope: Operation, patterns: tuple[RewritePattern, ...] = ALL_PATTERNS) -> None:
-    """Simplify what is inside `scope`, a module or a function, in place."""
+    """Simplify `scope`, a module or a function, in place."""
     _simplify(scope, pre_order(scope), patterns)
 
 
 def _simplify(scope: Operation, ops: Sequence[Operation], patterns: tuple[RewritePattern, ...]) -> None:
-    """The same where all ops inside `scope` are known; they are found anew after each round that changed some."""
+    """Simplify `scope`, whose ops are `ops`; ops are collected again after each round that changed any."""
     unique_constants(ops)
     applier = GreedyRewritePatternApplier(list(patterns))
     for _ in range(MAX_ROUNDS):
@@ -69,10 +69,10 @@ def _simplify(scope: Operation, ops: Sequence[Operation], patterns: tuple[Rewrit
 
 
 def _rewrite_all(ops: Sequence[Operation], applier: GreedyRewritePatternApplier) -> bool:
-    """Offer each op that a pattern may match once, in program order; whether anything changed."""
+    """Try the patterns once on each op that one may match, in program order; return whether any op changed."""
     changed = False
     for op in [inner for inner in ops if type(inner) in TARGETS]:
-        if op.parent is not None:  # not gone with an op before it
+        if op.parent is not None:  # not erased by an earlier rewrite
             rewriter = PatternRewriter(op)
             applier.match_and_rewrite(op, rewriter)
             changed |= rewriter.has_done_action

@@ -1,6 +1,6 @@
-"""Canonicalization of single collectives, and of pairs that undo each other.
+"""Canonicalization of single collectives, and of pairs that cancel.
 
-Source: docs/spec/01, 7.3. The fusion with slices is in `canonicalize_reduce_scatter`.
+Source: docs/spec/01, 7.3. The fusion with slices is in `reduce_scatter_patterns`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sdy.model.mesh_table import resolve_mesh
 
 
 class DropEmptyAllGather(RewritePattern):
-    """An all-gather of no axes."""
+    """Erase an all-gather over no axes."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AllGatherOp, rewriter: PatternRewriter) -> None:
@@ -37,7 +37,7 @@ class DropEmptyAllGather(RewritePattern):
 
 
 class DropEmptyAllSlice(RewritePattern):
-    """An all-slice of no axes."""
+    """Erase an all-slice over no axes."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AllSliceOp, rewriter: PatternRewriter) -> None:
@@ -46,7 +46,7 @@ class DropEmptyAllSlice(RewritePattern):
 
 
 class DropEmptyReduceScatter(RewritePattern):
-    """A reduce-scatter of no axes."""
+    """Erase a reduce-scatter over no axes."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReduceScatterOp, rewriter: PatternRewriter) -> None:
@@ -55,7 +55,7 @@ class DropEmptyReduceScatter(RewritePattern):
 
 
 class DropEmptyAllReduce(RewritePattern):
-    """An all-reduce of no axes."""
+    """Erase an all-reduce over no axes."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AllReduceOp, rewriter: PatternRewriter) -> None:
@@ -64,7 +64,7 @@ class DropEmptyAllReduce(RewritePattern):
 
 
 class DropIdentityPermute(RewritePattern):
-    """A collective-permute to the sharding that there is."""
+    """Erase a collective-permute to the sharding of its operand."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CollectivePermuteOp, rewriter: PatternRewriter) -> None:
@@ -73,7 +73,7 @@ class DropIdentityPermute(RewritePattern):
 
 
 class DropUnusedAllToAll(RewritePattern):
-    """An all-to-all whose result nobody reads."""
+    """Erase an all-to-all without users."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AllToAllOp, rewriter: PatternRewriter) -> None:
@@ -82,7 +82,7 @@ class DropUnusedAllToAll(RewritePattern):
 
 
 class SliceOfGather(RewritePattern):
-    """An all-slice of what was gathered, dim by dim the same axes."""
+    """Fold an all-slice of an all-gather along the same axes in each dim."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AllSliceOp, rewriter: PatternRewriter) -> None:
@@ -92,7 +92,7 @@ class SliceOfGather(RewritePattern):
 
 
 class ReduceOfReplicated(RewritePattern):
-    """An all-reduce of what was made unreduced from replicated."""
+    """Fold an all-reduce of a `replicated_to_unreduced`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AllReduceOp, rewriter: PatternRewriter) -> None:
@@ -102,7 +102,7 @@ class ReduceOfReplicated(RewritePattern):
 
 
 class ReduceOfSharded(RewritePattern):
-    """An all-reduce of what was made unreduced from sharded is an all-gather."""
+    """Replace an all-reduce of a `sharded_to_unreduced` by an all-gather."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AllReduceOp, rewriter: PatternRewriter) -> None:
@@ -117,7 +117,7 @@ class ReduceOfSharded(RewritePattern):
 
 
 class AllToAllOfAllToAll(RewritePattern):
-    """Two all-to-alls in a row that touch different dims are one."""
+    """Merge two consecutive all-to-alls that use different dims."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AllToAllOp, rewriter: PatternRewriter) -> None:
@@ -133,11 +133,11 @@ class AllToAllOfAllToAll(RewritePattern):
 
 
 def replace_at(op: CollectiveOp, replacement: CollectiveOp, rewriter: PatternRewriter) -> None:
-    """Put `replacement` in the place of `op`, in the text too."""
+    """Replace `op` by `replacement`, with the same location."""
     replacement.location = op.location
     rewriter.replace(op, replacement)
 
 
 def _forward(op: CollectiveOp, rewriter: PatternRewriter) -> None:
-    """Let the users of `op` take its operand."""
+    """Replace the result of `op` by its operand."""
     rewriter.replace(op, [], [op.tensor])

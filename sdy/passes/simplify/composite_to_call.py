@@ -21,14 +21,14 @@ from sdy.passes.rewriting.op_order import op_order
 
 @dataclass(frozen=True)
 class CompositeToCallPass(ModulePass):
-    """Call the decompositions of composites, but for those with one of the names in `except`."""
+    """Replace composites by calls of their decompositions, except those named in `except`."""
 
     name = "stablehlo-legalize-composite-to-call"
 
     except_: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Attributes that are not the composite's own, such as a sharding, go over to the call."""
+        """Replace the composites; their discardable attributes, such as a sharding, move to the call."""
         for composite in op_order(op).of(CompositeOp):
             if composite.composite_name.data in self.except_:
                 continue

@@ -1,9 +1,9 @@
-"""Compute what is computed twice once, where the first result is in reach; drop what nobody uses.
+"""Eliminate common subexpressions and dead ops.
 
     before  %0 = add %a, %a    %1 = add %a, %a    %2 = multiply %0, %1
     after   %0 = add %a, %a    %2 = multiply %0, %0
 
-Ops are equal with all their attributes, shardings among them. Source: docs/spec/04, 6.3.
+Equal ops have equal attributes, shardings included. Source: docs/spec/04, 6.3.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from sdy.passes.rewriting.op_traits import is_erasable
 KEPT_APART = (CollectiveOp, DataFlowEdgeOp, FuncDataFlowEdgeOp, ShardingConstraintOp)
 
 Key = tuple[object, ...]
-Known = dict[Key, list[Operation]]  # ops in reach; those with regions may differ inside
+Known = dict[Key, list[Operation]]  # visible ops; those with regions may differ in them
 
 
 @dataclass(frozen=True)
 class CsePass(ModulePass):
-    """Merge equal ops without effects, also into regions; erase dead ones."""
+    """Merge equal ops without effects, also across regions; erase dead ops."""
 
     name = "cse"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Go through all regions; what is isolated sees nothing from outside."""
+        """Visit all regions; an isolated region does not see values from outside."""
         _visit_regions(op, [])
 
 

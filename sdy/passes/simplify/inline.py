@@ -24,14 +24,14 @@ from sdy.passes.simplify.symbol_dce import SymbolDcePass
 
 @dataclass(frozen=True)
 class InlinePass(ModulePass):
-    """Inline all calls but recursive ones; simplify what changed; remove private functions that nothing calls."""
+    """Inline all calls except recursive ones, simplify what changed, and remove uncalled private functions."""
 
     name = "inline"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Functions that are called come first, so what is inlined has no calls left of its own."""
+        """Inline callees first, so that an inlined body contains no calls."""
         functions = functions_of(op)
-        # A function joins when its own calls are inlined: the calls back to one that is not in here are recursive.
+        # A function is added once its own calls are inlined, so a call of a function that is missing here is recursive.
         ready: set[str] = set()
         for func in callees_first(op):
             calls = [call for call in calls_in(func) if callee_name(call) in ready]
@@ -48,7 +48,7 @@ class InlinePass(ModulePass):
 def _inline(call: CallOp, callee: FuncOp) -> None:
     body = callee.body.clone().block
     returned = body.last_op
-    assert returned is not None  # verified: a body ends with a return
+    assert returned is not None  # verified: a body ends in a return
     Rewriter.inline_block(body, InsertPoint.before(call), call.operands)
     for result, value in zip(call.results, returned.operands, strict=True):
         result.replace_all_uses_with(value)

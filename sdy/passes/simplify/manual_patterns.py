@@ -15,7 +15,7 @@ from sdy.model.mesh_table import common_mesh
 
 
 class DropUnusedOperands(RewritePattern):
-    """Operands whose block argument nobody uses go, with the argument and the sharding."""
+    """Remove operands whose block argument has no uses, with the argument and its sharding."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ManualComputationOp, rewriter: PatternRewriter) -> None:
@@ -31,7 +31,7 @@ class DropUnusedOperands(RewritePattern):
 
 
 class InlineRedundant(RewritePattern):
-    """A computation that is manual on axes of one device, or does nothing, gives way to its body."""
+    """Inline a computation that is empty, or whose manual axes have one device."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ManualComputationOp, rewriter: PatternRewriter) -> None:
@@ -49,6 +49,6 @@ class InlineRedundant(RewritePattern):
 
 
 def _manual_devices(op: ManualComputationOp) -> int:
-    """How many devices there are along the manual axes; 1 where no sharding names a mesh."""
+    """Return the number of devices along the manual axes; 1 if no sharding names a mesh."""
     shared = common_mesh((*op.in_shardings.data, *op.out_shardings.data), visible_meshes(op))
     return 1 if shared is None else prod(shared.mesh.axis_size(axis) for axis in op.manual_axes.data)

@@ -1,4 +1,4 @@
-"""Fusion of an all-reduce and the slices of its result to a reduce-scatter.
+"""Fuse an all-reduce and the slices of its result into a reduce-scatter.
 
     before  %0 = all_reduce {"u", "v"} %x         <@m, [{"w"}, {}]>
             %1 = all_slice [{"v", "t"}, {"u"}] %0 <@m, [{"w", "v", "t"}, {"u"}]>
@@ -31,7 +31,7 @@ from sdy.model.sharding_update import fully_open
 
 
 class FuseReduceAndSlice(RewritePattern):
-    """An all-reduce whose result is only sliced, by the axes that were reduced, is a reduce-scatter."""
+    """Fuse an all-reduce with its users if all are slices along the reduced axes."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AllSliceOp, rewriter: PatternRewriter) -> None:
@@ -61,9 +61,9 @@ class FuseReduceAndSlice(RewritePattern):
 
 
 def split_axes(reduced: AxisList, sliced: AxesPerDim) -> tuple[AxesPerDim, AxesPerDim] | None:
-    """What of the axes sliced along each dim was reduced, and what is left to slice.
+    """Split the sliced axes of each dim into those that were reduced and those still to slice.
 
-    None where an axis that was reduced is not sliced, or only behind one that was not reduced.
+    Return None if a reduced axis is not sliced, or is minor to a sliced axis that was not reduced.
     """
     rest = set[AxisRef](reduced)
     scatter: list[AxisList] = []
@@ -77,7 +77,7 @@ def split_axes(reduced: AxisList, sliced: AxesPerDim) -> tuple[AxesPerDim, AxesP
 
 
 def _slices_alike(reduce: AllReduceOp, first: AllSliceOp) -> list[AllSliceOp] | None:
-    """The users of `reduce`, where all slice as `first` does, which comes before the others in its block."""
+    """Return the users of `reduce` if all are slices equal to `first`, which precedes the others in its block."""
     slices: list[AllSliceOp] = []
     for use in reduce.result.uses:
         user: Operation = use.operation
@@ -92,6 +92,6 @@ def _slices_alike(reduce: AllReduceOp, first: AllSliceOp) -> list[AllSliceOp] | 
 def _scattered(
     given: TensorSharding, axes: AxesPerDim, reduced: TensorSharding, sliced: TensorSharding, mesh: Mesh
 ) -> TensorSharding:
-    """The sharding of the reduce-scatter: `given` cut further by `axes`, the rest as the slice has it."""
+    """Return the sharding of the reduce-scatter: that of its operand, further sharded along `axes`."""
     dims = tuple(DimSharding(extended(dim.axes, refs, mesh)) for dim, refs in zip(given.dims, axes, strict=True))
     return replace(sliced, mesh=reduced.mesh, dims=dims)

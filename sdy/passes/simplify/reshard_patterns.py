@@ -21,7 +21,7 @@ from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
 
 class ReshardOfReshard(RewritePattern):
-    """Of two reshards in a row the second counts, where nobody else reads the first."""
+    """Merge two consecutive reshards into the second, if the first has no other users."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReshardOp, rewriter: PatternRewriter) -> None:
@@ -34,9 +34,9 @@ class ReshardOfReshard(RewritePattern):
 
 
 class ReuseReshard(RewritePattern):
-    """A reshard that an earlier one made already, of the same data in the same or another shape, takes that one.
+    """Reuse an earlier reshard of the same data, in the same or another shape.
 
-    The reshapes and transposes that led to the reshard are done again behind the earlier one.
+    The reshapes and transposes before the later reshard are repeated after the earlier one.
     """
 
     @op_type_rewrite_pattern
@@ -48,17 +48,17 @@ class ReuseReshard(RewritePattern):
         shape = _static_shape(op.result.type)
         if mesh is None or shape is None:
             return
-        alike = (other for other in _reshards_of(root) if _places_alike(other, target, shape, mesh))
+        alike = (other for other in _reshards_of(root) if _is_same_layout(other, target, shape, mesh))
         earlier = [other for other in alike if other.is_before_in_block(op)]
         if earlier:
             block = op.parent_block()
-            assert block is not None  # of an op that comes after another
+            assert block is not None  # both ops are in one block
             first = min(earlier, key=block.get_operation_index)
             rewriter.replace(op, [], [_redo(steps, first.result, root.type, rewriter)])
 
 
 def _steps_to(value: SSAValue) -> list[ReshapeOp | TransposeOp]:
-    """The reshapes and transposes that led to `value`, first one first."""
+    """Return the reshapes and transposes that produce `value`, in program order."""
     steps: list[ReshapeOp | TransposeOp] = []
     while isinstance(value.owner, ReshapeOp | TransposeOp):
         steps.append(value.owner)
@@ -67,7 +67,7 @@ def _steps_to(value: SSAValue) -> list[ReshapeOp | TransposeOp]:
 
 
 def _before_steps(sharding: TensorSharding, steps: list[ReshapeOp | TransposeOp]) -> TensorSharding:
-    """The sharding of what comes out of `steps`, as that of what goes in; as far as it can be followed."""
+    """Return the sharding of the input of `steps` that corresponds to this one of their result, if there is one."""
     for step in reversed(steps):
         if isinstance(step, TransposeOp):
             dims = list[DimSharding](sharding.dims)
@@ -80,7 +80,7 @@ def _before_steps(sharding: TensorSharding, steps: list[ReshapeOp | TransposeOp]
 
 
 def _reshards_of(root: SSAValue) -> list[ReshardOp]:
-    """The reshards of `root`, and of reshapes of it."""
+    """Return the reshards of `root` and of reshapes of it."""
     found: list[ReshardOp] = []
     pending, seen = [root], {root}
     while pending:
@@ -94,7 +94,7 @@ def _reshards_of(root: SSAValue) -> list[ReshardOp]:
     return found
 
 
-def _places_alike(other: ReshardOp, target: TensorSharding, shape: tuple[int, ...], mesh: Mesh) -> bool:
+def _is_same_layout(other: ReshardOp, target: TensorSharding, shape: tuple[int, ...], mesh: Mesh) -> bool:
     sharding, other_shape = other.sharding.data, _static_shape(other.result.type)
     if other_shape is None or (sharding.unreduced, sharding.unreduced_kind) != (
         target.unreduced,
@@ -107,18 +107,18 @@ def _places_alike(other: ReshardOp, target: TensorSharding, shape: tuple[int, ..
 def _redo(
     steps: list[ReshapeOp | TransposeOp], value: SSAValue, root_type: Attribute, rewriter: PatternRewriter
 ) -> SSAValue:
-    """The outcome of `steps` on `value`, brought to the type of their input first."""
+    """Repeat `steps` on `value`, reshaped to the type of their input."""
     if value.type != root_type:
         reshape = ReshapeOp.create(operands=[value], result_types=[root_type])
-        value = _insert_behind(value, reshape, rewriter)
+        value = _insert_after(value, reshape, rewriter)
     for step in steps:
         copy = step.clone()
         copy.operands[0] = value
-        value = _insert_behind(value, copy, rewriter)
+        value = _insert_after(value, copy, rewriter)
     return value
 
 
-def _insert_behind(value: SSAValue, op: ReshapeOp | TransposeOp, rewriter: PatternRewriter) -> SSAValue:
+def _insert_after(value: SSAValue, op: ReshapeOp | TransposeOp, rewriter: PatternRewriter) -> SSAValue:
     source = value.owner
     assert isinstance(source, Operation)
     op.location = source.location
@@ -127,7 +127,7 @@ def _insert_behind(value: SSAValue, op: ReshapeOp | TransposeOp, rewriter: Patte
 
 
 def _static_shape(value_type: Attribute) -> tuple[int, ...] | None:
-    """The shape of a ranked tensor without an encoding and without dynamic dims."""
+    """Return the shape of a ranked tensor without encoding and dynamic dims; None for other types."""
     if not isinstance(value_type, TensorType):
         return None
     tensor = cast("TensorType[Attribute]", value_type)

@@ -1,6 +1,6 @@
-"""The canonicalization patterns of the `sdy` dialect, in the groups that a pipeline can choose from.
+"""The canonicalization patterns of the `sdy` dialect, in the groups that a pipeline can choose.
 
-Source: docs/spec/01, 7; which group runs where: docs/spec/04, 6.1.
+Source: docs/spec/01, 7; groups: docs/spec/04, 6.1.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ COLLECTIVE_PATTERNS: tuple[RewritePattern, ...] = (
 )
 UNLABELLED_PATTERNS: tuple[RewritePattern, ...] = (DropUnusedOperands(), InlineRedundant(), ReuseReshard())
 
-# The labels by which the option `enable-patterns` chooses.
+# The labels that the option `enable-patterns` accepts.
 LABELLED_PATTERNS: Mapping[str, tuple[RewritePattern, ...]] = {
     "sdy-reshard": RESHARD_PATTERNS,
     "sdy-collective": COLLECTIVE_PATTERNS,

@@ -1,4 +1,4 @@
-"""Remove private symbols that nothing alive refers to. Source: docs/spec/04, 6.2."""
+"""Remove private symbols that no live op refers to. Source: docs/spec/04, 6.2."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ from sdy.passes.rewriting.op_order import keep_order_without, op_order
 from sdy.rules.all import BY_TYPE
 
 PRIVATE = StringAttr("private")
-REFERRING = frozenset[type[Attribute]]((SymbolRefAttr, ArrayAttr, DictionaryAttr))  # may hold names; have no subclasses
-# Ops whose properties hold no names, as far as most programs consist of them; of calls the name is known.
+REFERRING = frozenset[type[Attribute]](
+    (SymbolRefAttr, ArrayAttr, DictionaryAttr)
+)  # may contain symbol names; have no subclasses
+# Frequent ops whose properties contain no symbol names; the callees of calls are known.
 NAMELESS = frozenset[type[Operation]]((CallOp, ConstantOp, StablehloConstantOp, *BY_TYPE))
 
 
 @dataclass(frozen=True)
 class SymbolDcePass(ModulePass):
-    """Remove functions that are private and unreachable."""
+    """Remove private functions that are unreachable."""
 
     name = "symbol-dce"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Mark what is reachable from public symbols and from ops that are no symbols; remove the rest."""
+        """Mark what is reachable from public symbols and from ops that are not symbols; remove the rest."""
         functions = functions_of(op)
         private = {name for name, func in functions.items() if _is_private(func)}
         erased: list[Operation] = []
@@ -48,12 +50,12 @@ class SymbolDcePass(ModulePass):
 
 
 def _has_only_functions(module: ModuleOp) -> bool:
-    """Whether what has ops inside, and so may call, is a function."""
+    """Return whether only functions of the module contain ops, and so may call."""
     return all(type(op) is FuncOp for op in module.ops if op.regions)
 
 
 def _called(functions: dict[str, FuncOp], calls: dict[str, list[CallOp]]) -> set[str]:
-    """The functions that calls lead to from the public ones: nearly always all that are alive."""
+    """Return the functions reachable by calls from public ones: nearly always all live functions."""
     alive: set[str] = set()
     pending = [name for name, func in functions.items() if not _is_private(func)]
     while pending:
@@ -66,7 +68,7 @@ def _called(functions: dict[str, FuncOp], calls: dict[str, list[CallOp]]) -> set
 
 
 def _reachable(module: ModuleOp, functions: dict[str, FuncOp]) -> set[str]:
-    """The functions that anything alive refers to, be it in an attribute."""
+    """Return the functions that live ops refer to, in attributes too."""
     alive: set[str] = set()
     pending = [inner for inner in module.ops if not _is_private(inner)]
     while pending:
@@ -83,14 +85,14 @@ def _is_private(op: Operation) -> bool:
 
 
 def _referenced(op: Operation) -> set[str]:
-    """The names in `op` and in what is inside."""
+    """Return the symbol names in `op` and in nested ops."""
     inner = op_and_nested_ops(op)
     return _names_in_attributes(inner) | {callee_name(call) for call in of_class(inner, CallOp)}
 
 
 def _names_in_attributes(ops: Iterable[Operation]) -> set[str]:
-    """The names in attributes and properties of ops, calls left out."""
-    referring: dict[int, Attribute] = {}  # by identity: many ops share what they hold
+    """Return the symbol names in attributes and properties of ops, except calls."""
+    referring: dict[int, Attribute] = {}  # by id(): many ops share attributes
     for op in ops:
         if op.attributes:
             _add_referring(op.attributes, referring)

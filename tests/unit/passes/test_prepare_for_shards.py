@@ -24,7 +24,9 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -
 def test_a_gathered_operand_is_remarked() -> None:
     (remark,) = replace(Program.from_text(TRANSFORMED), optimize_communication=False).partition().remarks
     assert (remark.code, remark.severity) == ("SDY-L111", Severity.REMARK)
-    assert remark.message == 'stablehlo.fft needs operand 0 whole along dim 1, which is cut by {"y"}: it is gathered'
+    assert (
+        remark.message == 'stablehlo.fft: operand 0 must be unsharded along dim 1; inserting an all-gather over {"y"}'
+    )
     assert remark.span is not None
     assert remark.span.line == 4
 

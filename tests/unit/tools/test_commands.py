@@ -100,7 +100,7 @@ def test_what_is_gathered_is_remarked_beside_the_output(tmp_path: Path, capsys: 
     assert main(["partition", str(path)]) == 0
     captured = capsys.readouterr()
     assert "remark" not in captured.out
-    assert f"{path}:3:8: remark: stablehlo.reverse needs operand 0 whole along dim 0" in captured.err
+    assert f"{path}:3:8: remark: stablehlo.reverse: operand 0 must be unsharded along dim 0" in captured.err
     assert "  %0 = stablehlo.reverse %a" in captured.err
 
 

@@ -1,4 +1,4 @@
-"""Turn named computations back into functions and calls.
+"""Convert named computations to functions and calls.
 
     before  %0 = sdy.named_computation<"f">(%x) in_shardings=[<@m, [{"x"}]>] (%p) { sdy.return tanh(%p) }
     after   %0 = call @f(%x)
@@ -38,7 +38,7 @@ class ExportNamedComputationsPass(ModulePass):
     name = "sdy-export-named-computations"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Inner computations first."""
+        """Visit inner computations first."""
         names = UniqueNames(op)
         for computation in nested_first(op_order(op).of(NamedComputationOp)):
             _export(computation, op, names)
@@ -66,7 +66,7 @@ def _export(op: NamedComputationOp, module: ModuleOp, names: UniqueNames) -> Non
 
 
 def _function_of(op: NamedComputationOp, names: UniqueNames) -> FuncOp:
-    """A function with the body of `op`."""
+    """Return a function with the body of `op`."""
     name = op.computation_name
     body = op.detach_region(op.body)
     terminator = body.block.last_op

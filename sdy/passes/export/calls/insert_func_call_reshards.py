@@ -1,9 +1,9 @@
-"""Reshard the results of calls from what the function gives to what the call says.
+"""Reshard the results of calls from the function's result shardings to those of the call.
 
     before  %0 = call @f(%x) {[<@m, [{"x"}]>]}          func @f(...) -> (tensor<4xf32> {<@m, [{"y"}]>})
     after   %0 = call @f(%x) {[<@m, [{"y"}]>]}    %1 = sdy.reshard %0 <@m, [{"x"}]>
 
-Operands are the business of explicit reshards. Source: docs/spec/04, 4.15.
+Operands are handled by explicit reshards. Source: docs/spec/04, 4.15.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from sdy.passes.rewriting.op_order import keep_order, op_order
 
 @dataclass(frozen=True)
 class InsertFuncCallReshardsPass(ModulePass):
-    """Let calls have the shardings that their functions give."""
+    """Give calls the result shardings of their callees, and reshard their results."""
 
     name = "sdy-insert-func-call-reshards"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit every call."""
+        """Rewrite every call."""
         functions, meshes = functions_of(op), meshes_of(op)
         is_kept = True
         for call in op_order(op).of(CallOp):
@@ -52,15 +52,15 @@ class InsertFuncCallReshardsPass(ModulePass):
             keep_order(op)
 
 
-def _reshard_results(call: CallOp, given: ValueShardings, asked: ValueShardings | None) -> bool:
-    """Let the results be as the function gives them; whether any had to be resharded."""
+def _reshard_results(call: CallOp, actual: ValueShardings, expected: ValueShardings | None) -> bool:
+    """Give the results the sharding `actual` and reshard them to `expected`; return whether any was resharded."""
     inserted = False
     for index, result in enumerate(call.results):
-        wanted = asked[index] if asked else None
-        if not is_equivalent(given[index], wanted):
-            needed = wanted if wanted is not None else fully_closed_like(given[index])
+        wanted = expected[index] if expected else None
+        if not is_equivalent(actual[index], wanted):
+            needed = wanted if wanted is not None else fully_closed_like(actual[index])
             after = insert(reshard(result, needed), InsertPoint.after(call), call.location)
             redirect_other_uses(result, after.result)
             inserted = True
-    set_result_shardings(call, given)
+    set_result_shardings(call, actual)
     return inserted

@@ -1,6 +1,6 @@
-"""Let calls share functions again that were copied and ended up alike.
+"""Merge copies of a function that ended up with equal shardings.
 
-    before  call @f, call @f_0          @f and @f_0 {sdy.original_func_name = "f"}, sharded alike
+    before  call @f, call @f_0          @f and @f_0 {sdy.original_func_name = "f"}, with equal shardings
     after   call @f, call @f
 
 Ensures: no `sdy.original_func_name`, no `sdy.func_manual_axes`. Source: docs/spec/04, 4.14.
@@ -51,7 +51,7 @@ class UnflattenCallGraphPass(ModulePass):
 
 
 def _first(callees: list[FuncOp], meshes: MeshTable) -> dict[Key, FuncOp]:
-    """Of functions that are sharded alike, the one that is called first."""
+    """Return per key the function that is called first."""
     chosen: dict[Key, FuncOp] = {}
     for callee in callees:
         chosen.setdefault(_full_key(callee, meshes), callee)
@@ -59,7 +59,7 @@ def _first(callees: list[FuncOp], meshes: MeshTable) -> dict[Key, FuncOp]:
 
 
 def _most_called(callees: list[FuncOp], meshes: MeshTable) -> dict[Key, FuncOp]:
-    """Of all copies of a function, one that is sharded as most calls have it."""
+    """Return per original function a copy with the shardings that most calls use."""
     chosen: dict[Key, FuncOp] = {}
     for callee in callees:
         chosen.setdefault(_short_key(callee), callee)

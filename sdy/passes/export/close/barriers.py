@@ -1,6 +1,6 @@
-"""Propagation barriers behind propagation: a barrier's result is its operand, cut as that is.
+"""Erase propagation barriers after propagation: the result of a barrier is its operand.
 
-Explicit reshards go by the operand's sharding, whatever the result's says. Source: docs/spec/05, 0.
+Explicit reshards use the sharding of the operand, even if the result has another one. Source: docs/spec/05, 0.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sdy.passes.rewriting.insertion import erase
 
 
 def erase_barriers(module: ModuleOp) -> None:
-    """Let the users of barriers take what stands before them."""
+    """Replace the results of barriers by their operands."""
     for barrier in ops_of(module, PropagationBarrierOp):
         replace_uses(barrier.result, barrier.input)
         erase(barrier)

@@ -1,4 +1,4 @@
-"""Shardings that the boundaries of a program may have. Source: docs/spec/04, 4.4 and 4.5."""
+"""Restrict shardings to those that arguments and results of a program may have. Source: docs/spec/04, 4.4 and 4.5."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sdy.model.sharding import DimSharding, TensorSharding
 
 
 def divisible(sharding: TensorSharding, shape: Shape, mesh: Mesh) -> TensorSharding:
-    """The sharding with each dim cut only as far as it divides, and by sub-axes of one split of their axis."""
+    """Return the sharding with the axes of each dim that divide it, using sub-axes of one split of their axis only."""
     if not sharding.dims:
         return sharding
     dims = tuple(
@@ -25,26 +25,26 @@ def divisible(sharding: TensorSharding, shape: Shape, mesh: Mesh) -> TensorShard
 
 
 def _of_one_split(sharding: TensorSharding) -> TensorSharding:
-    """Without the sub-axes that go with none before them: of 6 devices, `(1)2` and `(3)2` are not parts of one split.
+    """Remove sub-axes that do not coexist with earlier ones: on an axis of size 6, `(1)2` and `(3)2` do not.
 
-    Upstream lets a program say so, but has no shards for it.
+    Upstream accepts such shardings, but cannot represent their shards.
     """
     if can_all_coexist(sharding.axis_refs()):
         return sharding
-    kept = list(sharding.unreduced)  # what a value is, not only where it lies
+    kept = list(sharding.unreduced)  # unreduced axes change the meaning of the value, so they come first
 
-    def goes_along(ref: AxisRef) -> bool:
+    def coexists(ref: AxisRef) -> bool:
         if not can_all_coexist((*kept, ref)):
             return False
         kept.append(ref)
         return True
 
-    axes = [tuple(takewhile(goes_along, dim.axes)) for dim in sharding.dims]
+    axes = [tuple(takewhile(coexists, dim.axes)) for dim in sharding.dims]
     dims = tuple(
         dim if own == dim.axes else DimSharding(own, dim.is_closed)
         for dim, own in zip(sharding.dims, axes, strict=True)
     )
-    return replace(sharding, dims=dims, replicated=tuple(filter(goes_along, sharding.replicated)))
+    return replace(sharding, dims=dims, replicated=tuple(filter(coexists, sharding.replicated)))
 
 
 def _divisible_dim(dim: DimSharding, size: int, mesh: Mesh) -> DimSharding:
@@ -65,11 +65,11 @@ def _divisible_dim(dim: DimSharding, size: int, mesh: Mesh) -> DimSharding:
 
 
 def without_open_sub_axes(sharding: TensorSharding) -> TensorSharding:
-    """The sharding with each open dim cut only by what comes before its first sub-axis."""
+    """Return the sharding with each open dim truncated before its first sub-axis."""
 
-    def whole_axes(dim: DimSharding) -> DimSharding:
+    def full_axes(dim: DimSharding) -> DimSharding:
         if dim.is_closed:
             return dim
         return replace(dim, axes=tuple(takewhile(lambda axis: axis.sub_axis is None, dim.axes)))
 
-    return replace(sharding, dims=tuple(whole_axes(dim) for dim in sharding.dims))
+    return replace(sharding, dims=tuple(full_axes(dim) for dim in sharding.dims))

@@ -1,9 +1,9 @@
-"""Close every dim sharding and forget explicitly replicated axes.
+"""Close every dim sharding and drop explicitly replicated axes.
 
     before  <@m, [{"x", ?}, {?}], replicated={"y"}>
     after   <@m, [{"x"}, {}]>
 
-Requires: propagation is over. Ensures: no open dim is left. Source: docs/spec/04, 4.6.
+Requires: propagation is finished. Ensures: no open dim is left. Source: docs/spec/04, 4.6.
 """
 
 from __future__ import annotations

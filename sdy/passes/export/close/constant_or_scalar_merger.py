@@ -1,4 +1,4 @@
-"""Merge what the splitter split: equal constants, and equal repetitions of a scalar, of one region.
+"""Merge what the splitter duplicated: equal constants, and equal broadcasts of a scalar, in one region.
 
     before  %0 = sdy.constant dense<1.0>  %1 = sdy.constant dense<1.0>     with equal shardings
     after   %0 = sdy.constant dense<1.0>
@@ -31,7 +31,7 @@ class ConstantOrScalarMergerPass(ModulePass):
     name = "sdy-constant-or-scalar-merger"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Keep the first of equal ops."""
+        """Replace equal ops by the first of them."""
         first: dict[tuple[object, ...], Operation] = {}
         numbers = _Numbers()
         erased: list[Operation] = []
@@ -47,14 +47,14 @@ class ConstantOrScalarMergerPass(ModulePass):
 
 
 class _Numbers:
-    """Small numbers for equal attributes, found by identity: hashing a constant's elements once is enough."""
+    """Assigns numbers to attributes, equal for equal ones; lookup by id() hashes the elements of a constant once."""
 
     def __init__(self) -> None:
-        self._by_identity: dict[int, tuple[int, Attribute]] = {}  # the attribute is kept, so that its identity stays
+        self._by_identity: dict[int, tuple[int, Attribute]] = {}  # kept alive, so that no new attribute gets its id
         self._by_value: dict[Attribute, int] = {}
 
     def key(self, op: Operation) -> tuple[object, ...]:
-        """What equal ops have in common."""
+        """Return a key that is equal for equal ops."""
         result_type = self._number(type_of(nth_result(op)))
         return (
             type(op),

@@ -14,11 +14,11 @@ from sdy.rules.all import drop_rules
 
 @dataclass(frozen=True)
 class DropShardingRulesPass(ModulePass):
-    """Remove all rules but those that the user wrote as custom."""
+    """Remove all sharding rules except custom ones of the user."""
 
     name = "sdy-drop-sharding-rules"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit every op."""
+        """Remove the rules of every op."""
         drop_rules(op_order(op).ops)
         keep_order(op)

@@ -1,4 +1,4 @@
-"""Write every mesh where it is used, and remove the mesh symbols.
+"""Replace mesh symbols by inlined meshes.
 
     before  sdy.mesh @m = <["x"=2]>        <@m, [{"x"}]>
     after                                  <mesh<["x"=2]>, [{"x"}]>
@@ -28,7 +28,7 @@ from sdy.passes.rewriting.sharding_walk import map_shardings
 
 @dataclass(frozen=True)
 class InlineMeshesPass(ModulePass):
-    """Replace names of meshes by the meshes."""
+    """Inline meshes into shardings and remove the mesh symbols."""
 
     name = "sdy-inline-meshes"
 
@@ -43,7 +43,7 @@ class InlineMeshesPass(ModulePass):
 
 
 def with_inlined_mesh(sharding: TensorSharding, meshes: MeshTable) -> TensorSharding:
-    """The sharding with its mesh in place of the mesh's name."""
+    """Return the sharding with its mesh inlined."""
     if not isinstance(sharding.mesh, str) or sharding.mesh not in meshes:
         return sharding
     return replace(sharding, mesh=meshes[sharding.mesh])

@@ -1,4 +1,4 @@
-"""Let the result attributes of functions say how the returned values are sharded; the main function is left alone.
+"""Copy the shardings of returned values to the result attributes of functions, except the main function.
 
 Source: docs/spec/04, 4.13.
 """
@@ -24,7 +24,7 @@ class PropagateToFuncResultsPass(ModulePass):
     name = "sdy-propagate-to-func-results"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit the functions that return; a value without sharding leaves its result without one."""
+        """Copy the shardings; a value without a sharding leaves its result without one."""
         main = main_function(op)
         for func in functions_of(op).values():
             terminator = func.body.block.last_op if func.body.blocks else None

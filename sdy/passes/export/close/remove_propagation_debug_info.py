@@ -1,4 +1,4 @@
-"""Remove what a propagation recorded of where axes came from. Source: docs/spec/04, 4.11."""
+"""Remove the debug attributes in which propagation records the origin of axes. Source: docs/spec/04, 4.11."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sdy.dialects.ir.walk import pre_order
 
 @dataclass(frozen=True)
 class RemovePropagationDebugInfoPass(ModulePass):
-    """Forget sharding origins and propagation edges; the names of origins stay."""
+    """Remove sharding origins and propagation edges; the names of origins stay."""
 
     name = "sdy-remove-propagation-debug-info"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit every op once."""
+        """Remove the attributes of every op."""
         for inner in pre_order(op):
             if type(inner) is FuncOp:
                 inner.arg_attrs = without_attributes(inner.arg_attrs, RECORDS)

@@ -1,4 +1,4 @@
-"""Remove the ops that put tensors into sharding groups. Source: docs/spec/04, 4.8."""
+"""Remove the ops that assign tensors to sharding groups. Source: docs/spec/04, 4.8."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sdy.passes.rewriting.op_order import keep_order, op_order
 
 @dataclass(frozen=True)
 class RemoveShardingGroupsPass(ModulePass):
-    """Forget sharding groups, once propagation has honoured them."""
+    """Remove sharding groups after propagation."""
 
     name = "sdy-remove-sharding-groups"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Remove every one, regions included."""
+        """Remove all sharding group ops, in regions too."""
         found = op_order(op).of(ShardingGroupOp)
         for group in found:
             erase(group)

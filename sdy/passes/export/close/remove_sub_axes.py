@@ -1,4 +1,4 @@
-"""Let no open dim of the main function's arguments and results be cut by a sub-axis, which callers cannot name.
+"""Remove sub-axes from open dims of the main function's arguments and results; callers cannot name them.
 
     before  func @main(%a: tensor<8xf32> {[{"y", "x":(1)2, ?}]})
     after   func @main(%a: tensor<8xf32> {[{"y", ?}]})
@@ -27,12 +27,12 @@ from sdy.passes.rewriting.op_order import keep_order
 
 @dataclass(frozen=True)
 class RemoveSubAxesPass(ModulePass):
-    """Cut the open dims of the main function's boundary before their first sub-axis."""
+    """Truncate open dims of arguments and results of the main function before their first sub-axis."""
 
     name = "sdy-remove-sub-axes-in-input-output-shardings"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Arguments, then results, of the main function."""
+        """Rewrite the shardings of arguments, then of results."""
         func = main_function(op)
         for index in range(len(func.function_type.inputs)):
             sharding = argument_sharding(func, index)

@@ -1,4 +1,4 @@
-"""Turn sharding constraints into reshards: what was asked for is now done.
+"""Convert sharding constraints to reshards.
 
     before  %1 = sdy.sharding_constraint %0 <@m, [{"x"}]> : tensor<8xf32>
     after   %1 = sdy.reshard %0 <@m, [{"x"}]> : tensor<8xf32>
@@ -26,7 +26,7 @@ class ShardingConstraintToReshardPass(ModulePass):
     name = "sdy-sharding-constraint-to-reshard"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Replace each one, its discardable attributes kept."""
+        """Replace each constraint; discardable attributes stay."""
         found = op_order(op).of(ShardingConstraintOp)
         for constraint in found:
             replacement = reshard(constraint.input, constraint.sharding.data)

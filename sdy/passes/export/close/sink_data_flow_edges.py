@@ -1,4 +1,4 @@
-"""Put the shardings of data-flow edges on the region ops that they stand for, and remove the edges.
+"""Move the shardings of data-flow edges to their region ops, and remove the edges.
 
     before  %0 = stablehlo.optimization_barrier %a    %1 = sdy.data_flow_edge %0 sharding=<@m, [{"x"}]>
     after   %0 = stablehlo.optimization_barrier %a {sdy.sharding = [<@m, [{"x"}]>]}
@@ -39,7 +39,7 @@ from sdy.passes.rewriting.op_order import keep_order_without, op_order
 
 @dataclass(frozen=True)
 class SinkDataFlowEdgesPass(ModulePass):
-    """Remove edges, and keep what they say."""
+    """Remove data-flow edges; their shardings move to the region ops."""
 
     name = "sdy-sink-data-flow-edges"
 
@@ -47,7 +47,7 @@ class SinkDataFlowEdgesPass(ModulePass):
     sink_debug_propagation_edge_sharding: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Outer region ops first; all edges of an op are read before any goes."""
+        """Visit outer region ops first; all edges of an op are read before any is erased."""
         erased: list[Operation] = []
         for inner in op_order(op).ops:
             if has_data_flow_edges(inner):
@@ -79,7 +79,7 @@ def _sink(op: DataFlowOp) -> None:
 
 
 def _sink_records(op: DataFlowOp, name: str, of_arguments: str, of_results: str) -> None:
-    """Collect the records `name` of the edges of `op`. What has none leaves no gap, as in Shardy."""
+    """Collect the records `name` of the edges of `op`. An edge without a record leaves no gap, as in Shardy."""
     for collected, owners in ((of_arguments, argument_owners(op)), (of_results, result_owners(op))):
         edges = (edge_of_owner(owner) for owner in owners)
         records = (None if edge is None else edge.attributes.get(name) for edge in edges)
@@ -87,7 +87,7 @@ def _sink_records(op: DataFlowOp, name: str, of_arguments: str, of_results: str)
 
 
 def edge_shardings(owners: Sequence[SSAValue]) -> ValueShardings | None:
-    """The shardings of the owners' edges, fully open ones in place of missing ones; None where all are missing."""
+    """Return the shardings of the owners' edges, fully open where missing; None if all are missing."""
     edges = [edge_of_owner(owner) for owner in owners]
     found = [None if edge is None or edge.sharding is None else edge.sharding.data for edge in edges]
     mesh = next((sharding.mesh for sharding in found if sharding is not None), None)

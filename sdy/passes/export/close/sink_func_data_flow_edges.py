@@ -1,4 +1,4 @@
-"""Put the shardings of edges between calls and functions on what they stand on, and remove the edges.
+"""Move the shardings of edges between calls and functions to arguments and calls, and remove the edges.
 
     before  func @f(%p) { %0 = sdy.func_data_flow_edge %p {sdy.sharding = [<@m, [{"x"}]>]}  tanh %0 }
     after   func @f(%p {sdy.sharding = <@m, [{"x"}]>}) { tanh %p }
@@ -23,12 +23,12 @@ from sdy.passes.rewriting.insertion import erase
 
 @dataclass(frozen=True)
 class SinkFuncDataFlowEdgesPass(ModulePass):
-    """Remove edges across calls, and keep what they say."""
+    """Remove edges across calls; their shardings move to arguments and calls."""
 
     name = "sdy-sink-func-data-flow-edges"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """An edge without sharding opens what it stands on."""
+        """Remove the edges; one without a sharding gives its target a fully open one."""
         for edge in ops_of(op, FuncDataFlowEdgeOp):
             found, before = sharding_of(edge.result), sharding_of(edge.input)
             if found is not None:

@@ -1,13 +1,12 @@
-"""Launch collectives together: those that are alike and do not need each other become one, with as many operands.
+"""Combine collectives of one kind that do not depend on each other into one with several operands.
 
     before  %2 = "stablehlo.all_reduce"(%0) ({ add })      after  %3 = stablehlo.multiply %1, %1
             %3 = stablehlo.multiply %1, %1                        %2, %4 = "stablehlo.all_reduce"(%0, %3) ({ add })
             %4 = "stablehlo.all_reduce"(%3) ({ add })
 
-The same bytes are sent in fewer launches. All-reduces and all-gathers are combined, the collectives of StableHLO that
-may have several operands each with a result of its own. Ops that need a result wait until all operands are there; no
-more memory is taken than before.
-Requires: the program of one device. Ensures: the same.
+The same bytes are sent by fewer collectives. All-reduces and all-gathers are combined, since StableHLO allows them
+several operands. Users of a result move after the combined op; the peak memory does not grow.
+Requires and ensures: the program of one device.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp
 from sdy.partitioner.combining.groups import Candidate
 from sdy.partitioner.combining.program import Program
 from sdy.partitioner.combining.within_memory import combined_order
-from sdy.passes.export.collectives.op_needs import OpNeeds
-from sdy.passes.export.layers.structural_hash import OpLooks, uses_inside
+from sdy.passes.export.collectives.dependences import Dependences
+from sdy.passes.export.layers.structural_hash import StructuralHash, uses_inside
 from sdy.passes.rewriting.call_graph import callee_name, callees_first
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, op_order
@@ -43,45 +42,45 @@ COMBINABLE = (AllGatherOp, AllReduceOp)
 
 @dataclass(frozen=True)
 class CombineCollectivesPass(ModulePass):
-    """Combine the collectives of each block, functions before those that they call."""
+    """Combine the collectives of each block, callers before callees."""
 
     name = "sdy-combine-collectives"
 
-    most_bytes: int = 2**25  # of the results of one; sending as many takes far longer than a launch
+    most_bytes: int = 2**25  # of results of one collective; sending so many takes far longer than its latency
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """A module without two collectives that could meet stays as it is."""
-        places = Counter(inner.parent for inner in op_order(op).ops if type(inner) in COMBINABLE)
-        if any(count > 1 for count in places.values()):
+        """Combine the collectives, if a block has two that may be combined."""
+        counts = Counter(inner.parent for inner in op_order(op).ops if type(inner) in COMBINABLE)
+        if any(count > 1 for count in counts.values()):
             _Combiner(ctx, op, self.most_bytes).run()
             forget_order(op)
 
 
 class _Combiner:
-    """Knows how many bytes may be alive in each block, so that there are nowhere more than before."""
+    """Combines the collectives of a module, with a limit of live bytes per block, so that no peak grows."""
 
     def __init__(self, ctx: Context, module: ModuleOp, most_bytes: int) -> None:
         self._ctx = ctx
         self._functions = {func.sym_name.data: func for func in callees_first(module)}
         self._most_bytes = most_bytes
         self._peaks = PeakFinder(module, bytes_of_tensor)
-        self._needs = OpNeeds(module)
-        self._looks = OpLooks()
+        self._needs = Dependences(module)
+        self._structure = StructuralHash()
         self._most_alive: dict[Block, int] = {}
 
     def run(self) -> None:
-        """Callers first: they decide how much their callees may take."""
+        """Visit callers first: they determine the memory limit of their callees."""
         for func in self._functions.values():
-            self._peaks.of_function(func)  # before anything is changed
+            self._peaks.of_function(func)  # before any change
         for func in reversed(self._functions.values()):
             pending = list(func.body.blocks)
             while pending:
                 for op, most_alive in self._combine(pending.pop()):
-                    inner = self._blocks_behind(op)
+                    inner = self._inner_blocks(op)
                     self._allow(inner, most_alive)
                     pending += () if isinstance(op, CallOp) else inner
 
-    def _blocks_behind(self, op: Operation) -> list[Block]:
+    def _inner_blocks(self, op: Operation) -> list[Block]:
         callee = self._functions.get(callee_name(op)) if isinstance(op, CallOp) else None
         return [block for region in (callee or op).regions for block in region.blocks]
 
@@ -90,41 +89,41 @@ class _Combiner:
             self._most_alive[block] = min(most_alive, self._most_alive.get(block, most_alive))
 
     def _combine(self, block: Block) -> list[tuple[Operation, int]]:
-        """Combine what a block has itself; the ops that have more inside, and how many bytes may be alive there."""
+        """Combine the ops of a block; return the ops with inner blocks to visit, and the limit of live bytes there."""
         ops, steps = list(block.ops), self._peaks.steps(block)
         program = Program(block.args, steps, self._needs.of(ops, steps), self._peaks.bytes_of)
         most_alive = self._most_alive.get(block)
-        if most_alive is None:  # nobody calls it
+        if most_alive is None:  # not called
             most_alive = self._peaks.of_block(block).bytes
         candidates = [
-            Candidate(place, self._likeness(op), sum(map(bytes_of_tensor, op.results)))
-            for place, op in enumerate(ops)
+            Candidate(index, self._kind(op), sum(map(bytes_of_tensor, op.results)))
+            for index, op in enumerate(ops)
             if _is_combinable(op)
         ]
         order = combined_order(program, candidates, self._most_bytes, most_alive)
         around = [
             (ops[group[0]], most_alive - moment.beside)
             for group, moment in zip(order.groups, order.alive, strict=True)
-            if _is_worth_a_look(ops[group[0]])
+            if _may_contain_collectives(ops[group[0]])
         ]
         if len(order.groups) < len(ops):
-            self._write(block, [[ops[place] for place in group] for group in order.groups])
+            self._write(block, [[ops[index] for index in group] for group in order.groups])
         return around
 
-    def _likeness(self, op: Operation) -> Hashable:
-        """What it has in common with collectives that it may be combined with; numbers of channels only tell apart."""
+    def _kind(self, op: Operation) -> Hashable:
+        """Return a key that is equal for collectives that may be combined; channel ids do not matter."""
         named = {**op.properties, **op.attributes}
         channel = named.pop("channel_handle", None)
-        kind = channel.data.type if isinstance(channel, ChannelHandleAttr) else None
+        channel_type = channel.data.type if isinstance(channel, ChannelHandleAttr) else None
         elements = {element_type_of(value) for value in op.operands} if type(op) is AllReduceOp else ()
-        return type(op), frozenset(named.items()), kind, frozenset(elements), self._looks.inside(op)
+        return type(op), frozenset(named.items()), channel_type, frozenset(elements), self._structure.of_regions(op)
 
     def _write(self, block: Block, order: Sequence[Sequence[Operation]]) -> None:
-        """Bring the ops of a block into an order, and put one op in the place of those that run at once."""
+        """Reorder the ops of a block, and replace each group of several ops by one combined op."""
         for ops in order:
             if len(ops) > 1:
                 _remark(self._ctx, ops)
-                block.add_op(_in_one(ops))
+                block.add_op(_combined(ops))
                 for op in ops:
                     erase(op)
             else:
@@ -132,8 +131,8 @@ class _Combiner:
                 block.add_op(ops[0])
 
 
-def _in_one(ops: Sequence[Operation]) -> Operation:
-    """The op that does what several do, instead of them."""
+def _combined(ops: Sequence[Operation]) -> Operation:
+    """Return one op for several, and replace their results."""
     first = ops[0]
     results = [result for op in ops for result in op.results]
     one = type(first).create(
@@ -150,8 +149,7 @@ def _in_one(ops: Sequence[Operation]) -> Operation:
 
 
 def _remark(ctx: Context, ops: Sequence[Operation]) -> None:
-    saved = f"{len(ops) - 1} launches" if len(ops) > 2 else "a launch"
-    message = f"{ops[0].name}: {len(ops)} of them together, which saves {saved}"
+    message = f"combined {len(ops)} {ops[0].name} into one"
     remark(ctx, "SDY-L121", message, ops[0])
 
 
@@ -159,6 +157,6 @@ def _is_combinable(op: Operation) -> bool:
     return type(op) in COMBINABLE and not uses_inside(op)
 
 
-def _is_worth_a_look(op: Operation) -> bool:
-    """Whether there may be something to combine in the regions of an op, or behind a call."""
+def _may_contain_collectives(op: Operation) -> bool:
+    """Return whether the regions of an op, or a callee, may contain collectives to combine."""
     return type(op) is CallOp or any(type(inner) in COMBINABLE or type(inner) is CallOp for inner in pre_order(op))

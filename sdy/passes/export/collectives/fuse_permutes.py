@@ -1,4 +1,4 @@
-"""Launch a permute together with the all-to-all before or behind it: one all-to-all of larger groups does both.
+"""Fuse a permute with the all-to-all before or after it into one all-to-all of larger groups.
 
     before  %1 = "stablehlo.collective_permute"(%0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
             %2 = "stablehlo.all_to_all"(%1) {2 devices, from dim 1 to dim 0} : (tensor<4x4xf32>) -> tensor<8x2xf32>
@@ -6,8 +6,8 @@
             %2 = "stablehlo.all_to_all"(%1) {4 devices, from dim 1 to dim 0} : (tensor<4x8xf32>) -> tensor<16x2xf32>
             %3 = stablehlo.dynamic_slice %2, (the half that this device keeps) : tensor<8x2xf32>
 
-No more bytes are sent than by both, and no more memory is taken than the block took at its peak before.
-Requires: the program of one device. Ensures: the same.
+Sends no more bytes than both, and keeps the peak memory of the block.
+Requires and ensures: the program of one device.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from sdy.passes.rewriting.op_order import forget_order, op_order
 
 @dataclass(frozen=True)
 class FusePermutesPass(ModulePass):
-    """Fuse permutes into all-to-alls."""
+    """Fuse permutes with all-to-alls."""
 
     name = "sdy-fuse-permutes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit every permute, and what is before and behind it."""
+        """Visit every permute and the ops before and after it."""
         found = map(_pair_of, op_order(op).of(CollectivePermuteOp))
-        pairs = {pair.all_to_all: pair for pair in found if pair is not None}  # each with one permute at most
+        pairs = {pair.all_to_all: pair for pair in found if pair is not None}  # at most one permute per all-to-all
         if not pairs:
             return
         peaks = PeakFinder(op, bytes_of_tensor)
@@ -54,7 +54,7 @@ class FusePermutesPass(ModulePass):
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two collectives, of which the second one alone reads what the first one gives."""
+    """Two collectives; the second is the only user of the first."""
 
     first: Operation
     second: Operation
@@ -63,23 +63,23 @@ class _Pair:
 
 
 def _pair_of(permute: CollectivePermuteOp) -> _Pair | None:
-    """A permute with the all-to-all behind it, or else with the one before it."""
-    before, behind = permute.operand.owner, _only_reader(permute.result)
+    """Return a permute with the all-to-all after it, else with the one before it; None if there is none."""
+    before, behind = permute.operand.owner, _only_user(permute.result)
     if isinstance(behind, AllToAllOp) and (exchange := _exchange(permute, behind)) is not None:
         return _Pair(permute, behind, behind, exchange)
-    if isinstance(before, AllToAllOp) and _only_reader(permute.operand) is permute:
+    if isinstance(before, AllToAllOp) and _only_user(permute.operand) is permute:
         exchange = _exchange(permute, before)
         return None if exchange is None else _Pair(before, permute, before, exchange)
     return None
 
 
-def _only_reader(value: SSAValue) -> Operation | None:
+def _only_user(value: SSAValue) -> Operation | None:
     uses = list(value.uses)
     return uses[0].operation if len(uses) == 1 and uses[0].operation.parent is block_of(value) else None
 
 
 def _exchange(permute: CollectivePermuteOp, all_to_all: AllToAllOp) -> Exchange | None:
-    """Both in one, where both are between the same kind of devices and of one tensor."""
+    """Return the exchange that does both, if both are of one tensor and between devices of one kind."""
     groups = all_to_all.replica_groups
     if len(all_to_all.inputs) != 1 or not isinstance(groups, DenseElementsAttr):
         return None
@@ -93,14 +93,14 @@ def _exchange(permute: CollectivePermuteOp, all_to_all: AllToAllOp) -> Exchange 
 
 
 def _crosses_partitions(op: CollectivePermuteOp | AllToAllOp) -> bool:
-    """Whether the devices are partitions, not replicas."""
+    """Return whether the devices are partitions, not replicas."""
     return op.channel_handle is not None and op.channel_handle.data.handle > 0
 
 
 def _has_room(pair: _Pair, peaks: PeakFinder) -> bool:
-    """Whether the operand and the result of the all-to-all may be there once more, if they are."""
+    """Return whether memory suffices for a second copy of operand and result of the all-to-all."""
     block = pair.first.parent
-    assert block is not None  # it is in a function
+    assert block is not None  # in a function
     ops = list(block.ops)
     found = memory_uses(block.args, peaks.steps(block), peaks.bytes_of)
     around = max(found[ops.index(op)].around for op in (pair.first, pair.second))
@@ -109,7 +109,7 @@ def _has_room(pair: _Pair, peaks: PeakFinder) -> bool:
 
 
 def _fuse(pair: _Pair) -> None:
-    """Put one all-to-all in the place of the second one of a pair."""
+    """Replace both collectives of a pair by one all-to-all."""
     old, exchange = pair.all_to_all, pair.exchange
     emit = Emitter(pair.second, Style(counts_replicas=not _crosses_partitions(old)))
     value, halves = pair.first.operands[0], exchange.halves
@@ -130,7 +130,7 @@ def _fuse(pair: _Pair) -> None:
 
 
 def _kept(emit: Emitter, received: SSAValue, dim: int, exchange: Exchange) -> SSAValue:
-    """The half along `dim` that this device keeps."""
+    """Return the half along `dim` that this device keeps."""
     sizes = list(shape_of(received))
     sizes[dim] //= exchange.halves
     start = emit.own_entry([half * sizes[dim] for half in exchange.kept])
@@ -139,5 +139,5 @@ def _kept(emit: Emitter, received: SSAValue, dim: int, exchange: Exchange) -> SS
 
 
 def _remark(ctx: Context, pair: _Pair) -> None:
-    message = f"{pair.first.name} and {pair.second.name} are one all-to-all, which saves a launch"
+    message = f"fused {pair.first.name} and {pair.second.name} into one all-to-all"
     remark(ctx, "SDY-L125", message, pair.second)

@@ -1,4 +1,4 @@
-"""Leave all-gathers before products, and reduce-scatters behind them, to a later collective matmul.
+"""Remove all-gathers before dots, and reduce-scatters after them, for a later collective matmul.
 
     before  %0 = sdy.all_gather [{"a"}, {}] %x ...           %1 = stablehlo.dot %0, %y
     after   %1 = stablehlo.dot %x, %y
@@ -24,12 +24,12 @@ from sdy.passes.rewriting.insertion import erase
 
 @dataclass(frozen=True)
 class RemoveForCmv1Pass(ModulePass):
-    """Remove the gathers of products' operands, or else the scattering of their results."""
+    """Remove the all-gathers of dot operands, or else the reduce-scatters of dot results."""
 
     name = "sdy-remove-all-gather-reduce-scatter-for-cmv1"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Find what to remove around all products, then remove it."""
+        """Find the collectives to remove around all dots, then remove them."""
         marked = [each for dot in pre_order(op) if isinstance(dot, DotOp | DotGeneralOp) for each in _removable(dot)]
         for each in marked:
             replace_uses(each.result, each.tensor)
@@ -37,7 +37,7 @@ class RemoveForCmv1Pass(ModulePass):
 
 
 def _removable(dot: DotOp | DotGeneralOp) -> list[AllGatherOp | ReduceScatterOp]:
-    """The all-gathers that only `dot` uses; else the reduce-scatter that alone uses it, whose sharding `dot` takes."""
+    """Return the all-gathers used by `dot` only; else the reduce-scatter that is its only user."""
     owners = dict.fromkeys((dot.lhs.owner, dot.rhs.owner))
     gathers = [owner for owner in owners if isinstance(owner, AllGatherOp) and owner.result.has_one_use()]
     if gathers:

@@ -1,4 +1,4 @@
-"""What ops look like: two ops of one look are the same but for where their operands come from."""
+"""Structural hashes of ops: equal for ops that differ only in the producers of their operands."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.ir.walk import pre_order
 
 
-class OpLooks:
-    """Numbers looks. As long as it lives, the attributes it has seen may not change, nor go away."""
+class StructuralHash:
+    """Numbers the structures of ops. Keeps the attributes of all hashed ops alive, since it finds them by id()."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
-        # By identity: equal ones are mostly one and the same object. It is kept, so that its identity stays its own.
+        # By id(): equal attributes are mostly one object. It is kept alive, so that no new object gets its id.
         self._of_attribute: dict[int, tuple[Attribute, int]] = {}
-        self._of_op: dict[Hashable, int] = {}  # by the identities of the attributes
+        self._of_op: dict[Hashable, int] = {}  # by the ids of the attributes
 
     def of(self, op: Operation) -> int:
-        """The number of the look of an op: name, attributes, types, and all that is inside."""
+        """Return the number of the op's structure: name, attributes, types, and the ops in its regions."""
         inside = tuple(self._inside(op)) if op.regions else ()
         identity = _identity(op), inside
         found = self._of_op.get(identity)
         if found is None:
-            found = self._of_op[identity] = self._number((self._look(op), inside))
+            found = self._of_op[identity] = self._number((self._structure(op), inside))
         return found
 
-    def _look(self, op: Operation) -> Hashable:
+    def _structure(self, op: Operation) -> Hashable:
         named = {**op.properties, **op.attributes}
         names = sorted(named)
         return (
@@ -46,30 +46,30 @@ class OpLooks:
             found = self._of_attribute[id(attribute)] = attribute, self._number(attribute)
         return found[1]
 
-    def _number(self, look: Hashable) -> int:
-        return self._numbers.setdefault(look, len(self._numbers))
+    def _number(self, structure: Hashable) -> int:
+        return self._numbers.setdefault(structure, len(self._numbers))
 
-    def inside(self, op: Operation) -> tuple[Hashable, ...]:
-        """The look of the regions of an op; what is used from outside of it is a mere -1."""
+    def of_regions(self, op: Operation) -> tuple[Hashable, ...]:
+        """Return the structure of the regions of an op; every captured value counts as -1."""
         return tuple(self._inside(op))
 
     def _inside(self, op: Operation) -> Iterator[Hashable]:
-        places: dict[SSAValue, int] = {}
+        numbers: dict[SSAValue, int] = {}
         for block in _blocks_inside(op):
             yield len(block.args)
             for argument in block.args:
-                places[argument] = len(places)
+                numbers[argument] = len(numbers)
                 yield self._attribute(argument.type)
             for inner in block.ops:
                 yield self.of(inner)
                 for operand in operands_of(inner):
-                    yield places.get(operand, -1)
+                    yield numbers.get(operand, -1)
                 for result in inner.results:
-                    places[result] = len(places)
+                    numbers[result] = len(numbers)
 
 
 def _identity(op: Operation) -> Hashable:
-    """The same for two ops only if they look the same but for what is inside, and quick to find."""
+    """Return a key that is cheap to compute and equal only for ops of equal structure, regions apart."""
     properties, attributes = op.properties, op.attributes
     return (
         type(op),
@@ -84,13 +84,13 @@ def _identity(op: Operation) -> Hashable:
 
 
 def used_from_outside(op: Operation) -> Sequence[SSAValue]:
-    """The operands of an op, then those in its regions that are no results or arguments inside of it."""
+    """Return the operands of an op, followed by the values that its regions capture."""
     own = operands_of(op)
     return [*own, *(use.operation.operands[use.index] for use in uses_inside(op))] if op.regions else own
 
 
 def uses_inside(op: Operation) -> list[Use]:
-    """The operands of ops in the regions of an op that come from outside of it."""
+    """Return the uses of captured values in the regions of an op."""
     return [
         Use(user, index)
         for user in pre_order(op)

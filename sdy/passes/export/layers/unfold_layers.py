@@ -1,4 +1,4 @@
-"""Put the ops of layers back where they are called: the end of what folding layers begins.
+"""Inline the calls of folded layers: the inverse of `sdy-fold-layers`.
 
 Every op gets the location that it had in its own layer.
 """
@@ -27,39 +27,39 @@ from sdy.passes.rewriting.op_order import forget_order
 
 @dataclass(frozen=True)
 class UnfoldLayersPass(ModulePass):
-    """Replace the calls of folded layers by what they call."""
+    """Replace the calls of folded layers by the ops of the layers."""
 
     name = "sdy-unfold-layers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """No layer calls another one: they are folded in functions that were there before."""
+        """Inline all calls. A layer calls no other layer, since only the user's functions are folded."""
         layers = {name: func for name, func in functions_of(op).items() if LAYER in func.attributes}
         if not layers:
             return
-        places = {layer: _places(layer) for layer in layers.values()}
+        indices = {layer: _location_indices(layer) for layer in layers.values()}
         for calls in call_sites(op).values():
             for call in calls:
                 layer = layers.get(callee_name(call))
                 if layer is not None:
-                    _unfold(call, layer, places[layer])
+                    _unfold(call, layer, indices[layer])
         for func in layers.values():
             erase(func)
         forget_order(op)
 
 
-def _places(layer: FuncOp) -> list[int | None]:
-    """For each op in a layer, which of the locations that calls list is its own."""
+def _location_indices(layer: FuncOp) -> list[int | None]:
+    """Return for each op in a layer the index of its location in the lists of the calls."""
     numbers = {location: number for number, location in enumerate(_locations(layer))}
     return [numbers.get(op.location) for op in pre_order(layer)]
 
 
-def _unfold(call: CallOp, layer: FuncOp, places: Sequence[int | None]) -> None:
-    """Copy the body before the call, op by op: a layer may have hundreds, and be called hundreds of times."""
-    locations, remaining = _locations(call), iter(places)
+def _unfold(call: CallOp, layer: FuncOp, location_indices: Sequence[int | None]) -> None:
+    """Copy the body before the call, op by op, which is fast for hundreds of ops and calls."""
+    locations, remaining = _locations(call), iter(location_indices)
     body = layer.body.block
     new: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
     end = body.last_op
-    assert end is not None  # verified: a body ends with a return
+    assert end is not None  # verified: a body ends in a return
     for op in body.ops:
         if op is end:
             break
@@ -70,15 +70,15 @@ def _unfold(call: CallOp, layer: FuncOp, places: Sequence[int | None]) -> None:
         else:
             copies = (copy_before(op, [new[operand] for operand in operands_of(op)], call),)
             new.update(zip(op.results, copies[0].results, strict=True))
-        for each, place in zip(copies, remaining, strict=False):  # further ops remain
-            if place is not None:
-                each.location = locations[place]
+        for each, index in zip(copies, remaining, strict=False):  # `remaining` also covers later ops
+            if index is not None:
+                each.location = locations[index]
     for result, value in zip(call.results, operands_of(end), strict=True):
         replace_uses(result, new[value])
     erase(call)
 
 
 def _locations(op: Operation) -> tuple[LocationAttr, ...]:
-    """Those that folding has left on an op."""
+    """Return the locations that folding stored on an op."""
     found = op.attributes.get(LOCATIONS)
     return cast("ArrayAttr[LocationAttr]", found).data if isinstance(found, ArrayAttr) else ()

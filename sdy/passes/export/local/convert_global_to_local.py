@@ -1,9 +1,9 @@
-"""Turn the program on whole tensors into the program that each device runs on its shards.
+"""Convert the program on global tensors to the program that each device runs on its shards.
 
     before  %1 = sdy.all_reduce {"x"} %0 out_sharding=<@m, [{"y"}]> : tensor<8xf32>
     after   %1 = "stablehlo.all_reduce"(%0) <{replica_groups = dense<...>, ...}> ... : (tensor<4xf32>) -> tensor<4xf32>
 
-Requires: explicit collectives, dims that divide. Ensures: no `sdy` op but the meshes; types are those of one shard.
+Requires: explicit collectives, dims that divide. Ensures: no `sdy` op except meshes; types are local.
 Source: docs/spec/06, 1.
 """
 
@@ -34,16 +34,18 @@ class ConvertGlobalToLocalPass(ModulePass):
     per_dim_all_gather: bool = False
     combine_multi_dimension_reduce_scatter: bool = False
     enable_rgv3: bool = False
-    regroup_shards: bool = False  # exchange pieces where tensors are joined along a cut dim
-    keep_zero_signs: bool = False  # shards without a value add -0.0 to it, not 0.0, so that -0.0 remains
+    regroup_shards: bool = False  # exchange blocks where tensors are concatenated along a sharded dim
+    keep_zero_signs: bool = False  # use -0.0 as identity of sums, so that -0.0 stays -0.0
     replica_count: int = 1
     partition_count: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """See that every op has a form on shards; then convert functions, and the ops in them, in program order."""
+        """Check that every op has a local form, then convert functions and their ops in program order."""
         if self.replica_count > 1 and self.partition_count > 1:
-            message = f"replica-count={self.replica_count} and partition-count={self.partition_count}: one must be 1"
-            raise SdyError(Diagnostic("SDY-L004", message, span_of(op), hint="devices are replicas or partitions"))
+            message = f"replica-count or partition-count must be 1, got {self.replica_count} and {self.partition_count}"
+            raise SdyError(
+                Diagnostic("SDY-L004", message, span_of(op), hint="devices are either replicas or partitions")
+            )
         style = Style(
             counts_replicas=self.replica_count > 1,
             names_mesh_axes=self.enable_rgv3,

@@ -1,4 +1,4 @@
-"""Remove every sharding and every mesh: plain StableHLO is left. Source: docs/spec/06, 6.2."""
+"""Remove all shardings and meshes, which leaves plain StableHLO. Source: docs/spec/06, 6.2."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sdy.dialects.shardings import SHARDING
 
 @dataclass(frozen=True)
 class DropShardingAndMeshPass(ModulePass):
-    """Forget how the program was sharded."""
+    """Remove all shardings and meshes."""
 
     name = "sdy-drop-sharding-and-mesh"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit every op once."""
+        """Remove the shardings of every op, and the meshes."""
         for inner in pre_order(op):
             inner.attributes.pop(SHARDING, None)
             if type(inner) is FuncOp:

@@ -1,6 +1,6 @@
-"""Places of a module that hold the same value: what loops carry along, what branches give, what calls take and give.
+"""Edges of the communication graph: values that loops carry, branches return, or calls pass.
 
-In difference to the edges of propagation, whoever cuts the value otherwise may do so in all of these places at once.
+Unlike the data-flow edges of propagation, an edge lists every sharding that must change together with the value.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from sdy.model.sharding import TensorSharding
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """What feeds a value that goes through a loop, a branch or a call, and what it comes out of."""
+class ValueEdge:
+    """A value that passes through a loop, a branch or a call: its sources and its targets."""
 
     sources: tuple[EdgeSource, ...]
     targets: tuple[SSAValue, ...]
-    result_of: tuple[FuncOp, int] | None = None  # the function, and the number of its result, that this is
+    result_of: tuple[FuncOp, int] | None = None  # the function, and the index of its result
 
-    def cut(self, sharding: TensorSharding) -> None:
-        """Let all places say that the value is sharded so."""
+    def set_sharding(self, sharding: TensorSharding) -> None:
+        """Give the sharding to all targets of the edge."""
         for target in self.targets:
             set_sharding(target, sharding)
         if self.result_of is not None:
             set_function_result_sharding(*self.result_of, sharding)
 
 
-def functions_on_whole_tensors(module: ModuleOp) -> dict[str, FuncOp]:
-    """The functions of a module but for those that manual computations call: these see other shapes, and fewer axes."""
+def functions_on_global_tensors(module: ModuleOp) -> dict[str, FuncOp]:
+    """Return the functions that no manual computation calls; those would see local shapes and fewer axes."""
     functions = functions_of(module)
     pending: list[Operation] = [*ops_of(module, ManualComputationOp)]
     local: set[str] = set()
@@ -52,8 +52,8 @@ def functions_on_whole_tensors(module: ModuleOp) -> dict[str, FuncOp]:
     return {name: func for name, func in functions.items() if name not in local}
 
 
-def edges_of(module: ModuleOp, functions: Mapping[str, FuncOp]) -> Iterator[Edge]:
-    """All edges in some functions of a module, of values whose shape is known. The main function is the boundary."""
+def edges_of(module: ModuleOp, functions: Mapping[str, FuncOp]) -> Iterator[ValueEdge]:
+    """Yield the edges of values with static shapes in some functions. Arguments of the main function have none."""
     calls: dict[str, list[CallOp]] = {}
     for func in functions.values():
         for op in pre_order(func, ManualComputationOp):
@@ -66,21 +66,21 @@ def edges_of(module: ModuleOp, functions: Mapping[str, FuncOp]) -> Iterator[Edge
             yield from filter(_has_known_shape, _edges_of_calls(func, calls[name]))
 
 
-def _edges_of_op(op: Operation) -> Iterator[Edge]:
+def _edges_of_op(op: Operation) -> Iterator[ValueEdge]:
     if isinstance(op, WhileOp | CaseOp | OptimizationBarrierOp):
         for owner in op.results:
-            yield Edge(sources_of(owner), (owner, *other_targets_of(owner)))
+            yield ValueEdge(sources_of(owner), (owner, *other_targets_of(owner)))
     elif isinstance(op, IfOp):
         for index, result in enumerate(op.results):
-            yield Edge(tuple(EdgeSource(_terminator(region.block), index) for region in op.regions), (result,))
+            yield ValueEdge(tuple(EdgeSource(_terminator(region.block), index) for region in op.regions), (result,))
 
 
-def _edges_of_calls(func: FuncOp, calls: Sequence[CallOp]) -> Iterator[Edge]:
+def _edges_of_calls(func: FuncOp, calls: Sequence[CallOp]) -> Iterator[ValueEdge]:
     for argument in func.body.block.args:
-        yield Edge(tuple(EdgeSource(call, argument.index) for call in calls), (argument,))
+        yield ValueEdge(tuple(EdgeSource(call, argument.index) for call in calls), (argument,))
     for index in range(len(func.function_type.outputs)):
         source = EdgeSource(_terminator(func.body.block), index)
-        yield Edge((source,), tuple(call.results[index] for call in calls), (func, index))
+        yield ValueEdge((source,), tuple(call.results[index] for call in calls), (func, index))
 
 
 def _terminator(block: Block) -> Operation:
@@ -88,5 +88,5 @@ def _terminator(block: Block) -> Operation:
     return block.last_op
 
 
-def _has_known_shape(edge: Edge) -> bool:
+def _has_known_shape(edge: ValueEdge) -> bool:
     return all(static_shape(target.type) is not None for target in edge.targets)

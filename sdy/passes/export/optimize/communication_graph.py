@@ -1,6 +1,6 @@
-"""Reading a module into the graph on which less communication is searched for.
+"""Read a module into the graph that the layout search works on.
 
-Reshards, and the all-reduces that complete an op, are no nodes: they are how values get from one layout to another.
+Reshards, and all-reduces of partial results, are not nodes: they are the transfers between layouts of a value.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from sdy.partitioner.layout_search.linearity import partial_modes
 from sdy.partitioner.layout_search.node import Assignment, Counts, Kind, Mode, Run
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 from sdy.partitioner.on_shards.shard_rules import counts_on_shards, shard_rule
-from sdy.passes.export.optimize.communication_edges import Edge, edges_of, functions_on_whole_tensors
+from sdy.passes.export.optimize.communication_edges import ValueEdge, edges_of, functions_on_global_tensors
 
-FREE = frozenset((ConstantOp, IotaOp))  # any device can make any part of it
+FREE = frozenset((ConstantOp, IotaOp))  # any device can compute any shard of it
 CONTROL = frozenset((WhileOp, CaseOp, IfOp))
 OPAQUE = CONTROL | FREE | {CallOp, OptimizationBarrierOp, ManualComputationOp}
 
 
 class Use(NamedTuple):
-    """An operand by which a value is read: by a node, or where there is none, in a fixed layout."""
+    """An operand that reads a value: of a node, or in a fixed layout if it has no node."""
 
     source: EdgeSource
     end: End | None
@@ -52,7 +52,7 @@ class Use(NamedTuple):
 
 @dataclass(slots=True)
 class Binding:
-    """What a value of the graph is in the module, and how it lies now. `kind`: how partial results of it combine."""
+    """The SSA value of a graph value, and its current layout. `kind`: how its partial results combine."""
 
     value: SSAValue
     layout: Layout
@@ -62,33 +62,33 @@ class Binding:
 
 @dataclass(slots=True)
 class ModuleGraph:
-    """The graph of a module, and what its parts are there.
+    """The graph of a module, and the ops and values that its parts stand for.
 
-    `ops` has one entry a node: the op, or the edge of a value that is in several places. `bindings` are of all values,
-    `numbers` what these are called in the graph. `transfers` are the ops by which values change their layout now.
+    `ops` has one entry per node: an op, or a value edge. `bindings` covers all values, `numbers` maps SSA values to
+    graph values, and `transfers` are the ops that currently change layouts.
     """
 
     atoms: Atoms
     graph: Graph
-    ops: list[Operation | Edge]
+    ops: list[Operation | ValueEdge]
     bindings: list[Binding]
     numbers: list[int]
     transfers: list[Operation]
     positions: dict[Operation, int]
 
 
-class IllegibleShardingError(Exception):
-    """A sharding that the search cannot spell: it cuts through an atom, or is partial already."""
+class UnsupportedShardingError(Exception):
+    """A sharding that the search cannot represent: it splits an atom, or has partial values."""
 
 
 class GraphReader:
-    """Reads one module, on one mesh."""
+    """Reads one module on one mesh."""
 
     def __init__(self, module: ModuleOp, atoms: Atoms) -> None:
         self._module = module
         self._atoms = atoms
         self._counts = atoms.counts()
-        self._functions = functions_on_whole_tensors(module)
+        self._functions = functions_on_global_tensors(module)
         self._layouts: dict[SSAValue, Layout | None] = {}
         self._spelled: dict[TensorSharding, Layout] = {}
         self._kinds: dict[tuple[OpShardingRule, tuple[Mode, ...], Counts], Kind] = {}
@@ -99,7 +99,7 @@ class GraphReader:
         self._positions = {op: number for number, op in enumerate(pre_order(module))}
         self._times = execution_counts(module)
         edges = list(edges_of(module, self._functions))
-        self._ops: list[Operation | Edge] = [*edges]
+        self._ops: list[Operation | ValueEdge] = [*edges]
         self._nodes = [self._edge_node(edge) for edge in edges]
         self._read_at: dict[EdgeSource, End] = {}
         self._made_at: dict[SSAValue, End] = {}
@@ -108,27 +108,27 @@ class GraphReader:
             self._made_at |= dict.fromkeys(edge.targets, End(number, 0))
 
     def read(self) -> ModuleGraph:
-        """The graph of the module, whose reshards and all-reduces are explicit.
+        """Return the graph of the module, whose reshards and all-reduces are explicit.
 
-        Raises: IllegibleShardingError.
+        Raises: UnsupportedShardingError.
         """
         for func in self._functions.values():
             self._read_region(func.body)
         values, numbers = without_twins(self._values)
         for number, (op, node) in enumerate(zip(self._ops, self._nodes, strict=True)):
-            if isinstance(op, Edge):
-                places = (*(source.value for source in op.sources), *op.targets)
-                own = tuple(dict.fromkeys(numbers[self._number[value]] for value in places))
+            if isinstance(op, ValueEdge):
+                members = (*(source.value for source in op.sources), *op.targets)
+                own = tuple(dict.fromkeys(numbers[self._number[value]] for value in members))
                 self._nodes[number] = self._edge_node(op, own)
             else:
                 node.values = tuple(numbers[value] for value in node.values)
         graph = Graph(self._nodes, values)
         return ModuleGraph(self._atoms, graph, self._ops, self._bindings, numbers, self._transfers, self._positions)
 
-    def _edge_node(self, edge: Edge, values: tuple[int, ...] = ()) -> Node:
-        """The node of an edge, with one place as long as it is not known which values it has."""
+    def _edge_node(self, edge: ValueEdge, values: tuple[int, ...] = ()) -> Node:
+        """Return the node of an edge; its values are added when they are known."""
         shape, layout = static_shape(edge.targets[0].type), self._layout(edge.targets[0])
-        assert shape is not None  # edges of other values are left out
+        assert shape is not None  # edges have static shapes
         assert layout is not None
         count = max(1, len(values))
         identity = tuple((FactorIndex(dim),) for dim in range(len(shape)))
@@ -142,7 +142,7 @@ class GraphReader:
         return self._kinds[key]
 
     def _layout(self, value: SSAValue) -> Layout | None:
-        """How a value lies now; None where it is no tensor of known shape."""
+        """Return the current layout of a value; None unless it is a tensor of static shape."""
         try:
             return self._layouts[value]
         except KeyError:
@@ -152,16 +152,16 @@ class GraphReader:
             elif sharding is None:
                 found = replicated(len(shape))
             else:
-                found = self._spelled.get(sharding) or self._spelled.setdefault(sharding, self._spell(sharding))
+                found = self._spelled.get(sharding) or self._spelled.setdefault(sharding, self._layout_of(sharding))
             self._layouts[value] = found
             return found
 
-    def _spell(self, sharding: TensorSharding) -> Layout:
+    def _layout_of(self, sharding: TensorSharding) -> Layout:
         dims: list[Cut] = []
         for dim in sharding.dims:
             cut = self._atoms.split(dim.axes)
             if cut is None or sharding.unreduced:
-                raise IllegibleShardingError
+                raise UnsupportedShardingError
             dims.append(cut)
         return Layout(tuple(dims))
 
@@ -210,7 +210,7 @@ class GraphReader:
         value = self._values[number]
         end = self._read_at.get(source, end)
         layout = self._layout(source.value)
-        assert layout is not None  # what has a number is a tensor
+        assert layout is not None  # every numbered value is a tensor
         self._bindings[number].uses.append(Use(source, end, layout))
         if end is None:
             value.fixed_needs.add(layout)
@@ -218,7 +218,7 @@ class GraphReader:
             value.readers.append(end)
 
     def _is_transfer(self, op: Operation) -> bool:
-        """Whether an op only brings a value of the graph to another layout."""
+        """Return whether an op only changes the layout of a value of the graph."""
         if not isinstance(op, ReshardOp | AllReduceOp) or op.operands[0] not in self._number:
             return False
         if isinstance(op, ReshardOp):
@@ -232,7 +232,7 @@ class GraphReader:
         )
 
     def _node(self, op: Operation) -> Node | None:
-        """The node of an op that can be run in other ways, as it is run now."""
+        """Return the node of an op with its current assignment; None if the op cannot run otherwise."""
         rule = None if type(op) in OPAQUE or op.has_trait(IsTerminator) else shard_rule(op)
         if rule is None or not op.results or not all(operand in self._number for operand in op.operands):
             return None
@@ -249,13 +249,13 @@ class GraphReader:
         return Node(kind, run, flops=contraction_flops(op))
 
     def _takes_sums(self, op: Operation, mode: Mode) -> bool:
-        """Whether partial results of the operands of a mode add up: of a maximum, say, no op is linear."""
+        """Return whether the partial operands of a mode are sums; no op is linear in partial maxima."""
         given = (operand for operand, is_partial in zip(op.operands, mode, strict=True) if is_partial)
         return all(self._bindings[self._number[operand]].kind is ReductionKind.SUM for operand in given)
 
 
 def _assignment(kind: Kind, layouts: Sequence[Layout]) -> Assignment | None:
-    """The assignment by which the tensors of an op lie like this, where they agree."""
+    """Return the assignment that gives the tensors of an op these layouts; None if they disagree."""
     cuts: dict[int, Cut] = {}
     for place, layout in enumerate(layouts):
         for factor, cut in (kind.project(place, layout) or {}).items():
@@ -265,6 +265,6 @@ def _assignment(kind: Kind, layouts: Sequence[Layout]) -> Assignment | None:
 
 
 def _without_reduction(rule: OpShardingRule) -> OpShardingRule:
-    """The rule of an op whose partial results nothing completes: what it reduces must be whole."""
+    """Return the rule of an op whose partial results cannot be reduced: reduction factors need replication."""
     whole = tuple(sorted((*rule.reduction, *rule.need_replication)))
     return replace(rule, reduction=(), need_replication=whole)

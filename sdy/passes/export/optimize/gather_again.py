@@ -1,4 +1,4 @@
-"""Gather a value twice, where keeping it gathered between two uses takes more memory than there may be.
+"""Gather a value a second time, if keeping it gathered between two uses exceeds the memory limit.
 
 before  %1 = sdy.reshard %0 <@m, [{}, {}]>          after   %1 = sdy.reshard %0 <@m, [{}, {}]>
         stablehlo.dot_general %x, %1                        stablehlo.dot_general %x, %1
@@ -28,27 +28,27 @@ from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.passes.rewriting.insertion import erase, insert
 
-MOST_AGAIN = 256  # each takes a look at the whole module
+MOST_AGAIN = 256  # each costs a walk over the module
 
 
 def local_peak(module: ModuleOp) -> int:
-    """The most bytes that one device has alive, of a module on whole tensors."""
+    """Return the peak bytes of one device, for a module on global tensors."""
     return peak(module, _Shards(module).bytes_of).bytes
 
 
 class _Shards:
-    """How large the shards of values are. There are few types and shardings, and many values."""
+    """Sizes of shards, cached by type and sharding."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._meshes = meshes_of(module)
         self._known: dict[tuple[Attribute, TensorSharding | None], int] = {}
 
     def bytes_of(self, value: SSAValue) -> int:
-        """Of the shard of a value that one device holds; nothing of a sum that is scattered at once."""
+        """Return the bytes of one shard of a value; 0 for a sum that is scattered at once."""
         return 0 if self._is_scattered(value) else self._shard_bytes(value)
 
     def _is_scattered(self, value: SSAValue) -> bool:
-        """Whether an all-reduce and the reshard behind it become a reduce-scatter."""
+        """Return whether an all-reduce and the reshard after it become a reduce-scatter."""
         reduction = value.owner
         if not isinstance(reduction, AllReduceOp):
             return False
@@ -76,9 +76,9 @@ class _Shards:
 
 
 def gather_again(module: ModuleOp, limit: float) -> int:
-    """Repeat reshards that make values larger, until no more than `limit` bytes are alive at once, if that helps.
+    """Repeat reshards that enlarge values until the peak is at most `limit` bytes, if that helps.
 
-    Returns the most bytes that are alive at once in the end, as `local_peak` does.
+    Return the resulting peak, as `local_peak` does.
     """
     shards = _Shards(module)
     found = peak(module, shards.bytes_of)
@@ -106,7 +106,7 @@ class _Again:
 
 
 def _relieve(op: Operation, shards: _Shards) -> _Again | None:
-    """Gather the largest value that is kept over `op` once more behind it, if there is one."""
+    """Repeat, after `op`, the gather of the largest value that is live across it; None if there is none."""
     block = op.parent
     assert block is not None  # the op is in a module
     positions = {each: number for number, each in enumerate(block.ops)}

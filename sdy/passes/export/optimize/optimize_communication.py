@@ -1,4 +1,4 @@
-"""Send fewer bytes: run ops otherwise, reduce later, gather less. Every value stays the same.
+"""Send fewer bytes: shard ops differently, reduce later, gather less. Every value stays the same.
 
     before  %0 = stablehlo.dot_general %x, %w   partial along "y"         after  %0 = stablehlo.dot_general %x, %w
             %1 = sdy.all_reduce {"y"} %0                                         %1 = stablehlo.dot_general %z, %v
@@ -6,11 +6,10 @@
             %3 = sdy.all_reduce {"y"} %2                                         %3 = sdy.all_reduce {"y"} %2
             %4 = stablehlo.add %1, %3
 
-What the rewrites are, and their switches: `sdy.partitioner.layout_search.patterns`. Arguments and results of the main
-function keep their shardings, no device computes more of a product or a convolution than before, and where more memory
-would be taken, values are gathered again. A module on several meshes, or with partial values of its own, stays as it
-is.
-Requires: explicit reshards in full; one mesh. Ensures: the same.
+The rewrites and their switches are described in `sdy.partitioner.layout_search.patterns`. Arguments and results of the
+main function keep their shardings, no device computes more of a dot or a convolution than before, and values are
+gathered again if memory would grow. A module with several meshes, or with partial values, is left unchanged.
+Requires and ensures: full explicit reshards.
 """
 
 from __future__ import annotations
@@ -31,35 +30,35 @@ from sdy.partitioner.layout_search.layout import MOST_ATOMS, Atoms
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.search import Saving, search
 from sdy.partitioner.layout_search.state import Sent, State
-from sdy.passes.export.optimize.communication_edges import Edge
-from sdy.passes.export.optimize.communication_graph import GraphReader, IllegibleShardingError, ModuleGraph
+from sdy.passes.export.optimize.communication_edges import ValueEdge
+from sdy.passes.export.optimize.communication_graph import GraphReader, ModuleGraph, UnsupportedShardingError
 from sdy.passes.export.optimize.gather_again import gather_again, local_peak
 from sdy.passes.export.optimize.write_layouts import Writer
 from sdy.passes.export.reshards.equal_reshards import share_equal_reshards
 
-MOST_MEMORY = 1.05  # of the peak before, if that can be had
-MOST_PEAK = 1.1  # of the peak before
+MOST_MEMORY = 1.05  # relative to the peak before, if it can be reached
+MOST_PEAK = 1.1  # relative to the peak before
 
 
 @dataclass(frozen=True)
 class OptimizeCommunicationPass(ModulePass):
-    """Search for ways to run the ops of a module that send less."""
+    """Search for shardings of the ops of a module that send fewer bytes."""
 
     name = "sdy-optimize-communication"
 
-    recut: bool = True  # cut ops otherwise: gather the smaller operand instead of reducing the larger result
-    delay: bool = True  # add and multiply partial values, and reduce them behind
-    scatter: bool = True  # reduce-scatter what is cut, or gathered, behind
+    recut: bool = True  # shard ops differently: gather the smaller operand instead of reducing the larger result
+    delay: bool = True  # add and multiply partial values, and reduce them later
+    scatter: bool = True  # reduce-scatter values that are later sharded or gathered
     share: bool = True  # devices with the same partial values each reduce a slice
-    reuse: bool = True  # gather once, and cut what else is wanted out of that
-    step_percent: int = 10  # what a collective costs besides its bytes, of what a value sent costs on average
-    step_bytes: int = 192  # what it costs at least
+    reuse: bool = True  # gather once, and slice other shardings from the result
+    step_percent: int = 10  # fixed cost of a collective, relative to the average cost of a value sent
+    step_bytes: int = 192  # least fixed cost of a collective
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Search from how the ops are run now, and rewrite the module.
+        """Search, starting from the current shardings, and rewrite the module.
 
-        Where what is found takes more memory than it may, ops stay cut as they are; if that does not help, all stays,
-        and only equal reshards are shared, as without the search.
+        If the result exceeds the memory limit, the search keeps the shardings of ops; if it still does, the module
+        stays unchanged except that equal reshards are shared.
         """
         share_equal_reshards(op)
         meshes = {name: mesh for name, mesh in meshes_of(op).items() if mesh.device_count > 1}
@@ -75,7 +74,7 @@ class OptimizeCommunicationPass(ModulePass):
                 return
             state = self._state(read, wanted, MOST_MEMORY * peak)
             savings = search(state)
-            remarks = [_remark(read, saving) for saving in savings]  # before the ops that they speak of are changed
+            remarks = [_remark(read, saving) for saving in savings]  # before the ops that they name change
             Writer(read, state, name).write()
             if gather_again(op, MOST_MEMORY * peak) <= MOST_PEAK * peak:
                 for remark in remarks:
@@ -84,38 +83,38 @@ class OptimizeCommunicationPass(ModulePass):
             _restore(op, plain)
 
     def _state(self, read: ModuleGraph, patterns: Patterns, most_held: float) -> State:
-        """Where the search starts. What a step costs goes by the bytes that the program sends now."""
+        """Return the initial state; the fixed cost of a collective depends on the bytes that the program sends now."""
         state = State(read.graph, read.atoms, patterns, most_held)
         step = max(self.step_bytes, round(self.step_percent / 100 * state.mean_cost))
         return State(read.graph, read.atoms, replace(patterns, step_bytes=step), most_held)
 
 
 def _restore(module: ModuleOp, original: ModuleOp) -> None:
-    """Let a module have the ops of another one again."""
+    """Replace the ops of a module by those of `original`."""
     module.detach_region(module.body)
     module.add_region(copy_with_regions(original).detach_region(0))
 
 
 def _read(module: ModuleOp, mesh: Mesh) -> ModuleGraph | None:
-    """The graph of a module, on parts of axes where there are few; None where a sharding does not tell how values lie.
+    """Return the graph of a module, with axes split into prime factors if those are few; None if unsupported.
 
-    On a large mesh there are too many ways to cut a tensor by parts of axes, and hardly any is better.
+    On a large mesh there are too many combinations of sub-axes, and hardly any is better.
     """
     fine = Atoms.of(mesh)
     whole = (Atoms.whole_axes(mesh),) if len(fine.refs) > MOST_ATOMS else ()
     for atoms in (*whole, fine):
         try:
             return GraphReader(module, atoms).read()
-        except IllegibleShardingError:
+        except UnsupportedShardingError:
             continue
     return None
 
 
 def _saved(saved: Sent) -> str:
-    """`3,072 bytes less in 1 collective more`. What saves neither is made for the memory that it saves."""
+    """Return text such as `3,072 bytes less in 1 collective more`. A move that saves neither saves memory."""
     count, is_equal = abs(saved.collectives), not round(saved.bytes)
     if is_equal and not count:
-        return "as much, and holds less"
+        return "as much, and holds less memory"
     less = "as much" if is_equal else f"{abs(saved.bytes):,.0f} bytes {'less' if saved.bytes > 0 else 'more'}"
     fewer = f" in {count:,} collective{'s' * (count > 1)} {'fewer' if saved.collectives > 0 else 'more'}"
     return less + fewer * bool(count)
@@ -123,7 +122,7 @@ def _saved(saved: Sent) -> str:
 
 def _remark(read: ModuleGraph, saving: Saving) -> Diagnostic:
     first = read.ops[saving.node]
-    op = first.sources[0].op if isinstance(first, Edge) else first
+    op = first.sources[0].op if isinstance(first, ValueEdge) else first
     others = f" and {len(saving.move) - 1} more ops" if len(saving.move) > 1 else ""
-    message = f"{op.name}{others}: run otherwise, so that each device sends {_saved(saving.saved)}"
+    message = f"{op.name}{others}: resharded, so that each device sends {_saved(saving.saved)}"
     return Diagnostic("SDY-L120", message, span_of(op), severity=Severity.REMARK)

@@ -1,4 +1,4 @@
-"""Which instructions a filter selects: by their place in the program, and by parts of their names.
+"""The filter of instructions to partition: by index in the program, and by substrings of their names.
 
 Source: docs/spec/06, 5.2.
 """
@@ -12,14 +12,14 @@ _LOW, _HIGH = "selectLow=", "selectHigh="
 
 @dataclass(frozen=True, slots=True)
 class InstructionFilter:
-    """Instructions from `low` to `high`, both included, whose name contains one of `names`; None and (): no limit."""
+    """Selects instructions `low` to `high`, inclusive, whose name contains one of `names`; None and () do not limit."""
 
     low: int | None = None
     high: int | None = None
     names: tuple[str, ...] = ()
 
     def selects(self, number: int, name: str) -> bool:
-        """Whether the instruction that comes at place `number`, counted from 0, is to be partitioned.
+        """Return whether to partition the instruction with this index, counted from 0.
 
         >>> parse_filter("dot, selectHigh=3").selects(2, "stablehlo.dot_general")
         True
@@ -30,7 +30,7 @@ class InstructionFilter:
 
 
 def parse_filter(text: str) -> InstructionFilter:
-    """The filter in `dot, selectLow=3`, in quotes or not; numbers that are negative, or no numbers, set no limit."""
+    """Parse a filter such as `dot, selectLow=3`, optionally quoted; a negative or invalid number is no limit."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]

@@ -1,4 +1,4 @@
-"""One instruction, put into a module of its own, partitioned there, and brought back as a manual computation.
+"""Partition one instruction: outline it into its own module, lower that, and inline it as a manual computation.
 
 Source: docs/spec/06, 5.3 and 8.4 (G83 to G85).
 """
@@ -49,7 +49,7 @@ CHANNEL = "channel_handle"
 
 
 class InstructionPartitioner:
-    """Partitions instructions of one module."""
+    """Partitions instructions of one module, one at a time."""
 
     def __init__(self, ctx: Context, module: ModuleOp, style: Style, exchanges: bool, counts: tuple[int, int]) -> None:
         self._ctx = ctx
@@ -61,13 +61,13 @@ class InstructionPartitioner:
         self._names = UniqueNames(module)
 
     def partition(self, op: Operation) -> None:
-        """Replace `op` by a manual computation. Calls, and ops that use other values in regions, stay as they are."""
+        """Replace `op` by a manual computation. Calls, and ops whose regions capture values, are left unchanged."""
         if isinstance(op, CallOp) or _captures(op) or any(static_shape(each.type) is None for each in _values(op)):
             return
         on = self._common_mesh(op)
         ins = tuple(self._completed(operand, on) for operand in op.operands)
         outs = tuple(replace(self._completed(result, on), unreduced=()) for result in op.results)
-        # A reshard keeps every element at its place, so that its padding may be that of both sides.
+        # A reshard does not move elements, so it can be padded for both of its shardings.
         shared = outs if isinstance(op, ReshardOp) else ()
         emit = Emitter(op, self._style)
         operands = [
@@ -83,16 +83,16 @@ class InstructionPartitioner:
         erase(op)
 
     def _common_mesh(self, op: Operation) -> CommonMesh:
-        """The mesh of all tensors of `op`, by name.
+        """Return the mesh of all tensors of `op`, and its name.
 
-        Raises: SdyError SDY-L018 where they have none in common.
+        Raises: SdyError SDY-L018 if they have no common mesh.
         """
         shardings = [sharding_of(value) for value in _values(op)]
         common = common_mesh(shardings, self._meshes)
         if common is None:
             texts = [write_sharding(sharding) for sharding in shardings if sharding is not None]
-            message = f"{op.name} has tensors on different meshes: {', '.join(dict.fromkeys(texts))}"
-            raise SdyError(Diagnostic("SDY-L018", message, span_of(op), hint="leave the op out by the filter"))
+            message = f"tensors of {op.name} must be on one mesh, got {', '.join(dict.fromkeys(texts))}"
+            raise SdyError(Diagnostic("SDY-L018", message, span_of(op), hint="exclude the op by the filter"))
         return CommonMesh(common.mesh, self._name_of(common))
 
     def _name_of(self, on: CommonMesh) -> str:
@@ -105,7 +105,7 @@ class InstructionPartitioner:
             op = MeshOp(name, on.mesh)
             op.location = self._module.location
             block = self._module.body.block
-            assert block.first_op is not None  # the function with the instruction
+            assert block.first_op is not None  # the function that holds the instruction
             block.insert_op_before(op, block.first_op)
         return name
 
@@ -118,11 +118,11 @@ class InstructionPartitioner:
     # The module of one instruction
 
     def _outlined(self, op: Operation, operands: Sequence[SSAValue], shardings: tuple[Shardings, Shardings]) -> FuncOp:
-        """A function, in a module of its own with all meshes, that does what `op` does."""
+        """Return a function that applies `op`, in a new module with all meshes."""
         block = Block(arg_types=[operand.type for operand in operands])
         copy = op.clone()
-        copy.operands = block.args  # one each, also where an operand is used twice
-        if isinstance(op, ReshardOp):  # of tensors that may be larger
+        copy.operands = block.args  # one argument per operand, even if a value is used twice
+        if isinstance(op, ReshardOp):  # its tensors may be padded
             copy = ReshardOp.create(
                 operands=block.args, result_types=[operands[0].type], properties=dict(op.properties)
             )
@@ -144,7 +144,7 @@ class InstructionPartitioner:
     def _lowered(
         self, func: FuncOp, emit: Emitter, operands: Sequence[SSAValue], shardings: tuple[Shardings, Shardings]
     ) -> ManualComputationOp:
-        """Partition the function, and put its body into a manual computation on the operands."""
+        """Partition the function, and move its body into a manual computation on the operands."""
         module = func.parent_op()
         assert isinstance(module, ModuleOp)
         replicas, partitions = self._counts
@@ -168,7 +168,7 @@ class InstructionPartitioner:
         return _manual_computation(func, emit, operands, result_types, shardings)
 
     def _renumber_channels(self, module: ModuleOp) -> None:
-        """Let the channels of the instruction follow all those there are."""
+        """Renumber the channels of the instruction after all existing ones."""
         first = self._style.channels.last
         for op in pre_order(module):
             handle = op.properties.get(CHANNEL)
@@ -185,7 +185,7 @@ def _manual_computation(
     result_types: Sequence[Attribute],
     shardings: tuple[Shardings, Shardings],
 ) -> ManualComputationOp:
-    """The body of the function of one device, as a manual computation."""
+    """Return the body of the local function as a manual computation."""
     block = func.body.block
     returned = block.last_op
     assert returned is not None
@@ -205,7 +205,7 @@ def _manual_computation(
 
 
 def _even_sizes(value: SSAValue, shardings: Sequence[TensorSharding], mesh: Mesh) -> tuple[int, ...]:
-    """The largest of the sizes to which each of the shardings rounds up those of `value`."""
+    """Return the sizes of `value` rounded up to multiples for all of the shardings."""
     each = [rounded_up(shape_of(value), shard_counts(sharding, mesh)) for sharding in shardings]
     return tuple(max(column) for column in zip(*each, strict=True))
 
@@ -221,7 +221,7 @@ def _values(op: Operation) -> tuple[SSAValue, ...]:
 
 
 def _captures(op: Operation) -> bool:
-    """Whether a region of `op` uses a value from outside of it."""
+    """Return whether a region of `op` captures a value."""
     inside = pre_order(op)
     own = {op, *inside}
     return any(op_of(value) not in own for inner in inside for value in inner.operands)

@@ -1,4 +1,4 @@
-"""Partition chosen instructions one by one, each in a manual computation of its own.
+"""Partition selected instructions one at a time, each in its own manual computation.
 
     before  %0 = stablehlo.add %a, %b {[{"x"}]} : tensor<8xf32>
     after   %0 = sdy.manual_computation(%a, %b) ... manual_axes={"x"} (%c: tensor<4xf32>, %d: tensor<4xf32>) {
@@ -34,7 +34,7 @@ from sdy.passes.export.per_instruction.instruction_filter import parse_filter
 from sdy.passes.export.per_instruction.outlined_instruction import InstructionPartitioner
 from sdy.passes.rewriting.device_counts import device_style
 
-# What is no instruction: communication, and ops that say something of shardings alone.
+# Ops that are not partitioned: communication, and ops that only describe shardings.
 NO_INSTRUCTIONS = (
     CollectiveOp,
     DataFlowEdgeOp,
@@ -59,7 +59,7 @@ class PerInstructionPartitioningPass(ModulePass):
     partition_count: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Number the instructions of the whole module, then partition those that are selected."""
+        """Number all instructions of the module, then partition the selected ones."""
         style = device_style(op, self.replica_count, self.partition_count)
         chosen = parse_filter(self.filter)
         numbered = enumerate(_instructions(op))
@@ -72,7 +72,7 @@ class PerInstructionPartitioningPass(ModulePass):
 
 
 def _instructions(module: ModuleOp) -> list[Operation]:
-    """The ops directly in functions that may be partitioned, in order."""
+    """Return the partitionable ops at the top level of functions, in order."""
     ops = [op for func in functions_of(module).values() for block in func.body.blocks for op in block.ops]
     return [op for op in ops if _is_instruction(op)]
 

@@ -1,4 +1,4 @@
-"""Reshards of one value to one sharding are done once.
+"""Share equal reshards of one value.
 
 before  %1 = sdy.reshard %0 <@m, [{}]>          after   %1 = sdy.reshard %0 <@m, [{}]>
         "f"(%1)                                         "f"(%1)
@@ -19,7 +19,7 @@ from sdy.passes.rewriting.insertion import erase
 
 
 def share_equal_reshards(module: ModuleOp) -> None:
-    """Let an earlier reshard stand for a later one that gives the same, where its result can be used there."""
+    """Replace a reshard by an earlier equal one whose result is visible to its users."""
     done: dict[tuple[SSAValue, TensorSharding], list[tuple[Block, SSAValue]]] = {}
     for reshard in ops_of(module, ReshardOp):
         equal = done.setdefault((reshard.input, reshard.sharding.data), [])

@@ -1,12 +1,12 @@
-"""Insert reshards so that the tensors of every op agree, and all-reduces where an op leaves partial results.
+"""Insert reshards so that the tensors of every op agree, and all-reduces of partial results.
 
     before  %0 = stablehlo.dot_general %x, %w ...  %x [{"q"}, {"p"}], %w [{"p"}, {"q"}], %0 [{"q"}, {}]
     after   %1 = sdy.reshard %w <@m, [{"p"}, {}]>
             %2 = stablehlo.dot_general %x, %1 ...
             %3 = sdy.all_reduce {"p"} %2 out_sharding=<@m, [{"q"}, {}]>
 
-Requires: closed shardings; constraints have become reshards. Ensures: with `enable-full-version` every op with a rule
-needs no communication but halo exchange. Source: docs/spec/05, 1.
+Requires: closed shardings; constraints converted to reshards. Ensures: with `enable-full-version`, every op with a rule
+needs no communication except halo exchange. Source: docs/spec/05, 1.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.passes.export.reshards.reshard_op import RESOLVED_LIGHTLY, Resharder
 from sdy.passes.export.reshards.reshard_uses import adapt_use, make_unreduced, reduce_use
-from sdy.passes.export.single_device.single_device import bring_to_device, check_boundary, device_mesh, global_mesh
+from sdy.passes.export.single_device.single_device import check_boundary, device_mesh, global_mesh, reshard_to_device
 from sdy.passes.rewriting.insertion import after_definition
 from sdy.passes.rewriting.sharding_walk import map_shardings
 from sdy.rules.all import RuleCache
 
-# Ops that may be resharded in the light version, where no value is unreduced.
+# Ops that the light version may reshard if no value is unreduced.
 ALWAYS_CONCERNED = frozenset[type[Operation]]((*DATA_FLOW_OPS, *RESOLVED_LIGHTLY, CallOp, ReshardOp, ConcatenateOp))
 RAGGED_DOT = "mhlo.ragged_dot"  # always resharded in full
 
@@ -70,12 +70,12 @@ class InsertExplicitReshardsPass(ModulePass):
     name = "sdy-insert-explicit-reshards"
 
     enable_full_version: bool = False
-    for_shards: bool = False  # so that every op can be run on shards, those included whose rule the user wrote
+    for_shards: bool = False  # every op must run on shards, ops with custom rules included
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit every op of every function, ops in regions before the op that has them.
+        """Visit every op of every function, ops in regions before their parent.
 
-        Raises: SdyError where a function takes or gives a value on one device, or an op would run on two.
+        Raises: SdyError if an argument or result is on one device, or an op would run on two single devices.
         """
         inserter = _Inserter(op, full=self.enable_full_version, for_shards=self.for_shards)
         for func in functions_of(op).values():
@@ -84,7 +84,7 @@ class InsertExplicitReshardsPass(ModulePass):
 
 
 class _Inserter:
-    """The pass over one module."""
+    """Inserts reshards into one module."""
 
     def __init__(self, module: ModuleOp, *, full: bool, for_shards: bool) -> None:
         self._meshes: MeshTable = meshes_of(module)
@@ -98,7 +98,7 @@ class _Inserter:
         self._everywhere = global_mesh(module)
 
     def visit_function(self, func: FuncOp) -> None:
-        """Insert what the ops of the function and its results need."""
+        """Insert the reshards for the ops and the results of a function."""
         if self._has_single_devices:
             check_boundary(func, self._meshes)
         for op in post_order(func):
@@ -125,7 +125,7 @@ class _Inserter:
             return
         if type(op) is ReshardOp and self._make_unreduced_instead(op):
             return
-        full = self._full or _is_always_full(op)  # by the operands as they came, unreduced ones among them
+        full = self._full or _is_always_full(op)  # decided before operands are reduced
         if self._has_unreduced:
             self._reduce_operands(op)
         if self._has_single_devices and self._visit_single_device(op):
@@ -137,14 +137,14 @@ class _Inserter:
             self._resharder.reshard(op, rule, full=full)
 
     def _adapt_edges(self, op: DataFlowOp) -> None:
-        """Every source of an edge comes in the sharding of the edge's owner."""
+        """Reshard every source of a data-flow edge to the sharding of its owner."""
         for owner in (*result_owners(op), *argument_owners(op)):
             target = _owner_target(op, owner)
             for source in sources_of(owner):
                 adapt_use(source, target, after_definition(source.value), self._meshes, full=self._full)
 
     def _adapt_call(self, op: CallOp) -> None:
-        """Every operand comes in the sharding of the callee's argument."""
+        """Reshard every operand to the sharding of the callee's argument."""
         callee = self._functions.get(op.callee.root_reference.data)
         targets = None if callee is None else argument_shardings(callee, self._meshes)
         if targets is None:
@@ -157,7 +157,7 @@ class _Inserter:
             adapt_use(use, target, after_definition(use.value), self._meshes, full=True)
 
     def _make_unreduced_instead(self, op: ReshardOp) -> bool:
-        """Replace a reshard to a sharding with further unreduced axes by the ops that make them so."""
+        """Replace a reshard that adds unreduced axes by the ops that create partial values; return whether it was."""
         use = EdgeSource(op, 0)
         if not make_unreduced(use, op.sharding.data, InsertPoint.before(op), self._meshes):
             return False
@@ -167,36 +167,36 @@ class _Inserter:
         return True
 
     def _visit_single_device(self, op: Operation) -> bool:
-        """Bring the tensors of an op that runs on one device there and back; False for any other op."""
+        """Reshard the tensors of a single-device op to the device and back; return False for other ops."""
         device = device_mesh(op, self._meshes)
         if device is None:
             return False
         if self._everywhere is not None:
-            bring_to_device(op, device, self._everywhere, self._meshes)
+            reshard_to_device(op, device, self._everywhere, self._meshes)
         return True
 
     def _reduce_operands(self, op: Operation) -> None:
-        """All-reduce operands that are unreduced where the result is not."""
+        """All-reduce operands along axes on which the result is not unreduced."""
         unreduced = [index for index, operand in enumerate(op.operands) if _is_unreduced(operand)]
         if not unreduced:
             return
         targets = {None if (found := sharding_of(result)) is None else found.unreduced for result in op.results}
         if len(targets) != 1:
-            message = f"{op.name} takes partial values; its results must exist and be unreduced on the same axes"
-            raise SdyError(Diagnostic("SDY-L101", message, span_of(op), hint="reduce the operand before the op"))
+            message = f"{op.name} has partial operands, so its results must be unreduced on the same axes"
+            raise SdyError(Diagnostic("SDY-L101", message, span_of(op), hint="reduce the operand before this op"))
         for index in unreduced:
             reduce_use(EdgeSource(op, index), sharding_of(op.results[0]), InsertPoint.before(op), self._meshes)
 
 
 def _mentions_unreduced_axes(module: ModuleOp) -> bool:
-    """Whether any sharding of the module has unreduced axes. Most have none, and nothing needs to be reduced then."""
+    """Return whether any sharding of the module has unreduced axes."""
     found: set[bool] = set()
 
-    def look(sharding: TensorSharding) -> TensorSharding:
+    def check(sharding: TensorSharding) -> TensorSharding:
         found.add(bool(sharding.unreduced))
         return sharding
 
-    map_shardings(module, look)
+    map_shardings(module, check)
     return True in found
 
 
@@ -214,7 +214,7 @@ def _is_unreduced(value: SSAValue) -> bool:
 
 
 def _is_always_full(op: Operation) -> bool:
-    """Whether even the light version reshards this op: its local form needs its tensors to agree."""
+    """Return whether the light version reshards this op too, because its local form requires equal shardings."""
     if type(op) is ConcatenateOp:
         shardings = result_shardings(op)
         result = shardings[0] if shardings else None

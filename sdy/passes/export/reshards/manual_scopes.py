@@ -1,4 +1,4 @@
-"""Along which axes of the mesh an op stands inside of manual computations: devices have tensors of their own there."""
+"""The manual axes of the computations around an op, along which each device has its own tensors."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 
 
 class ManualScopes:
-    """The manual axes around the ops of a module, also around those of functions that are called from inside."""
+    """The manual axes around the ops of a module, in functions called from manual computations too."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._of_function: dict[str, frozenset[str]] = {}
         calls = ops_of(module, CallOp) if ops_of(module, ManualComputationOp) else []
         pending = calls
         while pending:
-            grown = {call.callee.root_reference.data for call in pending if self._pass_on(call)}
+            grown = {call.callee.root_reference.data for call in pending if self._propagate(call)}
             pending = [call for call in calls if _function_around(call) in grown]
 
     def around(self, op: Operation) -> frozenset[str]:
-        """The names of the axes. Of a function with several callers, those of all."""
+        """Return the names of the axes, over all callers of the function."""
         own = {
             name for parent in _parents(op) if type(parent) is ManualComputationOp for name in parent.manual_axes.data
         }
         return self._of_function.get(_function_around(op), frozenset()) | own
 
-    def _pass_on(self, call: CallOp) -> bool:
-        """Let the callee have the axes around the call; whether it had not all of them."""
+    def _propagate(self, call: CallOp) -> bool:
+        """Add the axes around the call to the callee; return whether any was new."""
         callee, axes = call.callee.root_reference.data, self.around(call)
         known = self._of_function.get(callee, frozenset())
         self._of_function[callee] = known | axes

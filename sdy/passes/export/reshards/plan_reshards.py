@@ -1,4 +1,4 @@
-"""Turn every reshard into the collectives that move the fewest bytes, then the fewest collectives.
+"""Replace every reshard by the collectives that send the fewest bytes, then by the fewest collectives.
 
     before  %1 = sdy.reshard %0 <@m, [{}, {"x", "y"}]>       %0 [{"x"}, {}]
     after   %1 = stablehlo.reshape %0 : 8x8 as 8x2x4         [{"x"}, {}, {}]
@@ -6,8 +6,8 @@
             %3 = sdy.all_to_all [{"x"}: 0->1] %2
             %4 = stablehlo.reshape %3 : 8x2x4 as 8x8         [{}, {"x", "y"}]
 
-Reshards of one value to one sharding share their collectives, unless told not to. `sdy-reshard-to-collectives` takes
-a fixed schedule instead, the same as upstream's.
+Equal reshards of one value share their collectives, unless `share-equal` is false. `sdy-reshard-to-collectives` uses
+upstream's fixed schedule instead.
 
 Requires: explicit reshards. Ensures: the reshards left are those to or from a single device, and those between meshes
 with other axes.
@@ -49,7 +49,7 @@ class PlanReshardsPass(ModulePass):
 
     name = "sdy-plan-reshards"
 
-    share_equal: bool = True  # reshards of one value to one sharding share their collectives
+    share_equal: bool = True  # equal reshards of one value share their collectives
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite every reshard of the module."""
@@ -67,10 +67,10 @@ class _Planner:
     def __init__(self, module: ModuleOp) -> None:
         self._meshes: MeshTable = meshes_of(module)
         self._scopes = ManualScopes(module)
-        self._reductions: dict[AllReduceOp, SSAValue] = {}  # what those done anew give, in another shape
+        self._reductions: dict[AllReduceOp, SSAValue] = {}  # results of repeated all-reduces, reshaped
 
     def rewrite(self, reshard: ReshardOp) -> None:
-        """Let collectives give what `reshard` gives; or keep it."""
+        """Replace `reshard` by collectives, if collectives can express it."""
         source, target = sharding_before_barriers(reshard.input), reshard.sharding.data
         if not is_expressible(source, target, self._meshes):
             return
@@ -94,9 +94,9 @@ class _Planner:
         return value
 
     def _reduced_in_shape(self, reduction: AllReduceOp, step: PlanStep) -> SSAValue:
-        """What `step`, a reshape, makes of a reduction, with the reshape done first.
+        """Return the result of `step`, a reshape, of a reduction, with the reshape before the reduction.
 
-        Only right behind a reduction does a slice make a reduce-scatter of it.
+        A slice fuses to a reduce-scatter only right after the reduction.
         """
         given = sharding_of(reduction.tensor) or fully_closed(step.sharding.mesh, 0)
         sharding = replace(step.sharding, unreduced=given.unreduced, unreduced_kind=given.unreduced_kind)
@@ -108,14 +108,14 @@ class _Planner:
         return again.result
 
     def erase_reductions(self) -> None:
-        """Drop those that were done anew, once the last reshard is gone."""
+        """Erase reductions that were repeated, after the last reshard is replaced."""
         for reduction in self._reductions:
             if reduction.result.first_use is None:
                 erase(reduction)
 
 
 def _reduction_of(value: SSAValue, reshard: ReshardOp) -> AllReduceOp | None:
-    """The all-reduce that gives `value`, if nothing but reshards like this one takes it."""
+    """Return the all-reduce that produces `value`, if its only users are reshards like this one."""
     owner = value.owner
     if not isinstance(owner, AllReduceOp):
         return None
@@ -129,7 +129,7 @@ def _op(step: PlanStep, value: SSAValue) -> Operation:
         return collective_op(step.action, step.sharding, value)
     tensor = as_tensor(value.type)
     sizes = [size for size in step.shape if size is not None]
-    assert tensor is not None  # only dims of known size are split
+    assert tensor is not None  # only dims of static size are split
     assert len(sizes) == len(step.shape)
     op = ReshapeOp.create(operands=[value], result_types=[TensorType(tensor.element_type, sizes)])
     set_result_shardings(op, (step.sharding,))

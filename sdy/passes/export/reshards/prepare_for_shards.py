@@ -1,12 +1,12 @@
-"""See to it that every op will have a form on shards, once explicit reshards are inserted.
+"""Give ops sharding rules such that explicit reshards make every op runnable on shards.
 
-    before  %1 = stablehlo.reduce_window(%0, %c) ...  %0 [{"x"}], with windows that reach into the next shard
+    before  %1 = stablehlo.reduce_window(%0, %c) ...  %0 [{"x"}], with windows that extend into the next shard
     after   the same, with the rule ([i], [])->([i]) {i=8} need_replication={i}
 
-The rule is what explicit reshards go by, so that the operand is gathered; a remark says so. Propagation barriers go,
-and the branches of `stablehlo.if`, which have no data flow edges, get reshards here.
-Requires: closed shardings; constraints have become reshards. Ensures: with explicit reshards in full, also of ops with
-custom rules, no op stands in the way of lowering to one shard.
+Explicit reshards follow the rule, so the operand is gathered; a remark says so. Propagation barriers are erased, and
+the branches of `stablehlo.if`, which have no data-flow edges, get reshards here.
+Requires: closed shardings; constraints converted to reshards. Ensures: after full explicit reshards, including ops with
+custom rules, every op can be lowered to its local form.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from sdy.rules.all import RULE_ATTRIBUTE, sharding_rule
 
 @dataclass(frozen=True)
 class PrepareForShardsPass(ModulePass):
-    """Give ops the rules by which they can be run on shards."""
+    """Give ops the rules with which they can run on shards."""
 
     name = "sdy-prepare-for-shards"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit every op that touches a cut tensor."""
+        """Visit every op with a sharded tensor."""
         meshes = meshes_of(op)
         required: dict[Hashable, OpShardingRule | None] = {}
         erase_barriers(op)
@@ -76,10 +76,10 @@ class PrepareForShardsPass(ModulePass):
 def _required_rule(
     op: Operation, shardings: Sequence[TensorSharding | None], meshes: MeshTable
 ) -> OpShardingRule | None:
-    """The rule by which `op` runs on shards; dims along which it can move elements, or exchange results, stay cut.
+    """Return the rule with which `op` runs on shards; dims with halo or result exchange stay sharded.
 
-    Where elements move, all tensors must be cut alike for that already, or reshards might cut the dim by more axes than
-    divide both sizes of it. Results are exchanged however often a dim is cut, so that reshards may find out.
+    Where elements move, all tensors must already be sharded along the same axes: reshards might otherwise add axes that
+    do not divide both sizes. Results can be exchanged for any shard count, so reshards may choose the axes.
     """
     rule = shard_rule(op)
     source = shardings[0] if op.operands else None
@@ -96,19 +96,19 @@ def _required_rule(
         for dim, (count, factors) in enumerate(zip(counts, rule.operands[0], strict=True))
         if count > 1 and not isinstance(op, SliceOp | PadOp) and exchanges_results(op, dim, count)
         for factor in factors
-        if _is_cut_one_way(rule, factor, shardings, meshes)
+        if _has_common_axes(rule, factor, shardings, meshes)
     }
     return with_whole(rule, {*rule.need_replication} - exchanged)
 
 
-def _is_cut_one_way(
+def _has_common_axes(
     rule: OpShardingRule, factor: FactorIndex, shardings: Sequence[TensorSharding | None], meshes: MeshTable
 ) -> bool:
-    """Whether all tensors that are cut along a factor are so by the same axes of one mesh."""
-    layouts = {place: layout for place, each in enumerate(shardings) if (layout := _layout(each, meshes)) is not None}
+    """Return whether all tensors sharded along a factor use the same axes of one mesh."""
+    layouts = {index: layout for index, each in enumerate(shardings) if (layout := _layout(each, meshes)) is not None}
     cuts = [
-        project_tensor(layout.sharding, rule.tensors[place], rule.factor_sizes, layout.mesh, missing_is_closed=True)
-        for place, layout in layouts.items()
+        project_tensor(layout.sharding, rule.tensors[index], rule.factor_sizes, layout.mesh, missing_is_closed=True)
+        for index, layout in layouts.items()
     ]
     return (
         len({layout.mesh for layout in layouts.values()})
@@ -128,7 +128,7 @@ def _layout(sharding: TensorSharding | None, meshes: MeshTable) -> Layout | None
 
 
 def _adapt_branches(op: IfOp, meshes: MeshTable) -> None:
-    """Let both branches give each result as it is cut outside."""
+    """Reshard the results of both branches to the shardings of the op's results."""
     for branch in (op.true_branch, op.false_branch):
         terminator = branch.block.last_op
         assert terminator is not None  # verified
@@ -138,20 +138,20 @@ def _adapt_branches(op: IfOp, meshes: MeshTable) -> None:
 
 
 def _remark(ctx: Context, op: Operation, rule: OpShardingRule, meshes: MeshTable) -> None:
-    """Say what is gathered because of `op`."""
-    for place, operand in enumerate(op.operands):
+    """Emit a remark for each operand that `op` requires to be gathered."""
+    for index, operand in enumerate(op.operands):
         sharding = sharding_of(operand)
         mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
         if sharding is None or mesh is None:
             continue
-        projection = project_tensor(sharding, rule.operands[place], rule.factor_sizes, mesh, missing_is_closed=True)
-        for dim, factors in enumerate(rule.operands[place]):
-            cut: AxisList = tuple(
+        projection = project_tensor(sharding, rule.operands[index], rule.factor_sizes, mesh, missing_is_closed=True)
+        for dim, factors in enumerate(rule.operands[index]):
+            axes: AxisList = tuple(
                 axis for factor in factors if factor in rule.need_replication for axis in projection.axes(factor) or ()
             )
-            if cut:
+            if axes:
                 message = (
-                    f"{op.name} needs operand {place} whole along dim {dim}, "
-                    f"which is cut by {write_axis_list(cut)}: it is gathered"
+                    f"{op.name}: operand {index} must be unsharded along dim {dim}; "
+                    f"inserting an all-gather over {write_axis_list(axes)}"
                 )
                 remark(ctx, "SDY-L111", message, op)

@@ -1,4 +1,4 @@
-"""Resharding the tensors of one op that has a sharding rule. Source: docs/spec/05, 1.11 to 1.17."""
+"""Reshard the tensors of one op with a sharding rule. Source: docs/spec/05, 1.11 to 1.17."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from sdy.partitioner.op_agreement.conflicts import Resolution, Tensors, agreed_r
 from sdy.partitioner.op_agreement.op_mesh import op_mesh
 from sdy.passes.rewriting.insertion import insert, location_of, redirect_other_uses, reshard
 
-RESOLVED_LIGHTLY = frozenset[type[Operation]]((DotOp, DotGeneralOp))  # all that the light version may reshard
+RESOLVED_LIGHTLY = frozenset[type[Operation]]((DotOp, DotGeneralOp))  # the only ops that the light version may reshard
 
 
 class Resharder:
-    """Lets the tensors of ops agree; what is done about one op is done about all that are sharded alike."""
+    """Makes the tensors of ops agree; the decision for one op is reused for equal ops with equal shardings."""
 
     def __init__(self, meshes: MeshTable, *, is_strict: bool = False) -> None:
         self._meshes = meshes
@@ -36,7 +36,7 @@ class Resharder:
         self._known: dict[tuple[type[Operation], bool, Tensors], tuple[Resolution, CommonMesh] | None] = {}
 
     def reshard(self, op: Operation, rule: OpShardingRule, *, full: bool) -> None:
-        """Let all tensors of `op` agree; in the light version, only change the result of a product where that pays."""
+        """Make all tensors of `op` agree; the light version only reshards the result of a dot where that pays."""
         kinds = reduction_kinds(op)
         if kinds is None:
             rule = _without_reduction(rule)
@@ -53,7 +53,7 @@ class Resharder:
         if any(resolution.reshards):
             _apply(op, resolution, on)
         if resolution.reduction_axes:
-            assert kinds is not None  # without a kind the rule reduces nothing
+            assert kinds is not None  # a rule without a kind has no reduction factors
             _reduce_results(op, resolution.reduction_axes, on, kinds)
 
     def _resolved(self, op: Operation, tensors: Tensors, *, full: bool) -> tuple[Resolution, CommonMesh] | None:
@@ -73,7 +73,7 @@ def _light(op: Operation, tensors: Tensors, on: CommonMesh) -> Resolution:
 
 
 def _without_reduction(rule: OpShardingRule) -> OpShardingRule:
-    """The rule of an op whose partial results no all-reduce can combine: what it reduces must be whole."""
+    """Return the rule of an op whose partial results cannot be all-reduced: reduction factors need replication."""
     whole = tuple(sorted((*rule.reduction, *rule.need_replication)))
     return replace(rule, reduction=(), need_replication=whole)
 
@@ -87,7 +87,7 @@ def _apply(op: Operation, resolution: Resolution, on: CommonMesh) -> None:
     last = op
     for result, needed in zip(op.results, resolution.reshards[len(op.operands) :], strict=True):
         if needed is not None:
-            # The op gives the one sharding, everybody else still gets the other.
+            # The op produces one sharding; its users still see the other.
             wanted = sharding_of(result) or _replicated(result, on)
             last = insert(reshard(result, wanted), InsertPoint.after(last), op.location)
             redirect_other_uses(result, last.result)
@@ -95,7 +95,7 @@ def _apply(op: Operation, resolution: Resolution, on: CommonMesh) -> None:
 
 
 def _reduce_results(op: Operation, axes: AxisList, on: CommonMesh, kinds: Kinds) -> None:
-    """All-reduce every result right behind the op, before it is resharded."""
+    """All-reduce every result right after the op, before any reshard."""
     last = op
     for result, kind in zip(op.results, kinds, strict=True):
         sharding = sharding_of(result) or _replicated(result, on)

@@ -1,4 +1,4 @@
-"""Turn every reshard into the collectives that do it.
+"""Replace every reshard by collectives, by upstream's fixed schedule.
 
     before  %1 = sdy.reshard %0 <@m, [{}, {"x"}]>       %0 [{"x"}, {}]
     after   %1 = sdy.all_to_all [{"x"}: 0->1] %0 out_sharding=<@m, [{}, {"x"}]>
@@ -37,7 +37,7 @@ from sdy.passes.rewriting.insertion import insert
 
 @dataclass(frozen=True)
 class ReshardToCollectivesPass(ModulePass):
-    """Replace reshards by slices, permutes, all-to-alls and gathers."""
+    """Replace reshards by all-slices, collective-permutes, all-to-alls and all-gathers."""
 
     name = "sdy-reshard-to-collectives"
 
@@ -55,7 +55,7 @@ class ReshardToCollectivesPass(ModulePass):
 
 
 def is_expressible(source: TensorSharding | None, target: TensorSharding, meshes: MeshTable) -> bool:
-    """Whether collectives lead from `source` to `target`: on meshes that differ at most in their device order."""
+    """Return whether collectives can express the reshard: the meshes differ at most in their device order."""
     target_mesh = resolve_mesh(target.mesh, meshes)
     source_mesh = target_mesh if source is None else resolve_mesh(source.mesh, meshes)
     if target_mesh is None or source_mesh is None or target_mesh.is_maximal or source_mesh.is_maximal:
@@ -64,7 +64,7 @@ def is_expressible(source: TensorSharding | None, target: TensorSharding, meshes
 
 
 def _is_same_everywhere(sharding: TensorSharding) -> bool:
-    """Whether all devices hold the whole tensor, and no partial values, so that their order is irrelevant."""
+    """Return whether all devices hold the full tensor, so that the device order is irrelevant."""
     return sharding.is_fully_replicated and not sharding.unreduced
 
 
@@ -81,7 +81,7 @@ def _rewrite(reshard: ReshardOp, source: TensorSharding | None, meshes: MeshTabl
 
 @dataclass(frozen=True, slots=True)
 class ReshardEnds:
-    """The two shardings of a reshard on meshes that differ at most in their device order; the mesh of `source`."""
+    """The source and target sharding of a reshard, on meshes that differ at most in device order; source's mesh."""
 
     source: TensorSharding
     target: TensorSharding
@@ -92,7 +92,7 @@ class ReshardEnds:
 def ends_of(
     reshard: ReshardOp, source: TensorSharding | None, meshes: MeshTable
 ) -> tuple[SSAValue, ReshardEnds | None]:
-    """The value to start from, which has the sharding `source`, and what is to be done: None where nothing is.
+    """Return the value to reshard, and its source and target; None if they are equal.
 
     Requires: `is_expressible`.
     """
@@ -108,7 +108,7 @@ def ends_of(
     if _is_same_everywhere(target):
         target = replace(fully_closed_like(target), mesh=source.mesh)
     elif resolve_mesh(target.mesh, meshes) == mesh:
-        target = replace(target, mesh=source.mesh)  # another name is no permutation
+        target = replace(target, mesh=source.mesh)  # another mesh name is not a permutation
     return value, ReshardEnds(source, target, shape, mesh)
 
 
@@ -119,7 +119,7 @@ def _without_barriers(value: SSAValue) -> SSAValue:
 
 
 def collective_op(collective: Collective, sharding: TensorSharding, value: SSAValue) -> CollectiveOp:
-    """The op for a collective on `value` whose result has `sharding`, not inserted yet."""
+    """Create the op of a collective on `value` whose result has `sharding`, without inserting it."""
     match collective:
         case AllGather(axes=axes):
             return AllGatherOp(value, axes, sharding)

@@ -1,4 +1,4 @@
-"""Giving one use of a value the sharding that the user needs. Source: docs/spec/05, 1.3 and 1.7."""
+"""Reshard one use of a value to the sharding that its user requires. Source: docs/spec/05, 1.3 and 1.7."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from sdy.passes.rewriting.insertion import insert, location_of, reshard
 def adapt_use(
     use: EdgeSource, target: TensorSharding | None, point: InsertPoint, meshes: MeshTable, *, full: bool
 ) -> None:
-    """Reduce what the user wants reduced, make unreduced what it wants so; if `full`, reshard what else differs.
+    """Reduce or unreduce axes as `target` says; if `full`, also reshard to it.
 
-    New ops go to `point`. A target of None means replicated.
+    New ops are inserted at `point`. A target of None means replicated.
     """
     value = use.value
-    if sharding_of(value) == target == sharding_before_barriers(value):  # of a call's many operands, nearly all
+    if sharding_of(value) == target == sharding_before_barriers(value):  # fast path: nearly all operands of calls
         return
     reduce_use(use, target, point, meshes)
     make_unreduced(use, target, point, meshes)
-    # What comes through a propagation barrier is cut as before it, though the barrier may say otherwise.
+    # The result of a propagation barrier has the sharding of its operand, even if the barrier has another one.
     differing = [
         each
         for each in (sharding_of(use.value), sharding_before_barriers(use.value))
@@ -45,7 +45,7 @@ def adapt_use(
 
 
 def reduce_use(use: EdgeSource, target: TensorSharding | None, point: InsertPoint, meshes: MeshTable) -> None:
-    """All-reduce a value over the axes on which it is unreduced and the user wants it not to be."""
+    """All-reduce a value over its unreduced axes that are not unreduced in `target`."""
     sharding = sharding_of(use.value)
     if sharding is None or not sharding.unreduced:
         return
@@ -59,9 +59,9 @@ def reduce_use(use: EdgeSource, target: TensorSharding | None, point: InsertPoin
 
 
 def make_unreduced(use: EdgeSource, target: TensorSharding | None, point: InsertPoint, meshes: MeshTable) -> bool:
-    """Turn cuts or copies into partial values where the user wants them; whether anything was inserted.
+    """Convert sharded or replicated axes to unreduced ones as `target` says; return whether ops were inserted.
 
-    Copies go first, while the tensor is in its smaller form.
+    Replicated axes come first, while shards are small.
     """
     sharding = sharding_of(use.value)
     if sharding is None or target is None or not target.unreduced:
@@ -90,7 +90,7 @@ def make_unreduced(use: EdgeSource, target: TensorSharding | None, point: Insert
 def _before_unreducing(
     sharding: TensorSharding, target: TensorSharding, added: AxisList, mesh: Mesh
 ) -> tuple[tuple[DimSharding, ...], tuple[AxisList, ...], bool]:
-    """The dims to start from, the cuts per dim that become unreduced, and whether a reshard must lead there."""
+    """Return the dims to start from, the axes per dim that become unreduced, and whether a reshard is needed first."""
     dims: list[DimSharding] = []
     from_cuts: list[AxisList] = []
     needs_reshard = False
@@ -107,7 +107,7 @@ def _before_unreducing(
 
 
 def _beyond(axes: AxisList, prefix: AxisList, mesh: Mesh) -> AxisList:
-    """What of `axes` comes after its prefix `prefix`."""
+    """Return the axes of `axes` after its prefix `prefix`."""
     if not prefix:
         return axes
     rest = axes[len(prefix) :]
@@ -117,7 +117,7 @@ def _beyond(axes: AxisList, prefix: AxisList, mesh: Mesh) -> AxisList:
 
 
 def mesh_of(sharding: TensorSharding, meshes: MeshTable) -> Mesh:
-    """The mesh of a verified sharding."""
+    """Return the mesh of a verified sharding."""
     return meshes[sharding.mesh] if isinstance(sharding.mesh, str) else sharding.mesh
 
 

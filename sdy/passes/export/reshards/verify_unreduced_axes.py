@@ -1,4 +1,4 @@
-"""See that unreduced axes appear, stay and disappear only where an op may do that. Changes nothing.
+"""Check that unreduced axes appear and disappear only at ops that allow it. Does not change the module.
 
     %1 = stablehlo.negate %0      of %0 with [{}], unreduced={"a"}: an error, unless %1 is unreduced on "a" too
 
@@ -37,7 +37,7 @@ from sdy.model.mesh_table import MeshTable
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.on_shards.reduction_kinds import body_kinds
 
-RESHARDS = (ReshardOp, ShardingConstraintOp)  # what they do to unreduced axes is theirs to verify
+RESHARDS = (ReshardOp, ShardingConstraintOp)  # they verify their own unreduced axes
 REDUCING = (sdy_collectives.AllReduceOp, sdy_collectives.ReduceScatterOp)
 REDUCING_HERE = (hlo_collectives.AllReduceOp, hlo_collectives.ReduceScatterOp)
 
@@ -49,7 +49,7 @@ class VerifyUnreducedAxesPass(ModulePass):
     name = "sdy-verify-unreduced-axes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check the ops of each function, those in regions before the op that has them, up to the first error."""
+        """Check the ops of each function, ops in regions before their parent, up to the first error."""
         meshes, functions = meshes_of(op), functions_of(op)
         for func in functions.values():
             for inner in post_order(func):
@@ -74,8 +74,8 @@ def _problem(op: Operation, meshes: MeshTable, functions: Mapping[str, FuncOp]) 
         operands, results = [sharding_of(op.operands[0])], [sharding_of(op.results[0])]
         return _check(operands, results, meshes, introduced_by=None, removed_by=kind)
     if isinstance(op, ReduceOp):
-        return _check(_seen(op.inputs), _results(op), meshes, introduced_by=_body_kind(op))
-    return _check(_seen(op.operands), _results(op), meshes, introduced_by=ReductionKind.SUM)
+        return _check(_operand_shardings(op.inputs), _results(op), meshes, introduced_by=_body_kind(op))
+    return _check(_operand_shardings(op.operands), _results(op), meshes, introduced_by=ReductionKind.SUM)
 
 
 def _check(
@@ -97,8 +97,8 @@ def _results(op: Operation) -> list[TensorSharding | None]:
     return [sharding_of(result) for result in op.results]
 
 
-def _seen(values: Sequence[SSAValue]) -> list[TensorSharding | None]:
-    """The shardings of operands; none where an operand is resharded for the op, which may change what it likes."""
+def _operand_shardings(values: Sequence[SSAValue]) -> list[TensorSharding | None]:
+    """Return the shardings of operands; None for a resharded one, whose unreduced axes may change."""
     return [None if _is_resharded(value) else sharding_before_barriers(value) for value in values]
 
 
@@ -109,15 +109,15 @@ def _is_resharded(value: SSAValue) -> bool:
 
 
 def _body_kind(op: Operation) -> ReductionKind | None:
-    """The kind by which all results of an op combine; None where they do by several, or by another."""
+    """Return the reduction kind of all results of an op; None if they differ or have none."""
     kinds = set(body_kinds(op.regions[0]) or ())
     return kinds.pop() if len(kinds) == 1 else None
 
 
 def _check_reducing(op: sdy_collectives.ReducingOp) -> Diagnostic | None:
-    """An all-reduce must have something to reduce; what it removes is verified with the op."""
+    """Check that an all-reduce has unreduced axes; the axes it removes are verified with the op."""
     if sharding_of(op.tensor) is None:
-        return Diagnostic("SDY-D244", "the operand has no sharding, and so nothing is unreduced")
+        return Diagnostic("SDY-D244", "expected an operand with unreduced axes, but it has no sharding")
     return None
 
 
@@ -152,7 +152,7 @@ def _check_return(op: ReturnOp | SdyReturnOp) -> Diagnostic | None:
 
 
 def _target(parent: Operation | None, index: int) -> TensorSharding | None:
-    """The sharding of what a returned value becomes outside, as it is seen inside."""
+    """Return the sharding of the result that a returned value becomes, as seen inside the region."""
     if isinstance(parent, FuncOp):
         return function_result_sharding(parent, index)
     if parent is None or index >= len(parent.results):
@@ -164,11 +164,11 @@ def _target(parent: Operation | None, index: int) -> TensorSharding | None:
 
 
 def _check_same(before: TensorSharding | None, after: TensorSharding | None, name: str) -> Diagnostic | None:
-    """The two are one value, so they are unreduced on the same axes."""
+    """Check that two shardings of one value are unreduced on the same axes."""
     axes, others = _unreduced(before), _unreduced(after)
     if set(axes) == set(others):
         return None
-    message = f"{name} are unreduced on {write_axis_list(axes)} and on {write_axis_list(others)}"
+    message = f"{name} must be unreduced on the same axes, got {write_axis_list(axes)} and {write_axis_list(others)}"
     return Diagnostic("SDY-D244", message, hint="insert a reshard between them")
 
 

@@ -1,4 +1,4 @@
-"""Run ops that belong to one device there alone; all others get the result from it.
+"""Run ops that are placed on one device only there, and send the result to all other devices.
 
     before  %2 = stablehlo.add %0, %1 {[<@device_1, []>]}
     after   %3 = stablehlo.compare EQ, %number_of_this_device, %one
@@ -48,7 +48,7 @@ from sdy.passes.rewriting.insertion import erase
 
 @dataclass(frozen=True)
 class ResolveSingleDeviceShardingPass(ModulePass):
-    """Guard ops that belong to one device by the number of the device."""
+    """Guard ops that are placed on one device by a comparison of the device number."""
 
     name = "sdy-resolve-single-device-sharding"
 
@@ -56,7 +56,7 @@ class ResolveSingleDeviceShardingPass(ModulePass):
     partition_count: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Find the ops of each function first, those in regions before the op that has them."""
+        """Collect the ops of each function first, those in regions before their parent op."""
         style = device_style(op, self.replica_count, self.partition_count)
         meshes = meshes_of(op)
         everywhere = global_mesh(op)
@@ -67,7 +67,7 @@ class ResolveSingleDeviceShardingPass(ModulePass):
             found = [(inner, device_mesh(inner, meshes)) for inner in post_order(func) if not _is_of_sdy(inner)]
             for inner, device in found:
                 if device is not None:
-                    _check_uncut(inner, device)
+                    _check_unsharded(inner, device)
                     _run_on(inner, meshes[device].device_ids[0], on, meshes, style)
 
 
@@ -75,18 +75,18 @@ def _is_of_sdy(op: Operation) -> bool:
     return op.name.startswith(f"{SDY.name}.")
 
 
-def _check_uncut(op: Operation, device: str) -> None:
-    """Raises: SdyError SDY-L016 where a result of an op on one device is cut."""
+def _check_unsharded(op: Operation, device: str) -> None:
+    """Check results. Raises: SdyError SDY-L016 if a result of an op on one device is sharded."""
     for sharding in result_shardings(op) or ():
         if not sharding.is_fully_replicated:
-            message = f"{op.name} has a result on the device of @{device}, and one that is cut: "
+            message = f"{op.name} has a result on the device of @{device} and a sharded one: "
             message += write_sharding(sharding)
             hint = "run sdy-insert-explicit-reshards first, which reshards such results"
             raise SdyError(Diagnostic("SDY-L016", message, span_of(op), hint=hint))
 
 
 def _run_on(op: Operation, device: int, on: CommonMesh, meshes: Mapping[str, Mesh], style: Style) -> None:
-    """Put `op` in a branch that `device` alone takes; add up what all devices have got."""
+    """Move `op` into a branch that only `device` takes, and sum the results of all devices."""
     emit = Emitter(op, style)
     number = emit.device_number()
     is_here = emit.compare(ComparisonDirection.EQ, number, emit.constant(TensorType(i64, []), [device]))
@@ -97,7 +97,7 @@ def _run_on(op: Operation, device: int, on: CommonMesh, meshes: Mapping[str, Mes
     copy.location = op.location
     here, elsewhere = Block([copy]), Block()
     _terminate(here, copy.results, op)
-    _terminate(elsewhere, _nothing(elsewhere, op, style), op)
+    _terminate(elsewhere, _zeros(elsewhere, op, style), op)
     result = emit.op(IfOp, [is_here], op.result_types, regions=[Region(here), Region(elsewhere)])
     for before, after in zip(op.results, result.results, strict=True):
         _replace(before, _shared(emit, after, on), on)
@@ -108,7 +108,7 @@ def _run_on(op: Operation, device: int, on: CommonMesh, meshes: Mapping[str, Mes
 
 
 def _reshards_to_device(op: Operation, meshes: Mapping[str, Mesh]) -> list[ReshardOp]:
-    """The reshards that bring values to the device, where they are anyway; each once."""
+    """Return the reshards of operands to the device, without duplicates; the device already holds the values."""
     owners = dict.fromkeys(operand.owner for operand in op.operands)
     return [
         owner for owner in owners if isinstance(owner, ReshardOp) and is_on_single_device(owner.sharding.data, meshes)
@@ -121,30 +121,30 @@ def _terminate(block: Block, values: tuple[SSAValue, ...] | list[SSAValue], op: 
     block.add_op(terminator)
 
 
-def _nothing(block: Block, op: Operation, style: Style) -> list[SSAValue]:
-    """Zeros and tokens for each result of `op`, at the end of the block."""
+def _zeros(block: Block, op: Operation, style: Style) -> list[SSAValue]:
+    """Append zeros or tokens for each result of `op` to the block."""
     values: list[SSAValue] = []
     for result in op.results:
-        new = _nothing_of(result, op)
+        new = _zeros_of(result, op)
         new.location = op.location
         block.add_op(new)
         values.append(new.results[0])
     return values
 
 
-def _nothing_of(result: SSAValue, op: Operation) -> Operation:
+def _zeros_of(result: SSAValue, op: Operation) -> Operation:
     if isinstance(result.type, TokenType):
         return CreateTokenOp.create(result_types=[result.type])
     tensor = as_tensor(result.type)
     if tensor is None:
-        message = f"{op.name} gives a value of type {result.type}, which other devices cannot get from the device"
-        raise SdyError(Diagnostic("SDY-L016", message, span_of(op), hint="take the value apart on all devices"))
+        message = f"{op.name} returns {result.type}, which cannot be sent from one device to the others"
+        raise SdyError(Diagnostic("SDY-L016", message, span_of(op), hint="return its tensors one by one"))
     zeros = DenseElementsAttr.from_values(tensor, [0])
     return ConstantOp.create(result_types=[tensor], properties={"value": zeros})
 
 
 def _shared(emit: Emitter, value: SSAValue, on: CommonMesh) -> SSAValue:
-    """`value` of the device that has one, on all devices."""
+    """Return the value of the one device, on all devices."""
     tensor = as_tensor(value.type)
     if tensor is None:
         return value
@@ -156,7 +156,7 @@ def _shared(emit: Emitter, value: SSAValue, on: CommonMesh) -> SSAValue:
 
 
 def _replace(result: SSAValue, shared: SSAValue, on: CommonMesh) -> None:
-    """Let `shared` stand for a result, and for the reshards that would copy it to all devices."""
+    """Replace a result, and the reshards that copy it to all devices, by `shared`."""
     copies = fully_closed(on.reference, rank_of_type(result.type))
     for use in tuple(result.uses):
         user = use.operation

@@ -1,4 +1,4 @@
-"""Ops that run on one device: finding them, and bringing their tensors to the device and back.
+"""Find ops that run on one device, and reshard their tensors to the device and back.
 
 Source: docs/spec/05, 1.10; docs/spec/06, 4.
 """
@@ -32,14 +32,14 @@ from sdy.passes.rewriting.insertion import insert, location_of, redirect_other_u
 
 
 def global_mesh(module: ModuleOp) -> str | None:
-    """The name of the first mesh of several devices; None where there is none."""
+    """Return the name of the first mesh with several devices; None if there is none."""
     return next((name for name, mesh in meshes_of(module).items() if mesh.axes), None)
 
 
 def device_mesh(op: Operation, meshes: MeshTable) -> str | None:
-    """The name of the mesh of the one device that `op` is to run on; None where it runs on all.
+    """Return the name of the single-device mesh on which `op` runs; None if it runs on all devices.
 
-    Raises: SdyError SDY-L016 where its results name two devices.
+    Raises: SdyError SDY-L016 if its results name two devices.
     """
     found: str | None = None
     for result in op.results:
@@ -56,7 +56,7 @@ def device_mesh(op: Operation, meshes: MeshTable) -> str | None:
 
 
 def check_boundary(func: FuncOp, meshes: MeshTable) -> None:
-    """Raises: SdyError SDY-L017 where an argument or result of the function is put on one device."""
+    """Check a function. Raises: SdyError SDY-L017 if an argument or result is placed on one device."""
     arguments = [(f"argument {i}", argument_sharding(func, i)) for i in range(len(func.function_type.inputs))]
     results = [(f"result {i}", function_result_sharding(func, i)) for i in range(len(func.function_type.outputs))]
     for name, sharding in (*arguments, *results):
@@ -68,8 +68,8 @@ def check_boundary(func: FuncOp, meshes: MeshTable) -> None:
             raise SdyError(Diagnostic("SDY-L017", message, span_of(func), hint=hint))
 
 
-def bring_to_device(op: Operation, device: str, everywhere: str, meshes: MeshTable) -> None:
-    """Reshard the operands of `op` to the mesh `device`, by way of copies on `everywhere`; its results back."""
+def reshard_to_device(op: Operation, device: str, everywhere: str, meshes: MeshTable) -> None:
+    """Reshard the operands of `op` to the mesh `device`, through replicas on `everywhere`, and its results back."""
     alone = TensorSharding(device, ())
     for index, operand in enumerate(tuple(op.operands)):
         if isinstance(operand.type, TensorType):
@@ -108,7 +108,7 @@ def _back_from_device(
     last: Operation,
     meshes: MeshTable,
 ) -> Operation:
-    """Give the users of `result` copies, then what they had before; the last op that was inserted."""
+    """Reshard `result` to replicas, then to the sharding of its users; return the last inserted op."""
     steps: Sequence[TensorSharding] = [copies]
     if target is not None and target != copies and not is_on_single_device(target, meshes):
         steps = [copies, target]

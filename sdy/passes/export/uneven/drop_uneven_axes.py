@@ -1,4 +1,4 @@
-"""Inside of a program, too, cut dims only as far as they divide; a remark says where they are not.
+"""Remove axes that do not divide a dim, inside the program; a remark lists each of them.
 
     before  %0 = stablehlo.slice ... : tensor<63xf32>  [{"x"}]      "x"=4
     after   %0 = stablehlo.slice ... : tensor<63xf32>  [{}]
@@ -27,12 +27,12 @@ from sdy.passes.export.close.boundary_shardings import divisible
 
 @dataclass(frozen=True)
 class DropUnevenAxesPass(ModulePass):
-    """Shrink the shardings of the results of ops to what divides."""
+    """Restrict the shardings of op results to axes that divide."""
 
     name = "sdy-drop-uneven-axes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit every result."""
+        """Restrict the sharding of every result."""
         meshes = meshes_of(op)
         for inner in pre_order(op):
             for result in inner.results:
@@ -47,6 +47,6 @@ def _shrink(ctx: Context, op: Operation, result: SSAValue, meshes: MeshTable) ->
     even = divisible(sharding, shape, mesh)
     if even != sharding:
         set_sharding(result, even)
-        message = f"{op.name}: {result.type} does not divide by {write_sharding(sharding)}, and is cut no further than"
+        message = f"{op.name}: {write_sharding(sharding)} does not divide {result.type}; using"
         message += f" {write_sharding(even)}"
         remark(ctx, "SDY-L112", message, op)

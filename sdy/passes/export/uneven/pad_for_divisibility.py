@@ -1,12 +1,12 @@
-"""Pad tensors so that every cut dim divides by its number of pieces, and the program computes the same.
+"""Pad tensors so that every sharded dim divides by its shard count; the results of the program do not change.
 
     before  %1 = sdy.all_slice [{"x"}] %0 out_sharding=<@m, [{"x"}]> : tensor<7xf32>      "x"=4
     after   %1 = stablehlo.pad %0, %zero, low = [0], high = [1], interior = [0] : ... -> tensor<8xf32>
             %2 = sdy.all_slice [{"x"}] %1 out_sharding=<@m, [{"x"}]> : tensor<8xf32>
 
-Before an op that mixes elements along a padded dim, the padding is replaced by what does not change its result.
-What still cannot be run on shards, since they need elements of one another, is computed whole on every device.
-Requires: collectives in place of reshards; boundaries of functions that divide. Ensures: every cut dim divides.
+Before an op that combines elements along a padded dim, the padding is replaced by the identity element.
+Ops that still cannot run on shards, since they need elements of other shards, run unsharded on every device.
+Requires: collectives instead of reshards; divisible function boundaries. Ensures: every sharded dim divides.
 Source: docs/spec/06, 2.
 """
 
@@ -34,12 +34,12 @@ from sdy.passes.export.close.barriers import erase_barriers
 
 @dataclass(frozen=True)
 class PadForDivisibilityPass(ModulePass):
-    """Pad what does not divide, and compute whole what cannot be cut."""
+    """Pad dims that do not divide, and run ops unsharded that cannot run on shards."""
 
     name = "sdy-pad-for-divisibility"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """See that functions exchange values that divide; then pad what is inside of them."""
+        """Check that function boundaries divide, then pad inside the functions."""
         meshes = meshes_of(op)
         erase_barriers(op)
         for func in functions_of(op).values():
@@ -48,7 +48,7 @@ class PadForDivisibilityPass(ModulePass):
 
 
 def _check_boundary(func: FuncOp, meshes: MeshTable) -> None:
-    """Raises: SdyError SDY-L015 for the first argument, or else result, that does not divide."""
+    """Check a function. Raises: SdyError SDY-L015 for the first argument or result that does not divide."""
     inputs, outputs = func.function_type.inputs, func.function_type.outputs
     values = [
         *((f"argument #{i}", each, argument_sharding(func, i)) for i, each in enumerate(inputs)),
@@ -58,9 +58,11 @@ def _check_boundary(func: FuncOp, meshes: MeshTable) -> None:
         mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
         if sharding is None or mesh is None or local_type(value_type, sharding, mesh, allow_uneven=False) is not None:
             continue
-        message = f"{name} has a non-divisible sharding: {value_type} does not divide by {write_sharding(sharding)}"
+        message = f"{name} has a non-divisible sharding: {write_sharding(sharding)} does not divide {value_type}"
         hint = "run sdy-update-non-divisible-input-output-shardings first"
-        consequence = f"@{func.sym_name.data} cannot be padded: its callers rely on the sizes of arguments and results"
+        consequence = (
+            f"@{func.sym_name.data} cannot be padded: its callers depend on the sizes of arguments and results"
+        )
         raise SdyError(
             Diagnostic("SDY-L015", message, span_of(func), hint=hint),
             Diagnostic("SDY-L015", consequence, span_of(func)),

@@ -1,14 +1,13 @@
-"""Pad dims inside of a program that do not divide by the axes that cut them, so that they stay cut.
+"""Pad dims inside the program that their axes do not divide, so that they stay sharded.
 
     before  %1 = stablehlo.slice %0 [1:64] : (tensor<64xf32>) -> tensor<63xf32>  [{"x"}]      "x"=4
     after   %1 = stablehlo.pad %0, %zero, low = [-1], high = [1], interior = [0] : ... -> tensor<64xf32>  [{"x"}]
 
-All values along which elements are handed on get the same padding, at the end of the dim; arguments and results of the
-main function have none. What padding holds never shows: before an op that mixes elements along the dim it is replaced
-by what does not change the result. A dim of which less than half would be elements stays as it is, and is cut
-no further than it divides.
+All dims of one class get the same padding, at their end; arguments and results of the main function get none. The
+content of padding never affects results: before an op that combines elements along the dim it is replaced by the
+identity element. A dim that would be padding for the most part is not padded, and loses the axes that do not divide.
 
-Requires: closed shardings, reshards still to come. Ensures: every tensor computes the same, at the front of its dims.
+Requires: closed shardings, before reshards. Ensures: the leading part of every padded tensor is the original value.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ from sdy.dialects.shardings import sharding_of
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.partitioner.padding.before_reshards import pad_as_planned
-from sdy.passes.export.optimize.communication_edges import edges_of, functions_on_whole_tensors
-from sdy.passes.export.uneven.dim_classes import Place, dim_classes
+from sdy.passes.export.optimize.communication_edges import edges_of, functions_on_global_tensors
+from sdy.passes.export.uneven.dim_classes import ValueDim, dim_classes
 from sdy.passes.rewriting.op_order import forget_order
 
 Sizes = tuple[int, ...]
@@ -40,12 +39,12 @@ Sizes = tuple[int, ...]
 
 @dataclass(frozen=True)
 class PadUnevenDimsPass(ModulePass):
-    """Pad what does not divide, where that is most of what is computed with then."""
+    """Pad uneven dims, if more than half of the padded dim are elements."""
 
     name = "sdy-pad-uneven-dims"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Plan the sizes of all values, then pad function by function."""
+        """Plan the sizes of all values, then pad each function."""
         plan = padding_plan(op)
         if plan is not None:
             pad_as_planned(op, plan.functions, plan.called, plan.sizes)
@@ -54,9 +53,9 @@ class PadUnevenDimsPass(ModulePass):
 
 @dataclass(frozen=True, slots=True)
 class PaddingPlan:
-    """The sizes that values are to have which are padded, and the functions that they are in.
+    """The target sizes of padded values, and the functions that contain them.
 
-    Those functions that are `called` take and give padded values.
+    The functions in `called` have padded arguments and results.
     """
 
     sizes: dict[SSAValue, Sizes]
@@ -65,19 +64,19 @@ class PaddingPlan:
 
 
 def padding_plan(module: ModuleOp) -> PaddingPlan | None:
-    """The plan of a module; None where there is nothing to pad."""
+    """Return the plan for a module; None if no dim needs padding."""
     meshes = meshes_of(module)
-    functions = functions_on_whole_tensors(module)
+    functions = functions_on_global_tensors(module)
     values = [value for func in functions.values() for value in _values_in(func)]
-    counts = {place: count for value in values for place, count in _counts(value, meshes)}
-    uneven = [place for place, count in counts.items() if _size(place) % count]
+    counts = {dim: count for value in values for dim, count in _counts(value, meshes)}
+    uneven = [dim for dim, count in counts.items() if _size(dim) % count]
     if not uneven or any(mesh.is_maximal for mesh in meshes.values()):
         return None
     edges = list(edges_of(module, functions))
     classes = dim_classes(functions, edges)
-    padded: dict[Place, int] = {classes.of(place): 1 for place in uneven}
-    for place, count in counts.items():
-        if (own := classes.of(place)) in padded:
+    padded: dict[ValueDim, int] = {classes.of(dim): 1 for dim in uneven}
+    for dim, count in counts.items():
+        if (own := classes.of(dim)) in padded:
             padded[own] = lcm(padded[own], count)
     planned: dict[SSAValue, Sizes] = {}
     for value in values:
@@ -98,8 +97,8 @@ def _values_in(func: FuncOp) -> Iterable[SSAValue]:
             yield from (argument for region in op.regions for block in region.blocks for argument in block.args)
 
 
-def _counts(value: SSAValue, meshes: MeshTable) -> Iterable[tuple[Place, int]]:
-    """Into how many shards the dims of a value are cut that are cut."""
+def _counts(value: SSAValue, meshes: MeshTable) -> Iterable[tuple[ValueDim, int]]:
+    """Yield the sharded dims of a value, each with its shard count."""
     sharding, sizes = sharding_of(value), static_shape(value.type)
     mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
     if sharding is not None and sizes is not None and mesh is not None:
@@ -109,13 +108,13 @@ def _counts(value: SSAValue, meshes: MeshTable) -> Iterable[tuple[Place, int]]:
                 yield (value, dim), count
 
 
-def _size(place: Place) -> int:
-    sizes = static_shape(place[0].type)
-    assert sizes is not None  # that of a cut dim
-    return sizes[place[1]]
+def _size(dim: ValueDim) -> int:
+    sizes = static_shape(dim[0].type)
+    assert sizes is not None  # sharded dims have a static size
+    return sizes[dim[1]]
 
 
 def _padded_size(size: int, count: int) -> int:
-    """The next multiple of `count`, if more than half of that are elements."""
+    """Return the next multiple of `count`, if elements make up more than half of it; else `size`."""
     padded = -(-size // count) * count
     return padded if padded < 2 * size else size

@@ -1,8 +1,8 @@
-"""Pad dims that do not divide where the program of one device gets cheaper by it, and never otherwise.
+"""Pad uneven dims if that makes the local program cheaper.
 
-The module is partitioned both ways, on copies: once padded, and once with uneven dims cut no further than they divide.
+Copies of the module are partitioned both ways: with padding, and without the axes that do not divide.
 
-Requires and ensures: as `sdy-pad-uneven-dims`, which is what it does if it does anything.
+Requires and ensures: the same as `sdy-pad-uneven-dims`, which it applies or not.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from sdy.dialects.module_text import make_context
 from sdy.passes.export.uneven.pad_uneven_dims import PadUnevenDimsPass, padding_plan
 from sdy.passes.run import run_passes
 
-MOST_WORK = 0.75  # of the products without padding, where more bytes are sent
+MOST_WORK = 0.75  # limit of FLOPs relative to no padding, if padding sends more bytes
 
 
 @dataclass(frozen=True)
 class PadWhereCheaperPass(ModulePass):
-    """Pad uneven dims, if devices send less then, or have much less to compute."""
+    """Pad uneven dims if devices then send less, or compute much less."""
 
     name = "sdy-pad-where-cheaper"
 
-    to_shards: tuple[ModulePass, ...]  # from where this pass stands to the program of one device
+    to_shards: tuple[ModulePass, ...]  # the passes from here to the local program
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Compare, where there is anything to pad."""
+        """Compare both programs, if there are uneven dims."""
         if padding_plan(op) is None:
             return
         padded, even = (self._statistics(op, passes) for passes in ((PadUnevenDimsPass(),), ()))
@@ -40,7 +40,7 @@ class PadWhereCheaperPass(ModulePass):
         PadUnevenDimsPass().apply(ctx, op)
         sent = f"each device sends {padded.bytes_sent:,.0f} bytes instead of {even.bytes_sent:,.0f}"
         held = f"holds {padded.peak_bytes:,} instead of {even.peak_bytes:,}"
-        message = f"dims that do not divide are padded: {sent}, and {held}"
+        message = f"padded uneven dims: {sent}, and {held}"
         remark(ctx, "SDY-L122", message, op)
 
     def _statistics(self, module: ModuleOp, first: tuple[ModulePass, ...]) -> Statistics:
@@ -50,6 +50,6 @@ class PadWhereCheaperPass(ModulePass):
 
 
 def is_cheaper(padded: Statistics, even: Statistics) -> bool:
-    """Whether devices send less, or as much while they hold no more; or have much less to compute."""
+    """Return whether padding sends less, or the same with no more memory, or computes much less."""
     sends_less = (padded.bytes_sent, padded.peak_bytes) <= (even.bytes_sent, even.peak_bytes)
     return sends_less or padded.flops < MOST_WORK * even.flops

@@ -1,12 +1,12 @@
-"""Let ops that move elements along cut dims exchange them between neighbouring shards.
+"""Exchange halos between neighbouring shards for ops that move elements along sharded dims.
 
     before  %1 = stablehlo.slice %0 [0:3] {[{"a"}]} : (tensor<8xi32>) -> tensor<3xi32>
     after   %1 = sdy.manual_computation(%0, %c) ... manual_axes={"a"} {
-              // the neighbour's shard, by a collective-permute; both joined; from them this device's part
+              // receive the neighbour's shard by a collective-permute, concatenate, slice this device's elements
             }
             %2 = stablehlo.slice %1 [0:3] {[{"a"}]} : (tensor<4xi32>) -> tensor<3xi32>
 
-Where an exchange would not pay, or there is none for the op, the dims are resharded to be whole.
+If an exchange would not pay, or the op has none, the dims are resharded to be unsharded.
 Requires: explicit reshards. Ensures: no op with a rule of ours needs elements of other shards.
 Source: docs/spec/06, 3.
 """
@@ -32,7 +32,7 @@ from sdy.passes.rewriting.unique_names import UniqueNames
 
 @dataclass(frozen=True)
 class ResolvePermutationFactorsPass(ModulePass):
-    """Exchange halos, or reshard."""
+    """Exchange halos, or unshard the dims."""
 
     name = "sdy-resolve-permutation-factors"
 
@@ -41,7 +41,7 @@ class ResolvePermutationFactorsPass(ModulePass):
     partition_count: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit every op, those in regions before the op that has them."""
+        """Visit every op, ops in regions before their parent."""
         style = device_style(op, self.replica_count, self.partition_count)
         namer = _MeshNamer(op)
         resolver = Resolver(namer.meshes, style, self.enable_halo_exchange, namer.reversed)
@@ -51,7 +51,7 @@ class ResolvePermutationFactorsPass(ModulePass):
 
 
 class _MeshNamer:
-    """Defines the meshes that reversed dims need, each once."""
+    """Defines the meshes of reversed dims, without duplicates."""
 
     def __init__(self, module: ModuleOp) -> None:
         self.meshes = meshes_of(module)
@@ -60,7 +60,7 @@ class _MeshNamer:
         self._name_of = {mesh: name for name, mesh in self.meshes.items()}
 
     def reversed(self, reference: MeshReference, turned: Mesh) -> MeshReference:
-        """How to refer to `turned`, which is the mesh `reference` with some dims reversed."""
+        """Return a reference to `turned`, the mesh `reference` with some axes reversed."""
         if not isinstance(reference, str):
             return turned
         name = self._name_of.get(turned)
@@ -70,6 +70,6 @@ class _MeshNamer:
             op = MeshOp(name, turned)
             op.location = self._module.location
             block = self._module.body.block
-            assert block.first_op is not None  # the mesh that is reversed
+            assert block.first_op is not None  # the mesh being reversed
             block.insert_op_before(op, block.first_op)
         return name

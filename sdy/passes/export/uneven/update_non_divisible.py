@@ -1,4 +1,4 @@
-"""At the boundaries of a program, cut dims only as far as they divide.
+"""Restrict the shardings of program boundaries to axes that divide.
 
     before  func @main(%a: tensor<6xf32> {[{"x"}]})     "x"=4
     after   func @main(%a: tensor<6xf32> {[{"x":(1)2}]})
@@ -38,12 +38,12 @@ from sdy.passes.rewriting.op_order import keep_order, op_order
 
 @dataclass(frozen=True)
 class UpdateNonDivisiblePass(ModulePass):
-    """Shrink the shardings of functions, calls and manual computations to what divides."""
+    """Restrict the shardings of functions, calls and manual computations to axes that divide."""
 
     name = "sdy-update-non-divisible-input-output-shardings"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Functions first, then calls, then manual computations."""
+        """Update functions, then calls, then manual computations."""
         meshes = meshes_of(op)
         order = op_order(op)
         for func in order.of(FuncOp):

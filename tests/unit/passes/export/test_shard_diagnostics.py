@@ -29,7 +29,7 @@ CASES: dict[str, tuple[ModulePass, str, list[str]]] = {
     "SDY-L004": (
         ResolvePermutationFactorsPass(replica_count=2, partition_count=2),
         "stablehlo.negate %a : tensor<3xi32>",
-        ["replica-count=2", "partition-count=2"],
+        ["replica-count or partition-count must be 1, got 2 and 2"],
     ),
     "SDY-L014": (
         PadForDivisibilityPass(),

@@ -47,7 +47,7 @@ def test_its_passes_run_after_propagation_and_only_where_asked() -> None:
 
 def test_the_slot_holds_one() -> None:
     auto_partitioner.register(lambda: [])
-    with pytest.raises(SdyError, match="registered already"):
+    with pytest.raises(SdyError, match="already registered"):
         auto_partitioner.register(lambda: [])
 
 

@@ -38,6 +38,6 @@ func.func @largest_instead_of_sum(%x: tensor<4x4xf32> {sdy.sharding = #sdy.shard
 
 sdy.mesh @m = <["a"=2]>
 func.func @returned(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"a"}>}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>}) {
-  // expected-error @+1 {{operand 0 and result 0 are unreduced on}}
+  // expected-error @+1 {{operand 0 and result 0 must be unreduced on the same axes}}
   return %x : tensor<4xf32>
 }

@@ -200,7 +200,7 @@ def test_a_remark_says_what_was_saved_and_where() -> None:
     run_passes(context, module, [CombineCollectivesPass()])
     (remark,) = context.diagnostics
     assert (remark.code, remark.span) == ("SDY-L121", place)
-    assert "3 of them together, which saves 2 launches" in remark.message
+    assert "combined 3 stablehlo.all_reduce into one" in remark.message
     assert [span_of(op) for op in ops_of(module, AllReduceOp)] == [place]
 
 

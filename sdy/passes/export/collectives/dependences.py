@@ -1,4 +1,4 @@
-"""Which ops of a block have to come before which: those that make what they read, and earlier ones with an effect."""
+"""The dependences between ops of a block: producers before users, and ops with effects in program order."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ from sdy.dialects.ir.symbols import functions_of
 from sdy.passes.rewriting.call_graph import callee_name
 
 
-class OpNeeds:
-    """Looks through the calls of a module: a call has the effects of the function."""
+class Dependences:
+    """Finds dependences between ops; a call has the effects of its callee."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._functions = functions_of(module)
         self._has_effect: dict[str, bool] = {}
 
     def of(self, ops: Sequence[Operation], steps: Sequence[LifetimeStep[SSAValue]]) -> list[list[int]]:
-        """For each op of a block its places that have to come before; `steps` say what the ops read."""
-        place_of: dict[SSAValue, int] = {result: place for place, op in enumerate(ops) for result in op.results}
+        """Return for each op the indices of the ops that must precede it; `steps` list the values that ops read."""
+        index_of: dict[SSAValue, int] = {result: index for index, op in enumerate(ops) for result in op.results}
         last_effect = -1
         found: list[list[int]] = []
-        for place, (op, step) in enumerate(zip(ops, steps, strict=True)):
-            needs = list(dict.fromkeys(place_of[value] for value in step.reads if value in place_of))
-            if self._is_seen(op):
+        for index, (op, step) in enumerate(zip(ops, steps, strict=True)):
+            needs = list(dict.fromkeys(index_of[value] for value in step.reads if value in index_of))
+            if self._has_observable_effect(op):
                 if last_effect >= 0 and last_effect not in needs:
                     needs.append(last_effect)
-                last_effect = place
+                last_effect = index
             found.append(needs)
         return found
 
-    def _is_seen(self, op: Operation) -> bool:
-        """Whether it matters when the op runs; not for collectives, which all devices run in the same order."""
+    def _has_observable_effect(self, op: Operation) -> bool:
+        """Return whether the op must stay in order. Collectives need not: all devices run them in the same order."""
         if type(op) in COLLECTIVE_KINDS or op.has_trait(IsTerminator):
             return False
         if isinstance(op, CallOp):
-            return self._is_function_seen(callee_name(op))
+            return self._function_has_effect(callee_name(op))
         if op.has_trait(RecursiveMemoryEffect):
-            return self._is_any_seen(op)
+            return self._any_has_effect(op)
         return not is_side_effect_free(op)
 
-    def _is_function_seen(self, name: str) -> bool:
+    def _function_has_effect(self, name: str) -> bool:
         if name not in self._has_effect:
-            self._has_effect[name] = True  # for a function that calls itself
+            self._has_effect[name] = True  # until known, for recursive functions
             func = self._functions.get(name)
-            self._has_effect[name] = func is None or self._is_any_seen(func)
+            self._has_effect[name] = func is None or self._any_has_effect(func)
         return self._has_effect[name]
 
-    def _is_any_seen(self, around: Operation) -> bool:
+    def _any_has_effect(self, around: Operation) -> bool:
         blocks = (block for region in around.regions for block in region.blocks)
-        return any(self._is_seen(op) for block in blocks for op in block.ops)
+        return any(self._has_observable_effect(op) for block in blocks for op in block.ops)
