@@ -12,7 +12,7 @@ from sdy.model.axis import AxisRef
 
 
 class EdgeNodeKind(Enum):
-    """Whether a value is an operand or a result of its op. The enum value is the keyword in the text."""
+    """The kind of a node: an operand or a result of the op. The enum value is the keyword in the text."""
 
     OPERAND = "operand"
     RESULT = "result"

@@ -25,7 +25,7 @@ _LARGEST_NUMBER = 2**63 - 1
 
 
 class FactorKind(Enum):
-    """How the op treats a factor."""
+    """The kind of a factor, which tells what the op computes along it."""
 
     PASS_THROUGH = "pass_through"
     REDUCTION = "reduction"

@@ -15,7 +15,7 @@ from sdy.model.mesh import Mesh
 
 
 class ReductionKind(Enum):
-    """How the partial values of an unreduced tensor are combined. The enum value is its keyword in the text."""
+    """The reduction that combines the partial values of an unreduced tensor. The enum value is its keyword."""
 
     SUM = "sum"
     MAX = "max"

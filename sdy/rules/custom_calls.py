@@ -56,7 +56,7 @@ def is_known(target: str) -> bool:
 
 @RULES.of(CustomCallOp)
 def custom_call(op: CustomCallOp) -> OpShardingRule | None:
-    """The rule of the call target; none if the target is unknown or has an unexpected number of operands or results."""
+    """Return the rule of the call target; None if it is unknown or has an unexpected number of operands or results."""
     entry = BY_TARGET.get(op.call_target_name.data)
     if entry is None:
         return None

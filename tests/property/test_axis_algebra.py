@@ -1,4 +1,4 @@
-"""Laws of axis refs and of lists of them."""
+"""Algebraic laws of axis refs and of lists of axis refs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_relations_of_pairs_are_symmetric(a: AxisRef, b: AxisRef) -> None:
 
 
 @given(refs_of_u(), refs_of_u())
-def test_what_is_left_of_a_ref_is_a_part_that_does_not_touch_the_other(a: AxisRef, b: AxisRef) -> None:
+def test_prefixes_and_suffixes_without_a_ref_do_not_overlap_it(a: AxisRef, b: AxisRef) -> None:
     prefix, suffix = prefix_without(a, b), suffix_without(a, b, MESH)
     assert prefix is None or (is_prefix(prefix, a) and not overlaps(prefix, b))
     assert suffix is None or (is_suffix(suffix, a, MESH) and not overlaps(suffix, b))
@@ -74,7 +74,7 @@ def test_containment_is_transitive(a: AxisRef, b: AxisRef, c: AxisRef) -> None:
 
 
 @given(pieces())
-def test_all_pieces_of_a_mesh_merge_to_its_axes(refs: AxisList) -> None:
+def test_all_sub_axes_of_a_mesh_merge_to_its_axes(refs: AxisList) -> None:
     assert sort_and_merge(reversed(refs), MESH) == tuple(AxisRef(axis.name) for axis in MESH.axes)
     assert prod(MESH.size_of(ref) for ref in refs) == MESH.device_count
 
@@ -90,14 +90,14 @@ def test_the_canonical_form_is_sorted_valid_and_stable(refs: AxisList) -> None:
 
 
 @given(disjoint_lists(), disjoint_lists())
-def test_a_difference_has_no_part_of_what_was_taken(a: AxisList, b: AxisList) -> None:
+def test_a_difference_does_not_overlap_the_subtracted_refs(a: AxisList, b: AxisList) -> None:
     left = set_difference(a, b, MESH)
     assert not lists_overlap(left, b)
     assert all(any(contains(ref, part) for ref in a) for part in left)
 
 
 @given(pieces(), st.integers(0, 7), st.integers(0, 7))
-def test_a_difference_and_what_both_share_make_up_the_whole(refs: AxisList, first: int, last: int) -> None:
+def test_a_difference_and_the_intersection_cover_the_list(refs: AxisList, first: int, last: int) -> None:
     a, b = refs, refs[first:last]
     left = set_difference(a, sort_and_merge(b, MESH), MESH)
     assert sharded_size(left, MESH) * sharded_size(b, MESH) == sharded_size(a, MESH)
@@ -105,7 +105,7 @@ def test_a_difference_and_what_both_share_make_up_the_whole(refs: AxisList, firs
 
 
 @given(disjoint_lists(), disjoint_lists())
-def test_truncating_leaves_the_longest_prefix_that_touches_nothing(a: AxisList, b: AxisList) -> None:
+def test_truncating_leaves_the_longest_disjoint_prefix(a: AxisList, b: AxisList) -> None:
     left = truncate_overlaps(a, b)
     assert not lists_overlap(left, b)
     assert left == a or is_strict_list_prefix(left, a)
@@ -123,7 +123,7 @@ def test_the_common_prefix_of_lists_is_a_prefix_of_both(a: AxisList, b: AxisList
 
 
 @given(disjoint_lists(), disjoint_lists())
-def test_a_strict_prefix_makes_fewer_pieces(a: AxisList, b: AxisList) -> None:
+def test_a_strict_prefix_makes_fewer_shards(a: AxisList, b: AxisList) -> None:
     if is_strict_list_prefix(a, b):
         assert sharded_size(a, MESH) < sharded_size(b, MESH)
         assert not is_strict_list_prefix(b, a)

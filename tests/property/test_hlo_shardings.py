@@ -1,4 +1,4 @@
-"""HLO shardings against those of XLA itself: what JAX makes of a spec is what we make of it, and both read both."""
+"""HLO shardings compared with XLA: conversion of JAX's specs, and reading of each other's texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sdy.model.sharding_update import closed_on
 
 @st.composite
 def placed_shardings(draw: st.DrawFn) -> tuple[TensorSharding, Mesh]:
-    """Whole axes of a mesh, in any order, over up to three dims; some are unreduced, some are left out."""
+    """Generate specs of full mesh axes, in any order, over up to three dims; some unreduced, some unused."""
     sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
     mesh = Mesh(tuple(MeshAxis(f"a{index}", size) for index, size in enumerate(sizes)))
     names = draw(st.permutations([axis.name for axis in mesh.axes]))
@@ -33,7 +33,7 @@ def placed_shardings(draw: st.DrawFn) -> tuple[TensorSharding, Mesh]:
 
 
 class XlaSharding(Protocol):
-    """What we ask of XLA's own."""
+    """The interface of XLA's sharding class that the tests use."""
 
     def tile_assignment_devices(self) -> list[int]: ...
 
@@ -47,18 +47,18 @@ def text_of_jax(sharding: TensorSharding, mesh: Mesh) -> str:
     abstract = AbstractMesh(sizes, names, axis_types=(AxisType.Explicit,) * len(names))
     unreduced = frozenset(ref.name for ref in sharding.unreduced)
     spec = PartitionSpec(*(tuple(ref.name for ref in dim.axes) for dim in sharding.dims), unreduced=unreduced)
-    # JAX converts where nobody sees: the name of the method is private, what it returns goes to XLA.
+    # JAX's conversion is a private method.
     return str(cast(object, NamedSharding(abstract, spec)._to_xla_hlo_sharding(sharding.rank)))  # pyright: ignore[reportPrivateUsage]
 
 
 @given(placed_shardings())
-def test_a_sharding_becomes_what_jax_makes_of_it(placed: tuple[TensorSharding, Mesh]) -> None:
+def test_hlo_shardings_are_those_of_jax(placed: tuple[TensorSharding, Mesh]) -> None:
     sharding, mesh = placed
     assert write_hlo_sharding(hlo_of_sharding(sharding, mesh)) == text_of_jax(sharding, mesh)
 
 
 @given(placed_shardings())
-def test_there_and_back_again(placed: tuple[TensorSharding, Mesh]) -> None:
+def test_hlo_shardings_round_trip(placed: tuple[TensorSharding, Mesh]) -> None:
     sharding, mesh = placed
     hlo = hlo_of_sharding(sharding, mesh)
     assert read_hlo_sharding(write_hlo_sharding(hlo)) == hlo
@@ -74,7 +74,7 @@ def test_there_and_back_again(placed: tuple[TensorSharding, Mesh]) -> None:
 
 @st.composite
 def texts(draw: st.DrawFn) -> str:
-    """Assignments of up to 36 devices, by a transposed grid or one by one, with subgroups of all kinds in any order."""
+    """Generate assignments of up to 36 devices, with subgroups of all kinds in any order."""
     grid = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4).filter(lambda sizes: prod(sizes) > 1))
     order = draw(st.permutations(range(len(grid))))
     count = prod(grid)
@@ -92,7 +92,7 @@ def texts(draw: st.DrawFn) -> str:
 
 @given(texts())
 @settings(max_examples=300)
-def test_texts_mean_what_xla_reads_in_them(text: str) -> None:
+def test_texts_are_read_as_by_xla(text: str) -> None:
     hlo = read_hlo_sharding(text)
     theirs = from_xla(text)
     if isinstance(hlo, Tiled):

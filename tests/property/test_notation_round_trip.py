@@ -1,4 +1,4 @@
-"""What is written parses back to the same value, for every start rule; and writing it again gives the same text."""
+"""Written text parses to the same value, for every start rule, and is written again as the same text."""
 
 from __future__ import annotations
 

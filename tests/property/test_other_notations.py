@@ -1,4 +1,4 @@
-"""Shardings in other notations: what is written is read back, with sub-axes and devices in any order."""
+"""Round trips of shardings in other notations, with sub-axes and devices in any order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROTATED = Mesh(MESH.axes, tuple((7 * place + 5) % MESH.device_count for place in
 
 @st.composite
 def closed_shardings(draw: st.DrawFn) -> TensorSharding:
-    """Up to three dims, cut by sub-axes in any order; some are unreduced."""
+    """Generate shardings of up to three dims along sub-axes in any order; some are unreduced."""
     refs = list(draw(st.permutations(draw(pieces()))))
     dims: list[AxisList] = []
     for _ in range(draw(st.integers(0, 3))):
@@ -62,7 +62,7 @@ def test_hlo_shardings(sharding: TensorSharding) -> None:
 
 
 @given(closed_shardings())
-def test_hlo_gives_each_device_the_piece_that_it_has(sharding: TensorSharding) -> None:
+def test_hlo_assigns_each_device_its_shard(sharding: TensorSharding) -> None:
     mesh = mesh_of(sharding)
     hlo = hlo_of_sharding(sharding, mesh)
     if not isinstance(hlo, Tiled):

@@ -21,7 +21,7 @@ from sdy.model.sharding_update import closed_on, fully_closed
 
 
 class SubgroupKind(Enum):
-    """How devices that hold the same shard relate, in XLA's order. The enum value is the keyword in the text."""
+    """The relation of devices that hold the same shard, in XLA's order. The enum value is its keyword in the text."""
 
     MANUAL = "manual"
     UNREDUCED = "unreduced"
@@ -42,7 +42,7 @@ class Untiled(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Maximal:
-    """The tensor is on one device only."""
+    """A sharding that assigns the tensor to one device."""
 
     device: int
 

@@ -1,4 +1,4 @@
-"""Times and bytes of collectives against figures worked by hand, each within 2 %."""
+"""Times and bytes of collectives, compared with figures computed by hand to within 2 %."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_local_shapes_of_a_matmul_on_4_by_2() -> None:
     assert _local('<@m, [{}, {"y"}]>', mesh, (2048, 8192)) == (2048, 4096)
 
 
-def test_a_cut_along_x_of_4_by_8_by_2_is_there_16_times() -> None:
+def test_a_shard_along_x_of_4_by_8_by_2_has_16_copies() -> None:
     shape = (64, 32, 16)
     local = _local('<@m, [{"x"}, {}, {}]>', '<["x"=4, "y"=8, "z"=2]>', shape)
     assert prod(local) * 4 * 8 * 2 / prod(shape) == 16
@@ -116,13 +116,13 @@ def test_all_gather_on_v4p_along_two_axes_takes_47_us() -> None:
     assert both.seconds == _about(46.6e-6)  # 8,388,608 / (2 * 9e10)
 
 
-def test_all_reduce_on_v4p_along_an_axis_that_cuts_nothing_takes_12_us() -> None:
+def test_all_reduce_on_v4p_along_an_unused_axis_takes_12_us() -> None:
     each = 1024 * 4096 * BF16 // 16
     assert torus_time(REDUCE, each, [_ring(4)], _torus("tpu_v4p")).seconds == _about(11.65e-6)  # 2 * 524,288 / 9e10
 
 
 @pytest.mark.parametrize("sizes", [(4,), (8,), (4, 4), (4, 8, 16)])
-def test_all_gather_takes_whole_bytes_over_bandwidth_of_its_axes(sizes: tuple[int, ...]) -> None:
+def test_all_gather_takes_global_bytes_over_the_bandwidth_of_its_axes(sizes: tuple[int, ...]) -> None:
     time = torus_time(GATHER, 1e9, [_ring(size) for size in sizes], BOTH_WAYS)
     assert time.bandwidth_seconds == _about(1e9 / (9e10 * len(sizes)))
 
@@ -169,7 +169,7 @@ def test_all_to_all_takes_a_quarter_of_all_gather_on_a_ring_of_both_directions(d
     assert exchange.seconds / gather.seconds == pytest.approx(1 / 4)
 
 
-def test_all_to_all_on_a_line_is_bound_by_the_link_in_its_middle() -> None:
+def test_all_to_all_on_a_line_is_bound_by_its_middle_link() -> None:
     time = torus_time(EXCHANGE, 5 * 9e10, [_line(5)], BOTH_WAYS)
     assert time.seconds == pytest.approx(2 * 3 * 2)  # two devices have a message of 9e10 bytes for three others
 
@@ -193,7 +193,7 @@ def test_all_gather_of_128_on_a_ring_of_four_takes_two_hops() -> None:
     assert time.seconds == _about(2e-6)
 
 
-def test_groups_that_interleave_share_links_and_hop_over_one_another() -> None:
+def test_interleaved_groups_share_links_and_have_longer_hops() -> None:
     torus = _torus("tpu_v5p")
     alone = torus_time(GATHER, 1e8, [TorusLine(4, wraps=True)], torus)
     every_second = torus_time(GATHER, 1e8, [TorusLine(4, wraps=True, stride=2)], torus)
@@ -204,7 +204,7 @@ def test_a_group_of_one_device_takes_no_time() -> None:
     assert torus_time(REDUCE, 1e8, [_line(1)], BOTH_WAYS) == CollectiveTime(0.0, 0.0)
 
 
-def test_a_permutation_takes_its_longest_way_or_its_busiest_link() -> None:
+def test_a_permutation_is_bound_by_its_longest_path_or_its_busiest_link() -> None:
     time = permute_time(9e10, PermuteLoad(hops=3, messages=2), link_bandwidth=4.5e10, hop_seconds=1e-6)
     assert (time.bandwidth_seconds, time.latency_seconds) == (4.0, pytest.approx(3e-6))
 
@@ -223,7 +223,7 @@ def test_all_to_all_inside_a_node_takes_an_eighth_of_all_gather() -> None:
     assert exchange.seconds == pytest.approx(gather.seconds / 8)
 
 
-def test_nodes_share_the_network_by_their_members() -> None:
+def test_members_of_a_node_share_the_network() -> None:
     network = _switch("a100").network_bandwidth
     whole = switch_time(REDUCE, 8e9, SwitchGroup(4, 8), _switch("a100"))
     single = switch_time(REDUCE, 8e9, SwitchGroup(4, 1), _switch("a100"))
@@ -232,7 +232,7 @@ def test_nodes_share_the_network_by_their_members() -> None:
     assert whole.latency_seconds == 2 * single.latency_seconds
 
 
-def test_reduce_scatter_behind_a_switch_takes_as_long_as_the_all_gather_back() -> None:
+def test_reduce_scatter_on_a_switch_takes_as_long_as_the_all_gather_back() -> None:
     nodes = SwitchGroup(2, 8)
     gather, scatter = (
         switch_time(kind, size, nodes, _switch("a100")) for kind, size in ((GATHER, 16e6), (SCATTER, 1e6))
@@ -246,14 +246,14 @@ RATE_OVER_BANDWIDTH = 4.59e14 / 1.8e11
 
 
 def _gather_first(batch: int, depth: int, features: int, devices: int) -> tuple[float, float]:
-    """Seconds of computing and of communicating when every device gathers Y and multiplies all of it."""
+    """Return the seconds of computation and communication if every device gathers Y and multiplies by all of it."""
     v5p = hardware_by_name("tpu_v5p")
     gather = torus_time(GATHER, depth * features * BF16, [_ring(devices)], _torus("tpu_v5p"))
     return 2 * batch * depth * features / v5p.rates.bits16, gather.bandwidth_seconds
 
 
 def _reduce_after(batch: int, depth: int, features: int, devices: int) -> tuple[float, float]:
-    """The same when every device multiplies its shards, and the results are summed."""
+    """Return the seconds if every device multiplies its shards and the results are summed."""
     v5p = hardware_by_name("tpu_v5p")
     reduce = torus_time(REDUCE, batch * features * BF16, [_ring(devices)], _torus("tpu_v5p"))
     return 2 * batch * depth * features / devices / v5p.rates.bits16, reduce.bandwidth_seconds
@@ -298,7 +298,7 @@ def test_gathering_a_against_reduce_scattering_the_result_is_m_over_k(contracted
 # The table.
 
 
-def test_hardware_that_is_not_known_is_refused_with_the_closest_name() -> None:
+def test_the_hint_for_unknown_hardware_is_the_closest_name() -> None:
     with pytest.raises(SdyError) as error:
         hardware_by_name("tpu_v5")
     (diagnostic,) = error.value.diagnostics
@@ -310,5 +310,5 @@ def test_hardware_that_is_not_known_is_refused_with_the_closest_name() -> None:
 @pytest.mark.parametrize(
     ("name", "size", "wraps"), [("tpu_v4p", 4, True), ("tpu_v4p", 2, False), ("tpu_v5e", 16, True)]
 )
-def test_axes_of_whole_cubes_or_pods_are_rings(name: str, size: int, wraps: bool) -> None:
+def test_axes_of_full_cubes_or_pods_are_rings(name: str, size: int, wraps: bool) -> None:
     assert _torus(name).wraps(size) is wraps

@@ -1,4 +1,4 @@
-"""How often ops run: in loops, and in functions that are called several times."""
+"""Execution counts of ops in loops and in functions that are called several times."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_ops_are_counted_through_calls_and_loops() -> None:
     assert _times(counts, SubtractOp) == 0
 
 
-def test_the_quick_count_is_that_of_all_executions() -> None:
+def test_execution_counts_agree_with_executions() -> None:
     module: ModuleOp = parse_module(PROGRAM)
     slow: Counter[Operation] = Counter()
     for op, times in executions(module):
@@ -68,7 +68,7 @@ def test_the_quick_count_is_that_of_all_executions() -> None:
     assert +execution_counts(module) == slow
 
 
-def test_recursion_is_told_with_its_cycle() -> None:
+def test_the_error_at_recursion_names_the_cycle() -> None:
     call = "call @twice(%x) : (tensor<4xf32>) -> tensor<4xf32>"
     recursive = PROGRAM.replace("stablehlo.tanh %x : tensor<4xf32>", call)
     with pytest.raises(SdyError, match="is recursive") as raised:

@@ -1,4 +1,4 @@
-"""Bytes alive while steps run, counted by hand. Values are letters; one has as many bytes as its place in SIZES."""
+"""Bytes alive while steps run, computed by hand. Values are letters, with sizes in SIZES."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ def test_a_value_dies_at_its_last_read() -> None:
     ]
 
 
-def test_what_nobody_reads_lives_while_it_is_made() -> None:
+def test_an_unread_value_lives_while_it_is_produced() -> None:
     assert [moment.most for moment in _of("", LifetimeStep("", "b"), LifetimeStep("", "a"))] == [10, 1]
 
 
-def test_an_argument_that_nobody_reads_is_always_alive() -> None:
+def test_an_unread_argument_is_always_alive() -> None:
     assert [moment.beside for moment in _of("ab", LifetimeStep("a", ""), LifetimeStep("", ""))] == [11, 10]
 
 
-def test_what_a_step_gives_its_inside_is_part_of_that() -> None:
+def test_region_inputs_are_counted_in_the_region() -> None:
     (call, _) = _of("bc", LifetimeStep("b", "a", inside=500, region_inputs="b"), LifetimeStep("c", ""))
     assert call == MemoryUse(beside=100, around=111, most=600)
 
 
-def test_what_is_read_inside_stays_beside_it() -> None:
+def test_values_read_in_a_region_stay_beside_it() -> None:
     (branch, _) = _of("bc", LifetimeStep("b", "a", inside=500), LifetimeStep("c", ""))
     assert branch == MemoryUse(beside=110, around=111, most=610)
 
 
-def test_what_is_read_later_is_there_twice() -> None:
+def test_region_inputs_that_are_read_later_are_counted_twice() -> None:
     (call, _) = _of("bc", LifetimeStep("b", "a", inside=500, region_inputs="b"), LifetimeStep("bc", ""))
     assert call.most == 610
 
 
-def test_a_loop_gives_its_results_in_place_of_what_it_is_given() -> None:
+def test_results_of_a_loop_reuse_the_memory_of_its_inputs() -> None:
     (loop, _) = _of("bc", LifetimeStep("b", "a", inside=20, region_inputs="b", in_place=True), LifetimeStep("c", ""))
     assert loop == MemoryUse(beside=100, around=101, most=120)
 
 
-def test_a_value_read_twice_at_once_dies_once() -> None:
+def test_a_value_read_twice_by_one_step_dies_once() -> None:
     assert _of("b", LifetimeStep("bb", "a"), LifetimeStep("a", ""))[1].most == 1

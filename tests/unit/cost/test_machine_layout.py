@@ -32,9 +32,7 @@ SQUARE = HARDWARE["tpu_v5e"].network
         ('<["x"=2]>', [(0,), (1,)], "{}"),
     ],
 )
-def test_groups_are_told_by_the_axes_in_which_their_members_differ(
-    mesh: str, groups: list[tuple[int, ...]], axes: str
-) -> None:
+def test_axes_of_groups_are_those_in_which_members_differ(mesh: str, groups: list[tuple[int, ...]], axes: str) -> None:
     assert write_axis_list(MachineLayout(parse_mesh(mesh), CUBE).axes_of(groups)) == axes
 
 
@@ -49,7 +47,7 @@ def test_groups_are_told_by_the_axes_in_which_their_members_differ(
         ('<["a"=4, "b"=4, "c"=2, "d"=2]>', [(0, 2)], [TorusLine(2, wraps=True, stride=2)]),
     ],
 )
-def test_a_group_takes_the_axes_of_the_torus_that_its_own_lie_on(
+def test_a_group_uses_the_torus_axes_of_its_mesh_axes(
     mesh: str, groups: list[tuple[int, ...]], rows: list[TorusLine]
 ) -> None:
     assert isinstance(CUBE, Torus)
@@ -75,20 +73,20 @@ def test_a_permutation_on_a_line_counts_hops_and_messages(
     assert time.bandwidth_seconds == pytest.approx(messages)
 
 
-def test_a_permutation_on_a_ring_goes_the_shorter_way() -> None:
+def test_a_permutation_on_a_ring_takes_the_shorter_direction() -> None:
     layout = MachineLayout(parse_mesh('<["x"=4, "y"=4]>'), CUBE)
     assert layout.time_of(PERMUTE, 1.0, [(0, 3)]).latency_seconds == pytest.approx(1e-6)
     assert layout.time_of(PERMUTE, 1.0, [(12, 0)]).latency_seconds == pytest.approx(1e-6)
     assert layout.time_of(PERMUTE, 1.0, [(0, 15)]).latency_seconds == pytest.approx(2e-6)
 
 
-def test_neighbours_stand_by_their_place_in_the_mesh_not_by_their_number() -> None:
+def test_neighbours_depend_on_mesh_positions_not_device_numbers() -> None:
     layout = MachineLayout(parse_mesh('<["x"=4], device_ids=[0, 2, 1, 3]>'), SQUARE)
     assert layout.time_of(PERMUTE, 1.0, [(0, 2)]).latency_seconds == pytest.approx(1e-6)
     assert layout.time_of(PERMUTE, 1.0, [(0, 1)]).latency_seconds == pytest.approx(2e-6)
 
 
-def test_nodes_hold_the_minor_devices() -> None:
+def test_nodes_consist_of_the_minor_devices() -> None:
     switch = HARDWARE["h100"].network
     assert isinstance(switch, Switch)
     layout = MachineLayout(parse_mesh('<["x"=4, "y"=4]>'), switch)
@@ -98,7 +96,7 @@ def test_nodes_hold_the_minor_devices() -> None:
     assert layout.time_of(GATHER, 1e9, all_devices) == switch_time(GATHER, 1e9, SwitchGroup(2, 8), switch)
 
 
-def test_a_permutation_between_nodes_takes_the_network() -> None:
+def test_a_permutation_between_nodes_uses_the_network() -> None:
     switch = HARDWARE["h100"].network
     assert isinstance(switch, Switch)
     layout = MachineLayout(parse_mesh('<["x"=16]>'), replace(switch, hop_seconds=0.0))

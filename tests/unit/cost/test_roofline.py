@@ -1,4 +1,4 @@
-"""Seconds of ops and of local programs, counted by hand."""
+"""Seconds of ops and of local programs, computed by hand."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _only(text: str, op_class: type[Operation]) -> Operation:
 
 
 @pytest.mark.parametrize(("rows", "is_compute_bound"), [(128, False), (1024, True)])
-def test_a_matmul_is_bound_by_arithmetic_where_it_has_many_rows(rows: int, is_compute_bound: bool) -> None:
+def test_a_matmul_with_many_rows_is_compute_bound(rows: int, is_compute_bound: bool) -> None:
     time = op_time(_only(MATMUL.format(rows=rows), DotGeneralOp), V5E)
     assert time.compute_seconds == pytest.approx(2 * rows * 4096**2 / RATE)
     assert time.memory_seconds == pytest.approx(2 * (2 * rows * 4096 + 4096**2) / BANDWIDTH)
@@ -88,13 +88,13 @@ def test_an_elementwise_op_reads_and_writes() -> None:
     ("element", "rate"),
     [("i8", 1.0), ("f8E4M3FN", 2.0), ("f8E5M2", 2.0), ("bf16", 3.0), ("f16", 3.0), ("f32", 4.0), ("f64", 4.0)],
 )
-def test_rates_go_by_element_type(element: str, rate: float) -> None:
+def test_rates_depend_on_the_element_type(element: str, rate: float) -> None:
     module = parse_module(f"func.func @main(%a: tensor<4x{element}>) {{ return }}")
     (type_of_a,) = main_function(module).function_type.inputs
     assert rate_of(type_of_a, MatrixRates(1.0, 2.0, 3.0, 4.0)) == rate
 
 
-def test_a_loop_counts_its_trips_and_equal_collectives_are_put_together() -> None:
+def test_loops_count_their_trips_and_equal_collectives_are_summed() -> None:
     cost = cost_of(parse_module(LOOP), parse_mesh('<["x"=2, "y"=2]>'), V5E)
     (found,) = cost.collectives
     assert replace(found, seconds=0.0) == CollectiveCost(
@@ -108,7 +108,7 @@ def test_a_loop_counts_its_trips_and_equal_collectives_are_put_together() -> Non
 
 
 @pytest.mark.parametrize(("free_bytes", "fits"), [(None, True), (8192, True), (8191, False)])
-def test_a_program_fits_where_its_peak_is_free(free_bytes: float | None, fits: bool) -> None:
+def test_a_program_fits_if_its_peak_is_free(free_bytes: float | None, fits: bool) -> None:
     text = """
     func.func @main(%a: tensor<1024xf32>) -> tensor<1024xf32> {
       %0 = stablehlo.negate %a : tensor<1024xf32>
@@ -122,5 +122,5 @@ def test_a_program_fits_where_its_peak_is_free(free_bytes: float | None, fits: b
 @pytest.mark.parametrize(
     ("seconds", "text"), [(2.0, "2 s"), (0.0123, "12.3 ms"), (1e-6, "1 µs"), (3.084e-7, "308 ns"), (0.0, "0 ns")]
 )
-def test_seconds_are_shown_in_three_digits(seconds: float, text: str) -> None:
+def test_seconds_are_printed_with_three_digits(seconds: float, text: str) -> None:
     assert seconds_text(seconds) == text

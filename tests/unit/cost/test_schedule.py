@@ -1,4 +1,4 @@
-"""The schedule and the curve of memory: all that runs is in them, and their ends are what `sdy cost` tells."""
+"""The schedule and the memory curve cover all visits, and end with the figures of `sdy cost`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PROGRAMS = {"loop": sdy.Program.from_text(LOOP)} | {path.stem: sdy.load(path) fo
 
 
 @pytest.mark.parametrize("name", ["loop", *EXAMPLE_NAMES])
-def test_slots_follow_one_another_and_end_with_the_whole_time(name: str) -> None:
+def test_scheduled_ops_are_consecutive_and_end_at_the_total_time(name: str) -> None:
     partitioned = PROGRAMS[name].partition()
     slots = list(schedule_of(partitioned.local, partitioned.boundary.mesh, HARDWARE["tpu_v5e"]))
     assert [slot.visit for slot in slots] == list(visits(partitioned.local))
@@ -56,7 +56,7 @@ def test_slots_follow_one_another_and_end_with_the_whole_time(name: str) -> None
     assert sent == pytest.approx(partitioned.cost("tpu_v5e").communication_seconds)
 
 
-def test_trips_of_a_loop_count() -> None:
+def test_a_loop_takes_the_time_of_all_its_trips() -> None:
     partitioned = PROGRAMS["loop"].partition()
     slots = list(schedule_of(partitioned.local, partitioned.boundary.mesh, HARDWARE["tpu_v5e"]))
     dots = [slot for slot in slots if slot.visit.op.name == "stablehlo.dot_general"]
@@ -65,7 +65,7 @@ def test_trips_of_a_loop_count() -> None:
 
 
 @pytest.mark.parametrize("name", ["loop", *EXAMPLE_NAMES])
-def test_the_curve_has_a_point_a_visit_and_its_top_is_the_peak(name: str) -> None:
+def test_the_memory_curve_has_one_point_per_visit_and_its_maximum_is_the_peak(name: str) -> None:
     local = PROGRAMS[name].partition().local
     curve = memory_curve(local)
     assert len(curve) == len(list(visits(local)))
@@ -74,7 +74,7 @@ def test_the_curve_has_a_point_a_visit_and_its_top_is_the_peak(name: str) -> Non
     assert sum(peak.values.values()) == curve[peak.index] == max(curve)
 
 
-def test_what_is_alive_at_the_peak(tmp_path: Path) -> None:
+def test_values_at_peak(tmp_path: Path) -> None:
     file = tmp_path / "chain.mlir"
     file.write_text("""
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {

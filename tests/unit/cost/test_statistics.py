@@ -1,4 +1,4 @@
-"""What a local program costs, counted by hand."""
+"""Statistics of local programs, computed by hand."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _loop(start: int = 0, stop: int = 6, step: int = 1, relation: str = "LT", ca
         (_loop(carried="%1"), None),
     ],
 )
-def test_the_trips_of_a_loop_that_counts_are_known(text: str, trips: int | None) -> None:
+def test_trip_counts_of_counting_loops(text: str, trips: int | None) -> None:
     (loop,) = ops_of(parse_module(text), WhileOp)
     assert trip_count(loop) == trips
 
@@ -122,5 +122,5 @@ def test_peak_memory_counts_what_is_alive_at_once() -> None:
       return %1 : tensor<10xf32>
     }
     """
-    # In @helper: the three copies, and what is cut out of them or what they are copies of.
+    # In @helper: the three copies, and their slices or sources.
     assert peak_bytes(parse_module(text)) == 4 * (30 + 10)

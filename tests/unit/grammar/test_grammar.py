@@ -1,4 +1,4 @@
-"""The grammar itself: every choice that it leaves to the parser is settled by the next token."""
+"""The grammar has no LALR conflicts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lark import Lark, logger
 from sdy.grammar._lark import START_RULES
 
 
-def test_no_conflict_is_resolved_in_silence(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_grammar_has_no_conflicts(caplog: pytest.LogCaptureFixture) -> None:
     text = files("sdy.grammar").joinpath("sharding.lark").read_text(encoding="utf-8")
     with caplog.at_level(logging.DEBUG, logger.name):
         logger.addHandler(caplog.handler)
@@ -20,7 +20,7 @@ def test_no_conflict_is_resolved_in_silence(caplog: pytest.LogCaptureFixture) ->
     assert [message for message in caplog.messages if "conflict" in message.lower()] == []
 
 
-def test_the_check_above_sees_conflicts(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_conflict_check_finds_conflicts(caplog: pytest.LogCaptureFixture) -> None:
     ambiguous = 'start: "{" list "," "?" "}"\nlist: "a" ("," "a")*'
     with caplog.at_level(logging.DEBUG, logger.name):
         logger.addHandler(caplog.handler)

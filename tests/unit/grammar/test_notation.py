@@ -1,4 +1,4 @@
-"""Texts of the sharding notation: what they mean, and how they are written back."""
+"""Parsing and writing of the sharding notation."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def test_a_rule() -> None:
     )
 
 
-def test_an_empty_dim_mapping_parses_and_prints_as_shardy_shows_it() -> None:
+def test_an_empty_dim_mapping_parses_and_prints_as_in_shardy() -> None:
     assert parse_rule("<([i,])->([,])>").operands == (((FactorIndex(0),), ()),)
     assert parse_rule("<([i,])->([,])>").results == (((), ()),)
     assert write.write_rule(parse_rule("<([i,])->([])>")) == "<([i, #sdy.dim_mapping])->([])>"
 
 
-def test_of_a_word_in_a_factor_set_the_first_symbol_counts() -> None:
+def test_only_the_first_symbol_of_a_factor_set_entry_counts() -> None:
     assert parse_rule("<([ij])->([ij]) {i=2, j=2} permutation={ji}>").permutation == (FactorIndex(1),)
 
 
@@ -153,12 +153,12 @@ def test_lenient_rules() -> None:
     assert write.write_rule(parse_rule("<([])->([]) {}>")) == "<([])->([])>"
 
 
-def test_long_forms_may_stand_in_lists() -> None:
+def test_long_forms_are_allowed_in_lists() -> None:
     text = "[#sdy.sharding<@m, []>, <@n, []>, #sdy< sharding <@o, []>>]"
     assert [sharding.mesh for sharding in parse.SHARDING_LIST.parse(text)] == ["m", "n", "o"]
 
 
-def test_aliases_are_asked_for() -> None:
+def test_aliases_are_resolved() -> None:
     known = {"s": parse_sharding("<@m, [{}]>"), "g": parse_mesh('<["x"=2]>')}
     assert parse.SHARDING_LIST.read("[#s, <mesh #g, []>]", known.get) == (
         known["s"],
@@ -166,11 +166,11 @@ def test_aliases_are_asked_for() -> None:
     )
 
 
-def test_names_hold_any_byte() -> None:
+def test_names_can_have_any_byte() -> None:
     assert parse_axis_ref(r'"\22\\\n\t\C3\A9"') == AxisRef('"\\\n\té')
     assert write.write_axis_ref(AxisRef('"\\\n\té')) == r'"\22\\\0A\09\C3\A9"'
     assert write.write_axis_ref(parse_axis_ref(r'"\FF"')) == r'"\FF"'  # no UTF-8, and kept
 
 
-def test_text_already_seen_gives_the_same_value() -> None:
+def test_equal_texts_have_the_identical_value() -> None:
     assert parse_sharding('<@once, [{"x"}]>') is parse_sharding('<@once, [{"x"}]>')

@@ -1,4 +1,4 @@
-"""Texts that are not in the notation: the code, the columns that the caret covers, the hint."""
+"""Syntax errors of the notation: the code, the columns of the caret and the hint."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def error_in(notation: Notation[object], text: str) -> Diagnostic:
 
 
 def check(notation: Notation[object], marked: str, code: str) -> Diagnostic:
-    """`marked` has the stretch that the caret covers between guillemets."""
+    """Check the error in `marked`, whose guillemets enclose the columns that the caret covers."""
     before, rest = marked.split("«")
     stretch, after = rest.split("»")
     diagnostic = error_in(notation, before + stretch + after)
@@ -145,20 +145,20 @@ def test_an_alias_of_another_kind() -> None:
         parse.SHARDING_LIST.read("[#m]", {"m": parse.parse_mesh("<[]>")}.get)
 
 
-def test_the_hint_lists_what_fits_in_plain_words() -> None:
+def test_the_hint_lists_the_expected_tokens() -> None:
     assert error_in(parse.TENSOR_SHARDING, '<@m, [{"x",}]>').hint == "expected `?` or a quoted name"
     assert error_in(parse.TENSOR_SHARDING, "<").hint == "expected `mesh` or a mesh such as `@mesh`"
     assert error_in(parse.TENSOR_SHARDING, "<@m").hint == "expected `,`"
     assert error_in(parse.MESH, '<["x"=2], ids=[0]>').hint == "expected `device_ids`"
 
 
-def test_lines_count_within_the_text() -> None:
+def test_lines_are_counted_within_the_text() -> None:
     span = error_in(parse.TENSOR_SHARDING, '<@m, // a comment\n [{"x"}\n {"y"}]>').span
     assert span is not None
     assert (span.file, span.line, span.column, span.text) == ("file.mlir", 3, 2, ' {"y"}]>')
 
 
-def test_a_text_named_by_its_kind() -> None:
+def test_parse_functions_name_the_text_by_its_kind() -> None:
     with pytest.raises(SdyError) as caught:
         parse.parse_sharding("@m")
     span = caught.value.diagnostics[0].span

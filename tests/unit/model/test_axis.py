@@ -22,7 +22,7 @@ from sdy.model.axis import (
 
 
 def u(text: str) -> AxisRef:
-    """`(1)2` as a sub-axis of "u"; nothing for the whole axis."""
+    """Return the ref to sub-axis `text` of "u"; to the full axis without a text."""
     return ref(f'"u":{text}') if text else ref('"u"')
 
 
@@ -61,7 +61,7 @@ def test_contains(a: str, b: str, expected: bool) -> None:
     assert strictly_contains(u(a), u(b)) is (expected and a != b)
 
 
-def test_nothing_relates_across_names() -> None:
+def test_refs_of_different_axes_are_unrelated() -> None:
     a, b = ref('"a"'), ref('"b"')
     assert not contains(a, b)
     assert not is_prefix(a, b)
@@ -110,7 +110,7 @@ def test_overlaps_both_ways(a: str, b: str, expected: bool) -> None:
         ("(2)6", "(2)6", True),
     ],
 )
-def test_coexist_both_ways(a: str, b: str, expected: bool) -> None:
+def test_can_coexist_both_ways(a: str, b: str, expected: bool) -> None:
     assert can_coexist(u(a), u(b)) is expected
     assert can_coexist(u(b), u(a)) is expected
 
@@ -132,7 +132,7 @@ def test_can_merge(a: str, b: str, expected: bool) -> None:
         ("(1)2", "(1)3", None),  # they overlap, and do not coexist
     ],
 )
-def test_overlap_both_ways(a: str, b: str, expected: str | None) -> None:
+def test_intersection_both_ways(a: str, b: str, expected: str | None) -> None:
     assert intersection(u(a), u(b)) == maybe_u(expected)
     assert intersection(u(b), u(a)) == maybe_u(expected)
 

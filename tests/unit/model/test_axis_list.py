@@ -25,7 +25,7 @@ from sdy.model.axis_list import (
 MESH = mesh('<["v"=2, "w"=4, "u"=24]>')
 
 
-def test_sizes() -> None:
+def test_sharded_size_and_expansion() -> None:
     axes = refs('{"v", "u":(2)3, "w"}')
     assert sharded_size(axes, MESH) == 24
     assert sharded_size((), MESH) == 1
@@ -105,7 +105,7 @@ def test_set_difference(axes: str, minus: str, expected: str) -> None:
     assert set_difference(refs(axes), refs(minus), MESH) == refs(expected)
 
 
-def test_first_overlapping_looks_before_and_at_the_place_of_the_ref() -> None:
+def test_first_overlapping_checks_the_refs_before_and_after() -> None:
     ordered = sorted(refs('{"u":(1)2, "u":(6)4, "v"}'), key=order_key)
     assert first_overlapping(ref('"u"'), ordered) == ref('"u":(1)2')
     assert first_overlapping(ref('"u":(2)6'), ordered) == ref('"u":(6)4')
@@ -113,7 +113,7 @@ def test_first_overlapping_looks_before_and_at_the_place_of_the_ref() -> None:
     assert first_overlapping(ref('"w"'), ordered) is None
 
 
-def test_lists_order_by_length_first() -> None:
+def test_lists_sort_by_length_first() -> None:
     lists = [refs('{"a", "b"}'), refs('{"z"}'), refs('{"a", "a":(2)2}'), refs("{}"), refs('{"b"}')]
     assert sorted(lists, key=list_order_key) == [lists[3], lists[4], lists[1], lists[2], lists[0]]
 

@@ -1,4 +1,4 @@
-"""What a mesh adds to axis refs."""
+"""Operations on axis refs that need the mesh."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_suffix_without(a: str, b: str, expected: str | None) -> None:
     assert suffix_without(ref(a), ref(b), MESH) == (None if expected is None else ref(expected))
 
 
-def test_merge_makes_a_longer_sub_axis_or_the_whole_axis() -> None:
+def test_merging_makes_a_longer_sub_axis_or_a_full_axis() -> None:
     assert merge_refs(ref('"u":(2)3'), ref('"u":(6)4'), MESH) == ref('"u":(2)12')
     assert merge_refs(ref('"u":(1)2'), ref('"u":(2)12'), MESH) == ref('"u"')
 
@@ -58,7 +58,7 @@ def test_mesh_order_follows_the_mesh_and_puts_unknown_axes_last() -> None:
     assert in_mesh_order(unordered, MESH) == refs('{"v", "u":(1)2, "u", "u":(2)2, "a"}')
 
 
-def test_ordered_refs_cut_each_axis_at_every_end() -> None:
+def test_ordered_refs_split_each_axis_at_all_boundaries() -> None:
     assert ordered_refs(refs('{"u":(2)3}'), MESH) == refs('{"v", "u":(1)2, "u":(2)3, "u":(6)4}')
     assert ordered_refs(refs('{"u":(1)2, "u":(4)6}'), MESH) == refs('{"v", "u":(1)2, "u":(2)2, "u":(4)6}')
     assert ordered_refs((), MESH) == refs('{"v", "u"}')

@@ -1,4 +1,4 @@
-"""When two shardings place data alike."""
+"""Equivalence of shardings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MESH = mesh('<["a"=6, "b"=2, "c"=4]>')
         ('[{"a"}], unreduced=max{"b"}', '[{"a"}], unreduced={"b"}', True),  # nor does the kind
     ],
 )
-def test_equivalent(left: str, right: str, expected: bool) -> None:
+def test_is_equivalent(left: str, right: str, expected: bool) -> None:
     assert is_equivalent(sharding(left), sharding(right)) is expected
     assert is_equivalent(sharding(right), sharding(left)) is expected
 
@@ -43,7 +43,7 @@ def test_a_missing_sharding_equals_one_without_axes_on_any_mesh() -> None:
     assert not is_equivalent(sharding('[{}], unreduced={"a"}'), None)
 
 
-def test_a_mesh_is_not_its_name() -> None:
+def test_an_inlined_mesh_differs_from_its_name() -> None:
     named, inlined = parse_sharding('<@m, [{"x"}]>'), parse_sharding('<mesh<["x"=2]>, [{"x"}]>')
     assert not is_equivalent(named, inlined)
     assert not is_equivalent(named, parse_sharding('<@n, [{"x"}]>'))
@@ -62,7 +62,7 @@ def test_a_mesh_is_not_its_name() -> None:
         ('[{"b"}], unreduced={"c"}', (8,), '[{"b"}, {}]', (8, 1), True),
     ],
 )
-def test_equivalent_across_reshape(
+def test_is_equivalent_across_reshape(
     left: str, left_shape: tuple[int, ...], right: str, right_shape: tuple[int, ...], expected: bool
 ) -> None:
     a, b = sharding(left), sharding(right)
@@ -70,7 +70,7 @@ def test_equivalent_across_reshape(
     assert is_equivalent_across_reshape(b, right_shape, a, left_shape, MESH) is expected
 
 
-def test_across_reshapes_the_mesh_has_one_name() -> None:
+def test_equivalence_across_reshapes_requires_the_same_mesh_name() -> None:
     inlined = parse_sharding('<mesh<["b"=2]>, [{"b"}]>')
     assert is_equivalent_across_reshape(inlined, (8,), inlined, (8,), mesh('<["b"=2]>'))
     assert not is_equivalent_across_reshape(inlined, (8,), inlined, (8, 1), mesh('<["b"=2]>'))
@@ -85,7 +85,7 @@ def test_uneven_dims_compare_by_what_is_major_to_an_axis() -> None:
     assert not is_equivalent_across_reshape(sharding('[{}, {"c"}]'), (6, 4), b, (24,), MESH, allow_uneven=True)
 
 
-def test_uneven_parts_of_one_axis_join_where_the_major_one_fills_its_dim() -> None:
+def test_uneven_sub_axes_join_if_the_major_one_fills_its_dim() -> None:
     whole = sharding('[{"a"}]')
     parts = sharding('[{"a":(1)3}, {"a":(3)2}]')
     assert is_equivalent_across_reshape(parts, (3, 4), whole, (12,), MESH, allow_uneven=True)

@@ -1,4 +1,4 @@
-"""Meshes: their kinds, their names, and the one that shardings share."""
+"""Meshes: their kinds, the resolution of names, and the common mesh of shardings."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_meshes_that_differ_in_the_order_of_devices_have_the_same_axes() -> None
     assert not mesh("<[]>").same_axes(mesh("<[], device_ids=[2]>"))
 
 
-def test_resolved() -> None:
+def test_resolve_mesh() -> None:
     assert resolve_mesh("m", MESHES) is GRID
     assert resolve_mesh("none", MESHES) is None
     assert resolve_mesh(TURNED, MESHES) is TURNED
 
 
-def test_no_sharding_no_mesh() -> None:
+def test_without_shardings_there_is_no_common_mesh() -> None:
     assert common_mesh([], MESHES) is None
     assert common_mesh([None], MESHES) is None
 
@@ -52,7 +52,7 @@ def test_the_first_name_of_equal_meshes_is_kept() -> None:
     assert common_mesh([None, on("same"), on("m")], MESHES) == CommonMesh(GRID, "same")
 
 
-def test_an_empty_mesh_yields() -> None:
+def test_any_mesh_takes_precedence_over_an_empty_one() -> None:
     assert common_mesh([on("empty"), on("m")], MESHES) == CommonMesh(GRID, "m")
     assert common_mesh([on("m"), on("empty")], MESHES) == CommonMesh(GRID, "m")
     assert common_mesh([on("empty")], MESHES) == CommonMesh(MESHES["empty"], "empty")
@@ -63,7 +63,7 @@ def test_different_meshes_are_not_common() -> None:
     assert common_mesh([on("m"), on("turned")], MESHES) is None
 
 
-def test_where_the_order_of_devices_is_ignored_the_identity_order_wins() -> None:
+def test_identity_order_takes_precedence_if_device_order_is_ignored() -> None:
     assert common_mesh([on("turned"), on("m")], MESHES, ignore_device_order=True) == CommonMesh(GRID, "m")
     assert common_mesh([on("m"), on("turned")], MESHES, ignore_device_order=True) == CommonMesh(GRID, "m")
     assert common_mesh([on("turned"), on("line")], MESHES, ignore_device_order=True) is None

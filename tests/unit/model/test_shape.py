@@ -24,7 +24,7 @@ def test_local_shape(shape: Shape, text: str, local: Shape) -> None:
     assert local_shape(shape, sharding(text), MESH) == local
 
 
-def test_a_local_shape_may_have_to_be_even() -> None:
+def test_an_uneven_local_shape_can_be_rejected() -> None:
     assert local_shape((7, 6), sharding('[{"b"}, {}]'), MESH, allow_uneven=False) is None
     assert local_shape((8, None), sharding('[{"b"}, {"a"}]'), MESH, allow_uneven=False) == (2, None)
 

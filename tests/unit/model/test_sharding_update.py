@@ -29,18 +29,18 @@ FULL = sharding('[{"a"}p1, {"b":(1)2, ?}, {}], replicated={"c"}, unreduced={"d"}
 MESH = mesh('<["a"=2, "b"=4, "c"=2, "d"=2, "e"=2]>')
 
 
-def test_unsharded_ones() -> None:
+def test_fully_open_and_fully_closed() -> None:
     assert fully_open("m", 2) == unsharded("m", 2, is_closed=False) == sharding("[{?}, {?}]")
     assert fully_closed("m", 2) == unsharded("m", 2, is_closed=True) == sharding("[{}, {}]")
     assert fully_open_like(FULL) == sharding("[{?}, {?}, {?}]")
     assert fully_closed_like(FULL) == sharding("[{}, {}, {}]")
 
 
-def test_closed_like_drops_what_is_replicated() -> None:
+def test_closed_like_drops_replicated_axes() -> None:
     assert closed_like(FULL) == sharding('[{"a"}p1, {"b":(1)2}, {}], unreduced={"d"}')
 
 
-def test_open_like_keeps_it() -> None:
+def test_open_like_keeps_replicated_axes() -> None:
     assert open_like(FULL) == sharding('[{"a", ?}p1, {"b":(1)2, ?}, {?}], replicated={"c"}, unreduced={"d"}')
 
 
@@ -49,7 +49,7 @@ def test_closed_on_axes() -> None:
     assert closed_on("m", (refs('{"a"}'), ()), refs('{"d"}')) == expected
 
 
-def test_chosen_dims() -> None:
+def test_with_closed_changes_the_listed_dims() -> None:
     assert with_closed(FULL, [1]).dims[1].is_closed
     assert with_closed(FULL, [0, 2], is_closed=False) == sharding(
         '[{"a", ?}p1, {"b":(1)2, ?}, {?}], replicated={"c"}, unreduced={"d"}'
@@ -75,7 +75,7 @@ def test_an_axis_is_bound_wherever_it_is_mentioned(axis: str, bound: bool) -> No
     assert not can_shard(FULL, 0, axis)  # closed
 
 
-def test_lists() -> None:
+def test_open_except_and_replaced_at() -> None:
     one = sharding('[{"a"}]')
     assert open_except((1, 1, 2), 1, one) == (fully_open("m", 1), one, fully_open("m", 2))
     assert replaced_at((one, one), 0, fully_open("m", 1)) == (fully_open("m", 1), one)

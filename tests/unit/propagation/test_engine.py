@@ -26,7 +26,7 @@ def test_a_product_takes_the_free_dims_of_both_operands() -> None:
     assert b.text(r) == b.result_text(0) == '[{"x", ?}, {?}]'
 
 
-def test_lists_that_diverge_are_cut_where_they_do() -> None:
+def test_diverging_lists_are_truncated_where_they_diverge() -> None:
     b = GraphBuilder('<["x"=2, "y"=2, "z"=2, "w"=8]>')
     p = b.argument((32, 32), '[{"x", "y", ?}, {"w":(1)4, ?}]')
     q = b.argument((32, 32), '[{"x", "z", ?}, {"w":(1)2, ?}]')
@@ -37,7 +37,7 @@ def test_lists_that_diverge_are_cut_where_they_do() -> None:
     assert b.text(r) == '[{"x", ?}, {"w":(1)4, ?}]'
 
 
-def test_basic_gives_a_contested_axis_to_nobody_and_aggressive_to_the_larger_source() -> None:
+def test_basic_resolves_no_conflict_and_aggressive_prefers_the_larger_source() -> None:
     texts: list[str | None] = []
     for schedule in (BASIC, AGGRESSIVE):
         b = GraphBuilder('<["x"=2, "y"=2]>')
@@ -58,7 +58,7 @@ def test_an_axis_splits_over_the_factors_of_a_reshape() -> None:
     assert b.text(r) == '[{"x":(1)4, ?}, {"x":(4)2, ?}]'
 
 
-def test_axes_behind_an_overflow_stay_out_of_reach() -> None:
+def test_factors_after_an_overflow_are_not_sharded() -> None:
     b = GraphBuilder('<["x"=2, "w"=3, "y"=2]>')
     p = b.argument((12, 4), '[{"x", "w", ?}, {?}]')
     (r,) = b.op("([ij, k])->([i, j, k]) {i=4, j=3, k=4}", [p], [(4, 3, 4)])
@@ -69,7 +69,7 @@ def test_axes_behind_an_overflow_stay_out_of_reach() -> None:
     assert b.result_text(0) == '[{"x", ?}, {"y", ?}, {"w"}]'
 
 
-def test_a_factor_that_is_not_minor_most_takes_what_divides_it_unless_conservative() -> None:
+def test_a_factor_that_is_not_minor_most_takes_a_dividing_sub_axis_unless_conservative() -> None:
     texts: list[str | None] = []
     for conservative in (False, True):
         b = GraphBuilder('<["x"=4, "y"=2]>')
@@ -81,7 +81,7 @@ def test_a_factor_that_is_not_minor_most_takes_what_divides_it_unless_conservati
     assert texts == ['[{"x":(1)2, ?}]', None]
 
 
-def test_a_strided_layout_is_no_update() -> None:
+def test_a_strided_layout_is_not_an_update() -> None:
     b = GraphBuilder('<["x"=2, "y"=2]>')
     p = b.argument((4, 4), '[{}, {"y"}]')
     (r,) = b.op("([i, j])->([ij]) {i=4, j=4}", [p], [(16,)])
@@ -116,7 +116,7 @@ def test_elementwise_operands_stay_within_a_closed_result() -> None:
     assert b.text(r) == '[{"x", "y", ?}]'
 
 
-def test_of_one_value_in_two_places_the_last_store_wins() -> None:
+def test_the_last_update_of_a_value_used_twice_wins() -> None:
     b = GraphBuilder('<["x"=2, "y"=2]>')
     p = b.argument((8, 8))
     (r,) = b.op(DOT.format(8, 8, 8), [p, p], [(8, 8)])
@@ -125,7 +125,7 @@ def test_of_one_value_in_two_places_the_last_store_wins() -> None:
     assert b.text(p) == '[{?}, {"y", ?}]'
 
 
-def test_op_priority_lets_the_elementwise_op_go_first() -> None:
+def test_op_priority_propagates_through_elementwise_ops_first() -> None:
     texts: list[tuple[str | None, str | None]] = []
     for schedule in (AGGRESSIVE, OP_PRIORITY):
         b = GraphBuilder('<["x"=2]>')
@@ -138,7 +138,7 @@ def test_op_priority_lets_the_elementwise_op_go_first() -> None:
     assert texts == [('[{"x", ?}, {?}]', None), ('[{?}, {"x", ?}]', '[{?}, {"x", ?}]')]
 
 
-def test_a_broadcast_goes_backward_long_before_forward() -> None:
+def test_a_broadcast_propagates_backward_long_before_forward() -> None:
     b = GraphBuilder('<["x"=2]>')
     p = b.argument((8,), '[{"x", ?}]')
     (wide,) = b.op("([i])->([i, j]) {i=8, j=8}", [p], [(8, 8)], pass_through=PassThrough.BROADCAST)
@@ -148,7 +148,7 @@ def test_a_broadcast_goes_backward_long_before_forward() -> None:
     assert b.text(wide) == b.text(n) == '[{?}, {"x", ?}]'
 
 
-def test_forward_restricts_sources_not_destinations() -> None:
+def test_forward_restricts_sources_but_not_destinations() -> None:
     b = GraphBuilder('<["x"=2, "y"=2]>')
     p, u, i = b.argument((16, 8), '[{?}, {"x", ?}]'), b.argument((4, 8)), b.argument(())
     n = b.elementwise(p, shape=(16, 8))
@@ -184,7 +184,7 @@ def test_meshes_must_agree_unless_empty() -> None:
     assert b.text(results[2]) is None
 
 
-def test_dead_ops_go_when_their_turn_comes() -> None:
+def test_dead_ops_are_erased_when_visited() -> None:
     b = GraphBuilder('<["x"=2]>')
     p, q = b.argument((4,)), b.argument((4,))
     t = b.elementwise(p, shape=(4,), sharding='[{"x"}]')
@@ -206,7 +206,7 @@ def test_blocked_and_unmatched_factors_do_not_propagate() -> None:
     assert b.text(r) == '[{?}, {"y", ?}, {?}]'
 
 
-def test_a_closed_tensor_with_a_shorter_piece_shrinks_the_candidate() -> None:
+def test_a_closed_tensor_with_a_shorter_sub_axis_shrinks_the_candidate() -> None:
     b = GraphBuilder('<["x"=8]>')
     p, q = b.argument((16,), '[{"x", ?}]'), b.argument((16,), '[{"x":(1)2}]')
     r = b.elementwise(p, q, shape=(16,))
@@ -215,7 +215,7 @@ def test_a_closed_tensor_with_a_shorter_piece_shrinks_the_candidate() -> None:
     assert b.text(r) == '[{"x":(1)2, ?}]'
 
 
-def test_a_factor_behind_an_overflow_has_no_entry() -> None:
+def test_a_second_factor_after_an_overflow_has_no_entry() -> None:
     b = GraphBuilder('<["w"=3, "x"=2, "y"=2]>')
     p = b.argument((24,), '[{"w", ?}]')
     shape = (4, 3, 2)
@@ -230,7 +230,7 @@ def test_a_factor_behind_an_overflow_has_no_entry() -> None:
     assert b.text(second) == '[{?}, {?}, {"y", ?}]'
 
 
-def test_the_first_store_opens_the_other_results() -> None:
+def test_the_first_update_of_a_result_makes_the_others_fully_open() -> None:
     b = GraphBuilder('<["x"=2]>')
     p = b.argument((4,), '[{"x"}]')
     first, second = b.op("([i])->([i], [j, k]) {i=4, j=4, k=4}", [p], [(4,), (4, 4)])
@@ -239,7 +239,7 @@ def test_the_first_store_opens_the_other_results() -> None:
     assert [b.text(first), b.text(second), b.result_text(1)] == ['[{"x", ?}]', "[{?}, {?}]", None]
 
 
-def test_members_of_a_group_are_sharded_alike() -> None:
+def test_members_of_a_group_have_the_same_sharding() -> None:
     b = GraphBuilder('<["x"=2]>')
     p, q, r = b.argument((4, 4), '[{"x", ?}, {?}]'), b.argument((4, 4)), b.argument((4, 4))
     s, t = b.elementwise(p, shape=(4, 4)), b.elementwise(q, shape=(4, 4), sharding="[{?}, {?}]")
@@ -250,7 +250,7 @@ def test_members_of_a_group_are_sharded_alike() -> None:
     assert [b.text(v) for v in (s, t, q, r, u)] == ['[{"x", ?}, {?}]'] * 5
 
 
-def test_a_barrier_lets_axes_through_one_way() -> None:
+def test_a_barrier_propagates_in_one_direction() -> None:
     b = GraphBuilder('<["x"=2, "y"=2]>')
     p = b.argument((4, 4), '[{"x", ?}, {?}]')
     behind = b.barrier(p, (4, 4), Direction.FORWARD)

@@ -21,7 +21,7 @@ def alive() -> int:
     return sum(type(each) in (Node, Value) for each in gc.get_objects())
 
 
-def test_a_dissolved_graph_goes_without_the_collector() -> None:
+def test_a_dissolved_graph_is_freed_without_garbage_collection() -> None:
     gc.collect()
     before = alive()
     gc.disable()

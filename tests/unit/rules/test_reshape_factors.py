@@ -1,4 +1,4 @@
-"""How the dims of a reshape correspond."""
+"""Factors of reshapes."""
 
 from __future__ import annotations
 

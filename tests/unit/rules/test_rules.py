@@ -37,7 +37,7 @@ def _rules(chunk: str, listed: set[str], *, conservative: bool) -> Counter[tuple
     return Counter((name, "none" if rule is None else write_rule(rule)) for name, rule in rules)
 
 
-def test_of_each_kind_the_first_unknown_op_is_warned_about() -> None:
+def test_only_the_first_unknown_op_of_each_kind_is_warned_about() -> None:
     module = parse_module(
         """
         func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {

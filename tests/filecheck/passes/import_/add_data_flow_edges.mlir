@@ -1,4 +1,4 @@
-// Every value that a region op hands on gets an edge, with the sharding of the value.
+// Every value that a region op passes on gets an edge, with the sharding of the value.
 // RUN: sdy-opt %s --sdy-add-data-flow-edges | filecheck %s
 
 sdy.mesh @m = <["a"=2, "b"=2]>

@@ -1,4 +1,4 @@
-// Edges across calls, but none on the arguments of main.
+// Edges are inserted across calls, but not at the arguments of main.
 // RUN: sdy-opt %s --sdy-add-func-data-flow-edges | filecheck %s
 
 sdy.mesh @m = <["a"=2, "b"=2]>

@@ -1,4 +1,4 @@
-// A closed constraint lands on its input; the end of a chain takes over later uses.
+// A closed constraint is copied to its input; later uses use the end of a chain.
 // RUN: sdy-opt %s --sdy-apply-sharding-constraints | filecheck %s
 
 sdy.mesh @m = <["a"=2, "b"=2]>

@@ -1,4 +1,4 @@
-// Each call has a function of its own; copies remember what they were.
+// Each call has its own function; copies record the name of the original.
 // RUN: sdy-opt %s --sdy-flatten-call-graph | filecheck %s
 
 sdy.mesh @m = <["a"=2, "b"=2]>

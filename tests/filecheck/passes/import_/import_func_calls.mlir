@@ -1,4 +1,4 @@
-// Calls become regions with the body of their function.
+// Calls become named computations with the body of their function.
 // RUN: sdy-opt %s --sdy-flatten-call-graph --sdy-import-func-calls | filecheck %s
 
 sdy.mesh @m = <["a"=2, "b"=2]>

@@ -1,4 +1,4 @@
-// A body cannot hold itself, not by way of another either.
+// A function cannot be imported into itself, neither directly nor through another function.
 // RUN: sdy-opt %s --sdy-import-func-calls -verify-diagnostics
 
 func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -1,4 +1,4 @@
-// Every mesh gets one name, and a dictionary for those who read StableHLO alone.
+// Every mesh gets one name, and a dictionary for tools that only read StableHLO.
 // RUN: sdy-opt %s --sdy-lift-inlined-meshes | filecheck %s
 
 sdy.mesh @grid = <["p"=2, "q"=3]>

@@ -1,4 +1,4 @@
-// All manual axes are mentioned, in mesh order.
+// Shardings list all manual axes, in mesh order.
 // RUN: sdy-opt %s --sdy-manual-axes-cleanup | filecheck %s
 
 sdy.mesh @m = <["a"=2, "b"=4, "c"=2]>

@@ -1,4 +1,4 @@
-// Callers come before those that they call.
+// Callers come before the functions that they call.
 // RUN: sdy-opt %s --sdy-pre-order-funcs | filecheck %s
 
 func.func private @leaf() {

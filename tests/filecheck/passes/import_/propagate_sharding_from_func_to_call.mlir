@@ -1,4 +1,4 @@
-// Calls without shardings take those of the results.
+// Calls without shardings get those of the function results.
 // RUN: sdy-opt %s --sdy-propagate-sharding-from-func-to-call | filecheck %s
 
 sdy.mesh @m = <["a"=2, "b"=2]>

@@ -1,4 +1,4 @@
-// Groups that share a value become one; numbers count from 0.
+// Groups that share a value are merged; groups are numbered from 0.
 // RUN: sdy-opt %s --sdy-sharding-group-import | filecheck %s
 
 func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>, %d: tensor<4xf32>) {

@@ -1,4 +1,4 @@
-// The larger source wins a contested axis.
+// The larger source wins a conflict over an axis.
 // RUN: sdy-opt %s --sdy-aggressive-propagate | filecheck %s
 
 sdy.mesh @m = <["x"=2, "y"=2]>

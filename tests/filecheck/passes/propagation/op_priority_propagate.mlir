@@ -1,4 +1,4 @@
-// Element-wise ops go before products.
+// Axes propagate through element-wise ops before products.
 // RUN: sdy-opt %s --sdy-op-priority-propagate | filecheck %s
 
 sdy.mesh @m = <["x"=2]>

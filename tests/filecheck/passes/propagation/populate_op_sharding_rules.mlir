@@ -1,4 +1,4 @@
-// Each op carries its rule.
+// Each op gets its sharding rule as an attribute.
 // RUN: sdy-opt %s --sdy-populate-op-sharding-rules | filecheck %s
 
 func.func @main(%p: tensor<24xf32>) -> tensor<4x6xf32> {

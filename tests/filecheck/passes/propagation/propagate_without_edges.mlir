@@ -3,7 +3,7 @@
 sdy.mesh @m = <["x"=4, "y"=1]>
 sdy.mesh @same = <["x"=4, "y"=1]>
 
-// Without data flow edges, results of one op have one list of shardings: whoever is first brings the mesh of all.
+// Without data-flow edges, the results of an op share one list of shardings: the first update sets the mesh of all.
 // CHECK-LABEL: func.func @main
 // CHECK:         stablehlo.optimization_barrier {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x", ?}]>, <@m, [{?}]>, <@m, [{?}, {"x", ?}]>]>}
 func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<2x6xf32>)

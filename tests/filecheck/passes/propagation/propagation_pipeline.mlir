@@ -1,10 +1,10 @@
 // RUN: sdy-opt %s --split-input-file --sdy-propagation-pipeline | filecheck %s
 
-// What random programs have found, reduced.
+// Reduced failures of random programs.
 
 sdy.mesh @m = <["x"=2, "y"=4]>
 
-// The manual axes of an edge that holds nothing else.
+// The sharding of the edge consists of manual axes only.
 // CHECK-LABEL: func.func @manual_axes_propagate_backward
 // CHECK-SAME:    %arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}
 // CHECK:         stablehlo.tanh %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>}
@@ -21,7 +21,7 @@ func.func @manual_axes_propagate_backward(%a: tensor<8x8xf32>) -> tensor<8x8xf32
 
 sdy.mesh @m = <["x"=2, "y"=4]>
 
-// Both operands of a dead op, copies of one broadcast, go with it, and the copies that stay keep their order.
+// Both operands of a dead op, copies of one broadcast, are erased with it, and the other copies keep their order.
 // CHECK-LABEL: func.func @operands_of_dead_ops
 // CHECK-NEXT:    %0 = stablehlo.broadcast_in_dim %arg1, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"y"}]>]>}
 // CHECK-NEXT:    %1 = stablehlo.broadcast_in_dim %arg1, dims = [] : (tensor<f32>) -> tensor<8xf32>
@@ -55,7 +55,7 @@ func.func @concatenate_of_partial_sums(%a: tensor<6xf32>) -> tensor<2x9xf32> {
 
 sdy.mesh @m = <["x"=2]>
 
-// An operand without sharding is passed as it is where only unreduced axes are wanted.
+// An operand without a sharding is unchanged if only unreduced axes are required.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:    call @callee(%arg0)
 func.func @main(%a: tensor<8xf32>) -> tensor<f32> {

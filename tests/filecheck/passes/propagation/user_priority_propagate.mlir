@@ -1,4 +1,4 @@
-// Dims of priority 0 go first, then those of priority 1; what is taken stays taken.
+// Dims of priority 0 propagate before those of priority 1, and keep the axes that they have taken.
 // RUN: sdy-opt %s --sdy-user-priority-propagate | filecheck %s
 
 sdy.mesh @m = <["x"=2, "y"=2]>

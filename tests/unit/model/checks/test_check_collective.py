@@ -1,4 +1,4 @@
-"""What makes a collective give the sharding that it says it gives."""
+"""Checks of the result shardings of collectives."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def test_gathering_takes_the_minor_end(axes: str, gathering: str, left: str) -> 
     ("axes", "gathering", "misfit"),
     [('{"a", "b"}', '{"a"}', '"a"'), ('{"u"}', '{"u":(1)2}', '"u":(1)2'), ("{}", '{"c"}', '"c"')],
 )
-def test_gathering_something_else_names_the_misfit(axes: str, gathering: str, misfit: str) -> None:
+def test_gathering_returns_the_axis_that_does_not_fit(axes: str, gathering: str, misfit: str) -> None:
     found = gathered(refs(axes), refs(gathering), MESH)
     assert isinstance(found, AxisRef)
     assert str(found) == misfit
 
 
 @pytest.mark.parametrize(
-    ("given", "axes", "out", "expected"),
+    ("operand", "axes", "out", "expected"),
     [
         ('[{"a", "b"}, {"c"}]', '[{"b"}, {}]', '[{"a", ?}p1, {"c"}]', None),
         ('[{"a", "b"}, {"c"}]', '[{"b"}]', '[{"a"}, {"c"}]', "SDY-D211"),
@@ -70,13 +70,13 @@ def test_gathering_something_else_names_the_misfit(axes: str, gathering: str, mi
         ('[{"u"}, {}]', '[{"u":(1)2, "u":(2)3}, {}]', "[{}, {}]", "SDY-S203"),
     ],
 )
-def test_all_gather(given: str, axes: str, out: str, expected: str | None) -> None:
-    assert code(check_all_gather(sharding(given), sharding(out), axes_per_dim(axes), MESH)) == expected
+def test_all_gather(operand: str, axes: str, out: str, expected: str | None) -> None:
+    assert code(check_all_gather(sharding(operand), sharding(out), axes_per_dim(axes), MESH)) == expected
 
 
 @pytest.mark.parametrize("check", [check_all_slice, check_reduce_scatter])
 @pytest.mark.parametrize(
-    ("given", "axes", "out", "expected"),
+    ("operand", "axes", "out", "expected"),
     [
         ('[{"a"}, {}]', '[{"b"}, {"c"}]', '[{"a", "b"}, {"c"}]', None),
         ('[{"u":(1)2}, {}]', '[{"u":(2)3}, {}]', '[{"u":(1)6}, {}]', None),
@@ -84,12 +84,14 @@ def test_all_gather(given: str, axes: str, out: str, expected: str | None) -> No
         ('[{"a"}, {}]', '[{"b"}, {}]', '[{"b", "a"}, {}]', "SDY-D213"),
     ],
 )
-def test_ops_that_cut_further(check: PerDimCheck, given: str, axes: str, out: str, expected: str | None) -> None:
-    assert code(check(sharding(given), sharding(out), axes_per_dim(axes), MESH)) == expected
+def test_all_slice_and_reduce_scatter(
+    check: PerDimCheck, operand: str, axes: str, out: str, expected: str | None
+) -> None:
+    assert code(check(sharding(operand), sharding(out), axes_per_dim(axes), MESH)) == expected
 
 
 @pytest.mark.parametrize(
-    ("given", "moves", "out", "expected"),
+    ("operand", "moves", "out", "expected"),
     [
         ('[{"a"}, {}, {"b"}]', '[{"a"}: 0->1]', '[{}, {"a"}, {"b"}]', None),
         ('[{"a"}, {}, {"b"}, {}]', '[{"a"}: 0->1, {"b"}: 2->3]', '[{}, {"a"}, {}, {"b"}]', None),
@@ -107,19 +109,19 @@ def test_ops_that_cut_further(check: PerDimCheck, given: str, axes: str, out: st
         ('[{"a"}, {}, {"b"}]', '[{"a"}: 0->1]', '[{}, {"a"}, {}]', "SDY-D213"),
     ],
 )
-def test_all_to_all(given: str, moves: str, out: str, expected: str | None) -> None:
-    assert code(check_all_to_all(sharding(given), sharding(out), params(moves), MESH)) == expected
+def test_all_to_all(operand: str, moves: str, out: str, expected: str | None) -> None:
+    assert code(check_all_to_all(sharding(operand), sharding(out), params(moves), MESH)) == expected
 
 
 @pytest.mark.parametrize(
-    ("given", "out", "expected"),
+    ("operand", "out", "expected"),
     [
         ('[{"a"}, {"c"}]', '[{"b"}, {"c":(1)2, "a"}]', None),
         ('[{"a"}, {}]', '[{"c"}, {}]', "SDY-D233"),
     ],
 )
-def test_collective_permute(given: str, out: str, expected: str | None) -> None:
-    assert code(check_collective_permute(sharding(given), sharding(out), MESH, MESH)) == expected
+def test_collective_permute(operand: str, out: str, expected: str | None) -> None:
+    assert code(check_collective_permute(sharding(operand), sharding(out), MESH, MESH)) == expected
 
 
 def test_collective_permute_between_meshes() -> None:
@@ -133,7 +135,7 @@ def test_collective_permute_between_meshes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "axes", "out", "expected"),
+    ("operand", "axes", "out", "expected"),
     [
         ('[{"a"}], unreduced={"b"}', '{"b"}', '[{"a"}]', None),
         ('[{"a"}], unreduced={"b"}', '{"b", "c"}', '[{"a"}], replicated={"c"}', None),
@@ -144,12 +146,12 @@ def test_collective_permute_between_meshes() -> None:
         ('[{"a"}]', '{"u":(1)4}', '[{"a"}], unreduced={"u":(2)3}', "SDY-D243"),
     ],
 )
-def test_all_reduce(given: str, axes: str, out: str, expected: str | None) -> None:
-    assert code(check_all_reduce(sharding(given), sharding(out), refs(axes), MESH)) == expected
+def test_all_reduce(operand: str, axes: str, out: str, expected: str | None) -> None:
+    assert code(check_all_reduce(sharding(operand), sharding(out), refs(axes), MESH)) == expected
 
 
 @pytest.mark.parametrize(
-    ("given", "axes", "out", "expected"),
+    ("operand", "axes", "out", "expected"),
     [
         ('[{"a", "b"}, {"c"}]', '[{"b"}, {"c"}]', '[{"a"}, {}], unreduced={"b", "c"}', None),
         ('[{"u"}], unreduced={"u":(1)2}', '[{"u":(2)12}]', '[{"u":(1)2}], unreduced={"u"}', None),
@@ -159,13 +161,13 @@ def test_all_reduce(given: str, axes: str, out: str, expected: str | None) -> No
         ('[{"a"}], unreduced={"b"}', '[{"a"}]', '[{}], unreduced={"a"}', "SDY-D252"),
     ],
 )
-def test_sharded_to_unreduced(given: str, axes: str, out: str, expected: str | None) -> None:
-    problem = check_sharded_to_unreduced(sharding(given), sharding(out), axes_per_dim(axes), MESH)
+def test_sharded_to_unreduced(operand: str, axes: str, out: str, expected: str | None) -> None:
+    problem = check_sharded_to_unreduced(sharding(operand), sharding(out), axes_per_dim(axes), MESH)
     assert code(problem) == expected
 
 
 @pytest.mark.parametrize(
-    ("given", "axes", "out", "expected"),
+    ("operand", "axes", "out", "expected"),
     [
         ('[{"a"}], unreduced={"c"}', '{"b"}', '[{"a"}], unreduced={"b", "c"}', None),
         ('[{"a"}], replicated={"b"}', '{"b"}', '[{"a"}], unreduced={"b"}', None),
@@ -178,6 +180,6 @@ def test_sharded_to_unreduced(given: str, axes: str, out: str, expected: str | N
         ('[{"a"}]', '{"b"}', '[{"a"}], unreduced={"c"}', "SDY-D252"),
     ],
 )
-def test_replicated_to_unreduced(given: str, axes: str, out: str, expected: str | None) -> None:
-    problem = check_replicated_to_unreduced(sharding(given), sharding(out), refs(axes), MESH)
+def test_replicated_to_unreduced(operand: str, axes: str, out: str, expected: str | None) -> None:
+    problem = check_replicated_to_unreduced(sharding(operand), sharding(out), refs(axes), MESH)
     assert code(problem) == expected

@@ -1,4 +1,4 @@
-"""What makes propagation edges fit an op."""
+"""Checks of propagation edges."""
 
 from __future__ import annotations
 

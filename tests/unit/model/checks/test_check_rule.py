@@ -1,4 +1,4 @@
-"""What makes a sharding rule fit an op."""
+"""Checks of sharding rules against an op."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_an_op_without_results_has_no_rule() -> None:
     assert problem.code == "SDY-R002"
 
 
-def test_messages_call_factors_by_their_symbols() -> None:
+def test_messages_use_factor_symbols() -> None:
     problem = check_rule(rule("<([i])->([i]) {i=8, j=4}>"), ((8,),), ((8,),))
     assert problem is not None
     assert problem.message == "expected some tensor to have factor j, of size 4"

@@ -1,4 +1,4 @@
-"""What makes a sharding fit its mesh and its value."""
+"""Checks of shardings against their mesh and their value."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_an_unknown_mesh() -> None:
     assert (problem.code, problem.message) == ("SDY-S001", "mesh @m is not defined")
 
 
-def test_on_one_device_any_value_may_be() -> None:
+def test_a_sharding_on_one_device_has_no_dims() -> None:
     for shape in ((8, 8), *Shapeless):
         assert check_sharding(sharding("[]"), shape, ONE_DEVICE) is None
     problem = check_sharding(sharding("[{}]"), (8,), ONE_DEVICE)
@@ -84,7 +84,7 @@ def test_on_one_device_any_value_may_be() -> None:
     assert problem.code == "SDY-S002"
 
 
-def test_divisibility_is_asked_for_by_default_only() -> None:
+def test_divisibility_is_checked_by_default() -> None:
     uneven = sharding('[{"b"}]')
     problem = check_sharding(uneven, (6,), MESH)
     assert problem is not None
@@ -93,21 +93,21 @@ def test_divisibility_is_asked_for_by_default_only() -> None:
     assert check_sharding(uneven, (None,), MESH) is None
 
 
-def test_a_negative_priority_can_only_be_made_by_hand() -> None:
+def test_a_negative_priority_is_rejected() -> None:
     problem = check_sharding(TensorSharding("m", (DimSharding(priority=-1),)), (8,), MESH)
     assert problem is not None
     assert problem.code == "SDY-S007"
 
 
 @pytest.mark.parametrize("text", ['[{"a"}]', '[{}], replicated={"a"}', '[{}], unreduced={"a"}'])
-def test_manual_axes_are_not_used_within(text: str) -> None:
+def test_manual_axes_are_not_used_inside(text: str) -> None:
     problem = check_sharding(sharding(text), (8,), MESH, frozenset({"a"}))
     assert problem is not None
     assert problem.code == "SDY-S014"
     assert check_sharding(sharding(text), (8,), MESH, frozenset({"b"})) is None
 
 
-def test_an_unknown_axis_is_told_which_there_are() -> None:
+def test_the_hint_for_an_unknown_axis_lists_the_axes() -> None:
     problem = check_sharding(sharding('[{"x"}]'), (8,), MESH)
     assert problem is not None
     assert problem.hint == 'axes of the mesh: "a"=2, "b"=4, "u"=24'
@@ -129,7 +129,7 @@ def test_one_sharding_per_value() -> None:
     assert (found[0], found[1].code) == (None, "SDY-S022")
 
 
-def test_an_op_without_results_may_stand_on_a_device() -> None:
+def test_an_op_without_results_can_be_assigned_to_a_device() -> None:
     meshes = {"m": MESH, "one": ONE_DEVICE}
     assert check_per_value([], [], meshes) is None
     assert check_per_value([parse_sharding("<@one, []>")], [], meshes) is None
@@ -162,7 +162,7 @@ def test_rules_of_meshes(axes: tuple[int, ...], ids: tuple[int, ...], expected: 
     assert (problem and problem.code) == expected
 
 
-def test_axes_of_a_mesh_have_names_of_their_own_and_devices() -> None:
+def test_mesh_axes_have_distinct_names_and_positive_sizes() -> None:
     problem = check_mesh([MeshAxis("x", 2), MeshAxis("y", 2), MeshAxis("x", 3)], ())
     assert problem is not None
     assert problem.code == "SDY-S104"

@@ -1,4 +1,4 @@
-"""Which ops may change unreduced axes."""
+"""Checks of the change of unreduced axes by an op."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SUM, MAX = ReductionKind.SUM, ReductionKind.MAX
         ('[], unreduced=max{"b"}', '[], unreduced={"b":(1)2}', None, MAX, "SDY-D246"),
     ],
 )
-def test_check_transition(
+def test_check_unreduced_transition(
     before: str, after: str, introduced_by: ReductionKind | None, removed_by: ReductionKind | None, code: str | None
 ) -> None:
     problem = check_unreduced_transition(
@@ -38,7 +38,7 @@ def test_check_transition(
     assert (problem and problem.code) == code
 
 
-def test_all_operands_count_together() -> None:
+def test_unreduced_axes_of_all_operands_are_joined() -> None:
     operands = [sharding('[], unreduced={"a"}'), sharding('[], unreduced={"b":(1)2}')]
     result = sharding('[], unreduced={"a", "b"}')
     problem = check_unreduced_transition(operands, [result], MESHES, introduced_by=None, removed_by=None)

@@ -1,4 +1,4 @@
-"""Where shards go when they move along a dim."""
+"""Transfers of shards that shift along a dim."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_shift_names_devices_by_their_numbers() -> None:
     assert shift_pairs((AxisRef("a"),), Mesh((MeshAxis("a", 3),), (2, 0, 1)), 1) == ((2, 0), (0, 1))
 
 
-def test_no_shard_is_as_far_away_as_there_are_shards() -> None:
+def test_a_shift_by_the_number_of_shards_moves_nothing() -> None:
     assert shift_pairs((AxisRef("b"),), MESH, 4) == ()
 
 

@@ -1,4 +1,4 @@
-"""Transfers in rounds: as few as the busiest place has transfers, and none has two in a round."""
+"""Edge colorings: as few colors as the largest number of edges at a node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ places = st.integers(0, 6)
 
 
 @given(st.lists(st.tuples(places, places), max_size=40))
-def test_nobody_is_in_a_round_twice_and_the_busiest_in_all(edges: list[Edge]) -> None:
+def test_edges_at_one_node_have_distinct_colors_and_their_number_is_minimal(edges: list[Edge]) -> None:
     colors = edge_colors(edges)
     busiest = 0
     for side in (0, 1):
@@ -24,6 +24,6 @@ def test_nobody_is_in_a_round_twice_and_the_busiest_in_all(edges: list[Edge]) ->
 
 
 def test_a_path_of_two_colors_is_swapped() -> None:
-    # The third edge finds color 0 left at its sender and 1 at its receiver alone.
+    # The third edge has only color 0 left at its sender and only color 1 at its receiver.
     assert edge_colors([(0, 0), (1, 1), (1, 0)]) == [0, 0, 1]
     assert sorted(edge_colors([(0, 0), (0, 1), (1, 0), (1, 1)])) == [0, 0, 1, 1]

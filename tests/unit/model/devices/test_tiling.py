@@ -1,4 +1,4 @@
-"""Who hands a shard to whom."""
+"""Transfers of shards between devices."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def test_a_device_that_has_its_shard_keeps_it() -> None:
     assert {sender for sender, receiver in pairs if sender == receiver} == kept
 
 
-def test_senders_and_receivers_are_alike_along_what_cuts_neither() -> None:
+def test_devices_keep_their_coordinates_along_unused_axes() -> None:
     pairs = source_target_pairs(sharding('[{"a"}]'), MESH, sharding('[{"b"}]'), MESH)
     along_m = shard_coordinates(sharding('[{"m"}]').dims[0].axes, MESH)
     assert sorted(receiver for _, receiver in pairs) == list(range(8))
     assert all(along_m[sender] == along_m[receiver] for sender, receiver in pairs)
 
 
-def test_another_order_of_devices_may_put_the_same_shards_in_place() -> None:
+def test_another_device_order_may_need_no_transfer() -> None:
     turned = parse_mesh('<["a"=2, "m"=2, "b"=2], device_ids=[0, 4, 2, 6, 1, 5, 3, 7]>')
     pairs = source_target_pairs(sharding('[{"a"}]'), MESH, sharding('[{"b"}]'), turned)
     assert all(sender == receiver for sender, receiver in pairs)
 
 
-def test_sub_axes_of_different_splits_trade_places() -> None:
+def test_sub_axes_of_different_splits_are_exchanged() -> None:
     mesh = parse_mesh('<["a"=2, "u"=6]>')
     source, target = sharding('[{"u":(1)3}]'), sharding('[{"u":(2)3}]')
     held, wanted = (shard_coordinates(each.dims[0].axes, mesh) for each in (source, target))

@@ -1,4 +1,4 @@
-"""Explicit batch dims of gathers and scatters: where they are recognised, and that the values stay the same."""
+"""Explicit batching dims of gathers and scatters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OTHER = "%other = stablehlo.slice %index [0:4, 0:1] : (tensor<4x2xi32>) -> tenso
 
 
 def program(indices: str, *, width: int = 2, index_map: str = "[0, 1]") -> str:
-    """A gather and a scatter on a 4x8 table, with these indices."""
+    """Return a program with a gather and a scatter on a 4x8 table, with these indices."""
     kind = f"tensor<4x{width}xi32>"
     collapsed = f"[{', '.join(map(str, range(width)))}]"
     table = f"tensor<4x{'x'.join(['8'] * (width - 1))}xi32>"
@@ -43,7 +43,7 @@ def concatenated(*parts: str) -> str:
 
 
 def rewritten(text: str) -> str:
-    """The program after the pass. It computes what it did, also for indices that are out of bounds."""
+    """Return the program after the pass, and check that it computes the same, also for out-of-bounds indices."""
     module = parse_module(text, "test.mlir")
     random = np.random.default_rng(0)
     rank = text.partition(",")[0].count("x8") + 1
@@ -65,7 +65,7 @@ def rewritten(text: str) -> str:
         (program(concatenated("%other", "%position", "%other"), width=3, index_map="[2, 0, 1]"), "[2, 1]"),
     ],
 )
-def test_a_component_that_is_the_position_becomes_a_batch_dim(text: str, left_of_the_map: str) -> None:
+def test_a_position_component_becomes_a_batching_dim(text: str, left_of_the_map: str) -> None:
     after = rewritten(text)
     assert after.count("batching_dims = [0]") == 4
     assert f"start_index_map = {left_of_the_map}" in after
@@ -74,7 +74,7 @@ def test_a_component_that_is_the_position_becomes_a_batch_dim(text: str, left_of
     assert "indices_are_sorted = true" not in after
 
 
-def test_a_component_inside_a_wider_part_is_cut_out() -> None:
+def test_a_component_inside_a_wider_operand_is_sliced_out() -> None:
     wide = "%i = stablehlo.iota dim = 0 : tensor<4x2xi32>"
     after = rewritten(program(wide))
     assert after.count("stablehlo.slice") == 2
@@ -90,5 +90,5 @@ def test_a_component_inside_a_wider_part_is_cut_out() -> None:
         "%i = stablehlo.iota dim = 1 : tensor<4x2xi32>",
     ],
 )
-def test_others_stay_as_they_are(indices: str) -> None:
+def test_other_gathers_are_unchanged(indices: str) -> None:
     assert "batching_dims" not in rewritten(program(indices))

@@ -1,4 +1,4 @@
-"""Which tensors of indices count along one of their dims."""
+"""Index tensors whose elements are their own position along a dim."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TALL = "%a = stablehlo.iota dim = 0 : tensor<4x3xi32>\n"
 
 
 def dim_of(lines: str, result: str) -> int | None:
-    """The dim that `%r` counts along."""
+    """Return the position dim of `%r`."""
     text = f"func.func @main(%x: {result}) -> {result} {{\n{lines}\nreturn %r : {result}\n}}"
     module = parse_module(text, "test.mlir")
     (func,) = ops_of(module, FuncOp)
@@ -31,7 +31,7 @@ def clamped(low: int, high: int) -> str:
 
 
 def wrapped(direction: str, limit: int) -> str:
-    """What adds 4 to the indices that compare so with the limit."""
+    """Return ops that add 4 to the indices for which the comparison with `limit` holds."""
     return (
         f"{SMALL}%limit = stablehlo.constant dense<{limit}> : tensor<4xi32>\n"
         "%size = stablehlo.constant dense<4> : tensor<4xi32>\n"
@@ -67,9 +67,9 @@ def wrapped(direction: str, limit: int) -> str:
         (wrapped("GT", 0), "tensor<4xi32>", None),
     ],
 )
-def test_the_dim_that_a_tensor_counts_along(lines: str, result: str, dim: int | None) -> None:
+def test_position_dim(lines: str, result: str, dim: int | None) -> None:
     assert dim_of(lines, result) == dim
 
 
-def test_an_argument_counts_along_nothing() -> None:
+def test_an_argument_has_no_position_dim() -> None:
     assert dim_of("%r = stablehlo.negate %x : tensor<4xi32>", "tensor<4xi32>") is None

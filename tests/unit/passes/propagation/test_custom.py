@@ -1,4 +1,4 @@
-"""Propagation of one's own in the pipelines that are there."""
+"""User-defined propagation in the existing pipelines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sdy.propagation.projection import Projection
 from sdy.propagation.strategies.basic import basic
 from sdy.propagation.strategies.step import OpStep
 
-# The two annotations compete for the result; the second has the larger priority number, and the larger tensor.
+# The two annotations compete for the result; the second has the larger priority number and the larger tensor.
 PROGRAM = """
 sdy.mesh @m = <["x"=2]>
 func.func @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", ?}, {?}]>},
@@ -32,17 +32,17 @@ func.func @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", ?},
 
 
 @dataclass(frozen=True)
-class LookPass(ModulePass):
-    """Changes nothing."""
+class NoOpPass(ModulePass):
+    """A pass that changes extend_nothing."""
 
     name = "look"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Change nothing."""
+        """Change extend_nothing."""
 
 
-def nothing(step: OpStep, projection: Projection) -> Projection:
-    """A strategy that extends nothing."""
+def extend_nothing(step: OpStep, projection: Projection) -> Projection:
+    """Return the projection unchanged."""
     return projection
 
 
@@ -53,27 +53,27 @@ def propagated(propagate: ModulePass) -> str:
 
 
 @pytest.mark.parametrize("pipeline", [PropagationPipeline(), PartitionPipeline()])
-def test_it_takes_the_place_of_the_pass_that_propagates(pipeline: Pipeline) -> None:
+def test_with_propagation_replaces_the_propagation_pass(pipeline: Pipeline) -> None:
     names = [each.name for each in flattened([pipeline])]
     place = names.index("sdy-user-priority-propagate")
     names[place : place + 1] = ["custom-propagate", "look"]
-    assert [each.name for each in with_propagation(pipeline, CustomPropagatePass(), LookPass())] == names
+    assert [each.name for each in with_propagation(pipeline, CustomPropagatePass(), NoOpPass())] == names
 
 
-def test_without_arguments_it_is_what_the_pipelines_run() -> None:
+def test_the_default_is_the_propagation_of_the_pipelines() -> None:
     assert propagated(CustomPropagatePass()) == propagated(UserPriorityPropagatePass(keep_sharding_rules=True))
 
 
-def test_strategies_and_user_priorities_count() -> None:
+def test_the_schedule_and_user_priorities_are_respected() -> None:
     by_default = propagated(CustomPropagatePass())
     assert '[{"x", ?}, {?}]>]>' in by_default
     sizes_alone = CustomPropagatePass(by_user_priority=False)
     assert '[{?}, {"x", ?}]>]>' in propagated(sizes_alone)
     careful = replace(sizes_alone, schedule=Schedule(strategies=(basic,), levels=NO_PRIORITIES))
     assert "sharding_per_value" not in propagated(careful)
-    assert "sharding_per_value" not in propagated(CustomPropagatePass(Schedule(strategies=(nothing,))))
+    assert "sharding_per_value" not in propagated(CustomPropagatePass(Schedule(strategies=(extend_nothing,))))
 
 
-def test_rules_may_go() -> None:
+def test_sharding_rules_can_be_dropped() -> None:
     assert "sdy.sharding_rule" in propagated(CustomPropagatePass())
     assert "sdy.sharding_rule" not in propagated(CustomPropagatePass(keep_sharding_rules=False))

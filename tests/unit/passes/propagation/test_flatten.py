@@ -29,7 +29,7 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {
 """
 
 
-def test_a_block_may_stand_above_the_one_it_follows() -> None:
+def test_a_block_can_precede_the_block_that_branches_to_it() -> None:
     context = make_context(allow_unregistered=True)
     module = parse_module(USED_ABOVE, context=context)
     run_passes(context, module, [BasicPropagatePass()])
@@ -50,7 +50,7 @@ func.func @main(%a: tensor<8xf32>, %b: tensor<6xf32>, %c: tensor<2xf32>) -> (ten
 """
 
 
-def test_ops_of_equal_types_may_have_rules_that_differ() -> None:
+def test_ops_of_equal_types_can_have_different_rules() -> None:
     module = parse_module(ROTATED)
     run_passes(make_context(), module, [BasicPropagatePass(keep_sharding_rules=True)])
     rotated, joined = [str(op.attributes["sdy.sharding_rule"]) for op in ops_of(module, ConcatenateOp)]
