@@ -100,9 +100,7 @@ def check_ragged_dot(op: Operation) -> None:
 
 
 def check_scan(op: Operation) -> None:
-    """Check that the body takes a slice of each input and the carries, and returns a slice of each output and the
-    carries.
-    """
+    """Check that the body takes slices of the inputs and the carries, and returns slices of the outputs and carries."""
     sizes = cast("DenseArrayBase[IntegerType]", op.properties["operandSegmentSizes"]).get_values()
     inputs, inits = op.operands[: sizes[0]], op.operands[sizes[0] :]
     if not inputs:

@@ -60,7 +60,7 @@ class DenseElements:
 
     @property
     def is_splat(self) -> bool:
-        """Whether all elements are equal, and only one is stored."""
+        """Return whether all elements are equal, and only one is stored."""
         return len(self.raw) == self.codec.byte_width
 
 
@@ -101,7 +101,7 @@ class DenseElementsAttr(Data[DenseElements], BuiltinAttribute):
 
     @property
     def is_splat(self) -> bool:
-        """Whether all elements are equal."""
+        """Return whether all elements are equal."""
         return self.data.is_splat
 
     def get_values(self) -> tuple[Scalar, ...]:

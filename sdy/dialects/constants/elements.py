@@ -54,8 +54,9 @@ class ElementCodec(ABC):
 
     @abstractmethod
     def encode_text(self, text: str) -> bytes:
-        """Return the bytes of a literal. Raises: ValueError, with a message for the user, if it is invalid for the
-        type.
+        """Return the bytes of a literal.
+
+        Raises: ValueError, with a message for the user, if the literal is invalid for the type.
         """
 
 

@@ -14,7 +14,7 @@ from functools import cache
 
 
 class Specials(Enum):
-    """How a format encodes infinity and NaN."""
+    """The encoding of infinity and NaN in a format."""
 
     IEEE = "all-ones exponent: infinity, or NaN with a mantissa"
     ALL_ONES_NAN = "no infinity; NaN is all ones"
@@ -98,9 +98,7 @@ def float_of(bits: int, layout: FloatFormat) -> float:
 
 
 def _magnitude_bits(value: float, layout: FloatFormat) -> int:
-    """Return the exponent and mantissa bits of a non-negative value; a value out of range gives a pattern
-    out of range.
-    """
+    """Return the exponent and mantissa bits of a non-negative value, out of range if the value is."""
     if math.isinf(value):
         return 1 << layout.width
     if value == 0.0:

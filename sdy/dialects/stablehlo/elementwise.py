@@ -402,8 +402,7 @@ class CompareOp(FormattedOp):
 
 @irdl_op_definition
 class SelectOp(FormattedOp):
-    """Select, at each index, the element of `on_true` if `pred` is true, otherwise of `on_false`; `pred` may be a
-    scalar.
+    """Select the element of `on_true` or `on_false` at each index; `pred` may be a scalar.
 
     `stablehlo.select %0, %1, %2 : tensor<2xi1>, tensor<2xf32>`
     """

@@ -101,9 +101,7 @@ class SortOp(StablehloOp):
 
 
 class BatchNormOp(StablehloOp):
-    """Base class of batch normalization: subtract the mean of each feature, divide by the deviation, scale
-    and shift.
-    """
+    """Base class of batch normalization: normalize each feature, then scale and shift it."""
 
     epsilon = prop_def(FloatAttr.constr(f32))
     feature_index = prop_def(IntegerAttr.constr(i64))

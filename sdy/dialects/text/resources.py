@@ -1,7 +1,6 @@
-"""Resource constants: `dense_resource<name> : type`, whose bytes are in the section `{-# ... #-}` at the end of the
-file.
+"""Resource constants: `dense_resource<name> : type`, with bytes in a section at the end of the file.
 
-The section comes after its uses, so all text is searched for it when the first constant refers to it.
+The section `{-# ... #-}` comes after its uses, so all text is searched for it when the first constant refers to it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Names of values in printed text, as MLIR assigns them: `%0`, `%arg0`, `%cst_1`, `%3#0`. Names in the input are
-ignored.
+"""Names of values in printed text, as MLIR assigns them: `%0`, `%arg0`, `%cst_1`, `%3#0`.
+
+Names in the input are ignored.
 """
 
 from __future__ import annotations

@@ -42,9 +42,7 @@ def check_dot_general(op: Operation) -> None:
 
 
 def check_dot(op: Operation) -> None:
-    """Check that both operands are vectors or matrices, and that the last dim of lhs has the size of the first dim of
-    rhs.
-    """
+    """Check that both operands are vectors or matrices, and that their contracting dims have equal sizes."""
     lhs, rhs = shape(op, op.operands[0]), shape(op, op.operands[1])
     for name, sizes in (("lhs", lhs), ("rhs", rhs)):
         if len(sizes) not in (1, 2):

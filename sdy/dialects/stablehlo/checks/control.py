@@ -22,9 +22,7 @@ from sdy.dialects.stablehlo.checks.requirements import (
 
 
 def check_while(op: Operation) -> None:
-    """Check that both regions take the operands, that the body returns their types, and that the condition returns a
-    boolean.
-    """
+    """Check that both regions take the operands, the body returns their types, and the condition a boolean."""
     types = op.operand_types
     cond, body = op.regions
     _require_types(op, "the results", op.result_types, types)

@@ -49,8 +49,9 @@ def check_triangular_solve(op: Operation) -> None:
 
 
 def check_fft(op: Operation) -> None:
-    """Check that one to three last dims are transformed, and that the last dim of a real transform's spectrum has n / 2
-    + 1 elements.
+    """Check that one to three last dims are transformed.
+
+    For a real transform, the last dim of the spectrum has n / 2 + 1 elements.
     """
     kind = cast(FftTypeAttr, op.properties["fft_type"]).data
     lengths = ints(op, "fft_length")

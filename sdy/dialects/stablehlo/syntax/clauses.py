@@ -25,9 +25,9 @@ class Clause(ABC):
     start: str
     """The beginning of the clause, for error messages."""
     is_optional: bool = False
-    """Whether the clause may be omitted."""
+    """True if the clause may be omitted."""
     starts_after_comma: bool = True
-    """Whether a comma separates the clause from the preceding operand or clause."""
+    """True if a comma separates the clause from the preceding operand or clause."""
 
     @abstractmethod
     def parse(self, parser: Parser, into: PropertyDict) -> bool:
