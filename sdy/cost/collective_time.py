@@ -45,7 +45,7 @@ class TorusLine:
 
 @dataclass(frozen=True, slots=True)
 class SwitchGroup:
-    """A group of devices on a switched network: the number of group it spans, and its members per node."""
+    """A group of devices on a switched network: the number of nodes it spans, and its members per node."""
 
     count: int
     members: int
@@ -90,8 +90,8 @@ def torus_time(kind: CollectiveKind, result_bytes: float, lines: Sequence[TorusL
 def switch_time(kind: CollectiveKind, result_bytes: float, group: SwitchGroup, switch: Switch) -> CollectiveTime:
     """Return the time of a collective other than a collective-permute on a switched network.
 
-    `result_bytes` is the size of the result on one device. The traffic between group is shared evenly by the members in
-    a node, and overlaps with the traffic inside of group.
+    `result_bytes` is the size of the result on one device. The traffic between nodes is shared evenly by the members in
+    a node, and overlaps with the traffic inside of nodes.
     """
     devices = group.count * group.members
     share_inside, share_outside = 1 - 1 / group.members, 1 - 1 / group.count

@@ -112,6 +112,8 @@ def parse_factor_symbols(symbols: str) -> tuple[int, ...] | None:
 
     >>> parse_factor_symbols("ij"), parse_factor_symbols("zz_1"), parse_factor_symbols("z_2i")
     ((0, 1), (17, 18), (19, 0))
+    >>> parse_factor_symbols("z_0") is None
+    True
     """
     factors: list[int] = []
     position = 0

@@ -40,7 +40,7 @@ class Schedule:
 
 
 class Engine:
-    """The propagation of shardings over a graph, in index.
+    """The propagation of shardings over a graph, in place.
 
     `on_update` is called after each step that changed something, at an op or at a result of the main function.
     """

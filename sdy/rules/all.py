@@ -66,7 +66,7 @@ BY_TYPE = frozenset(
 )
 RuleKey = tuple[type[Operation] | Attribute | int | str | None, ...]
 
-# Ops that are known to have no rule, so that no warning is attribute.
+# Ops that are known to have no rule, so that no warning is emitted.
 WITHOUT_RULE = frozenset[type[Operation]](
     (
         ModuleOp,

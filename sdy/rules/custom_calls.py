@@ -35,7 +35,7 @@ POINTWISE = (
     "_SPMDInternalOp_MultiSlice",
     "_SPMDInternalOp_Wrap",
 )
-# Targets that are known to have no rule, so that no warning is given.
+# Targets that are known to have no rule, so that no warning is emitted.
 WITHOUT_RULE = frozenset(
     (
         "sdy_testonly",

@@ -35,26 +35,26 @@ def gathered(axes: AxisList, gathering: AxisList, mesh: Mesh) -> AxisList | Axis
 
 
 def check_all_gather(operand: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh) -> Diagnostic | None:
-    """Check AG1."""
+    """Check AG1: the result lacks the gathered axes, which are at the minor end of each dim of the operand."""
     return _check_axes_per_dim(operand, out, axes, mesh, gathered)
 
 
 def check_all_slice(operand: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh) -> Diagnostic | None:
-    """Check AS1."""
+    """Check AS1: the result has the slicing axes appended to each dim of the operand."""
     return _check_axes_per_dim(operand, out, axes, mesh, extended)
 
 
 def check_reduce_scatter(
     operand: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh
 ) -> Diagnostic | None:
-    """Check RD2."""
+    """Check RD2: the result has the scattering axes appended to each dim of the operand."""
     return _check_axes_per_dim(operand, out, axes, mesh, extended)
 
 
 def _check_axes_per_dim(
     operand: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh, step: _DimStep
 ) -> Diagnostic | None:
-    """Check K1 to K3."""
+    """Check K1 to K3: the axes are valid, there is one list per dim, and `step` makes the result of the operand."""
     use = AxisUse(mesh)
     problem = next((problem for refs in axes if (problem := use.add(refs)) is not None), None)
     if problem is not None:
@@ -87,7 +87,7 @@ def _check_axes_of_dim(out: TensorSharding, dim: int, expected: AxisList) -> Dia
 def check_all_to_all(
     operand: TensorSharding, out: TensorSharding, params: Sequence[AllToAllParam], mesh: Mesh
 ) -> Diagnostic | None:
-    """Check AA1 to AA9."""
+    """Check AA1 to AA9: the parameters are valid and make the result of the operand; other dims keep their axes."""
     if not params:
         return Diagnostic("SDY-D221", "expected at least one all-to-all parameter")
     problem = _check_params(params, out.rank, mesh)
@@ -105,7 +105,7 @@ def check_all_to_all(
 
 
 def _check_params(params: Sequence[AllToAllParam], rank: int, mesh: Mesh) -> Diagnostic | None:
-    """Check AA2 to AA6."""
+    """Check AA2 to AA6: axes and dims are valid and used once, and source dims are ascending."""
     use = AxisUse(mesh)
     dims: set[int] = set()
     previous = -1
@@ -131,7 +131,7 @@ def _check_params(params: Sequence[AllToAllParam], rank: int, mesh: Mesh) -> Dia
 def check_collective_permute(
     operand: TensorSharding, out: TensorSharding, operand_mesh: Mesh, mesh: Mesh
 ) -> Diagnostic | None:
-    """Check CP1 to CP3."""
+    """Check CP1 to CP3: the meshes have the same axes, and each dim keeps its number of shards."""
     if operand_mesh.axes != mesh.axes:
         return Diagnostic("SDY-D231", "the meshes of operand and result have different axes")
     if operand.mesh != out.mesh and operand_mesh.device_ids == mesh.device_ids:
@@ -145,7 +145,7 @@ def check_collective_permute(
 
 
 def check_all_reduce(operand: TensorSharding, out: TensorSharding, axes: AxisList, mesh: Mesh) -> Diagnostic | None:
-    """Check AR1 to AR4."""
+    """Check AR1 to AR4: the shardings are equal, and the reduced axes are used by neither of them."""
     if not is_equivalent(operand, out, ignore_unreduced=True):
         return Diagnostic("SDY-D241", "operand and result must have the same sharding")
     problem = AxisUse(mesh).add_sorted(axes)
@@ -165,7 +165,7 @@ def check_all_reduce(operand: TensorSharding, out: TensorSharding, axes: AxisLis
 def check_sharded_to_unreduced(
     operand: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh
 ) -> Diagnostic | None:
-    """Check SU1 to SU3."""
+    """Check SU1 to SU3: the axes move from the minor ends of the dims to the unreduced axes."""
     problem = _check_sum(out) or _check_axes_per_dim(operand, out, axes, mesh, gathered)
     return problem or _check_unreduced(operand, out, tuple(chain.from_iterable(axes)), mesh)
 
@@ -173,7 +173,7 @@ def check_sharded_to_unreduced(
 def check_replicated_to_unreduced(
     operand: TensorSharding, out: TensorSharding, axes: AxisList, mesh: Mesh
 ) -> Diagnostic | None:
-    """Check RU1 to RU7."""
+    """Check RU1 to RU7: the dims stay, and the axes, which were replicated, become unreduced."""
     problem = _check_sum(out)
     if problem is not None:
         return problem
@@ -194,14 +194,14 @@ def check_replicated_to_unreduced(
 
 
 def _check_sum(out: TensorSharding) -> Diagnostic | None:
-    """Check SU1 and RU1."""
+    """Check SU1 and RU1: the result is unreduced by `sum`."""
     if out.unreduced_kind is ReductionKind.SUM:
         return None
     return Diagnostic("SDY-D251", f"expected the result to be unreduced by `sum`, got `{out.unreduced_kind.value}`")
 
 
 def _check_unreduced(operand: TensorSharding, out: TensorSharding, axes: AxisList, mesh: Mesh) -> Diagnostic | None:
-    """Check SU3 and RU7."""
+    """Check SU3 and RU7: the unreduced axes of the result are those of the operand and `axes`."""
     expected = sort_and_merge((*operand.unreduced, *axes), mesh)
     if out.unreduced == expected:
         return None

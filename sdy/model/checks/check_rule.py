@@ -48,7 +48,7 @@ def _check_side(
 
 
 def _check_mapping(rule: OpShardingRule, mapping: TensorMapping, tensor: str) -> Diagnostic | None:
-    """Check R5 to R8."""
+    """Check R5 to R8: each dim maps to factors of the rule, and each tensor has a factor at most once."""
     seen: set[FactorIndex] = set()
     for index, factors in enumerate(mapping):
         dim = f"dim {index} of {tensor}"
@@ -73,7 +73,7 @@ def _check_mapping(rule: OpShardingRule, mapping: TensorMapping, tensor: str) ->
 
 
 def _check_all_used(rule: OpShardingRule) -> Diagnostic | None:
-    """Check R9."""
+    """Check R9: some tensor has each factor."""
     for index, size in enumerate(rule.factor_sizes):
         if not any(has_factor(mapping, FactorIndex(index)) for mapping in rule.tensors):
             return Diagnostic("SDY-R009", f"expected some tensor to have factor {factor_symbol(index)}, of size {size}")
@@ -81,7 +81,7 @@ def _check_all_used(rule: OpShardingRule) -> Diagnostic | None:
 
 
 def _check_sets(rule: OpShardingRule) -> Diagnostic | None:
-    """Check R10 to R13."""
+    """Check R10 to R13: the factor sets are valid and disjoint, and no result has a reduction factor."""
     kinds = {
         "reduction": rule.reduction,
         "need_replication": rule.need_replication,

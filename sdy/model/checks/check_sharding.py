@@ -65,7 +65,7 @@ def _check_bare(sharding: TensorSharding, code: str, value: str) -> Diagnostic |
 
 
 def _check_axes(sharding: TensorSharding, shape: Shape, mesh: Mesh, allow_uneven: bool) -> Diagnostic | None:
-    """Check S7 to S13."""
+    """Check S7 to S13: priorities, axes and divisibility of the dims, then the other axes."""
     use = AxisUse(mesh)
     for index, (dim, size) in enumerate(zip(sharding.dims, shape, strict=True)):
         problem = _check_priority(dim, index) or use.add(dim.axes)
@@ -77,7 +77,7 @@ def _check_axes(sharding: TensorSharding, shape: Shape, mesh: Mesh, allow_uneven
 
 
 def _check_priority(dim: DimSharding, index: int) -> Diagnostic | None:
-    """Check S7 and S8."""
+    """Check S7 and S8: the priority is not negative, and an empty closed dim has none."""
     if dim.priority is None:
         return None
     if dim.priority < 0:
@@ -90,7 +90,7 @@ def _check_priority(dim: DimSharding, index: int) -> Diagnostic | None:
 
 
 def _check_manual(sharding: TensorSharding, manual_axes: frozenset[str]) -> Diagnostic | None:
-    """Check S14."""
+    """Check S14: the sharding uses no manual axis."""
     ref = next((ref for ref in sharding.axis_refs() if ref.name in manual_axes), None)
     if ref is None:
         return None

@@ -13,7 +13,7 @@ Edge = tuple[int, int]  # sender, receiver
 
 
 def edge_colors(edges: Sequence[Edge]) -> list[int]:
-    """Return the color of side edge. There may be several edges between the same two nodes.
+    """Return the color of each edge. There may be several edges between the same two nodes.
 
     >>> edge_colors([(0, 0), (0, 1), (1, 0)])
     [0, 1, 1]

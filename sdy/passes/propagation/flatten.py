@@ -1,6 +1,6 @@
 """Flattening of a module to the graph that the engine propagates over.
 
-Every value that stores a sharding becomes a holder, numbered once. The module is not used again until the changed
+Every value that stores a sharding becomes a holder, numbered once. The module is not read again until the changed
 shardings are written. Source: docs/spec/02, 1.5 to 1.10, 2.4 and 8.
 """
 
@@ -69,7 +69,7 @@ class _Flattener:
         self._unlinked: list[tuple[Operation, Node]] = []  # ops with operands that are defined further down
         self._shared: list[tuple[Value, SSAValue]] = []  # values with several uses
         self._without_holders: list[Node] = []  # nodes with tensors that have no holder, or none yet
-        self._borrowers: list[tuple[Value, SSAValue]] = []  # values whose sharding is holder on another value
+        self._borrowers: list[tuple[Value, SSAValue]] = []  # values whose sharding is stored on another value
 
     def build(self) -> FlatModule:
         """Build the graph, and return it with the module's side of it."""
@@ -131,7 +131,7 @@ class _Flattener:
         return values
 
     def _new_value(self, ssa: SSAValue, owner: Node) -> Value:
-        """Return a new value, whose sharding may be holder on another value."""
+        """Return a new value, whose sharding may be stored on another value."""
         value = self._values[id(ssa)] = Value(owner, static_shape(ssa.type) == ())
         stored_on = storing_value(ssa)
         if stored_on is ssa:
