@@ -1,1 +1,1 @@
-"""Which collectives of a program may run as one, and in which order the ops then run."""
+"""Choose collectives to combine into one, and the order in which the ops then run."""

@@ -1,7 +1,7 @@
-"""Which groups are why more bytes are alive at some place of an order than in the order of the program.
+"""Attribute additional live bytes of a combined order to the groups that cause them.
 
-A value that is alive there and was not before is read later: by a group, or by an op that waits for one, maybe through
-others. Or it is made earlier by a group. Or what runs at the place is late, because it waited for a group itself.
+A value that is live at a position of the new order, but not in program order, has one of three causes: a group, or an
+op that waits for a group, uses it later; a group produces it earlier; or the op at the position waited for a group.
 """
 
 from __future__ import annotations
@@ -10,47 +10,47 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar
 
+from sdy.partitioner.combining.block_ops import BlockOps
 from sdy.partitioner.combining.order import Group, Grouping
-from sdy.partitioner.combining.program import Program
 
 V = TypeVar("V")
 
 
 def blamed(
-    program: Program[V], groups: Sequence[Group], order: Sequence[Group], crowded: Iterable[tuple[int, int]]
+    program: BlockOps[V], groups: Sequence[Group], order: Sequence[Group], crowded: Iterable[tuple[int, int]]
 ) -> set[Group]:
-    """The groups without which there would be enough memory at all crowded places, as far as can be told.
+    """Return groups that, dissolved, would release enough memory at all crowded positions; at least one.
 
-    `crowded` are places in `order`, each with the bytes that are too many there. It is at least one group.
+    `crowded` lists positions in `order`, each with the bytes that exceed the limit there.
     """
-    blame = _Blame(program, Grouping(program.needs, groups), order)
+    blame = _Blame(program, Grouping(program.dependences, groups), order)
     found: set[Group] = set()
-    for place, too_much in crowded:
-        for first, gain in blame.at(place).most_common():
-            if too_much > 0:
+    for position, excess in crowded:
+        for first, gain in blame.at(position).most_common():
+            if excess > 0:
                 found.add(blame.group(first))
-                too_much -= gain
+                excess -= gain
     return found or {groups[0]}
 
 
 class _Blame(Generic[V]):
-    def __init__(self, program: Program[V], grouping: Grouping, order: Sequence[Group]) -> None:
+    def __init__(self, program: BlockOps[V], grouping: Grouping, order: Sequence[Group]) -> None:
         self._program = program
         self._grouping = grouping
         self._order = order
         self._cause = _causes(grouping, order)
-        self._now = _Lives(program, order)
-        self._before = _Lives(program, grouping.alone())
+        self._now = _LiveRanges(program, order)
+        self._before = _LiveRanges(program, grouping.alone())
 
     def group(self, first: int) -> Group:
-        """The group of that name."""
+        """Return the group whose first op is `first`."""
         return self._grouping.members[first]
 
-    def at(self, place: int) -> Counter[int]:
-        """The bytes that are alive at a place because of each group."""
-        here = self._order[place][0]
+    def at(self, position: int) -> Counter[int]:
+        """Return for each group the bytes that are live at a position because of it."""
+        here = self._order[position][0]
         found: Counter[int] = Counter()
-        for value in self._now.at(place) - self._before.at(here):
+        for value in self._now.at(position) - self._before.at(here):
             cause = self._cause_of(value, here)
             if cause is not None:
                 found[cause] += self._program.bytes_of(value)
@@ -60,37 +60,37 @@ class _Blame(Generic[V]):
         leader = self._grouping.leader
         if self._before.last.get(value, here) < here:
             return self._cause[leader[self._order[self._now.last[value]][0]]]
-        maker = self._before.first[value]
-        is_in_group = maker >= 0 and leader[maker] in self._grouping.members
-        return leader[maker] if is_in_group else self._cause[leader[here]]
+        producer = self._before.first[value]
+        is_in_group = producer >= 0 and leader[producer] in self._grouping.members
+        return leader[producer] if is_in_group else self._cause[leader[here]]
 
 
-class _Lives(Generic[V]):
-    """The place of an order that makes each value, -1 for arguments; and the last one that reads it, if any does."""
+class _LiveRanges(Generic[V]):
+    """The position that produces each value, -1 for arguments, and the last position that uses it, if any."""
 
-    def __init__(self, program: Program[V], order: Sequence[Group]) -> None:
+    def __init__(self, program: BlockOps[V], order: Sequence[Group]) -> None:
         self.first: dict[V, int] = dict.fromkeys(program.arguments, -1)
         self.last: dict[V, int] = {}
-        for place, group in enumerate(order):
+        for position, group in enumerate(order):
             for op in group:
                 step = program.steps[op]
-                self.first.update(dict.fromkeys(step.produces, place))
-                self.last.update(dict.fromkeys(step.reads, place))
+                self.first.update(dict.fromkeys(step.produces, position))
+                self.last.update(dict.fromkeys(step.reads, position))
 
-    def at(self, place: int) -> set[V]:
-        """The values that are alive at a place."""
+    def at(self, position: int) -> set[V]:
+        """Return the values that are live at a position."""
         last = self.last
-        return {value for value, first in self.first.items() if first <= place <= last.get(value, first)}
+        return {value for value, first in self.first.items() if first <= position <= last.get(value, first)}
 
 
 def _causes(grouping: Grouping, order: Sequence[Group]) -> dict[int, int | None]:
-    """Of each lone op the group that it comes after: the last of what it needs, or what that comes after in turn."""
+    """Return for each op outside groups the group it waits for: that of its latest dependence, transitively."""
     cause: dict[int, int | None] = {}
-    place_of = {first: place for place, (first, *_) in enumerate(order)}
+    position_of = {first: position for position, (first, *_) in enumerate(order)}
     for first, *_ in order:
         if first in grouping.members:
             cause[first] = first
         else:
-            latest = max(grouping.needs[first], key=place_of.__getitem__, default=None)
+            latest = max(grouping.dependences[first], key=position_of.__getitem__, default=None)
             cause[first] = None if latest is None else cause[latest]
     return cause

@@ -1,13 +1,13 @@
-"""A permutation of devices before or behind an all-to-all, in the all-to-all: who takes part, and what each keeps.
+"""Fuse a permutation of devices with the all-to-all after or before it: the groups, and the half each device keeps.
 
-In an all-to-all, part i of what each sender of a group has goes to receiver i of the group. Senders and receivers are
-the same devices in the same order; with a permutation before or behind it they are not. Two groups of which each sends
-to the other, or to itself, make one group of twice the size, where devices send their parts to both halves and keep
-what comes from one:
+In an all-to-all, each sender of a group sends block i to receiver i of the group. Senders and receivers are the same
+devices in the same order; a permutation before or after changes one of them. Two groups that send to each other, or
+each to itself, form one group of twice the size, in which devices send their blocks to both halves and keep the blocks
+from one half:
 
-    (0, 1) to (2, 3) and (2, 3) to (0, 1):  (0, 1, 2, 3), of which 0 and 1 keep the second half, 2 and 3 the first
+    (0, 1) to (2, 3) and (2, 3) to (0, 1):  (0, 1, 2, 3), where 0 and 1 keep the second half, 2 and 3 the first
 
-It sends as many bytes as both do: 2k - 1 parts, k by a permute of k parts and k - 1 by the all-to-all.
+It sends as many bytes as both: 2k - 1 blocks, against k by the permute and k - 1 by the all-to-all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Group = tuple[int, ...]  # device ids
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One all-to-all. A group is one or two `halves`; `kept` says for each device, in order, from which it keeps."""
+    """One all-to-all. A group has one or two `halves`; `kept` lists for each device the half that it keeps."""
 
     groups: tuple[Group, ...]
     halves: int
@@ -28,13 +28,13 @@ class Exchange:
 
 
 def permuted_before(groups: Sequence[Group], pairs: Sequence[tuple[int, int]]) -> Exchange | None:
-    """The exchange that does first what pairs of source and target say, then an all-to-all; None where none does."""
+    """Return the exchange equal to a permute by (source, target) pairs and then an all-to-all; None if none is."""
     source_of = {target: source for source, target in pairs}
     return _exchange([(_moved(group, source_of), group) for group in groups])
 
 
-def permuted_behind(groups: Sequence[Group], pairs: Sequence[tuple[int, int]]) -> Exchange | None:
-    """The exchange that does first an all-to-all, then what pairs of source and target say; None where none does."""
+def permuted_after(groups: Sequence[Group], pairs: Sequence[tuple[int, int]]) -> Exchange | None:
+    """Return the exchange equal to an all-to-all and then a permute by (source, target) pairs; None if none is."""
     return _exchange([(group, _moved(group, dict(pairs))) for group in groups])
 
 
@@ -43,7 +43,7 @@ def _moved(group: Group, to: Mapping[int, int]) -> Group | None:
 
 
 def _exchange(flows: Sequence[tuple[Group | None, Group | None]]) -> Exchange | None:
-    """From senders to receivers."""
+    """Return the exchange that sends from each group of senders to its receivers; None if groups do not pair up."""
     receivers = {senders: receivers for senders, receivers in flows if senders is not None and receivers is not None}
     devices = sorted(device for group in receivers for device in group)
     if len(receivers) < len(flows) or devices != list(range(len(devices))):

@@ -1,7 +1,7 @@
-"""Which collectives may run at once: those that are alike, of which none needs another one.
+"""Choose groups of collectives to combine: collectives of one kind that do not depend on each other.
 
-An op is on level n of a kind of collectives where the longest way to it passes n of them. Those of a kind on one level
-need each other on no way, and there are no fewer levels than what any order of the program asks for.
+The level of an op, for a kind of collective, is the largest number of such collectives on a path to it. Collectives of
+one kind and level are independent, and no order of the program dependences fewer groups than there are levels.
 """
 
 from __future__ import annotations
@@ -9,43 +9,44 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sdy.partitioner.combining.order import Group, Grouping, Needs, scheduled
+from sdy.partitioner.combining.order import Dependences, Group, Grouping, scheduled
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A collective: its op, what it has in common with those that it may meet, and the bytes of its results."""
+    """A collective: its op, a key that is equal for combinable collectives, and the bytes of its results."""
 
     op: int
-    likeness: Hashable
+    kind: Hashable
     bytes: int
 
 
-def largest_groups(needs: Needs, candidates: Sequence[Candidate], most_bytes: int) -> list[Group]:
-    """Groups of at least two, as large as may be, whose results have no more than `most_bytes`.
+def largest_groups(dependences: Dependences, candidates: Sequence[Candidate], most_bytes: int) -> list[Group]:
+    """Return the largest groups of at least two collectives whose results have at most `most_bytes`.
 
-    Likenesses are taken in turn, those with the most collectives first: groups of one decide what groups of the next
-    one have to come after.
+    Kinds with the most collectives come first: the groups of one kind add dependences for the next.
     """
     alike: dict[Hashable, list[Candidate]] = {}
     for candidate in candidates:
         if candidate.bytes <= most_bytes:
-            alike.setdefault(candidate.likeness, []).append(candidate)
+            alike.setdefault(candidate.kind, []).append(candidate)
     groups: list[Group] = []
     for several in sorted(alike.values(), key=lambda several: (-len(several), several[0].op)):
         if len(several) > 1:
-            groups += _groups_of(needs, groups, several, most_bytes)
+            groups += _groups_of(dependences, groups, several, most_bytes)
     return groups
 
 
 def halves(group: Group) -> list[Group]:
-    """The earlier and the later ops of a group, where they are still several."""
+    """Return the earlier and the later half of a group, if it has more than one op."""
     middle = (len(group) + 1) // 2
     return [half for half in (group[:middle], group[middle:]) if len(half) > 1]
 
 
-def _groups_of(needs: Needs, groups: Sequence[Group], alike: Sequence[Candidate], most_bytes: int) -> Iterator[Group]:
-    levels = _levels(Grouping(needs, groups), {candidate.op for candidate in alike})
+def _groups_of(
+    dependences: Dependences, groups: Sequence[Group], alike: Sequence[Candidate], most_bytes: int
+) -> Iterator[Group]:
+    levels = _levels(Grouping(dependences, groups), {candidate.op for candidate in alike})
     by_level: dict[int, list[Candidate]] = {}
     for candidate in alike:
         by_level.setdefault(levels[candidate.op], []).append(candidate)
@@ -56,18 +57,18 @@ def _groups_of(needs: Needs, groups: Sequence[Group], alike: Sequence[Candidate]
 
 
 def _levels(grouping: Grouping, alike: set[int]) -> list[int]:
-    """Of each of `alike`, which are in no group yet: the most others of them on a way to it."""
+    """Return the level of each op with respect to `alike`, collectives of one kind without a group."""
     levels = [0] * len(grouping.leader)
     for first, *_ in scheduled(grouping):
         level = 0
-        for need in grouping.needs[first]:
+        for need in grouping.dependences[first]:
             level = max(level, levels[need] + (need in alike))
         levels[first] = level
     return levels
 
 
 def _parts(level: Sequence[Candidate], most_bytes: int) -> Iterator[list[Candidate]]:
-    """Neighbours in the program together."""
+    """Split a level into runs of consecutive collectives of at most `most_bytes` each."""
     part: list[Candidate] = []
     total = 0
     for candidate in level:

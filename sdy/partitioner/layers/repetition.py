@@ -1,8 +1,8 @@
-"""Stretches of a sequence that come several times in a row, as the layers of a network do.
+"""Find runs of a sequence that repeat several times in a row, as the layers of a network do.
 
     0 1 [2 3 4 5] [2 3 4 5] [2 3 4 5] 2 3 9      start 2, length 4, three times
 
-Where the sequence has period 4, a repetition may start at any of four places; which one is best is for the caller.
+A part with period 4 can be split into repetitions at four positions; the caller chooses one.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 WINDOW = 8  # entries that must be equal for a period to be tried; a power of 2
-MOST_PERIODS = 8  # that are tried
+MOST_PERIODS = 8  # periods that are tried
 LEAST_COUNT = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Periodic:
-    """A part of a sequence, from `start` to before `end`, in which each entry equals the one `period` before it."""
+    """The part `start:end` of a sequence, in which each entry equals the one `period` before it."""
 
     start: int
     end: int
@@ -29,12 +29,12 @@ class Periodic:
 
     @property
     def saved(self) -> int:
-        """How many entries are left to do away with, if each stretch but one goes."""
+        """The number of entries saved by keeping one repetition."""
         return self.end - self.start - self.period
 
 
 def longest_periodic(entries: Sequence[int], least_period: int) -> Periodic | None:
-    """The periodic part that says most again, of at least three periods; None where there is none."""
+    """Return the periodic part of at least LEAST_COUNT periods that saves most entries; None if there is none."""
     items = np.array(entries, dtype=np.int64)
     found = (part for period in _likely_periods(items, least_period) for part in periodic_parts(items, period))
     long_enough = (part for part in found if part.end - part.start >= LEAST_COUNT * part.period)
@@ -42,7 +42,7 @@ def longest_periodic(entries: Sequence[int], least_period: int) -> Periodic | No
 
 
 def periodic_parts(items: NDArray[np.int64], period: int) -> Iterator[Periodic]:
-    """The longest parts of a sequence that have a period, each with more than one period of entries."""
+    """Yield the maximal parts of a sequence with this period, each longer than one period."""
     same = np.concatenate(([False], items[period:] == items[:-period], [False]))
     edges = np.flatnonzero(same[1:] != same[:-1])
     for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
@@ -50,20 +50,20 @@ def periodic_parts(items: NDArray[np.int64], period: int) -> Iterator[Periodic]:
 
 
 def _likely_periods(items: NDArray[np.int64], least: int) -> list[int]:
-    """The distances at which most windows come again; of equally many the one that is found first."""
+    """Return the distances at which most windows repeat, the most frequent first."""
     if len(items) < WINDOW:
         return []
     windows = _windows(items)
-    places = np.argsort(windows, kind="stable")  # equal windows one after the other, each in order
-    is_again = windows[places[1:]] == windows[places[:-1]]
+    order = np.argsort(windows, kind="stable")  # equal windows are adjacent, in their original order
+    is_repeat = windows[order[1:]] == windows[order[:-1]]
     distances = np.zeros(len(windows), dtype=np.int64)
-    distances[places[1:][is_again]] = np.diff(places)[is_again]
+    distances[order[1:][is_repeat]] = np.diff(order)[is_repeat]
     found = Counter[int](distances[distances >= least].tolist())
     return [period for period, _ in found.most_common(MOST_PERIODS)]
 
 
 def _windows(items: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each place a number that stands for the entries from there on, WINDOW of them, which is a power of 2."""
+    """Return for each position a number that identifies the next WINDOW entries; WINDOW is a power of 2."""
     numbers, length = items, 1
     while length < WINDOW:
         span = numbers.max() - numbers.min() + 1

@@ -28,8 +28,8 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp
+from sdy.partitioner.combining.block_ops import BlockOps
 from sdy.partitioner.combining.groups import Candidate
-from sdy.partitioner.combining.program import Program
 from sdy.partitioner.combining.within_memory import combined_order
 from sdy.passes.export.collectives.dependences import Dependences
 from sdy.passes.export.layers.structural_hash import StructuralHash, uses_inside
@@ -91,7 +91,7 @@ class _Combiner:
     def _combine(self, block: Block) -> list[tuple[Operation, int]]:
         """Combine the ops of a block; return the ops with inner blocks to visit, and the limit of live bytes there."""
         ops, steps = list(block.ops), self._peaks.steps(block)
-        program = Program(block.args, steps, self._needs.of(ops, steps), self._peaks.bytes_of)
+        program = BlockOps(block.args, steps, self._needs.of(ops, steps), self._peaks.bytes_of)
         most_alive = self._most_alive.get(block)
         if most_alive is None:  # not called
             most_alive = self._peaks.of_block(block).bytes

@@ -26,7 +26,7 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.context import remark
 from sdy.dialects.ir.walk import block_of
 from sdy.dialects.stablehlo.collectives import AllToAllOp, CollectivePermuteOp
-from sdy.partitioner.combining.exchanges import Exchange, permuted_before, permuted_behind
+from sdy.partitioner.combining.exchanges import Exchange, permuted_after, permuted_before
 from sdy.partitioner.emit.collective_ops import device_table
 from sdy.partitioner.emit.emitter import Emitter, Style, shape_of, with_shape
 from sdy.passes.rewriting.insertion import erase
@@ -88,7 +88,7 @@ def _exchange(permute: CollectivePermuteOp, all_to_all: AllToAllOp) -> Exchange 
         return None
     if _crosses_partitions(permute) != _crosses_partitions(all_to_all):
         return None
-    both = permuted_before if all_to_all.inputs[0] is permute.result else permuted_behind
+    both = permuted_before if all_to_all.inputs[0] is permute.result else permuted_after
     return both(rows, [(source, target) for source, target in group_rows(permute.source_target_pairs)])
 
 

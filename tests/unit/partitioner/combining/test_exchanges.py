@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from sdy.partitioner.combining.exchanges import Exchange, Group, permuted_before, permuted_behind
+from sdy.partitioner.combining.exchanges import Exchange, Group, permuted_after, permuted_before
 
 PAIRS = ((0, 1), (2, 3))
 
@@ -18,7 +18,7 @@ def pairs(targets: Group) -> list[tuple[int, int]]:
 def test_two_groups_that_send_to_each_other() -> None:
     expected = Exchange(((0, 1, 2, 3),), 2, (1, 1, 0, 0))
     assert permuted_before(PAIRS, pairs((2, 3, 0, 1))) == expected
-    assert permuted_behind(PAIRS, pairs((2, 3, 0, 1))) == expected
+    assert permuted_after(PAIRS, pairs((2, 3, 0, 1))) == expected
 
 
 def test_groups_that_keep_to_themselves_meet_where_others_must() -> None:
@@ -44,14 +44,14 @@ def test_nothing_moves_between_groups() -> None:
 )
 def test_what_no_exchange_does(groups: tuple[Group, ...], targets: Group) -> None:
     assert permuted_before(groups, pairs(targets)) is None
-    assert permuted_behind(groups, pairs(targets)) is None
+    assert permuted_after(groups, pairs(targets)) is None
 
 
 @pytest.mark.parametrize("targets", list(itertools.permutations(range(4))))
 def test_who_keeps_what(targets: Group) -> None:
     """Each device keeps what it gets one after the other, whenever there is an exchange."""
     source_of = {target: source for source, target in pairs(targets)}
-    before, behind = permuted_before(PAIRS, pairs(targets)), permuted_behind(PAIRS, pairs(targets))
+    before, behind = permuted_before(PAIRS, pairs(targets)), permuted_after(PAIRS, pairs(targets))
     for receivers in PAIRS if before else ():
         for device in receivers:
             assert senders(before, device) == tuple(source_of[each] for each in receivers)

@@ -1,4 +1,4 @@
-"""Which collectives meet, on small graphs. An op is its place, and needs what it lists."""
+"""Which collectives meet, on small graphs. An op is its place, and dependences what it lists."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sdy.partitioner.combining.order import Group
 FREE: list[list[int]] = [[], [], [], [], []]
 
 
-def _alike(*ops: int, likeness: str = "sum", size: int = 1) -> list[Candidate]:
-    return [Candidate(op, likeness, size) for op in ops]
+def _alike(*ops: int, kind: str = "sum", size: int = 1) -> list[Candidate]:
+    return [Candidate(op, kind, size) for op in ops]
 
 
 def test_independent_ones_meet() -> None:
@@ -19,26 +19,26 @@ def test_independent_ones_meet() -> None:
 
 
 def test_those_that_are_not_alike_do_not() -> None:
-    assert largest_groups(FREE, [*_alike(0, 1), *_alike(2, 3, likeness="max")], 100) == [(0, 1), (2, 3)]
+    assert largest_groups(FREE, [*_alike(0, 1), *_alike(2, 3, kind="max")], 100) == [(0, 1), (2, 3)]
 
 
 def test_one_that_needs_another_one_through_other_ops_does_not_meet_it() -> None:
-    needs = [[], [0], [1], [], [2, 3]]
-    assert largest_groups(needs, _alike(0, 2), 100) == []
-    assert largest_groups(needs, _alike(0, 2, 3), 100) == [(0, 3)]
+    dependences = [[], [0], [1], [], [2, 3]]
+    assert largest_groups(dependences, _alike(0, 2), 100) == []
+    assert largest_groups(dependences, _alike(0, 2, 3), 100) == [(0, 3)]
 
 
 def test_chains_meet_link_by_link() -> None:
     # 0 -> 1 -> 2 and 3 -> 4 -> 5
-    needs = [[], [0], [1], [], [3], [4], []]
-    assert largest_groups(needs, _alike(0, 1, 2, 3, 4, 5), 100) == [(0, 3), (1, 4), (2, 5)]
+    dependences = [[], [0], [1], [], [3], [4], []]
+    assert largest_groups(dependences, _alike(0, 1, 2, 3, 4, 5), 100) == [(0, 3), (1, 4), (2, 5)]
 
 
 def test_groups_never_need_each_other_in_a_circle() -> None:
     # 0 (sum) -> 1 (max), 2 (max) -> 3 (sum): once the sums meet, the first max comes behind them, the second before
-    needs = [[], [0], [], [2], []]
-    candidates = [*_alike(0, 3), *_alike(1, 2, likeness="max")]
-    assert largest_groups(needs, candidates, 100) == [(0, 3)]
+    dependences = [[], [0], [], [2], []]
+    candidates = [*_alike(0, 3), *_alike(1, 2, kind="max")]
+    assert largest_groups(dependences, candidates, 100) == [(0, 3)]
 
 
 @pytest.mark.parametrize(("most_bytes", "groups"), [(8, [(0, 1, 2, 3)]), (4, [(0, 1), (2, 3)]), (3, []), (1, [])])

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from sdy.cost.lifetimes import LifetimeStep
+from sdy.partitioner.combining.block_ops import BlockOps
 from sdy.partitioner.combining.groups import Candidate
-from sdy.partitioner.combining.program import Program
 from sdy.partitioner.combining.within_memory import combined_order
 
 COUNT = 4
 
 
-def _gathers_with_users() -> tuple[Program[str], list[Candidate]]:
+def _gathers_with_users() -> tuple[BlockOps[str], list[Candidate]]:
     """gather, use, gather, use, ...: shards are s0, s1, ..., what is gathered of them g0, g1, ..."""
     steps: list[LifetimeStep[str]] = []
-    needs: list[list[int]] = []
+    dependences: list[list[int]] = []
     for number in range(COUNT):
         steps += [LifetimeStep([f"s{number}"], [f"g{number}"]), LifetimeStep([f"g{number}"], [])]
-        needs += [[], [2 * number]]
+        dependences += [[], [2 * number]]
     steps.append(LifetimeStep([], []))
-    needs.append([])
+    dependences.append([])
     shards = [f"s{number}" for number in range(COUNT)]
-    program = Program(shards, steps, needs, lambda value: 1 if value.startswith("s") else 10)
+    program = BlockOps(shards, steps, dependences, lambda value: 1 if value.startswith("s") else 10)
     return program, [Candidate(2 * number, "gather", 10) for number in range(COUNT)]
 
 
@@ -55,8 +55,8 @@ def test_only_those_in_the_way_are_parted() -> None:
         LifetimeStep(["sum1"], ["shared1"]),
         LifetimeStep(["shared0", "shared1"], []),
     ]
-    needs = [*program.needs[:-1], [], [], [2 * COUNT, 2 * COUNT + 1]]
-    more = Program([*program.arguments, "sum0", "sum1"], steps, needs, program.bytes_of)
+    dependences = [*program.dependences[:-1], [], [], [2 * COUNT, 2 * COUNT + 1]]
+    more = BlockOps([*program.arguments, "sum0", "sum1"], steps, dependences, program.bytes_of)
     sums = [Candidate(2 * COUNT + number, "sum", 1) for number in range(2)]
     order = combined_order(more, [*candidates, *sums], 1000, 26)
     assert [len(group) for group in order.groups if len(group) > 1] == [2, 2, 2]
@@ -76,13 +76,13 @@ def test_a_group_is_to_blame_for_what_waits_for_it() -> None:
         LifetimeStep(["s7"], ["s8"]),  # the other sum
         LifetimeStep(["s5", "s6", "s8"], []),
     ]
-    needs = [[], [], [0, 1], [], [], [], [5], [6], [3, 4, 7]]
-    program = Program(["s0", "s2", "s3", "s4"], steps, needs, lambda value: 1 if value.startswith("s") else 10)
+    dependences = [[], [], [0, 1], [], [], [], [5], [6], [3, 4, 7]]
+    program = BlockOps(["s0", "s2", "s3", "s4"], steps, dependences, lambda value: 1 if value.startswith("s") else 10)
     candidates = [Candidate(1, "sum", 1), Candidate(3, "gather", 1), Candidate(4, "gather", 1), Candidate(7, "sum", 1)]
     assert _large_groups(program, candidates, 100) == [(3, 4), (1, 7)]
     assert _large_groups(program, candidates, 16) == [(3, 4)]
 
 
-def _large_groups(program: Program[str], candidates: list[Candidate], most_alive: int) -> list[tuple[int, ...]]:
+def _large_groups(program: BlockOps[str], candidates: list[Candidate], most_alive: int) -> list[tuple[int, ...]]:
     order = combined_order(program, candidates, 1000, most_alive)
     return sorted((group for group in order.groups if len(group) > 1), reverse=True)

@@ -1,4 +1,4 @@
-"""The ops of a block, and how many bytes are alive when they run in some order."""
+"""The ops of a block as plain data, and the live bytes of an order of them."""
 
 from __future__ import annotations
 
@@ -7,34 +7,37 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from sdy.cost.lifetimes import LifetimeStep, MemoryUse, memory_uses
-from sdy.partitioner.combining.order import Group, Grouping, Needs, scheduled
+from sdy.partitioner.combining.order import Dependences, Group, Grouping, scheduled
 
 V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The ops in the order in which they run, and how many bytes are alive then."""
+    """The ops in the order in which they run, and the live bytes at each position."""
 
     groups: Sequence[Group]
     alive: Sequence[MemoryUse]
 
 
 @dataclass(frozen=True)
-class Program(Generic[V]):
-    """The ops of a block: what each has to come after, what it reads and makes, and how large that is."""
+class BlockOps(Generic[V]):
+    """The ops of a block: their dependences, the values that they read and produce, and the sizes of values."""
 
     arguments: Sequence[V]
     steps: Sequence[LifetimeStep[V]]
-    needs: Needs
+    dependences: Dependences
     bytes_of: Callable[[V], int]
 
     def order(self, groups: Iterable[Group]) -> Order:
-        """What order the ops run in where some run at once."""
-        in_turn = scheduled(Grouping(self.needs, groups))
-        return Order(in_turn, memory_uses(self.arguments, [self._together(group) for group in in_turn], self.bytes_of))
+        """Return the order in which the ops run with these groups."""
+        groups_in_order = scheduled(Grouping(self.dependences, groups))
+        return Order(
+            groups_in_order,
+            memory_uses(self.arguments, [self._combined_step(group) for group in groups_in_order], self.bytes_of),
+        )
 
-    def _together(self, group: Group) -> LifetimeStep[V]:
+    def _combined_step(self, group: Group) -> LifetimeStep[V]:
         if len(group) == 1:
             return self.steps[group[0]]
         steps = [self.steps[op] for op in group]
