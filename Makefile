@@ -4,36 +4,36 @@
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: ## the package, with what its tests need
+install: ## install the package with its test dependencies
 	pip install -e '.[test]'
 
 fmt: ## format the code
 	ruff format sdy tests
 	ruff check --fix sdy tests
 
-lint: ## ruff: rules and format
+lint: ## check the code with ruff
 	ruff check sdy tests
 	ruff format --check sdy tests
 
-type: ## pyright strict, import contracts, file sizes
+type: ## check types, import contracts and file sizes
 	pyright
 	lint-imports
 	python -m sdy.tools.check_sizes
 
-test: ## the default suite
+test: ## run the default test suite
 	pytest
 
-pages: ## run the examples in docs, and write below them what they print
+pages: ## run the examples in docs and update their outputs
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests python -m support.pages --update
 
-slow: ## the long runs
+slow: ## run the slow tests
 	pytest -m slow
 
-bench: ## timings, in tests/benchmarks
+bench: ## run the benchmarks in tests/benchmarks
 	pytest -m benchmark -n0 -s tests/benchmarks
 
-reference: ## docs/reference, anew from the code
+reference: ## regenerate docs/reference from the code
 	python -m sdy.tools.make_reference
 
-ci: ## all that continuous integration runs
+ci: ## run all checks of continuous integration
 	.ci/run

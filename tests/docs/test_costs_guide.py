@@ -1,4 +1,4 @@
-"""What docs/costs.md says of machines is what the code says."""
+"""The table of machines in docs/costs.md matches the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the dialect of the guide to extensions becomes, in processes of its own, for what is registered stays."""
+"""The example dialect of docs/extending.md. Each test uses a new process, because registration is permanent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCK = re.compile(r"```(?:python|mlir)\n(?:#|//) (\S+)\n(.*?)```", re.DOTALL)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the files that the guide shows."""
+    """Return a directory with the files of the guide."""
     blocks = BLOCK.findall(GUIDE.read_text())
     assert {name for name, _ in blocks} == {"audio.py", "signal.mlir", "count.py"}
     for name, text in blocks:
@@ -43,7 +43,7 @@ def test_the_dialect_propagates_partitions_and_prints(folder: Path) -> None:
     assert out.count('"stablehlo.all_reduce"') == 1
 
 
-def test_what_cannot_be_loaded_is_one_diagnostic(folder: Path) -> None:
+def test_a_module_that_cannot_be_loaded_is_one_diagnostic(folder: Path) -> None:
     (folder / "broken.py").write_text("def f(:\n")
     imports = "import audio, sdy\nfrom xdsl.ir import Dialect\n"
     (folder / "twice.py").write_text(f"{imports}sdy.register_dialect(Dialect('audio', []))\n")

@@ -1,4 +1,4 @@
-"""What the pages show is what happens. `make pages` writes down what happens."""
+"""The examples in the documentation print the outputs shown there. `make pages` updates the outputs."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def test_examples_print_what_the_page_shows(page: Path, pytestconfig: pytest.Con
 
 
 @pytest.mark.parametrize("page", DOCS, ids=named)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_exist(page: Path) -> None:
     for link in LINK.findall(page.read_text()):
         assert (page.parent / link).exists(), link
 
 
 @pytest.mark.parametrize("page", DOCS, ids=named)
-def test_files_that_it_names_exist(page: Path) -> None:
+def test_referenced_files_exist(page: Path) -> None:
     for path in SOURCE.findall(page.read_text()):
         pattern = re.sub(r"[A-Z]{4,}", "*", path)  # `sdy/rules/FAMILY.py` stands for one file per family
         assert list(ROOT.glob(pattern)), path
@@ -55,7 +55,7 @@ def fenced(kind: str, text: str) -> str:
     return f"```{kind}\n{text}```\n"
 
 
-def test_what_differs_is_found_and_written_down() -> None:
+def test_differences_are_found_and_updated() -> None:
     page = "\n".join(
         (
             fenced("python", "x = 1\nprint(x)\n"),
@@ -87,12 +87,12 @@ def test_sessions_and_files_are_run() -> None:
     assert list(differences(updated(page, [printed, session, refused]))) == []
 
 
-def test_a_text_that_shows_nothing_is_a_mistake() -> None:
+def test_an_output_block_without_an_example_is_an_error() -> None:
     with pytest.raises(ValueError, match="shows the output of nothing"):
         examples(fenced("python", "print(1)\n") + "prose\n" + fenced("text", "1\n"))
 
 
-def test_a_block_that_nobody_runs_is_a_mistake() -> None:
+def test_a_block_that_is_not_executed_is_an_error() -> None:
     with pytest.raises(ValueError, match="neither run nor shown"):
         list(differences(fenced("json", "{}\n")))
 

@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""The examples in the README work as shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/resharding.md shows is what happens, and its table holds what the tests hold."""
+"""The example in docs/resharding.md is up to date, and its table matches the numbers in the tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "resharding.md").read_text()
 
 
-def test_the_program_becomes_what_is_shown() -> None:
+def test_the_program_is_lowered_as_shown() -> None:
     program, result = re.findall(r"```mlir\n(.*?)```", GUIDE, re.DOTALL)
     module = parse_module(program, "resharding.md")
     run_passes(make_context(), module, [PlanReshardsPass()])

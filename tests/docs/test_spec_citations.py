@@ -58,6 +58,6 @@ def test_every_citation_in_the_code_exists() -> None:
     assert sum(len(CITATION.findall(path.read_text())) for path in SOURCES) > 150
 
 
-def test_the_code_cites_nothing_by_another_name() -> None:
+def test_the_code_uses_no_other_form_of_citation() -> None:
     by_name = re.compile(r"\bspec of\b|\bSource: (section|spec)")
     assert [path.name for path in SOURCES if by_name.search(path.read_text())] == []

@@ -1,4 +1,4 @@
-"""The package as a whole: what it imports, what it installs, what it leaves out."""
+"""The package: its imports and the contents of its wheel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_importing_sdy_loads_neither_arrays_nor_ir_nor_a_grammar() -> None:
 @pytest.mark.parametrize(
     ("words", "limit"), [(["-c", "import sdy"], 0.150), (["-m", "sdy.tools.main", "--help"], 0.300)]
 )
-def test_the_front_door_opens_at_once(words: list[str], limit: float) -> None:
+def test_importing_sdy_is_fast(words: list[str], limit: float) -> None:
     """Fresh processes, the start of Python included; the quickest of some, as other tests run meanwhile."""
     assert min(_seconds([sys.executable, *words]) for _ in range(7)) < limit
 
@@ -44,12 +44,12 @@ def test_every_public_name_loads() -> None:
 
 
 @pytest.mark.parametrize("name", LINKS)
-def test_the_links_at_the_top_lead_into_the_package(name: str) -> None:
+def test_the_top_level_links_point_into_the_package(name: str) -> None:
     assert (ROOT / name).is_symlink()
     assert (ROOT / name).resolve() == ROOT / "sdy" / name
 
 
-def test_the_wheel_holds_the_package_alone(tmp_path: Path) -> None:
+def test_the_wheel_contains_only_the_package(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
     subprocess.run(command, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")

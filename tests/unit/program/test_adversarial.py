@@ -1,4 +1,4 @@
-"""Which inputs are made for a program, and that a program which is partitioned wrongly is found out."""
+"""The adversarial inputs of a program, and the detection of an incorrect partitioned program."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_indices_of_every_op_that_has_some_are_found(line: str, sizes: list[int]
     assert [sorted(use.indexed_sizes) for use in argument_uses(parse_module(text))] == [sizes, [], []]
 
 
-def test_inputs_have_the_types_of_the_arguments_and_what_their_round_promises() -> None:
+def test_inputs_have_the_types_of_the_arguments_and_the_special_values_of_their_round() -> None:
     program = Program.from_text(TEXT)
     rounds = dict(adversarial_inputs(program, 0))
     for inputs in rounds.values():
@@ -101,7 +101,7 @@ class _Wrong(Program):
         return replace(right, local=local)
 
 
-def test_a_wrong_sign_of_zero_is_found() -> None:
+def test_a_wrong_sign_of_zero_is_detected() -> None:
     text = """
     func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
       %0 = stablehlo.abs %a : tensor<4xf32>

@@ -1,4 +1,4 @@
-"""When outputs of two runs agree."""
+"""The comparison of the outputs of two runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_large_integers_that_differ_by_one_differ() -> None:
         (complex(np.inf, np.nan), False),
     ],
 )
-def test_the_other_part_of_an_infinite_number_counts(actual: complex, agrees: bool) -> None:
+def test_the_finite_part_of_an_infinite_complex_number_is_compared(actual: complex, agrees: bool) -> None:
     assert compare(0, np.array([actual, 1.0]), np.array([INFINITE, 1.0])).agrees is agrees
 
 

@@ -1,4 +1,4 @@
-"""`Program.cost`: the answer of `sdy cost`, as values."""
+"""`Program.cost` returns the numbers that `sdy cost` prints."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from sdy.tools.main import main
 PROGRAM = sdy.load(FILE)
 
 
-def test_it_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_method_returns_the_output_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cost", str(FILE), "--on", "tpu_v5e", "--free-bytes", "1000", "--json"]) == 0
     cost = PROGRAM.cost("tpu_v5e", free_bytes=1000)
     assert cost.to_json() == json.loads(capsys.readouterr().out)
     assert not cost.fits
 
 
-def test_the_machine_may_be_of_ones_own() -> None:
+def test_a_custom_machine_is_accepted() -> None:
     slow = replace(HARDWARE["tpu_v5e"], name="slow", hbm_bandwidth=HARDWARE["tpu_v5e"].hbm_bandwidth / 2)
     assert PROGRAM.cost(slow).memory_seconds == pytest.approx(2 * PROGRAM.cost("tpu_v5e").memory_seconds)
 
 
-def test_a_machine_that_is_not_known_is_refused() -> None:
+def test_an_unknown_machine_is_an_error() -> None:
     with pytest.raises(sdy.SdyError, match="unknown hardware tpu"):
         PROGRAM.cost("tpu")

@@ -1,4 +1,4 @@
-"""Running programs from Python: `sdy.interpret` and `sdy.run_spmd`."""
+"""`sdy.interpret` and `sdy.run_spmd`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_interpret_runs_the_only_function_whatever_its_name() -> None:
     assert sdy.interpret(module, [i32(1, 2)])[0].tolist() == [2, 4]
 
 
-def test_run_spmd_gives_whole_results_and_the_shards_of_each_device() -> None:
+def test_run_spmd_returns_global_results_and_the_shards_of_each_device() -> None:
     run = sdy.run_spmd(PROGRAM.partition(), [WHOLE])
     (whole,) = run.results
     assert whole.tolist() == (WHOLE * WHOLE).sum(1).tolist()
@@ -74,7 +74,7 @@ def test_a_program_without_a_mesh_runs_on_one_device() -> None:
         ((WHOLE.astype(np.float64),), "SDY-X007", ("float64", "tensor<4x6xf32>")),
     ],
 )
-def test_inputs_that_do_not_fit_are_one_located_diagnostic(
+def test_inputs_that_do_not_match_are_one_located_diagnostic(
     inputs: tuple[Array, ...], code: str, parts: tuple[str, ...]
 ) -> None:
     found = diagnostic_of(lambda: sdy.run_spmd(PROGRAM.partition(), inputs))
@@ -89,7 +89,7 @@ def test_inputs_that_do_not_fit_are_one_located_diagnostic(
     ("device", "value", "hint"),
     [(4, 0, "devices: 0 to 3"), (0, 1, "1 results"), (0, "%0", "kept values: none")],
 )
-def test_a_view_of_what_is_not_there_is_a_diagnostic(device: int, value: int | str, hint: str) -> None:
+def test_a_view_of_an_unknown_device_or_value_is_an_error(device: int, value: int | str, hint: str) -> None:
     run = sdy.run_spmd(PROGRAM.partition(), [WHOLE])
     found = diagnostic_of(lambda: run.device_view(device, value))
     assert found.code == "SDY-X103"

@@ -1,4 +1,4 @@
-"""Programs that come from JAX: trees, names, lines, shardings, mistakes."""
+"""Programs from JAX: pytrees, names, source lines, shardings, errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def program() -> Program[Layer]:
     return sdy.from_jax(affine, PARAMS, described((8, 16), "x"), scale=2.0)
 
 
-def test_nothing_is_computed_and_the_trees_are_kept(program: Program[Layer]) -> None:
+def test_nothing_is_computed_and_pytrees_are_kept(program: Program[Layer]) -> None:
     x, w = np.ones((8, 16), np.float32), np.ones((16, 8), np.float32)
     result = program.run({"b": np.zeros(8, np.float32), "w": w}, x, scale=0.5)
     assert list(result) == ["loss", "out"]
@@ -50,12 +50,12 @@ def test_nothing_is_computed_and_the_trees_are_kept(program: Program[Layer]) -> 
     np.testing.assert_array_equal(np.asarray(result["out"]), np.full((8, 8), 16.0))
 
 
-def test_numbers_become_what_jax_makes_of_them(program: Program[Layer]) -> None:
+def test_numbers_are_converted_like_in_jax(program: Program[Layer]) -> None:
     x, w = np.ones((8, 16)), np.ones((16, 8))  # 64 bits
     assert float(program.run({"b": np.zeros(8), "w": w}, x, scale=1.0)["loss"]) == 1024.0
 
 
-def test_an_argument_that_is_not_used_is_given_all_the_same() -> None:
+def test_an_unused_argument_is_still_an_argument() -> None:
     program = sdy.from_jax(ignoring, described((4,)), described((8,), "x"))
     assert len(program.input_types) == 1
     np.testing.assert_array_equal(program.run(np.zeros(4, np.float32), np.zeros(8, np.float32)), np.ones(8))
@@ -70,7 +70,7 @@ def test_static_arguments_are_part_of_the_program() -> None:
     np.testing.assert_array_equal(np.asarray(program.run(np.ones(4))), np.full(4, 3.0))
 
 
-def test_another_structure_is_refused(program: Program[Layer]) -> None:
+def test_another_pytree_structure_is_an_error(program: Program[Layer]) -> None:
     with pytest.raises(SdyError) as raised:
         program.run(np.ones((8, 16)))
     (diagnostic,) = raised.value.diagnostics
@@ -78,7 +78,7 @@ def test_another_structure_is_refused(program: Program[Layer]) -> None:
     assert "expected arguments of the structure" in diagnostic.message
 
 
-def test_an_array_of_another_shape_is_refused(program: Program[Layer]) -> None:
+def test_an_array_of_another_shape_is_an_error(program: Program[Layer]) -> None:
     with pytest.raises(SdyError) as raised:
         program.partition().run({"b": np.zeros(8), "w": np.ones((16, 8))}, np.ones((4, 16)), scale=1.0)
     assert raised.value.diagnostics[0].code == "SDY-X007"
@@ -93,13 +93,13 @@ def test_expected_results_have_the_structure_of_the_results(program: Program[Lay
         program.verify(arguments)  # without `scale`, which has a name
 
 
-def test_verify_makes_up_its_arguments(program: Program[Layer]) -> None:
+def test_verify_generates_random_arguments(program: Program[Layer]) -> None:
     outcomes = program.verify()
     assert len(outcomes) == 2
     assert all(outcome.agrees for outcome in outcomes)
 
 
-def test_shardings_come_back_in_the_trees(program: Program[Layer]) -> None:
+def test_shardings_are_returned_as_pytrees(program: Program[Layer]) -> None:
     for stage in (program.propagate(), program.partition()):
         out = cast(dict[str, NamedSharding], stage.output_shardings())
         assert out["out"] == sharding("x")
@@ -112,7 +112,7 @@ def test_shardings_come_back_in_the_trees(program: Program[Layer]) -> None:
         assert named == {"scale": sharding()}
 
 
-def test_sub_axes_lie_on_a_split_mesh() -> None:
+def test_sub_axes_become_axes_of_a_split_mesh() -> None:
     text = """
 sdy.mesh @m = <["x"=8]>
 func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x":(2)2}, {}]>})
@@ -182,7 +182,7 @@ def test_keys_have_shardings_without_the_dim_of_their_bits() -> None:
     assert cast(NamedSharding, partitioned.output_shardings()).spec == PartitionSpec()
 
 
-def test_explain_knows_names_and_lines_of_python(program: Program[Layer]) -> None:
+def test_explain_accepts_python_names_and_lines(program: Program[Layer]) -> None:
     by_name = program.explain("params['w']")
     assert by_name == program.explain("%arg0")
     assert "annotated" in by_name
@@ -191,7 +191,7 @@ def test_explain_knows_names_and_lines_of_python(program: Program[Layer]) -> Non
     assert f"%0 (stablehlo.dot_general, line 5 ({place}))" in program.explain(place)
 
 
-def test_a_line_without_values_is_answered_with_those_that_have_some(program: Program[Layer]) -> None:
+def test_a_line_without_values_has_a_hint_with_lines_that_have_values(program: Program[Layer]) -> None:
     name = Path(__file__).name
     with pytest.raises(SdyError) as raised:
         program.explain(f"{name}:1")
@@ -222,12 +222,12 @@ def test_a_program_prints_as_its_text(program: Program[Layer]) -> None:
     assert "stablehlo.all_reduce" in str(program.partition())
 
 
-def test_every_step_is_done_once(program: Program[Layer]) -> None:
+def test_every_stage_is_cached(program: Program[Layer]) -> None:
     assert program.partition() is program.partition()
     assert program.propagate() is program.propagate()
 
 
-def test_custom_rules_are_no_part_of_the_local_program() -> None:
+def test_custom_rules_are_removed_from_the_local_program() -> None:
     spread = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
     positive = spread @ spread.T + 8 * np.eye(8, dtype=np.float32)
     x = jax.device_put(positive, sharding("x", "y"))
@@ -238,7 +238,7 @@ def test_custom_rules_are_no_part_of_the_local_program() -> None:
     np.testing.assert_allclose(np.asarray(result), np.linalg.cholesky(positive), rtol=1e-4, atol=1e-4)
 
 
-def test_to_jax_refuses_a_mesh_that_is_too_large() -> None:
+def test_to_jax_requires_enough_devices() -> None:
     text = """
 sdy.mesh @m = <["x"=16]>
 func.func @main(%a: tensor<16xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<16xf32> {
@@ -283,20 +283,20 @@ def test_devices_in_another_order_run_on_jax_devices() -> None:
 
 
 @pytest.mark.parametrize(("text", "message"), [(TWO_MESHES, "must be on one mesh"), (TWO_ORDERS, "in the same order")])
-def test_to_jax_refuses_meshes_that_jax_cannot_number(text: str, message: str) -> None:
+def test_to_jax_requires_one_mesh(text: str, message: str) -> None:
     with pytest.raises(SdyError, match=message) as raised:
         Program.from_text(text).partition().to_jax()
     assert raised.value.diagnostics[0].code == "SDY-X104"
 
 
-def test_to_jax_refuses_64_bits_that_jax_has_turned_off() -> None:
+def test_to_jax_requires_64_bit_types_to_be_enabled() -> None:
     text = "func.func @main(%a: tensor<2xf64>) -> tensor<2xf64> {\n  return %a : tensor<2xf64>\n}"
     with pytest.raises(SdyError) as raised:
         Program.from_text(text).partition().to_jax()
     assert raised.value.diagnostics[0].code == "SDY-X105"
 
 
-def test_without_jax_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_jax_has_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith(("sdy.frontends.jax", "sdy.backends.jax"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "jax", None)  # as if it were not installed
@@ -342,7 +342,7 @@ def refused(w: object, x: object) -> str:
     return diagnostic.message
 
 
-def test_arguments_on_different_devices_are_refused() -> None:
+def test_arguments_on_different_devices_are_an_error() -> None:
     first = on(0, 1)
     assert refused(first, on(6, 7)) == "params['w'] is on devices 0, 1, and x on devices 6, 7"
     assert refused(first, on(1, 0)) == "params['w'] is on devices 0, 1, and x on devices 1, 0 in another order"
@@ -363,13 +363,13 @@ def test_arguments_without_names_are_numbered() -> None:
     assert str(raised.value) == "argument 0 is on devices 0, 1, and argument 1 on devices 6, 7"
 
 
-def test_an_array_that_was_put_nowhere_goes_where_the_others_are() -> None:
+def test_an_uncommitted_array_follows_the_others() -> None:
     w, x = on(4, 5, 6, 7), jnp.ones(24)
     program = sdy.from_jax(total, {"w": w}, x)
     assert program.partition().to_jax()({"w": w}, x).sharding == w.sharding
 
 
-def test_what_else_jax_refuses_it_refuses_in_its_own_words() -> None:
+def test_other_errors_of_jax_are_not_changed() -> None:
     with pytest.raises(ValueError, match="divi"):
         sdy.from_jax(jax.pmap(affine_rows), jnp.ones((9, 2)))
 

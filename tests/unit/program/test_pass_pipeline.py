@@ -1,4 +1,4 @@
-"""Pipelines as text on modules in memory."""
+"""Textual pass pipelines on modules in memory."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_pipeline_runs_in_place(module: ModuleOp) -> None:
     assert write_sharding(sharding) == '<@mesh, [{"x", ?}]>'
 
 
-def test_what_passes_remark_is_returned() -> None:
+def test_remarks_of_passes_are_returned() -> None:
     text = TEXT.replace("stablehlo.tanh %a", "stablehlo.custom_call @mine(%a)").replace(
         ": tensor<4xf32>\n", ": (tensor<4xf32>) -> tensor<4xf32>\n", 1
     )
@@ -52,12 +52,12 @@ def test_what_passes_remark_is_returned() -> None:
     assert [remark.code for remark in remarks] != []
 
 
-def test_mistakes_are_diagnostics(module: ModuleOp) -> None:
+def test_errors_are_diagnostics(module: ModuleOp) -> None:
     assert refusal(module, "sdy-basic-propagate") == "SDY-T005"
     assert refusal(module, "builtin.module(sdy-basic-propagat)") == "SDY-T003"
     assert refusal(module, "builtin.module(sdy-basic-propagate{depth=3})") == "SDY-T004"
 
 
-def test_a_module_that_does_not_verify_is_refused_before_any_pass(module: ModuleOp) -> None:
+def test_an_invalid_module_is_an_error_before_any_pass(module: ModuleOp) -> None:
     tanh_of(module).operands = ()
     assert refusal(module, "builtin.module()").startswith("SDY-D")

@@ -124,7 +124,7 @@ def test_where_a_chain_begins() -> None:
     assert 'in_shardings[0] of the manual computation, [{}, {"y", ?}] without manual axes' in value(text, "%4")
 
 
-def test_members_of_a_group_share_what_comes_to_one() -> None:
+def test_members_of_a_sharding_group_share_propagated_axes() -> None:
     text = HEAD + dedent("""\
         func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %b: tensor<8xf32>)
             -> (tensor<8xf32>, tensor<8xf32>) {

@@ -1,4 +1,4 @@
-"""One sharding in all notations: each text is read from the others, and mistakes have a place."""
+"""Conversion of shardings between notations, and the errors of malformed texts."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_bytes_of_element_types(text: str, size: int) -> None:
     assert tensor.text(tensor.shape).endswith(f" {size} bytes")
 
 
-def test_hlo_brings_a_mesh_along() -> None:
+def test_hlo_shardings_need_no_mesh() -> None:
     for text, mesh in {
         "{devices=[2,4]<=[4,2]T(1,0)}": '<["_axis_0"=4, "_axis_1"=2]>, 8 devices',
         "{devices=[2,2]0,3,1,2}": '<["_axis_0"=2, "_axis_1"=2], device_ids=[0, 3, 1, 2]>, 4 devices',
@@ -88,7 +88,7 @@ def test_trailing_dims_of_a_spec_may_be_left_out() -> None:
     assert sharding.rank == 3
 
 
-def test_what_is_open_is_unconstrained() -> None:
+def test_open_dims_are_unconstrained() -> None:
     assert rows_of("P(P.UNCONSTRAINED, 'x')")[:2] == ['<@mesh, [{?}, {"x"}]>', "P(P.UNCONSTRAINED, 'x')"]
 
 
@@ -134,7 +134,7 @@ def test_axes_need_a_mesh() -> None:
         assert raised.value.diagnostics[0].code == "SDY-T208"
 
 
-def test_types_and_meshes_that_cannot_be_read() -> None:
+def test_malformed_types_and_meshes_are_errors() -> None:
     for read, text, code in ((read_tensor, "four floats", "SDY-T206"), (read_mesh, "x4", "SDY-P101")):
         with pytest.raises(SdyError) as raised:
             read(text)

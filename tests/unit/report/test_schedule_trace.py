@@ -1,4 +1,4 @@
-"""The trace of a schedule: what Chrome and Perfetto ask of the format, and what `sdy cost` says in all."""
+"""The trace of a schedule: the format of Chrome and Perfetto, and the total time of `sdy cost`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ func.func @main(%a: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}
 
 
 class Event(TypedDict):
-    """What the tests read of an event; metadata has no times, and a counter no track."""
+    """The fields of an event that the tests read; metadata events have no times, and counters no track."""
 
     ph: str
     pid: int
@@ -47,7 +47,7 @@ class Event(TypedDict):
 
 
 class Trace(TypedDict):
-    """What the tests read of a trace."""
+    """The fields of a trace that the tests read."""
 
     traceEvents: list[Event]
     otherData: dict[str, object]
@@ -66,7 +66,7 @@ def slices_by_track(trace: Trace) -> dict[str, list[Event]]:
     return {str(name): [event for event in slices if event["tid"] == tid] for tid, name in names.items()}
 
 
-def test_slices_are_in_order_and_do_not_overlap_on_their_track(tmp_path: Path) -> None:
+def test_events_are_in_order_and_do_not_overlap_on_their_track(tmp_path: Path) -> None:
     trace = written_trace(tmp_path)
     tracks = slices_by_track(trace)
     assert list(tracks) == ["loops", "compute", "links of x", "links of y"]
@@ -77,7 +77,7 @@ def test_slices_are_in_order_and_do_not_overlap_on_their_track(tmp_path: Path) -
             assert before["ts"] + before["dur"] <= after["ts"] + 1e-9
 
 
-def test_the_end_is_what_the_cost_says(tmp_path: Path) -> None:
+def test_the_trace_ends_at_the_total_time_of_the_cost(tmp_path: Path) -> None:
     trace, cost = written_trace(tmp_path), sdy.load(FILE).cost("tpu_v5e")
     tracks = slices_by_track(trace)
     end = max(event["ts"] + event["dur"] for events in tracks.values() for event in events)
@@ -94,7 +94,7 @@ def test_the_end_is_what_the_cost_says(tmp_path: Path) -> None:
     assert peak == cost.peak_bytes
 
 
-def test_slices_tell_their_line(tmp_path: Path) -> None:
+def test_events_have_their_line(tmp_path: Path) -> None:
     lines = FILE.read_text().splitlines()
     dots = [event for event in slices_by_track(written_trace(tmp_path))["compute"] if event["name"] == "dot_general"]
     assert dots
@@ -102,7 +102,7 @@ def test_slices_tell_their_line(tmp_path: Path) -> None:
         assert "stablehlo.dot_general" in lines[int(str(event["args"]["line"])) - 1]
 
 
-def test_a_loop_is_a_slice_with_its_trips() -> None:
+def test_a_loop_is_one_event_with_its_trip_count() -> None:
     program = sdy.Program.from_text(LOOP)
     tracks = slices_by_track(cast(Trace, program.trace("h100")))
     (loop,) = tracks["loops"]

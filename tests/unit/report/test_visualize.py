@@ -1,4 +1,4 @@
-"""Pictures of shardings: those that JAX draws, line by line, and those that it does not."""
+"""Pictures of shardings, compared line by line with those of JAX, and pictures that JAX does not support."""
 
 from __future__ import annotations
 
@@ -45,37 +45,37 @@ SPECS = [
 @pytest.mark.parametrize("shape", [(8, 8), (8192, 8192), (8, 64), (64, 8), (16, 24)])
 @pytest.mark.parametrize("text", SPECS)
 @pytest.mark.parametrize("scale", [0.5, 1.0, 2.5])
-def test_matrices_are_drawn_as_jax_draws_them(text: str, shape: tuple[int, int], scale: float) -> None:
+def test_matrices_are_drawn_like_jax(text: str, shape: tuple[int, int], scale: float) -> None:
     spec: PartitionSpec = eval(text, {"P": PartitionSpec})
     assert drawn(shape, text, scale=scale) == drawn_by_jax(shape, spec, scale=scale)
 
 
 @pytest.mark.parametrize("size", [8, 16, 1024])
 @pytest.mark.parametrize("text", ["P('x')", "P('y')", "P(('x', 'y'))", "P()"])
-def test_vectors_are_drawn_as_jax_draws_them(text: str, size: int) -> None:
+def test_vectors_are_drawn_like_jax(text: str, size: int) -> None:
     spec: PartitionSpec = eval(text, {"P": PartitionSpec})
     assert drawn((size,), text) == drawn_by_jax((size,), spec, scale=1.0)
 
 
 def labels(picture: str) -> list[list[str]]:
-    """The cells of each line that has some."""
+    """Return the cells of each line that has cells."""
     lines = [line for line in picture.splitlines() if "CPU" in line]
     return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
 
 
-def test_devices_stand_in_the_order_of_the_mesh() -> None:
+def test_devices_are_in_mesh_order() -> None:
     on = '<["x"=4, "y"=2], device_ids=[0, 1, 2, 3, 6, 7, 4, 5]>'
     assert labels(drawn((8, 8), "P('x', 'y')", on)) == [[f"CPU {a}", f"CPU {a + 1}"] for a in (0, 2, 6, 4)]
 
 
-def test_what_does_not_divide_has_smaller_pieces_and_padding() -> None:
+def test_indivisible_dims_have_smaller_shards_and_padding() -> None:
     picture = drawn((9, 8), "P('x')")
     assert labels(picture) == [["CPU 0,1"], ["CPU 2,3"], ["CPU 4,5"], ["CPU 6,7 (padding)"]]
     wide = drawn((8, 20), "P(None, ('x', 'y'))")
     assert labels(wide) == [[*(f"CPU {device}" for device in range(7)), "CPU 7 (padding)"]]
 
 
-def test_three_dims_are_matrices_with_their_place() -> None:
+def test_three_dims_are_drawn_as_matrices_with_their_position() -> None:
     picture = drawn((4, 8, 8), "P('y', 'x', None)")
     assert [line for line in picture.splitlines() if ":" in line] == ["[0:2, :, :]", "[2:4, :, :]"]
     assert labels(picture) == [[f"CPU {device}"] for device in (0, 2, 4, 6, 1, 3, 5, 7)]
@@ -85,7 +85,7 @@ def test_scalars_are_one_cell() -> None:
     assert labels(drawn((), "P()")) == [["CPU 0,1,2,3,4,5,6,7"]]
 
 
-def test_a_sharding_may_bring_its_mesh() -> None:
+def test_a_sharding_may_have_an_inline_mesh() -> None:
     assert labels(drawn((8, 8), "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}", None)) == [
         ["CPU 0,2"],
         ["CPU 1,3"],
@@ -93,7 +93,7 @@ def test_a_sharding_may_bring_its_mesh() -> None:
     assert labels(drawn((8, 8), "{maximal device=3}", None)) == [["CPU 3"]]
 
 
-def test_values_of_the_model_are_drawn_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_model_values_are_accepted(capsys: pytest.CaptureFixture[str]) -> None:
     sharding = sdy.parse_sharding('<@m, [{"x":(2)2}, {}]>')
     sdy.visualize_sharding((8, 8), sharding, sdy.parse_mesh('<["x"=4]>'), device_kind="TPU")
     assert labels(capsys.readouterr().out.replace("TPU", "CPU")) == [["CPU 0,2"], ["CPU 1,3"]]

@@ -1,4 +1,4 @@
-"""What the `sdy` command prints and writes."""
+"""The output and the files of the `sdy` commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_verify_shows_mesh_values_collectives_and_errors(capsys: pytest.CaptureF
     assert "all 9 outputs agree" in text
 
 
-def test_verify_lists_every_value_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_lists_every_value_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(MLP), "-v"]) == 0
     text = capsys.readouterr().out
     assert "stablehlo.dot_general" in text
@@ -46,12 +46,12 @@ def test_partition_writes_the_local_program(tmp_path: Path, capsys: pytest.Captu
     assert (tmp_path / "again.mlir").read_text() == local
 
 
-def test_partition_can_stop_at_whole_tensors(capsys: pytest.CaptureFixture[str]) -> None:
+def test_partition_can_print_global_shapes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["partition", str(MLP), "--global"]) == 0
     assert 'sdy.all_reduce {"x"}' in capsys.readouterr().out
 
 
-def test_the_optimizer_is_on_and_tells_what_it_saves_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_optimizer_is_enabled_and_reports_its_savings_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(MLP), "--no-optimizer"]) == 0
     plain = capsys.readouterr()
     assert "46,850" in plain.out
@@ -65,7 +65,7 @@ def test_the_optimizer_is_on_and_tells_what_it_saves_when_asked(capsys: pytest.C
     assert "SDY-L12" not in capsys.readouterr().err
 
 
-def test_partition_tells_what_the_program_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_partition_prints_statistics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "local.mlir"
     assert main(["partition", str(MLP), "--stats", "json", "-o", str(out)]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -89,7 +89,7 @@ def test_help_explains_every_command(capsys: pytest.CaptureFixture[str]) -> None
         assert f"usage: sdy {command}" in capsys.readouterr().out
 
 
-def test_what_is_gathered_is_remarked_beside_the_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gathers_are_reported_as_remarks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "reverse.mlir"
     path.write_text(
         'sdy.mesh @m = <["x"=2]>\n'
@@ -104,7 +104,7 @@ def test_what_is_gathered_is_remarked_beside_the_output(tmp_path: Path, capsys: 
     assert "  %0 = stablehlo.reverse %a" in captured.err
 
 
-def test_verify_runs_adversarial_inputs_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_runs_adversarial_inputs_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(MLP), "--adversarial"]) == 0
     text = capsys.readouterr().out
     for name in ("signed zeros", "infinities", "NaN", "ties"):
@@ -112,7 +112,7 @@ def test_verify_runs_adversarial_inputs_when_asked(capsys: pytest.CaptureFixture
     assert "all agree" in text
 
 
-def test_verify_fails_where_adversarial_inputs_tell_programs_apart(
+def test_verify_fails_if_adversarial_inputs_find_a_difference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "rounding.mlir"

@@ -1,4 +1,4 @@
-"""What `sdy cost` tells: figures worked by hand, the examples, and wrong words."""
+"""`sdy cost`: numbers computed by hand, the examples, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SHOWN = {
 
 
 class Cost(TypedDict):
-    """What the tests read of the plain data."""
+    """The fields of the JSON output that the tests read."""
 
     fits: bool
     peak_bytes: int
@@ -79,7 +79,7 @@ def _costs_of_layouts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> dic
     return costs
 
 
-def test_two_matmuls_on_2_by_2_fit_where_all_cut_the_weights_and_are_fastest_along_the_hidden_dim(
+def test_two_matmuls_on_2_by_2_fit_if_both_axes_shard_the_weights(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     costs = _costs_of_layouts(tmp_path, capsys)
@@ -104,7 +104,7 @@ def test_two_matmuls_on_2_by_2_fit_where_all_cut_the_weights_and_are_fastest_alo
 
 
 def _row(title: str, cost: Cost) -> str:
-    """As docs/costs.md has it."""
+    """Check the example of docs/costs.md."""
     sent = cost["communication_seconds"]
     cells = (
         title,
@@ -138,7 +138,7 @@ def test_collectives_come_by_kind_and_axes(capsys: pytest.CaptureFixture[str], m
         assert part in text
 
 
-def test_a_machine_that_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_machine_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cost", str(EXAMPLES[0]), "--on", "tpu_v5x"]) == 1
     text = capsys.readouterr().err
     assert "SDY-T209" in text
@@ -152,7 +152,7 @@ def test_free_bytes_are_a_number(words: str, capsys: pytest.CaptureFixture[str])
     assert "expected a number of bytes" in capsys.readouterr().err
 
 
-def test_a_device_outside_of_the_mesh_is_refused_at_its_op(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_device_outside_of_the_mesh_is_an_error_at_its_op(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "no_mesh.mlir"
     file.write_text("""\
 func.func @main(%a: tensor<8xf32>) -> tensor<16xf32> {

@@ -28,7 +28,7 @@ def test_a_value(capsys: pytest.CaptureFixture[str]) -> None:
         ("26", "%16 (stablehlo.dot_general, line 26)"),
     ],
 )
-def test_all_ways_to_name_a_value(asked: str, headline: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_forms_of_value_queries(asked: str, headline: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(MLP), asked]) == 0
     assert capsys.readouterr().out.splitlines()[0] == headline
 
@@ -39,14 +39,14 @@ def test_a_value_and_the_conflicts(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.index("%0 (stablehlo.dot_general") < text.index('dim 0 of that tensor is sharded along "x"')
 
 
-def test_nothing_asked_and_nothing_found(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_query_and_an_unknown_value_are_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(MLP)]) == 1
     assert "expected a value to explain, or --conflicts [SDY-T204]" in capsys.readouterr().err
     assert main(["explain", str(MLP), "%nope"]) == 1
     assert "@main has no value %nope [SDY-T203]" in capsys.readouterr().err
 
 
-def test_a_program_from_a_file_with_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_program_in_a_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "wrong.mlir"
     file.write_text("func.func @main(%a: tensor<4xf32>) { %0 = stablehlo.nothing %a }")
     assert main(["explain", str(file), "1"]) == 1

@@ -1,4 +1,4 @@
-"""`sdy-run` while it runs: interrupts, progress, and where it says that a program is wrong."""
+"""`sdy-run`: interrupts, progress, and the locations of errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
 
 @contextmanager
 def endless_run(folder: Path, output: int, errors: int) -> Generator[subprocess.Popen[bytes]]:
-    """A run that only Ctrl-C ends, and that hears it where the tests, in the background of a shell, do not."""
+    """Start a run that only Ctrl-C ends, with the default SIGINT handler, which background processes ignore."""
     path = folder / "endless.mlir"
     path.write_text(ENDLESS)
     command = [sys.executable, "-m", "sdy.tools.sdy_run", str(path)]
@@ -65,7 +65,7 @@ def endless_run(folder: Path, output: int, errors: int) -> Generator[subprocess.
         signal.signal(signal.SIGINT, heard)
 
 
-def test_control_c_ends_a_run_without_a_word(tmp_path: Path) -> None:
+def test_control_c_ends_a_run_silently(tmp_path: Path) -> None:
     with endless_run(tmp_path, subprocess.PIPE, subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"%c = tensor<i32> {1}\n"  # so that the loop is about to begin
@@ -75,7 +75,7 @@ def test_control_c_ends_a_run_without_a_word(tmp_path: Path) -> None:
     assert errors == b""
 
 
-def test_a_terminal_sees_progress_when_a_run_takes_long(tmp_path: Path) -> None:
+def test_a_terminal_shows_the_progress_of_a_long_run(tmp_path: Path) -> None:
     terminal, other_end = pty.openpty()
     with endless_run(tmp_path, subprocess.DEVNULL, other_end) as process:
         os.close(other_end)
@@ -90,7 +90,7 @@ def test_a_terminal_sees_progress_when_a_run_takes_long(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("step", "is_shown"), [(DELAY / 10, False), (DELAY, True)])
-def test_the_bar_waits_until_the_user_does(step: float, is_shown: bool) -> None:
+def test_the_progress_bar_is_shown_after_a_delay(step: float, is_shown: bool) -> None:
     seconds = count(step=step)
     module = parse_module(TWO_OPS)
     screen = io.StringIO()
@@ -114,7 +114,7 @@ def test_the_bar_waits_until_the_user_does(step: float, is_shown: bool) -> None:
         ),
     ],
 )
-def test_a_bad_module_is_one_diagnostic_with_its_line(
+def test_an_invalid_module_is_one_diagnostic_with_its_line(
     text: str, place: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "bad.mlir"

@@ -1,4 +1,4 @@
-"""Wrong input to the command lines: one clear diagnostic with its place, exit code 1, no traceback."""
+"""Invalid input to the tools: one located diagnostic, exit code 1, no traceback."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MESH = 'sdy.mesh @m = <["x"=4, "y"=2]>\n'
 
 
 def function(sharding: str, body: str = "return %a : tensor<8x8xf32>") -> str:
-    """A function of one argument on line 2, its body on line 3."""
+    """Return a function of one argument on line 2, with its body on line 3."""
     argument = f"%a: tensor<8x8xf32> {{sdy.sharding = #sdy.sharding<{sharding}>}}"
     return f"{MESH}func.func @main({argument}) -> tensor<8x8xf32> {{\n  {body}\n}}\n"
 
 
 def op(text: str) -> str:
-    """A function with that op on line 3."""
+    """Return a function with the op on line 3."""
     return function("@m, [{}, {}]", f"%0 = {text}\n  return %0 : tensor<8x8xf32>")
 
 
@@ -86,7 +86,7 @@ CASES: dict[str, tuple[str, int, str, str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_wrong_programs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_programs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text, line, message, pointed_at = CASES[name]
     file = tmp_path / "wrong.mlir"
     file.write_text(text)
@@ -147,7 +147,7 @@ def test_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ),
     ],
 )
-def test_arrays_that_do_not_fit(
+def test_arrays_that_do_not_match_the_arguments(
     arrays: dict[str, Array], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program, stored = tmp_path / "right.mlir", tmp_path / "wrong.npz"
@@ -158,7 +158,7 @@ def test_arrays_that_do_not_fit(
 
 
 @pytest.mark.parametrize("content", [b"", b"no zip file", b"PK\x03\x04 cut short"])
-def test_files_that_hold_no_arrays(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_without_arrays_are_errors(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program, stored = tmp_path / "right.mlir", tmp_path / "wrong.npz"
     program.write_text(function('@m, [{"x"}, {}]'))
     stored.write_bytes(content)
@@ -175,13 +175,13 @@ def test_wrong_outputs_are_reported(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "1 of 1 outputs differ" in capsys.readouterr().out
 
 
-def test_an_unknown_command_is_told_from_a_known_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_command_is_an_error_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verfy", "x.mlir"]) == 2
     assert "did you mean verify?" in capsys.readouterr().err
 
 
 def _one_error(capsys: pytest.CaptureFixture[str]) -> str:
-    """The one diagnostic that was printed."""
+    """Return the single diagnostic that was printed."""
     text = capsys.readouterr().err
     assert text.count("error: ") == 1
     assert "Traceback" not in text

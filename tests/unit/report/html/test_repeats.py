@@ -1,4 +1,4 @@
-"""Stretches that come several times in a row."""
+"""Ranges of a sequence that repeat several times in a row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sdy.report.html.repeats import MIN_ROWS_SAVED, Repeat, repeats_in
 LAYER = "abcdefghijklmnopqrstuvwxyz"
 
 
-def test_layers_are_found_between_what_is_around_them() -> None:
+def test_layers_are_found_between_other_items() -> None:
     forward, backward = LAYER * 3, LAYER.upper() * 2
     assert repeats_in(f"<{forward}-{backward}>") == [Repeat(1, 26, 3), Repeat(80, 26, 2)]
 
@@ -21,13 +21,13 @@ def test_the_shortest_period_is_taken() -> None:
     assert repeats_in("abc" * 20) == [Repeat(0, 3, 20)]
 
 
-def test_what_saves_little_stays() -> None:
+def test_short_repeats_are_not_folded() -> None:
     assert repeats_in("ab" * 6 + LAYER) == []
     assert repeats_in([]) == []
 
 
 @given(st.text("ab", max_size=12), st.text("abc", min_size=2, max_size=40), st.integers(2, 30))
-def test_a_repeat_is_one_and_none_overlap(before: str, period: str, count: int) -> None:
+def test_repeats_do_not_overlap(before: str, period: str, count: int) -> None:
     text = before + period * count
     found = repeats_in(text)
     for repeat in found:

@@ -1,4 +1,4 @@
-"""The reference in docs/ is what the code says, and says something of everything."""
+"""The generated reference in docs/ is up to date and complete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sdy.tools import make_reference
 
 
 @pytest.mark.parametrize("name", make_reference.PAGES)
-def test_the_page_in_docs_is_the_one_that_the_code_gives(name: str) -> None:
+def test_the_page_in_docs_is_up_to_date(name: str) -> None:
     written = (make_reference.FOLDER / name).read_text(encoding="utf-8")
     assert written == make_reference.PAGES[name](), "run `make reference`"
 

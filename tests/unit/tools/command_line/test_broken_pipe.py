@@ -1,4 +1,4 @@
-"""A command whose output nobody reads any more ends, and says nothing."""
+"""A command exits silently when its standard output is closed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FILE = str(EXAMPLES[0])
     ],
     ids=" ".join,
 )
-def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
+def test_a_closed_pipe_is_not_an_error(words: list[str]) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -25,7 +25,7 @@ def test_every_pass_is_listed_with_its_options(capsys: pytest.CaptureFixture[str
     assert "      except=" in lines
 
 
-def test_the_name_of_a_pass_to_print_after_must_exist(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_pass_to_print_after_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run("--mlir-print-ir-after=symbol-dcee", capsys=capsys)
     assert (code, out) == (1, "")
     assert "unknown pass symbol-dcee" in err
