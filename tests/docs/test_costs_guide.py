@@ -24,7 +24,7 @@ def test_the_table_of_machines_holds_their_numbers(name: str) -> None:
         assert link == f"{network.link_bandwidth / 1e9:g} GB/s"
     else:
         between = f"{network.network_bandwidth / 1e9:g} GB/s a device between nodes"
-        assert links == f"nodes of {network.node_size} behind a switch, {between}"
+        assert links == f"nodes of {network.node_size} with a switch, {between}"
         assert link == f"{network.node_bandwidth / 1e9:g} GB/s"
     assert hbm == f"{machine.hbm_bytes / 1e9:g} GB at {machine.hbm_bandwidth / 1e12:g} TB/s"
     assert rate == f"{machine.rates.bits16 / 1e12:g} TFLOP/s"
