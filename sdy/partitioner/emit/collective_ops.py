@@ -21,28 +21,29 @@ from sdy.dialects.stablehlo.attributes.replica_groups import (
     ReplicaGroupMeshAxes,
     ReplicaGroupMeshAxesAttr,
 )
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.axis_on_mesh import replica_groups
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import CommonMesh
 from sdy.model.sharding import ReductionKind
-from sdy.partitioner.emit.emitter import Emitter, Properties, shape_of, tensor_of, with_shape
+from sdy.partitioner.emit.emitter import Emitter, Properties, tensor_of, with_shape
 from sdy.partitioner.on_shards.combiners import COMBINER_OF_KIND, combining_body
 
 
 def all_gather(emit: Emitter, value: SSAValue, dim: int, axes: AxisList, on: CommonMesh) -> SSAValue:
     """The shards of a group of devices, one after the other along `dim`."""
-    return gather_together(emit, [value], dim, axes, on)[0]
+    return all_gather_values(emit, [value], dim, axes, on)[0]
 
 
-def gather_stacked(emit: Emitter, values: Sequence[SSAValue], axes: AxisList, on: CommonMesh) -> list[SSAValue]:
+def all_gather_stacked(emit: Emitter, values: Sequence[SSAValue], axes: AxisList, on: CommonMesh) -> list[SSAValue]:
     """The values of a group of devices along a new first dim, all values by one collective."""
     rows = [emit.reshape(value, [1, *shape_of(value)]) for value in values]
-    return gather_together(emit, rows, 0, axes, on)
+    return all_gather_values(emit, rows, 0, axes, on)
 
 
-def gather_together(
+def all_gather_values(
     emit: Emitter, values: Sequence[SSAValue], dim: int, axes: AxisList, on: CommonMesh
 ) -> list[SSAValue]:
     """The shards of a group of devices, one after the other along `dim`: of several values by one collective."""

@@ -28,15 +28,15 @@ from sdy.dialects.ir.fast_ops import make_op
 from sdy.dialects.stablehlo import collectives, elementwise, shape, slicing
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandle, ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonDirectionAttr
+from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.collective import AxesPerDim
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
-from sdy.partitioner.on_shards.combiners import Combiner, identity
+from sdy.partitioner.on_shards.combiners import Combiner, identity_element
 
 OpT = TypeVar("OpT", bound=Operation)
-Tensor = TensorType[Attribute]
 Properties = dict[str, Attribute]
 
 UI32 = IntegerType(32, Signedness.UNSIGNED)
@@ -74,23 +74,18 @@ class Style:
     channels: Channels = field(default_factory=Channels)
 
 
-def tensor_of(value: SSAValue) -> Tensor:
-    """The type of a value that is a tensor."""
+def tensor_of(value: SSAValue) -> AnyTensor:
+    """Return the type of a value that is a ranked tensor."""
     assert isinstance(value.type, TensorType)
-    return cast(Tensor, value.type)
+    return cast(AnyTensor, value.type)
 
 
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The dims of a value that is a tensor."""
-    return tensor_of(value).get_shape()
-
-
-def with_shape(value: SSAValue, sizes: Sequence[int]) -> Tensor:
+def with_shape(value: SSAValue, sizes: Sequence[int]) -> AnyTensor:
     """A tensor type with the elements of `value` and other dims."""
     return TensorType(tensor_of(value).element_type, list(sizes))
 
 
-def with_element(value: SSAValue, element_type: Attribute) -> Tensor:
+def with_element(value: SSAValue, element_type: Attribute) -> AnyTensor:
     """A tensor type with the dims of `value` and other elements."""
     return TensorType(element_type, list(shape_of(value)))
 
@@ -131,7 +126,7 @@ class Emitter:
 
     # Data
 
-    def constant(self, tensor: Tensor, values: Sequence[Scalar]) -> SSAValue:
+    def constant(self, tensor: AnyTensor, values: Sequence[Scalar]) -> SSAValue:
         """All elements in row-major order, or one for all."""
         return self.constant_of(DenseElementsAttr.from_values(tensor, values))
 
@@ -152,7 +147,7 @@ class Emitter:
         sizes = [shape_of(value)[dim] for dim in permutation]
         return self.value(shape.TransposeOp, [value], with_shape(value, sizes), {"permutation": ints(permutation)})
 
-    def broadcast(self, value: SSAValue, tensor: Tensor, dims: Sequence[int] = ()) -> SSAValue:
+    def broadcast(self, value: SSAValue, tensor: AnyTensor, dims: Sequence[int] = ()) -> SSAValue:
         """`value` repeated to the shape of `tensor`: its dim i becomes dim `dims[i]`."""
         result = TensorType(tensor_of(value).element_type, list(tensor.get_shape()))
         return self.value(shape.BroadcastInDimOp, [value], result, {"broadcast_dimensions": ints(dims)})
@@ -247,7 +242,7 @@ class Emitter:
         sizes = [size // sharded_size(own, mesh) for size, own in zip(shape_of(value), axes, strict=True)]
         return self.dynamic_slice(value, self.offsets(axes, mesh, sizes), sizes)
 
-    def is_first(self, axes: AxisList, mesh: Mesh, tensor: Tensor) -> SSAValue:
+    def is_first(self, axes: AxisList, mesh: Mesh, tensor: AnyTensor) -> SSAValue:
         """Whether this device is the first of those that differ along `axes`, as often as `tensor` has elements."""
         number = self.device_number()
         answer = self.entry_of_device([int(place == 0) for place in shard_coordinates(axes, mesh)], i1, number)
@@ -259,7 +254,7 @@ def ints(values: Sequence[int]) -> DenseArrayBase[I64]:
     return DenseArrayBase.from_list(i64, list(values))
 
 
-def identity_constant(emit: Emitter, combiner: Combiner, tensor: Tensor) -> SSAValue:
+def identity_constant(emit: Emitter, combiner: Combiner, tensor: AnyTensor) -> SSAValue:
     """A constant that, combined with any other tensor of the type, gives the other; zeros as the style has them."""
-    element = identity(combiner, tensor.element_type)
+    element = identity_element(combiner, tensor.element_type)
     return emit.constant(tensor, [element if element or emit.style.keeps_zero_signs else 0])

@@ -14,11 +14,12 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
 from sdy.dialects.shardings import set_result_shardings
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
+from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.dialects.stablehlo.shape import ConstantOp, IotaOp
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed, with_dim
-from sdy.partitioner.emit.emitter import Emitter, Tensor, ints, shape_of, tensor_of, with_shape
+from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
 
 
 def annotated(value: SSAValue, sharding: TensorSharding | None) -> SSAValue:
@@ -39,9 +40,9 @@ def scalar_constant(emit: Emitter, like: SSAValue, value: float) -> SSAValue:
     return emit.constant(_scalar_type(like), [value])
 
 
-def _scalar_type(like: SSAValue) -> Tensor:
+def _scalar_type(like: SSAValue) -> AnyTensor:
     element_type = tensor_of(like).element_type
-    return with_shape(like, []) if shape_of(like) else Tensor(element_type, [])
+    return with_shape(like, []) if shape_of(like) else AnyTensor(element_type, [])
 
 
 def padded_to(
@@ -96,7 +97,9 @@ def trimmed_to(emit: Emitter, value: SSAValue, sizes: Sequence[int], sharding: T
     return sliced(emit, value, [0] * len(sizes), sizes, sharding)
 
 
-def among_first(emit: Emitter, like: SSAValue, dim: int, count: int, sharding: TensorSharding | None) -> SSAValue:
+def first_elements_mask(
+    emit: Emitter, like: SSAValue, dim: int, count: int, sharding: TensorSharding | None
+) -> SSAValue:
     """Of each element of a tensor shaped like `like`, whether it is among the first `count` along `dim`."""
     along = None if sharding is None or not sharding.dims else fully_closed(sharding.mesh, 1)
     if along is not None and sharding is not None:

@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 
 from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.model.axis import AxisList
 from sdy.model.devices.device_shifts import shift_pairs
 from sdy.model.devices.tiling import shard_coordinates
@@ -20,7 +21,7 @@ from sdy.model.mesh import Mesh
 from sdy.model.mesh_digits import device_stride
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.collective_ops import collective_permute
-from sdy.partitioner.emit.emitter import Emitter, shape_of, tensor_of
+from sdy.partitioner.emit.emitter import Emitter, tensor_of
 from sdy.partitioner.emit.sharded_emitter import annotated, is_zero_constant, padded_with_interior
 from sdy.partitioner.halo.plan import DimExchange
 

@@ -61,7 +61,7 @@ class ReshapeExchange:
 
     # Without an exchange
 
-    def made_whole(self) -> tuple[TensorSharding, TensorSharding]:
+    def unsharded_sides(self) -> tuple[TensorSharding, TensorSharding]:
         """Shardings of the operand and the result between which the reshape moves nothing.
 
         As few axes as possible go: those of dims that do not divide, then those of all dims that change, then all.

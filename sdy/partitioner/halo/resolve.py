@@ -33,7 +33,7 @@ from sdy.partitioner.halo.plan import is_communication_free
 from sdy.partitioner.halo.reshape import ReshapeExchange
 from sdy.partitioner.halo.reverse import reversed_axes, shifted_operand
 from sdy.partitioner.halo.window import exchanged_window, placement, window_plans
-from sdy.partitioner.on_shards.shard_offsets import moves_of
+from sdy.partitioner.on_shards.shard_offsets import shard_shifts_of
 from sdy.rules.all import sharding_rule
 
 MeshReference = str | Mesh
@@ -129,7 +129,7 @@ class Resolver:
         if plans is not None:
             _replace(op, exchange.emit(plans, emit))
             return
-        operand_sharding, whole = exchange.made_whole()
+        operand_sharding, whole = exchange.unsharded_sides()
         operand = resharded(emit, op.operand, operand_sharding)
         _replace(op, resharded(emit, annotated(emit.reshape(operand, shape_of(op.result)), whole), after))
 
@@ -183,7 +183,7 @@ class Resolver:
             count, shape_of(op.operand)[dim], target, is_slice=isinstance(op, SliceOp)
         ):
             return True
-        return moves_of(op)(dim, count) is not None
+        return shard_shifts_of(op)(dim, count) is not None
 
 
 def resharded(emit: Emitter, value: SSAValue, sharding: TensorSharding) -> SSAValue:

@@ -28,7 +28,7 @@ from sdy.partitioner.local import (
 from sdy.partitioner.local import cumulative as running
 from sdy.partitioner.local.independent import independent
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
-from sdy.partitioner.on_shards.shard_rules import kind_of
+from sdy.partitioner.on_shards.shard_rules import sharded_op_key
 
 FORMS = OpTable[LocalForm](
     shape.FORMS,
@@ -74,10 +74,10 @@ def check_all(ops: Sequence[Operation], lowering: Lowering) -> None:
     """
     checked: set[Hashable] = set()
     for op in ops:
-        kind = kind_of(op, map(lowering.sharding, (*operands_of(op), *op.results)))
-        if kind not in checked:
+        key = sharded_op_key(op, map(lowering.sharding, (*operands_of(op), *op.results)))
+        if key not in checked:
             check(op, lowering)
-            checked.add(kind)
+            checked.add(key)
 
 
 def check(op: Operation, lowering: Lowering) -> None:

@@ -26,7 +26,7 @@ PASSING_ON: tuple[type[Operation], ...] = (
 @CHECKS.of(*PASSING_ON)
 def stays(op: Operation) -> Check:
     """The value is cut after the op as before: a reshard that moves data has become collectives."""
-    return lambda lowering: lowering.check_handed_over(op, 0, lowering.sharding(op.results[0]), "its result")
+    return lambda lowering: lowering.check_operand_sharding(op, 0, lowering.sharding(op.results[0]), "its result")
 
 
 @FORMS.of(*PASSING_ON)

@@ -39,9 +39,11 @@ def agrees_with_callee(op: CallOp) -> Check:
         if callee is None:
             return
         for index in range(len(op.operands)):
-            lowering.check_handed_over(op, index, argument_sharding(callee, index), f"the callee's argument {index}")
+            lowering.check_operand_sharding(
+                op, index, argument_sharding(callee, index), f"the callee's argument {index}"
+            )
         for index, result in enumerate(op.results):
             own = (f"result {index}", lowering.sharding(result))
-            lowering.check_same(op, own, ("the callee's result", function_result_sharding(callee, index)))
+            lowering.check_same_layout(op, own, ("the callee's result", function_result_sharding(callee, index)))
 
     return check

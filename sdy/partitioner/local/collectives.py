@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy import collectives as ops
+from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
@@ -17,7 +18,7 @@ from sdy.model.devices.tiling import source_target_pairs
 from sdy.model.mesh_table import CommonMesh
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.emit import collective_ops as talk
-from sdy.partitioner.emit.emitter import Emitter, Tensor, identity_constant, shape_of, tensor_of, with_shape
+from sdy.partitioner.emit.emitter import Emitter, identity_constant, tensor_of, with_shape
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 from sdy.partitioner.on_shards.combiners import COMBINER_OF_KIND
 
@@ -232,5 +233,5 @@ def sharded_to_unreduced(op: ops.ShardedToUnreducedOp) -> LocalForm:
     return lower
 
 
-def _nothing(emit: Emitter, tensor: Tensor, sharding: TensorSharding) -> SSAValue:
+def _nothing(emit: Emitter, tensor: AnyTensor, sharding: TensorSharding) -> SSAValue:
     return identity_constant(emit, COMBINER_OF_KIND[sharding.unreduced_kind], tensor)

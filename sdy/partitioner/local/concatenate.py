@@ -8,13 +8,14 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, DynamicUpdateSliceOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_on_mesh import replica_groups
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.partitioner.emit.collective_ops import collective_permute
-from sdy.partitioner.emit.emitter import Emitter, shape_of, with_shape
+from sdy.partitioner.emit.emitter import Emitter, with_shape
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 from sdy.partitioner.on_shards.regrouping import Permute, Placing, Regrouping, Table, regrouping
 

@@ -41,7 +41,7 @@ def manual_computation(op: ManualComputationOp) -> LocalForm:
 
     def lower(lowering: Lowering) -> None:
         _make_local(op, lowering)
-        lowering.inline_at_the_end(op)
+        lowering.inline_when_finished(op)
 
     return lower
 
@@ -52,7 +52,7 @@ def passes_to_results(op: control.WhileOp | control.OptimizationBarrierOp) -> Ch
 
     def check(lowering: Lowering) -> None:
         for index, result in enumerate(op.results):
-            lowering.check_handed_over(op, index, lowering.sharding(result), f"result {index}")
+            lowering.check_operand_sharding(op, index, lowering.sharding(result), f"result {index}")
 
     return check
 
@@ -64,7 +64,7 @@ def passes_to_body(op: ManualComputationOp | NamedComputationOp) -> Check:
     def check(lowering: Lowering) -> None:
         for index in range(len(op.operands)):
             target = None if op.in_shardings is None else op.in_shardings.data[index]
-            lowering.check_handed_over(op, index, target, f"argument {index}")
+            lowering.check_operand_sharding(op, index, target, f"argument {index}")
 
     return check
 
@@ -82,7 +82,7 @@ def returns(op: Operation) -> Check:
 
     def check(lowering: Lowering) -> None:
         for index in range(len(op.operands)):
-            lowering.check_handed_over(op, index, _returned_sharding(op, index, lowering), f"result {index}")
+            lowering.check_operand_sharding(op, index, _returned_sharding(op, index, lowering), f"result {index}")
 
     return check
 

@@ -13,14 +13,15 @@ from xdsl.ir import SSAValue
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.dialects.stablehlo.window import ReduceWindowOp
-from sdy.partitioner.emit.collective_ops import gather_together
-from sdy.partitioner.emit.emitter import Emitter, ints, shape_of, tensor_of, with_shape
+from sdy.partitioner.emit.collective_ops import all_gather_values
+from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.on_shards.combiners import combiners_of
-from sdy.partitioner.on_shards.shard_windows import Running, running_along
+from sdy.partitioner.on_shards.shard_windows import Running, scan_direction
 
 FORMS = OpTable[LocalForm]()
 
@@ -28,7 +29,7 @@ FORMS = OpTable[LocalForm]()
 @FORMS.of(ReduceWindowOp)
 def reduce_window(op: ReduceWindowOp) -> LocalForm:
     """The same windows in the shard; along cut dims that they run along, the totals of other shards are added."""
-    ends = [running_along(op, dim) for dim in range(len(shape_of(op.inputs[0])))]
+    ends = [scan_direction(op, dim) for dim in range(len(shape_of(op.inputs[0])))]
 
     def lower(lowering: Lowering) -> None:
         cut = [(dim, end) for dim, end in enumerate(ends) if end and lowering.shard_count(op.inputs[0], dim) > 1]
@@ -75,7 +76,7 @@ def _with_other_shards(
     axes, on = sharding.dims[dim].axes, lowering.on(sharding)
     last = shape_of(values[0])[dim] - 1 if end is Running.FROM_FIRST else 0
     totals = [emit.slice_along(value, dim, last, last + 1) for value in values]
-    totals = gather_together(emit, totals, dim, axes, on)
+    totals = all_gather_values(emit, totals, dim, axes, on)
     count = shape_of(totals[0])[dim]
     places = emit.constant(TensorType(i64, [count]), range(count))
     own = emit.broadcast(emit.offset(axes, on.mesh, 1), tensor_of(places))

@@ -14,13 +14,14 @@ from xdsl.ir import SSAValue
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.elementwise import AndOp, SubtractOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import ReductionKind, TensorSharding
-from sdy.partitioner.emit.emitter import Emitter, identity_constant, ints, shape_of, tensor_of, with_shape
+from sdy.partitioner.emit.emitter import Emitter, identity_constant, ints, tensor_of, with_shape
 from sdy.partitioner.local.index_shift import IndexedDim, for_each_index, index_ranges, wide_enough
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.on_shards.combiners import COMBINER_OF_KIND, combining_body
@@ -48,7 +49,7 @@ def gather(op: GatherOp) -> LocalForm:
     numbers = op.dimension_numbers.data
 
     def lower(lowering: Lowering) -> None:
-        if not lowering.is_cut(op.operand):
+        if not lowering.is_sharded(op.operand):
             lowering.make_local(op.result, op)
             return
         cut = _cut_of(op, lowering, whole, sizes)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Attribute, SSAValue
 
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.model.axis import AxisList
 from sdy.model.mesh import Mesh
-from sdy.partitioner.emit.emitter import Emitter, shape_of, tensor_of
+from sdy.partitioner.emit.emitter import Emitter, tensor_of
 from sdy.partitioner.on_shards.combiners import extreme
 
 

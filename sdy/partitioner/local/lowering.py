@@ -23,6 +23,7 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.grammar.write import write_sharding
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
@@ -30,9 +31,9 @@ from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import CommonMesh, resolve_mesh
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.emit.emitter import Emitter, Style, shape_of
-from sdy.partitioner.on_shards.agreement import Layout, Layouts, disagreement, same_layout
-from sdy.partitioner.on_shards.shard_rules import known_rule, rule_on_shards
+from sdy.partitioner.emit.emitter import Emitter, Style
+from sdy.partitioner.on_shards.agreement import OpLayouts, ShardedLayout, disagreement, same_layout
+from sdy.partitioner.on_shards.shard_rules import known_rule, rule_for_shard_counts
 
 LocalForm = Callable[["Lowering"], None]  # turns one op of a program into what it is on one shard
 Check = Callable[["Lowering"], None]  # raises where an op of a program has no form on its shards
@@ -87,16 +88,16 @@ class Lowering:
         sharding = self.sharding(value)
         return 1 if sharding is None else sharded_size(self.dim_axes(value, dim), self.mesh(sharding))
 
-    def is_cut(self, value: SSAValue) -> bool:
+    def is_sharded(self, value: SSAValue) -> bool:
         """Whether some dim of `value` is cut."""
         sharding = self.sharding(value)
         return sharding is not None and not sharding.is_fully_replicated
 
-    def layout(self, sharding: TensorSharding | None) -> Layout | None:
+    def layout(self, sharding: TensorSharding | None) -> ShardedLayout | None:
         """Which elements each device has of a tensor with the sharding."""
         if sharding is None or sharding.is_fully_replicated:
             return None
-        return Layout(sharding, self.mesh(sharding))
+        return ShardedLayout(sharding, self.mesh(sharding))
 
     # Whether an op can run on shards
 
@@ -122,13 +123,13 @@ class Lowering:
         the tensors do not agree.
         """
         first = op.operands[0]
-        if not self.is_cut(first):
+        if not self.is_sharded(first):
             self.check_agreement(op)
             return
         counts = [self.shard_count(first, dim) for dim in range(len(shape_of(first)))]
-        self.check_agreement(op, rule_on_shards(op, counts))
+        self.check_agreement(op, rule_for_shard_counts(op, counts))
 
-    def _raise_disagreement(self, op: Operation, layouts: Layouts, first: int, second: int) -> None:
+    def _raise_disagreement(self, op: Operation, layouts: OpLayouts, first: int, second: int) -> None:
         texts = [f"{_tensor_name(op, place)} {_layout_text(layouts[place])}" for place in (first, second)]
         if first == second:
             message = f"{op.name} mixes elements of different shards of {texts[0]}"
@@ -138,11 +139,11 @@ class Lowering:
         hint = "run sdy-insert-explicit-reshards{enable-full-version=true} first"
         raise SdyError(Diagnostic("SDY-L002", message, span_of(op), hint=hint))
 
-    def check_handed_over(self, op: Operation, index: int, target: TensorSharding | None, receiver: str) -> None:
+    def check_operand_sharding(self, op: Operation, index: int, target: TensorSharding | None, receiver: str) -> None:
         """Raises: SdyError where operand `index` is not cut as its receiver has it."""
-        self.check_same(op, (f"operand {index}", self.sharding(op.operands[index])), (receiver, target))
+        self.check_same_layout(op, (f"operand {index}", self.sharding(op.operands[index])), (receiver, target))
 
-    def check_same(
+    def check_same_layout(
         self, op: Operation, one: tuple[str, TensorSharding | None], other: tuple[str, TensorSharding | None]
     ) -> None:
         """Raises: SdyError where two tensors that are one and the same, each with its name, are cut differently."""
@@ -201,7 +202,7 @@ class Lowering:
         op.detach()
         op.erase()
 
-    def inline_at_the_end(self, op: ManualComputationOp) -> None:
+    def inline_when_finished(self, op: ManualComputationOp) -> None:
         """Put the body of `op` in its place once all is lowered: till then values in it have shardings of their own."""
         self._to_inline.append(op)
 
@@ -229,7 +230,7 @@ def _tensor_name(op: Operation, place: int) -> str:
     return f"operand {place}" if place < count else f"result {place - count}"
 
 
-def _layout_text(layout: Layout | None) -> str:
+def _layout_text(layout: ShardedLayout | None) -> str:
     return _sharding_text(None if layout is None else layout.sharding)
 
 

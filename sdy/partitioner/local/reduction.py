@@ -14,10 +14,10 @@ from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis import AxisList
-from sdy.partitioner.emit.collective_ops import gather_stacked
+from sdy.partitioner.emit.collective_ops import all_gather_stacked
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, ints, tensor_of
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
-from sdy.partitioner.on_shards.combiners import Combiner, combiners_of, may_count_again
+from sdy.partitioner.on_shards.combiners import Combiner, combiners_of, may_repeat
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 
 FORMS = OpTable[LocalForm]()
@@ -62,7 +62,7 @@ def _reduced_again(
     types = [lowering.local_type(result.type, lowering.sharding(result), op) for result in op.results]
     partial = emit.op(ReduceOp, op.operands, types, {"dimensions": op.dimensions}, [op.body.clone()])
     partial.attributes.update(op.attributes)
-    gathered = gather_stacked(emit, partial.results, axes, lowering.on(sharding))
+    gathered = all_gather_stacked(emit, partial.results, axes, lowering.on(sharding))
     if combiners is not None:
         inits = [_neutral(emit, *pair) for pair in zip(inits, combiners, strict=True)]
     again = emit.op(ReduceOp, [*gathered, *inits], types, {"dimensions": ints([0])}, [op.detach_region(op.body)])
@@ -71,7 +71,7 @@ def _reduced_again(
 
 def _counting_once(lowering: Lowering, op: ReduceOp, init: SSAValue, combiner: Combiner, axes: AxisList) -> SSAValue:
     """The initial value on the first device along `axes` alone, unless it may count several times."""
-    if may_count_again(init, combiner):
+    if may_repeat(init, combiner):
         return init
     sharding = lowering.sharding(op.inputs[0])
     assert sharding is not None  # cut
@@ -82,4 +82,4 @@ def _counting_once(lowering: Lowering, op: ReduceOp, init: SSAValue, combiner: C
 
 def _neutral(emit: Emitter, init: SSAValue, combiner: Combiner) -> SSAValue:
     """What changes nothing, or not if `init` counts as well: `init` itself if possible."""
-    return init if may_count_again(init, combiner) else identity_constant(emit, combiner, tensor_of(init))
+    return init if may_repeat(init, combiner) else identity_constant(emit, combiner, tensor_of(init))

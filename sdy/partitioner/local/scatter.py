@@ -12,15 +12,16 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.elementwise import SubtractOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, ScatterOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import lists_overlap
-from sdy.partitioner.emit.emitter import Emitter, identity_constant, shape_of, tensor_of, with_shape
+from sdy.partitioner.emit.emitter import Emitter, identity_constant, tensor_of, with_shape
 from sdy.partitioner.local.index_shift import IndexedDim, for_each_index, lowest_indices, wide_enough
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 from sdy.partitioner.on_shards.combiners import combiners_of
-from sdy.partitioner.on_shards.shard_rules import known_rule, single_places, with_whole
+from sdy.partitioner.on_shards.shard_rules import known_rule, single_index_factors, with_need_replication
 from sdy.partitioner.on_shards.shard_windows import window_dim_of_update
 
 FORMS = OpTable[LocalForm]()
@@ -37,8 +38,8 @@ def agrees(op: ScatterOp) -> Check:
     def check(lowering: Lowering) -> None:
         rule = known_rule(op)
         if rule is not None:
-            single = {*single_places(op, rule)}
-            rule = with_whole(rule, {*rule.need_replication} - single)
+            single = {*single_index_factors(op, rule)}
+            rule = with_need_replication(rule, {*rule.need_replication} - single)
         lowering.check_agreement(op, rule)
 
     return check

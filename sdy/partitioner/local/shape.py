@@ -14,12 +14,13 @@ from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
 from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo import shape as ops
+from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.devices.device_shifts import mesh_reversed_along
 from sdy.model.equivalence import is_equivalent_across_reshape
-from sdy.partitioner.emit.emitter import Emitter, Tensor, ints, shape_of, tensor_of
+from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
-from sdy.partitioner.on_shards.agreement import Layout, same_layout
+from sdy.partitioner.on_shards.agreement import ShardedLayout, same_layout
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[Check]()
@@ -40,7 +41,7 @@ def reverses_shards(op: ops.ReverseOp) -> Check:
         before, after = (lowering.layout(lowering.sharding(value)) for value in (op.operand, op.result))
         axes = tuple(ref for dim in ints_of(op.dimensions) for ref in lowering.dim_axes(op.operand, dim))
         if before is not None and axes:
-            mirrored = Layout(before.sharding, mesh_reversed_along(axes, before.mesh))
+            mirrored = ShardedLayout(before.sharding, mesh_reversed_along(axes, before.mesh))
             if same_layout(mirrored, after):
                 return
         lowering.check_agreement(op)
@@ -74,7 +75,7 @@ def constant(op: ShardedConstantOp | ops.ConstantOp) -> LocalForm:
     def lower(lowering: Lowering) -> None:
         result = op.results[0]
         sharding = lowering.sharding(result)
-        local = cast(Tensor, lowering.local_type(result.type, sharding, op))
+        local = cast(AnyTensor, lowering.local_type(result.type, sharding, op))
         elements = op.value
         assert isinstance(elements, DenseElementsAttr)
         emit = lowering.emitter(op)
@@ -97,9 +98,9 @@ def iota(op: ops.IotaOp) -> LocalForm:
 
     def lower(lowering: Lowering) -> None:
         sharding = lowering.sharding(op.output)
-        if sharding is None or not lowering.is_cut(op.output):
+        if sharding is None or not lowering.is_sharded(op.output):
             return
-        local = cast(Tensor, lowering.local_type(op.output.type, sharding, op))
+        local = cast(AnyTensor, lowering.local_type(op.output.type, sharding, op))
         emit = lowering.emitter(op)
         dim = op.iota_dimension.value.data
         counted = emit.value(ops.IotaOp, [], local, {"iota_dimension": op.iota_dimension})
@@ -112,7 +113,7 @@ def iota(op: ops.IotaOp) -> LocalForm:
     return lower
 
 
-def _spread(emit: Emitter, scalar: SSAValue, tensor: Tensor) -> SSAValue:
+def _spread(emit: Emitter, scalar: SSAValue, tensor: AnyTensor) -> SSAValue:
     """`scalar`, a `tensor<i64>`, converted to the element type of `tensor` and repeated to its shape."""
     return emit.broadcast(emit.convert(scalar, tensor.element_type), tensor)
 
@@ -134,7 +135,7 @@ def get_dimension_size(op: ops.GetDimensionSizeOp) -> LocalForm:
     size = shape_of(op.operand)[op.dimension.value.data]
 
     def lower(lowering: Lowering) -> None:
-        if lowering.is_cut(op.operand):
+        if lowering.is_sharded(op.operand):
             lowering.replace(op, lowering.emitter(op).constant(tensor_of(op.result), [size]))
 
     return lower

@@ -15,15 +15,16 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import slicing as ops
+from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis_list import sharded_size
 from sdy.model.devices.tiling import shard_coordinates
-from sdy.partitioner.emit.emitter import Emitter, Tensor, ints, shape_of, with_shape
+from sdy.partitioner.emit.emitter import Emitter, ints, with_shape
 from sdy.partitioner.emit.sharded_emitter import is_zero_constant
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 from sdy.partitioner.local.spans import CutDim, exchanged
-from sdy.partitioner.on_shards.shard_exchanges import exchanges_results
-from sdy.partitioner.on_shards.shard_offsets import moves_of
+from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
+from sdy.partitioner.on_shards.shard_offsets import shard_shifts_of
 from sdy.partitioner.on_shards.shard_spans import spans_of
 
 FORMS = OpTable[LocalForm]()
@@ -38,15 +39,15 @@ def stays_local(op: ops.SliceOp | ops.PadOp) -> Check:
 
     In the reference none are.
     """
-    moved_along = moves_of(op)
+    moved_along = shard_shifts_of(op)
 
     def check(lowering: Lowering) -> None:
-        if not (lowering.is_cut(op.operand) or lowering.is_cut(op.result)):
+        if not (lowering.is_sharded(op.operand) or lowering.is_sharded(op.result)):
             return
-        lowering.check_handed_over(op, 0, lowering.sharding(op.result), "its result")
+        lowering.check_operand_sharding(op, 0, lowering.sharding(op.result), "its result")
         for dim in range(len(shape_of(op.result))):
             count = lowering.shard_count(op.operand, dim)
-            is_exchanged = lowering.style.regroups_shards and exchanges_results(op, dim, count)
+            is_exchanged = lowering.style.regroups_shards and can_exchange_results(op, dim, count)
             if moved_along(dim, count) is None and not is_exchanged:
                 message = (
                     f"{op.name} from {op.operand.type} to {op.result.type} moves elements between the "
@@ -63,7 +64,7 @@ class _Moves:
 
     def __init__(self, op: ops.SliceOp | ops.PadOp) -> None:
         self._op = op
-        self._moved_along = moves_of(op)
+        self._moved_along = shard_shifts_of(op)
         self._span_along = spans_of(op)
 
     def exchange(self, lowering: Lowering) -> Shifts:
@@ -95,11 +96,11 @@ def slice_(op: ops.SliceOp) -> LocalForm:
     moves = _Moves(op)
 
     def lower(lowering: Lowering) -> None:
-        if not lowering.is_cut(op.operand):
+        if not lowering.is_sharded(op.operand):
             return
         counts, given = [lowering.shard_count(op.operand, dim) for dim in range(len(whole))], op.operand
         shifts = moves.exchange(lowering)
-        local = cast(Tensor, lowering.local_type(op.result.type, lowering.sharding(op.result), op))
+        local = cast(AnyTensor, lowering.local_type(op.result.type, lowering.sharding(op.result), op))
         emit = lowering.emitter(op)
         spans = [max(0, (size - 1) * stride + 1) for size, stride in zip(local.get_shape(), strides, strict=True)]
         starts = [shift[0] for shift in shifts]
@@ -129,10 +130,10 @@ def pad(op: ops.PadOp) -> LocalForm:
     moves = _Moves(op)
 
     def lower(lowering: Lowering) -> None:
-        if not lowering.is_cut(op.operand):
+        if not lowering.is_sharded(op.operand):
             return
         given, shifts = op.operand, moves.exchange(lowering)
-        local = cast(Tensor, lowering.local_type(op.result.type, lowering.sharding(op.result), op)).get_shape()
+        local = cast(AnyTensor, lowering.local_type(op.result.type, lowering.sharding(op.result), op)).get_shape()
         emit = lowering.emitter(op)
         gaps = ints_of(op.interior_padding)
         spread = [max(0, (size - 1) * (gap + 1) + 1) for size, gap in zip(shape_of(op.operand), gaps, strict=True)]

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import SSAValue
 
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.elementwise import AddOp, AndOp
 from sdy.dialects.stablehlo.shape import IotaOp
 from sdy.model.axis import AxisList
@@ -15,7 +16,7 @@ from sdy.model.axis_on_mesh import replica_groups
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.partitioner.emit.collective_ops import collective_permute
-from sdy.partitioner.emit.emitter import Emitter, shape_of, tensor_of
+from sdy.partitioner.emit.emitter import Emitter, tensor_of
 from sdy.partitioner.on_shards.shard_spans import Piece, Span
 
 

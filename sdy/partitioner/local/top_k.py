@@ -13,11 +13,12 @@ from xdsl.ir import Attribute, SSAValue
 from sdy.dialects.chlo.structured import TopKOp
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers, GatherDimensionNumbersAttr
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp
 from sdy.model.axis import AxisList
-from sdy.partitioner.emit.collective_ops import gather_together
-from sdy.partitioner.emit.emitter import Emitter, ints, shape_of, tensor_of, with_shape
+from sdy.partitioner.emit.collective_ops import all_gather_values
+from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
 
 FORMS = OpTable[LocalForm]()
@@ -53,13 +54,13 @@ def _of_all_shards(lowering: Lowering, op: TopKOp, axes: AxisList) -> Sequence[S
     types = [lowering.local_type(result.type, lowering.sharding(result), op) for result in op.results]
     kept = _largest(emit, op, op.operand, types)
     if op.indices.first_use is None:
-        (values,) = gather_together(emit, [kept.values], last, axes, lowering.on(sharding))
+        (values,) = all_gather_values(emit, [kept.values], last, axes, lowering.on(sharding))
         return _largest(emit, op, values, types).results
     offset = emit.offset(axes, lowering.mesh(sharding), shape_of(op.operand)[last])
     indices = tensor_of(kept.indices)
     before = emit.broadcast(emit.convert(offset, indices.element_type), indices)
     candidates = [kept.values, emit.binary(AddOp, kept.indices, before)]
-    values, places = gather_together(emit, candidates, last, axes, lowering.on(sharding))
+    values, places = all_gather_values(emit, candidates, last, axes, lowering.on(sharding))
     chosen = _largest(emit, op, values, types)
     return chosen.values, _looked_up(emit, places, chosen.indices)
 

@@ -12,7 +12,8 @@ from xdsl.ir import SSAValue
 
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import elementwise, slicing
-from sdy.partitioner.emit.emitter import Emitter, ints, shape_of, tensor_of, with_shape
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.on_shards.combiners import extreme
 

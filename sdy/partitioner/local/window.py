@@ -12,11 +12,11 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import window as ops
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.model.devices.device_shifts import shift_pairs
 from sdy.partitioner.emit.collective_ops import collective_permute
-from sdy.partitioner.emit.emitter import shape_of
 from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
-from sdy.partitioner.on_shards.shard_exchanges import exchanges_results
+from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
 from sdy.partitioner.on_shards.shard_windows import Halo, HaloAlong, PoolingOp, halos_of, tiles_shards
 
 FORMS = OpTable[LocalForm]()
@@ -29,15 +29,15 @@ def tiles(op: PoolingOp) -> Check:
     tensors = [*op.inputs] if isinstance(op, ops.ReduceWindowOp) else [op.operand, op.source]
 
     def check(lowering: Lowering) -> None:
-        if not any(lowering.is_cut(value) for value in (*tensors, *op.results)):
+        if not any(lowering.is_sharded(value) for value in (*tensors, *op.results)):
             return
         for value in tensors:
-            lowering.check_handed_over(
+            lowering.check_operand_sharding(
                 op, tuple(op.operands).index(value), lowering.sharding(op.results[0]), "its result"
             )
         for dim in range(len(shape_of(tensors[0]))):
             count = lowering.shard_count(tensors[0], dim)
-            if count > 1 and not (tiles_shards(op, dim, count) or exchanges_results(op, dim, count)):
+            if count > 1 and not (tiles_shards(op, dim, count) or can_exchange_results(op, dim, count)):
                 message = f"{op.name}: windows along dim {dim} of {tensors[0].type} reach over its {count} shards"
                 hint = "reshard the operand so that the dim is whole on every device"
                 raise SdyError(Diagnostic("SDY-L012", message, span_of(op), hint=hint))
@@ -69,7 +69,7 @@ def convolution(op: ops.ConvolutionOp) -> LocalForm:
             ("batch_group_count", op.batch_group_count, op.lhs, numbers.input_batch_dimension),
         ):
             op.properties[name] = _own_groups(count, lowering.shard_count(value, dim))
-        if any(lowering.is_cut(value) for value in (op.lhs, op.rhs, op.result)):
+        if any(lowering.is_sharded(value) for value in (op.lhs, op.rhs, op.result)):
             op.attributes.clear()
         halos = _halos(op, halo_along, lowering)
         if halos:  # last: the new operand does not tell how it is cut

@@ -15,14 +15,14 @@ from sdy.propagation.projection import Projection, project
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ShardedLayout:
     """A sharding that cuts some dim, and its mesh."""
 
     sharding: TensorSharding
     mesh: Mesh
 
 
-Layouts = tuple[Layout | None, ...]  # an op's operands, then results; None: whole on every device
+OpLayouts = tuple[ShardedLayout | None, ...]  # an op's operands, then results; None: whole on every device
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Disagreement:
     second: int
 
 
-def same_layout(first: Layout | None, second: Layout | None) -> bool:
+def same_layout(first: ShardedLayout | None, second: ShardedLayout | None) -> bool:
     """Whether every device holds the same elements of a tensor either way."""
     if first is None or second is None or first == second:
         return first is second or first == second
@@ -45,17 +45,17 @@ def same_layout(first: Layout | None, second: Layout | None) -> bool:
     return _places(first) == _places(second)
 
 
-def _axes(layout: Layout) -> tuple[object, ...]:
+def _axes(layout: ShardedLayout) -> tuple[object, ...]:
     return tuple(dim.axes for dim in layout.sharding.dims)
 
 
-def _places(layout: Layout) -> list[tuple[int, ...]]:
+def _places(layout: ShardedLayout) -> list[tuple[int, ...]]:
     """Per dim, which piece each device holds."""
     return [shard_coordinates(dim.axes, layout.mesh) for dim in layout.sharding.dims]
 
 
 @lru_cache(maxsize=65536)
-def disagreement(rule: OpShardingRule, layouts: Layouts) -> Disagreement | None:
+def disagreement(rule: OpShardingRule, layouts: OpLayouts) -> Disagreement | None:
     """The first pair of tensors of an op with this rule that stands in the way; None where all agree."""
     cut = [(place, layout) for place, layout in enumerate(layouts) if layout is not None]
     if not cut:

@@ -32,7 +32,7 @@ COMBINER_OF_KIND: dict[ReductionKind, type[BinaryOp]] = {
     ReductionKind.MAX: MaximumOp,
     ReductionKind.MIN: MinimumOp,
 }
-IN_ANY_ORDER = frozenset[Combiner]((AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp))
+ORDER_INDEPENDENT = frozenset[Combiner]((AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp))
 IDEMPOTENT = frozenset[Combiner]((AndOp, MaximumOp, MinimumOp, OrOp))  # a value may count several times
 
 
@@ -45,7 +45,7 @@ def combining_body(combiner: Combiner, element_type: Attribute) -> Region:
     return Region(block)
 
 
-def identity(combiner: Combiner, element_type: Attribute) -> Scalar:
+def identity_element(combiner: Combiner, element_type: Attribute) -> Scalar:
     """The element that, combined with any other, gives the other: of sums of floats -0.0, since -0.0 + 0.0 is 0.0."""
     if combiner in (MaximumOp, MinimumOp):
         return extreme(element_type, largest=combiner is MinimumOp)
@@ -53,7 +53,7 @@ def identity(combiner: Combiner, element_type: Attribute) -> Scalar:
         return 1
     if combiner is AndOp:
         return _all_ones(element_type)
-    assert combiner in IN_ANY_ORDER
+    assert combiner in ORDER_INDEPENDENT
     codec = codec_of(element_type)
     if isinstance(codec, ComplexCodec):
         return complex(-0.0, -0.0)
@@ -111,7 +111,7 @@ def _combiner_of(returned: SSAValue, arguments: tuple[SSAValue, SSAValue]) -> ty
     return type(op)
 
 
-def known_scalar(value: SSAValue) -> Scalar | None:
+def constant_scalar(value: SSAValue) -> Scalar | None:
     """The only element of a constant, which may come in another shape; None of what is no constant, or of several."""
     op = value.owner
     while isinstance(op, BroadcastInDimOp | ReshapeOp):
@@ -121,6 +121,6 @@ def known_scalar(value: SSAValue) -> Scalar | None:
     return op.value.data.codec.decode(op.value.data.raw) if op.value.is_splat else None
 
 
-def may_count_again(init: SSAValue, combiner: Combiner) -> bool:
+def may_repeat(init: SSAValue, combiner: Combiner) -> bool:
     """Whether an initial value may be combined several times with what is folded from it."""
-    return combiner in IDEMPOTENT or known_scalar(init) == identity(combiner, element_type_of(init))
+    return combiner in IDEMPOTENT or constant_scalar(init) == identity_element(combiner, element_type_of(init))

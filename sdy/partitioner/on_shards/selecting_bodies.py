@@ -82,7 +82,7 @@ LOGIC: dict[type[Operation], Callable[..., bool]] = {
 }
 
 
-def reduces_by_parts(body: Block, inits: Sequence[Scalar | None]) -> bool:
+def can_reduce_shards_first(body: Block, inits: Sequence[Scalar | None]) -> bool:
     """Whether parts that follow each other, each reduced from `inits` on, give the whole when they are reduced again.
 
     So it is for a*b the body, and i the inits, where (a*b)*c = a*(b*c), (i*a)*(i*b) = i*(a*b) and i*(i*a) = i*a for all
@@ -95,7 +95,7 @@ def reduces_by_parts(body: Block, inits: Sequence[Scalar | None]) -> bool:
     return _holds_in_every_case(comparing, tuple(map(_domain, types, inits)))
 
 
-def ignores_inits_behind(body: Block, inits: Sequence[Scalar | None]) -> bool:
+def ignores_trailing_inits(body: Block, inits: Sequence[Scalar | None]) -> bool:
     """Whether it makes no difference when the inits come once more, behind all elements: (i*a)*i = i*a."""
     comparing = _comparing(body)
     if comparing is None:

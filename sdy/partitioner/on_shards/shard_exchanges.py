@@ -14,17 +14,17 @@ from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.dialects.stablehlo.window import ReduceWindowOp
-from sdy.partitioner.on_shards.combiners import IN_ANY_ORDER, combiners_of, known_scalar, may_count_again
+from sdy.partitioner.on_shards.combiners import ORDER_INDEPENDENT, combiners_of, constant_scalar, may_repeat
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 from sdy.partitioner.on_shards.regrouping import regrouping
-from sdy.partitioner.on_shards.selecting_bodies import reduces_by_parts
+from sdy.partitioner.on_shards.selecting_bodies import can_reduce_shards_first
 from sdy.partitioner.on_shards.shard_spans import spans_of
-from sdy.partitioner.on_shards.shard_windows import running_along
+from sdy.partitioner.on_shards.shard_windows import scan_direction
 
 MOST_PERMUTES = 4  # more are no better than gathering at once
 
 
-def exchanges_results(op: Operation, dim: int, count: int) -> bool:
+def can_exchange_results(op: Operation, dim: int, count: int) -> bool:
     """Whether `op` can be run so on `count` shards of `dim` of its first operand, and sends no more than a gather."""
     match op:
         case ReduceOp():
@@ -33,7 +33,7 @@ def exchanges_results(op: Operation, dim: int, count: int) -> bool:
             is_chosen_from = dim == len(shape_of(op.operand)) - 1
             return is_chosen_from and _is_worth_it(op, dim, count, op.k.value.data)
         case ReduceWindowOp():
-            return running_along(op, dim) is not None and _runs_on(op)
+            return scan_direction(op, dim) is not None and _runs_on(op)
         case ConcatenateOp():
             return dim == op.dimension.value.data and _moves_few_pieces(op, dim, count)
         case SliceOp() | PadOp():
@@ -58,19 +58,19 @@ def _reduces_shards(op: ReduceOp, dim: int) -> bool:
         return False
     combiners = combiners_of(op.body)
     if combiners is not None:
-        return IN_ANY_ORDER.issuperset(combiners)
+        return ORDER_INDEPENDENT.issuperset(combiners)
     sizes = shape_of(op.inputs[0])
     is_major = all(sizes[other] == 1 for other in dims if other < dim)
-    return is_major and reduces_by_parts(op.body.block, [known_scalar(init) for init in op.init_values])
+    return is_major and can_reduce_shards_first(op.body.block, [constant_scalar(init) for init in op.init_values])
 
 
 def _runs_on(op: ReduceWindowOp) -> bool:
     """Whether windows may be folded piece by piece: in any order, from initial values that may count several times."""
     combiners = combiners_of(op.body)
-    if combiners is None or not IN_ANY_ORDER.issuperset(combiners):
+    if combiners is None or not ORDER_INDEPENDENT.issuperset(combiners):
         return False
     return all(
-        element_type_of(init) == element_type_of(result) and may_count_again(init, combiner)
+        element_type_of(init) == element_type_of(result) and may_repeat(init, combiner)
         for init, result, combiner in zip(op.init_values, op.results, combiners, strict=True)
     )
 

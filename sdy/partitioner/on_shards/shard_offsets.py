@@ -15,7 +15,7 @@ Shifts = tuple[int, ...]  # one per shard of a dim, in order
 MoveAlong = Callable[[int, int], Shifts | None]
 
 
-def moves_of(op: SliceOp | PadOp) -> MoveAlong:
+def shard_shifts_of(op: SliceOp | PadOp) -> MoveAlong:
     """Of an op with whole tensors, a function of a dim and of the number of its shards.
 
     It tells by how much each shard moves its elements, or None where some come from another shard.

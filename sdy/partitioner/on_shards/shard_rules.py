@@ -39,8 +39,8 @@ from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
-from sdy.partitioner.on_shards.shard_exchanges import exchanges_results
-from sdy.partitioner.on_shards.shard_offsets import moves_of
+from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
+from sdy.partitioner.on_shards.shard_offsets import shard_shifts_of
 from sdy.partitioner.on_shards.shard_windows import halos_of, tiles_shards, window_dim_of_update
 from sdy.rules.all import RULE_ATTRIBUTE, RULES, rule_key, sharding_rule
 from sdy.rules.elementwise import pointwise
@@ -124,7 +124,7 @@ def top_k(op: TopKOp) -> OpShardingRule:
     return builder.build()
 
 
-def kind_of(op: Operation, shardings: Iterable[TensorSharding | None]) -> Hashable:
+def sharded_op_key(op: Operation, shardings: Iterable[TensorSharding | None]) -> Hashable:
     """The same for ops that run on shards alike, as long as they live as they are; `shardings` are all of the op's."""
     signature = None if op.regions else rule_key(op)
     return op if signature is None else (signature, *shardings)
@@ -140,14 +140,14 @@ def known_rule(op: Operation) -> OpShardingRule | None:
 
 
 def _with_movements_whole(op: Operation, rule: OpShardingRule) -> OpShardingRule:
-    further, free = WHOLE_FACTORS.get(type(op)), FREE_FACTORS.get(type(op))
+    further, free = REPLICATED_FACTORS.get(type(op)), FREE_FACTORS.get(type(op))
     must_be_whole = {
         *(rule.need_replication if free is None else set(rule.need_replication) - {*free(op, rule)}),
         *rule.permutation,
         *_factors_of_one_side(rule, type(op) in REPEATING),
         *(() if further is None else further(op, rule)),
     }
-    return with_whole(rule, must_be_whole)
+    return with_need_replication(rule, must_be_whole)
 
 
 def shard_rule(op: Operation) -> OpShardingRule | None:
@@ -159,7 +159,7 @@ def shard_rule(op: Operation) -> OpShardingRule | None:
     return None if is_exempt else known_rule(op) or _whole_rule(op)
 
 
-def runs_on_shards(op: Operation, dim: int, count: int) -> bool:
+def can_run_on_shards(op: Operation, dim: int, count: int) -> bool:
     """Whether an op that moves elements along `dim` of its first operand can be run on `count` shards of it.
 
     None leaves its shard, or all that is needed is at the edges of neighbours, or what the shards give can be put
@@ -167,16 +167,16 @@ def runs_on_shards(op: Operation, dim: int, count: int) -> bool:
     """
     match op:
         case slicing.SliceOp() | slicing.PadOp():
-            return moves_of(op)(dim, count) is not None or exchanges_results(op, dim, count)
+            return shard_shifts_of(op)(dim, count) is not None or can_exchange_results(op, dim, count)
         case window.ReduceWindowOp():
-            return tiles_shards(op, dim, count) or exchanges_results(op, dim, count)
+            return tiles_shards(op, dim, count) or can_exchange_results(op, dim, count)
         case window.ConvolutionOp():
             return halos_of(op)(dim, count) is not None
         case _:
-            return exchanges_results(op, dim, count)
+            return can_exchange_results(op, dim, count)
 
 
-def rule_on_shards(op: Operation, counts: Sequence[int]) -> OpShardingRule | None:
+def rule_for_shard_counts(op: Operation, counts: Sequence[int]) -> OpShardingRule | None:
     """The rule of an op whose first operand has `counts` shards along each dim: these dims may be cut if they can be.
 
     None where nothing is known of the op.
@@ -187,13 +187,13 @@ def rule_on_shards(op: Operation, counts: Sequence[int]) -> OpShardingRule | Non
     cut = {
         factor
         for dim, (count, factors) in enumerate(zip(counts, rule.operands[0], strict=True))
-        if count > 1 and runs_on_shards(op, dim, count)
+        if count > 1 and can_run_on_shards(op, dim, count)
         for factor in factors
     }
-    return with_whole(rule, {*rule.need_replication} - cut)
+    return with_need_replication(rule, {*rule.need_replication} - cut)
 
 
-def counts_on_shards(op: Operation, counts: Iterable[int]) -> dict[FactorIndex, frozenset[int]]:
+def allowed_shard_counts(op: Operation, counts: Iterable[int]) -> dict[FactorIndex, frozenset[int]]:
     """Of the factors that are free only because of how the dims of an op are cut, the counts of shards that allow it.
 
     That they are free is said by the rule that the op carries; elsewhere there are none.
@@ -204,13 +204,13 @@ def counts_on_shards(op: Operation, counts: Iterable[int]) -> dict[FactorIndex, 
         return {}
     moving = set(_with_movements_whole(op, rule).need_replication)
     return {
-        factor: frozenset(count for count in counts if runs_on_shards(op, dim, count))
+        factor: frozenset(count for count in counts if can_run_on_shards(op, dim, count))
         for dim, factors in enumerate(rule.operands[0])
         for factor in moving.intersection(factors)
     }
 
 
-def with_whole(rule: OpShardingRule, factors: Factors) -> OpShardingRule:
+def with_need_replication(rule: OpShardingRule, factors: Factors) -> OpShardingRule:
     """The rule with the given factors along which tensors must be whole, and no others."""
     whole = tuple(sorted(factors))
     if whole == rule.need_replication and not {*whole}.intersection((*rule.permutation, *rule.reduction)):
@@ -317,7 +317,7 @@ def _padded_dims(op: Operation, rule: OpShardingRule) -> Factors:
             yield from _of_dim(rule, 0, dim)
 
 
-def single_places(op: gather_scatter.ScatterOp, rule: OpShardingRule) -> Factors:
+def single_index_factors(op: gather_scatter.ScatterOp, rule: OpShardingRule) -> Factors:
     """Dims of the input along which an update is one place."""
     for dim in range(len(_shape(op.inputs[0]))):
         update_dim = window_dim_of_update(op, dim)
@@ -347,7 +347,7 @@ def _places_of_scatter(op: Operation, rule: OpShardingRule) -> Factors:
             yield from _of_dim(rule, 0, dim)
 
 
-WHOLE_FACTORS: dict[type[Operation], Callable[[Operation, OpShardingRule], Factors]] = {
+REPLICATED_FACTORS: dict[type[Operation], Callable[[Operation, OpShardingRule], Factors]] = {
     window.ConvolutionOp: _spatial_dims,
     reduction.ReduceOp: _without_all_reduce,
     window.ReduceWindowOp: _stretched_dims,

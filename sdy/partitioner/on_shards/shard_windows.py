@@ -45,7 +45,7 @@ class Running(Enum):
     FROM_LAST = auto()
 
 
-def running_along(op: ReduceWindowOp, dim: int) -> Running | None:
+def scan_direction(op: ReduceWindowOp, dim: int) -> Running | None:
     """The end from which the windows reach to each element along `dim`; None where they do not."""
     size, window = shape_of(op.inputs[0])[dim], _at(op.window_dimensions, dim)
     steps = (op.window_strides, op.base_dilations, op.window_dilations)

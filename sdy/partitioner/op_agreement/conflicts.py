@@ -29,7 +29,7 @@ from sdy.propagation.projection import (
 
 
 @dataclass(frozen=True, slots=True)
-class Tensors:
+class OpTensors:
     """An op's operands, then results: how they are sharded, and how many elements each has."""
 
     rule: OpShardingRule
@@ -49,8 +49,8 @@ class Resolution:
     reduction_axes: AxisList = ()
 
 
-def resolve(
-    tensors: Tensors, on: CommonMesh, meshes: MeshTable, *, is_reshape: bool, is_strict: bool = False
+def resolve_conflicts(
+    tensors: OpTensors, on: CommonMesh, meshes: MeshTable, *, is_reshape: bool, is_strict: bool = False
 ) -> Resolution:
     """The resolution after which all tensors agree on every factor.
 
@@ -81,7 +81,7 @@ def resolve(
     return Resolution(reshards, _to_reduce(reduced, tensors, on))
 
 
-def _expressible(tensors: Tensors, axes: FactorAxes, on: CommonMesh) -> FactorAxes:
+def _expressible(tensors: OpTensors, axes: FactorAxes, on: CommonMesh) -> FactorAxes:
     """The axes of each factor as far as every tensor that has it can be cut so."""
     rule, sizes = tensors.rule, tensors.rule.factor_sizes
     while True:
@@ -98,7 +98,7 @@ def _expressible(tensors: Tensors, axes: FactorAxes, on: CommonMesh) -> FactorAx
 
 
 @lru_cache(maxsize=65536)
-def resolve_dot(tensors: Tensors, on: CommonMesh) -> Resolution | None:
+def resolve_dot(tensors: OpTensors, on: CommonMesh) -> Resolution | None:
     """The light resolution of a product: change the result where that is cheaper than changing an operand."""
     projection = project(tensors.rule, tensors.shardings, on.mesh, missing_is_closed=True)
     found = cheaper_result_axes(tensors.rule, projection, tensors.elements)
@@ -120,7 +120,7 @@ def resolve_dot(tensors: Tensors, on: CommonMesh) -> Resolution | None:
     return Resolution((*(None,) * place, sharding))
 
 
-def agreed_reduction_axes(tensors: Tensors, on: CommonMesh) -> AxisList:
+def agreed_reduction_axes(tensors: OpTensors, on: CommonMesh) -> AxisList:
     """The axes to reduce along where the tensors are left as they are: only those of an unreduced result count."""
     result = _first_result(tensors)
     if result is None or not result.unreduced:
@@ -133,13 +133,13 @@ def agreed_reduction_axes(tensors: Tensors, on: CommonMesh) -> AxisList:
     return _to_reduce(reduced, tensors, on)
 
 
-def _to_reduce(axes: AxisList, tensors: Tensors, on: CommonMesh) -> AxisList:
+def _to_reduce(axes: AxisList, tensors: OpTensors, on: CommonMesh) -> AxisList:
     result = _first_result(tensors)
     kept = () if result is None else result.unreduced
     return sort_and_merge(set_difference(axes, kept, on.mesh), on.mesh)
 
 
-def _first_result(tensors: Tensors) -> TensorSharding | None:
+def _first_result(tensors: OpTensors) -> TensorSharding | None:
     return tensors.shardings[len(tensors.rule.operands)]
 
 
@@ -154,14 +154,16 @@ def _has_other_devices(sharding: TensorSharding | None, on: CommonMesh, meshes: 
     return mesh is not None and mesh.device_ids != on.mesh.device_ids
 
 
-def _needed(tensors: Tensors, place: int, tensor: TensorProjection, axes: FactorAxes, on: CommonMesh) -> TensorSharding:
+def _needed(
+    tensors: OpTensors, place: int, tensor: TensorProjection, axes: FactorAxes, on: CommonMesh
+) -> TensorSharding:
     factors = {factor: replace(entry, axes=axes[factor], overflow=()) for factor, entry in tensor.factors.items()}
     needed = TensorProjection(factors, tensor.replicated, tensor.unreduced)
     rule = tensors.rule
     return to_sharding(needed, rule.tensors[place], rule.factor_sizes, tensors.shardings[place], on.reference, on.mesh)
 
 
-def _moves_of_reshape(tensors: Tensors, projection: Projection, axes: FactorAxes, on: CommonMesh) -> Sequence[bool]:
+def _moves_of_reshape(tensors: OpTensors, projection: Projection, axes: FactorAxes, on: CommonMesh) -> Sequence[bool]:
     """For a reshape dealt out anew, whether a side's sharding changes at all."""
     return [
         not is_equivalent(sharding, _needed(tensors, place, tensor, axes, on))

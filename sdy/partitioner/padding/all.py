@@ -9,9 +9,9 @@ from xdsl.traits import IsTerminator
 
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.base import StablehloOp
 from sdy.model.rule import FactorKind
-from sdy.partitioner.emit.emitter import shape_of
 from sdy.partitioner.on_shards.shard_rules import known_rule
 from sdy.partitioner.padding import collectives, contraction, reduction, regions, shape, slicing
 from sdy.partitioner.padding.padder import Padder, Rule

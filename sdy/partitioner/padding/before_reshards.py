@@ -18,8 +18,8 @@ from xdsl.traits import IsTerminator
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp
 from sdy.dialects.stablehlo import elementwise, shape
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
-from sdy.partitioner.emit.emitter import shape_of
 from sdy.partitioner.padding import contraction, reduction, regions, slicing
 from sdy.partitioner.padding import data_movement as moving
 from sdy.partitioner.padding import shape as shape_rules

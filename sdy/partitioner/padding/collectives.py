@@ -13,11 +13,12 @@ from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy import collectives as ops
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.shardings import sharding_of
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import set_difference
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed_like
-from sdy.partitioner.emit.emitter import Emitter, shape_of
+from sdy.partitioner.emit.emitter import Emitter
 from sdy.partitioner.padding.padder import Padder, Rule, is_static
 
 RULES = OpTable[Rule]()

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import contraction, window
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.partitioner.emit.emitter import shape_of
 from sdy.partitioner.padding.padder import Padder, Rule
 
 RULES = OpTable[Rule]()

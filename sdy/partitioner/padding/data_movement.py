@@ -15,10 +15,11 @@ from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo import slicing
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.emit.emitter import Emitter, shape_of
-from sdy.partitioner.emit.sharded_emitter import among_first, annotated, sliced, zero_scalar
+from sdy.partitioner.emit.emitter import Emitter
+from sdy.partitioner.emit.sharded_emitter import annotated, first_elements_mask, sliced, zero_scalar
 from sdy.partitioner.padding.padder import Padder, Rule, Sizes
 from sdy.partitioner.padding.slicing import pad_
 
@@ -119,4 +120,4 @@ def _source_along(value: SSAValue, dim: int) -> tuple[SSAValue, int]:
 def _first(emit: Emitter, one: SSAValue, other: SSAValue, dim: int, count: int) -> SSAValue:
     """The first `count` elements of one value along `dim`, and those of another behind them."""
     sharding = sharding_of(other)
-    return annotated(emit.select(among_first(emit, other, dim, count, sharding), one, other), sharding)
+    return annotated(emit.select(first_elements_mask(emit, other, dim, count, sharding), one, other), sharding)

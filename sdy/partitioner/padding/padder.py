@@ -24,6 +24,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.shape import IotaOp
 from sdy.grammar.write import write_sharding
 from sdy.model.axis import AxisList
@@ -32,8 +33,8 @@ from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed_like, with_dim
-from sdy.partitioner.emit.emitter import Emitter, Style, shape_of, tensor_of, with_element, with_shape
-from sdy.partitioner.emit.sharded_emitter import among_first, annotated, padded_to, trimmed_to, zero_scalar
+from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of, with_element, with_shape
+from sdy.partitioner.emit.sharded_emitter import annotated, first_elements_mask, padded_to, trimmed_to, zero_scalar
 from sdy.partitioner.padding.partial import sum_behind, summed_axes
 
 Sizes = tuple[int, ...]
@@ -182,7 +183,7 @@ class Padder:
         """Which elements are none of the padding of a dim; before reshards in no more memory than that takes."""
         sharding, end = sharding_of(value), self.true_sizes(value)[dim]
         if self.is_before_reshards:
-            return among_first(emit, value, dim, end, sharding)
+            return first_elements_mask(emit, value, dim, end, sharding)
         numbers = with_element(value, i32)
         index = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(dim, i64)}), sharding)
         ends = annotated(emit.broadcast(emit.constant(TensorType(i32, []), [end]), numbers), sharding)

@@ -12,13 +12,12 @@ from xdsl.ir import Operation
 from sdy.dialects.constants.elements import Scalar
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import gather_scatter, reduction, window
-from sdy.dialects.stablehlo.attributes.types import element_type_of
+from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.partitioner.emit.emitter import shape_of
 from sdy.partitioner.emit.sharded_emitter import is_zero_constant
-from sdy.partitioner.on_shards.combiners import combiners_of, extreme, identity, known_scalar
-from sdy.partitioner.on_shards.selecting_bodies import ignores_inits_behind
+from sdy.partitioner.on_shards.combiners import combiners_of, constant_scalar, extreme, identity_element
+from sdy.partitioner.on_shards.selecting_bodies import ignores_trailing_inits
 from sdy.partitioner.on_shards.shard_windows import window_dim_of_update
 from sdy.partitioner.padding.padder import Padder, Rule
 
@@ -50,14 +49,14 @@ def _neutral_elements(op: reduction.ReduceOp) -> Sequence[Scalar] | None:
     """What the body may be given behind the elements of each input, without a change of what it gives."""
     combiners = combiners_of(op.body)
     if combiners is None:
-        inits = [known_scalar(init) for init in op.init_values]
+        inits = [constant_scalar(init) for init in op.init_values]
         known = [init for init in inits if init is not None]
-        return known if len(known) == len(inits) and ignores_inits_behind(op.body.block, inits) else None
+        return known if len(known) == len(inits) and ignores_trailing_inits(op.body.block, inits) else None
     if not WITH_IDENTITY.issuperset(combiners):
         return None
     # A sum that begins with 0.0 is never -0.0: the zeros of padding do, which are mostly there.
     return [
-        0 if combiner is AddOp and is_zero_constant(init) else identity(combiner, element_type_of(init))
+        0 if combiner is AddOp and is_zero_constant(init) else identity_element(combiner, element_type_of(init))
         for combiner, init in zip(combiners, op.init_values, strict=True)
     ]
 

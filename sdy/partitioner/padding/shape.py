@@ -9,8 +9,9 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
 from sdy.dialects.stablehlo import calls, shape
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.partitioner.emit.emitter import ints, shape_of, tensor_of
+from sdy.partitioner.emit.emitter import ints, tensor_of
 from sdy.partitioner.padding.padder import Padder, Rule, Sizes, constant_with, is_static
 
 RULES = OpTable[Rule]()

@@ -13,9 +13,9 @@ from xdsl.ir import SSAValue
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo import gather_scatter, slicing
-from sdy.dialects.stablehlo.attributes.types import element_type_of
+from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.partitioner.emit.emitter import Emitter, ints, shape_of, tensor_of
+from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of
 from sdy.partitioner.emit.sharded_emitter import annotated
 from sdy.partitioner.on_shards.shard_offsets import pad_shifts, slice_shifts
 from sdy.partitioner.padding.padder import Padder, Rule

@@ -16,7 +16,7 @@ from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.partitioner.emit.emitter import Style
 from sdy.partitioner.local.all import check
 from sdy.partitioner.local.lowering import Lowering
-from sdy.partitioner.on_shards.shard_rules import WHOLE_FACTORS, shard_rule
+from sdy.partitioner.on_shards.shard_rules import REPLICATED_FACTORS, shard_rule
 from sdy.partitioner.padding.padder import Padder
 from sdy.rules.all import sharding_rule
 
@@ -49,7 +49,7 @@ def _needs_more_than_its_rule(op: Operation) -> bool:
     if rule is None:
         return False
     more = {*rule.need_replication} - {*(() if own is None else (*own.need_replication, *own.permutation))}
-    return own is None or type(op) in WHOLE_FACTORS or bool(more)
+    return own is None or type(op) in REPLICATED_FACTORS or bool(more)
 
 
 def _runs_on_shards(op: Operation, lowering: Lowering) -> bool:

@@ -25,10 +25,11 @@ from sdy.cost.memory import PeakFinder, bytes_of_tensor
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.context import remark
 from sdy.dialects.ir.walk import block_of
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.collectives import AllToAllOp, CollectivePermuteOp
 from sdy.partitioner.combining.exchanges import Exchange, permuted_after, permuted_before
 from sdy.partitioner.emit.collective_ops import device_table
-from sdy.partitioner.emit.emitter import Emitter, Style, shape_of, with_shape
+from sdy.partitioner.emit.emitter import Emitter, Style, with_shape
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, op_order
 

@@ -34,7 +34,7 @@ from sdy.partitioner.layout_search.layout import Atoms, Cut, Layout, Tensor, rep
 from sdy.partitioner.layout_search.linearity import partial_modes
 from sdy.partitioner.layout_search.node import Assignment, Counts, Kind, Mode, Run
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
-from sdy.partitioner.on_shards.shard_rules import counts_on_shards, shard_rule
+from sdy.partitioner.on_shards.shard_rules import allowed_shard_counts, shard_rule
 from sdy.passes.export.optimize.communication_edges import ValueEdge, edges_of, functions_on_global_tensors
 
 FREE = frozenset((ConstantOp, IotaOp))  # any device can compute any shard of it
@@ -239,7 +239,7 @@ class GraphReader:
         modes = tuple(mode for mode in partial_modes(op) if self._takes_sums(op, mode))
         if reduction_kinds(op) is None:
             rule, modes = _without_reduction(rule), ()
-        kind = self._kind(rule, modes, tuple(counts_on_shards(op, self._counts).items()))
+        kind = self._kind(rule, modes, tuple(allowed_shard_counts(op, self._counts).items()))
         found = [self._layout(value) for value in (*op.operands, *op.results)]
         layouts = [layout for layout in found if layout is not None]
         assignment = _assignment(kind, layouts) if len(layouts) == len(found) else None

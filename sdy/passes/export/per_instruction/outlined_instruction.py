@@ -26,12 +26,13 @@ from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_argument_sharding, set_function_result_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import CommonMesh, common_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
-from sdy.partitioner.emit.emitter import Emitter, Properties, Style, shape_of
+from sdy.partitioner.emit.emitter import Emitter, Properties, Style
 from sdy.partitioner.emit.sharded_emitter import padded_to, trimmed_to, zero_scalar
 from sdy.partitioner.halo.manual_body import rounded_up, shard_counts
 from sdy.partitioner.padding.all import pad_module

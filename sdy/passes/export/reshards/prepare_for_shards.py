@@ -35,9 +35,14 @@ from sdy.model.axis_list import sharded_size
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.on_shards.agreement import Layout, disagreement
-from sdy.partitioner.on_shards.shard_exchanges import exchanges_results
-from sdy.partitioner.on_shards.shard_rules import kind_of, rule_on_shards, shard_rule, with_whole
+from sdy.partitioner.on_shards.agreement import ShardedLayout, disagreement
+from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
+from sdy.partitioner.on_shards.shard_rules import (
+    rule_for_shard_counts,
+    shard_rule,
+    sharded_op_key,
+    with_need_replication,
+)
 from sdy.passes.export.close.barriers import erase_barriers
 from sdy.passes.export.reshards.reshard_uses import adapt_use
 from sdy.propagation.projection import project_tensor
@@ -62,10 +67,10 @@ class PrepareForShardsPass(ModulePass):
             shardings = [sharding_of(value) for value in (*operands_of(inner), *inner.results)]
             if all(sharding is None or sharding.is_fully_replicated for sharding in shardings):
                 continue
-            kind = kind_of(inner, shardings)
-            if kind not in required:
-                required[kind] = _required_rule(inner, shardings, meshes)
-            rule = required[kind]
+            key = sharded_op_key(inner, shardings)
+            if key not in required:
+                required[key] = _required_rule(inner, shardings, meshes)
+            rule = required[key]
             if rule is None:
                 continue
             _remark(ctx, inner, rule, meshes)
@@ -86,7 +91,7 @@ def _required_rule(
     if rule is None or source is None:
         return rule
     counts = [_count(source, dim, meshes) for dim in range(len(source.dims))]
-    lenient = rule_on_shards(op, counts)
+    lenient = rule_for_shard_counts(op, counts)
     if lenient is None or lenient == rule:
         return rule
     if disagreement(lenient, tuple(_layout(sharding, meshes) for sharding in shardings)) is None:
@@ -94,11 +99,11 @@ def _required_rule(
     exchanged = {
         factor
         for dim, (count, factors) in enumerate(zip(counts, rule.operands[0], strict=True))
-        if count > 1 and not isinstance(op, SliceOp | PadOp) and exchanges_results(op, dim, count)
+        if count > 1 and not isinstance(op, SliceOp | PadOp) and can_exchange_results(op, dim, count)
         for factor in factors
         if _has_common_axes(rule, factor, shardings, meshes)
     }
-    return with_whole(rule, {*rule.need_replication} - exchanged)
+    return with_need_replication(rule, {*rule.need_replication} - exchanged)
 
 
 def _has_common_axes(
@@ -122,9 +127,9 @@ def _count(sharding: TensorSharding, dim: int, meshes: MeshTable) -> int:
     return 1 if mesh is None else sharded_size(sharding.dims[dim].axes, mesh)
 
 
-def _layout(sharding: TensorSharding | None, meshes: MeshTable) -> Layout | None:
+def _layout(sharding: TensorSharding | None, meshes: MeshTable) -> ShardedLayout | None:
     mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
-    return None if sharding is None or mesh is None or sharding.is_fully_replicated else Layout(sharding, mesh)
+    return None if sharding is None or mesh is None or sharding.is_fully_replicated else ShardedLayout(sharding, mesh)
 
 
 def _adapt_branches(op: IfOp, meshes: MeshTable) -> None:

@@ -20,7 +20,13 @@ from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.on_shards.reduction_kinds import Kinds, reduction_kinds
-from sdy.partitioner.op_agreement.conflicts import Resolution, Tensors, agreed_reduction_axes, resolve, resolve_dot
+from sdy.partitioner.op_agreement.conflicts import (
+    OpTensors,
+    Resolution,
+    agreed_reduction_axes,
+    resolve_conflicts,
+    resolve_dot,
+)
 from sdy.partitioner.op_agreement.op_mesh import op_mesh
 from sdy.passes.rewriting.insertion import insert, location_of, redirect_other_uses, reshard
 
@@ -33,7 +39,7 @@ class Resharder:
     def __init__(self, meshes: MeshTable, *, is_strict: bool = False) -> None:
         self._meshes = meshes
         self._is_strict = is_strict
-        self._known: dict[tuple[type[Operation], bool, Tensors], tuple[Resolution, CommonMesh] | None] = {}
+        self._known: dict[tuple[type[Operation], bool, OpTensors], tuple[Resolution, CommonMesh] | None] = {}
 
     def reshard(self, op: Operation, rule: OpShardingRule, *, full: bool) -> None:
         """Make all tensors of `op` agree; the light version only reshards the result of a dot where that pays."""
@@ -42,7 +48,7 @@ class Resharder:
             rule = _without_reduction(rule)
         values = (*operands_of(op), *op.results)
         shardings = tuple([sharding_before_barriers(value) for value in values])
-        tensors = Tensors(rule, shardings, tuple([_element_count(value) for value in values]))
+        tensors = OpTensors(rule, shardings, tuple([_element_count(value) for value in values]))
         key = type(op), full, tensors
         if key not in self._known:
             self._known[key] = self._resolved(op, tensors, full=full)
@@ -56,17 +62,17 @@ class Resharder:
             assert kinds is not None  # a rule without a kind has no reduction factors
             _reduce_results(op, resolution.reduction_axes, on, kinds)
 
-    def _resolved(self, op: Operation, tensors: Tensors, *, full: bool) -> tuple[Resolution, CommonMesh] | None:
+    def _resolved(self, op: Operation, tensors: OpTensors, *, full: bool) -> tuple[Resolution, CommonMesh] | None:
         on = op_mesh(tensors.shardings, self._meshes)
         if on is None:
             return None
         if full:
             is_reshape = isinstance(op, ReshapeOp)
-            return resolve(tensors, on, self._meshes, is_reshape=is_reshape, is_strict=self._is_strict), on
+            return resolve_conflicts(tensors, on, self._meshes, is_reshape=is_reshape, is_strict=self._is_strict), on
         return _light(op, tensors, on), on
 
 
-def _light(op: Operation, tensors: Tensors, on: CommonMesh) -> Resolution:
+def _light(op: Operation, tensors: OpTensors, on: CommonMesh) -> Resolution:
     found = resolve_dot(tensors, on) if type(op) in RESOLVED_LIGHTLY else None
     resolution = found or Resolution((None,) * len(tensors.shardings))
     return replace(resolution, reduction_axes=agreed_reduction_axes(tensors, on))

@@ -8,7 +8,7 @@ import pytest
 from support.random_ops.draft import ELEMENTS
 
 from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
-from sdy.partitioner.on_shards.combiners import Combiner, identity
+from sdy.partitioner.on_shards.combiners import Combiner, identity_element
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ from sdy.partitioner.on_shards.combiners import Combiner, identity
     ],
 )
 def test_identity(combiner: Combiner, element: str, expected: float) -> None:
-    assert identity(combiner, ELEMENTS[element]) == expected
+    assert identity_element(combiner, ELEMENTS[element]) == expected

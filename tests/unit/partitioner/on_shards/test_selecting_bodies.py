@@ -11,7 +11,7 @@ from sdy.dialects.constants.elements import Scalar
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.reduction import ReduceOp
-from sdy.partitioner.on_shards.selecting_bodies import ignores_inits_behind, reduces_by_parts
+from sdy.partitioner.on_shards.selecting_bodies import can_reduce_shards_first, ignores_trailing_inits
 
 GREATER = "%b = stablehlo.compare GT, %p, %q : (tensor<{e}>, tensor<{e}>) -> tensor<i1>"
 IS_NAN = "%n = stablehlo.compare NE, %p, %p : (tensor<{e}>, tensor<{e}>) -> tensor<i1>"
@@ -36,7 +36,7 @@ def body_of(lines: list[str], element: str) -> Block:
 
 def verdict(lines: list[str], element: str, *inits: Scalar | None) -> bool:
     """Of such a body."""
-    return reduces_by_parts(body_of(lines, element), inits)
+    return can_reduce_shards_first(body_of(lines, element), inits)
 
 
 def test_the_larger_integer_has_no_order() -> None:
@@ -90,10 +90,10 @@ def test_the_first_and_the_last_of_all() -> None:
 
 def test_inits_behind_all_elements_lose_as_those_in_front_do() -> None:
     body = body_of([GREATER, SELECT, RETURN], "i32")
-    assert ignores_inits_behind(body, [-(2**31)])
+    assert ignores_trailing_inits(body, [-(2**31)])
 
 
 def test_inits_behind_all_elements_win_where_the_last_one_does() -> None:
     last = body_of(["stablehlo.return %q : tensor<{e}>"], "i32")
-    assert reduces_by_parts(last, [0])
-    assert not ignores_inits_behind(last, [0])
+    assert can_reduce_shards_first(last, [0])
+    assert not ignores_trailing_inits(last, [0])
