@@ -11,7 +11,7 @@ from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
-from sdy.interpreter.compiled_block import CompiledBlock, Slots, Step
+from sdy.interpreter.compiled_block import CompiledBlock, CompiledOp, SlotNumbers
 from sdy.interpreter.failure import failure, located
 from sdy.interpreter.kernel import Kernel, KernelTable, leaf_count
 from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
@@ -39,15 +39,15 @@ def compile_block(
     numbering = _Numbering()
     for value in (*block.args, *captured):
         numbering.add(value)
-    steps: list[Step] = []
-    results: Slots = ()
+    steps: list[CompiledOp] = []
+    results: SlotNumbers = ()
     for op in block.ops:
         if op.has_trait(IsTerminator):
             results = numbering.slots_of(op.operands)
         elif not numbering.alias(op):
             operands = numbering.slots_of((*op.operands, *captured_by(op)))
             kernel = _kernel_of(op, kernels)
-            steps.append(Step(op, kernel, operands, numbering.add_all(op.results), dead=()))
+            steps.append(CompiledOp(op, kernel, operands, numbering.add_all(op.results), dead=()))
     return CompiledBlock(
         argument_count=sum(leaf_count(value.type) for value in block.args),
         captured_count=sum(leaf_count(value.type) for value in captured),
@@ -62,18 +62,18 @@ class _Numbering:
 
     def __init__(self) -> None:
         self.count = 0
-        self._slots: dict[SSAValue, Slots] = {}
+        self._slots: dict[SSAValue, SlotNumbers] = {}
 
-    def add(self, value: SSAValue) -> Slots:
+    def add(self, value: SSAValue) -> SlotNumbers:
         slots = tuple(range(self.count, self.count + leaf_count(value.type)))
         self.count += len(slots)
         self._slots[value] = slots
         return slots
 
-    def add_all(self, values: Sequence[SSAValue]) -> Slots:
+    def add_all(self, values: Sequence[SSAValue]) -> SlotNumbers:
         return tuple(slot for value in values for slot in self.add(value))
 
-    def slots_of(self, values: Sequence[SSAValue]) -> Slots:
+    def slots_of(self, values: Sequence[SSAValue]) -> SlotNumbers:
         return tuple(slot for value in values for slot in self._slots[value])
 
     def alias(self, op: Operation) -> bool:
@@ -109,10 +109,10 @@ def _kernel_of(op: Operation, kernels: KernelTable) -> Kernel:
     return kernel
 
 
-def _with_dead_slots(steps: Sequence[Step], results: Slots) -> tuple[Step, ...]:
+def _with_dead_slots(steps: Sequence[CompiledOp], results: SlotNumbers) -> tuple[CompiledOp, ...]:
     """Return the steps with `dead` set: slots that no later step reads and that are not results of the block."""
     live = set(results)
-    backwards: list[Step] = []
+    backwards: list[CompiledOp] = []
     for step in reversed(steps):
         dead = tuple(dict.fromkeys(slot for slot in (*step.operands, *step.results) if slot not in live))
         live.update(dead)

@@ -8,11 +8,11 @@ from xdsl.ir import Operation
 
 from sdy.interpreter.kernel import Kernel
 
-Slots = tuple[int, ...]
+SlotNumbers = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CompiledOp:
     """One op: its kernel, the slots it reads and writes, and the slots that no later op reads.
 
     `operands` ends with the slots of the values that the op's regions capture.
@@ -20,17 +20,17 @@ class Step:
 
     op: Operation
     kernel: Kernel
-    operands: Slots
-    results: Slots
-    dead: Slots
+    operands: SlotNumbers
+    results: SlotNumbers
+    dead: SlotNumbers
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledBlock:
-    """The steps of a block in program order. Slots start with the arguments, followed by the captured values."""
+    """The steps of a block in program order. SlotNumbers start with the arguments, followed by the captured values."""
 
     argument_count: int
     captured_count: int
     slot_count: int
-    steps: tuple[Step, ...]
-    results: Slots
+    steps: tuple[CompiledOp, ...]
+    results: SlotNumbers

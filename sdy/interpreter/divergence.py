@@ -13,7 +13,8 @@ import numpy as np
 
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import Grid, IntArray
-from sdy.interpreter.kernel import Arrays, KernelContext, Shape
+from sdy.interpreter.kernel import Arrays, KernelContext
+from sdy.model.shape import StaticShape
 
 
 class Split:
@@ -51,7 +52,7 @@ class Split:
             for parts in zip(*(results[key] for key in keys), strict=True)
         )
 
-    def _grid_of(self, grid: Grid, key: int, batch: Shape) -> Grid:
+    def _grid_of(self, grid: Grid, key: int, batch: StaticShape) -> Grid:
         ids = grid.ids.reshape(grid.sizes).transpose([*self.varying, *self.constant])
         ids = ids.reshape((self.count, *batch[1:]))[self.positions[key]]
         return Grid(batch, grid.replica_count, grid.partition_count, tuple(ids.reshape(-1).tolist()))

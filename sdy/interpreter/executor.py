@@ -15,7 +15,7 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.symbols import functions_of
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.compile import captured_by, compile_block
-from sdy.interpreter.compiled_block import CompiledBlock, Step
+from sdy.interpreter.compiled_block import CompiledBlock, CompiledOp
 from sdy.interpreter.devices.replica_groups import ReplicaGroups
 from sdy.interpreter.failure import failure, located
 from sdy.interpreter.kernel import Arrays, KernelContext
@@ -25,14 +25,14 @@ from sdy.interpreter.reuse import UFUNCS, computed_in_place
 
 DEEPEST_CALL = 100
 
-Observer = Callable[[KernelContext, Operation, Arrays], None]
+OpObserver = Callable[[KernelContext, Operation, Arrays], None]
 """Called after every op with its context, the op, and the arrays of its results."""
 
 
 class Executor:
     """Runs the functions of one module. A block is compiled once, when it first runs."""
 
-    def __init__(self, module: ModuleOp, observer: Observer | None = None) -> None:
+    def __init__(self, module: ModuleOp, observer: OpObserver | None = None) -> None:
         self.functions = functions_of(module)
         self._observer = observer
         self._blocks: dict[Block, CompiledBlock] = {}
@@ -77,7 +77,7 @@ class Executor:
             del written, results  # `reuse` counts references: the slot must hold the only one
         return cast(Arrays, tuple([slots[slot] for slot in compiled.results]))
 
-    def _results_of(self, step: Step, context: KernelContext, slots: Sequence[Array | None]) -> Arrays:
+    def _results_of(self, step: CompiledOp, context: KernelContext, slots: Sequence[Array | None]) -> Arrays:
         arrays = cast(Arrays, tuple([slots[slot] for slot in step.operands]))
         try:
             return step.kernel(context, arrays)
@@ -108,7 +108,7 @@ class Executor:
             return self.call(context, function, arguments)
 
 
-def _store(step: Step, results: Arrays, slots: list[Array | None]) -> None:
+def _store(step: CompiledOp, results: Arrays, slots: list[Array | None]) -> None:
     """Fill the slots of the results and clear the dead slots."""
     for slot, result in zip(step.results, results, strict=True):
         slots[slot] = result

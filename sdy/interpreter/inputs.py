@@ -10,10 +10,10 @@ from xdsl.dialects.func import FuncOp
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, as_tensor
 from sdy.interpreter.arrays.element_types import DType, dtype_of
 from sdy.interpreter.failure import failure, located
-from sdy.interpreter.kernel import Shape
+from sdy.model.shape import StaticShape
 
 
-def check_inputs(function: FuncOp, inputs: Sequence[tuple[Shape, DType]]) -> None:
+def check_inputs(function: FuncOp, inputs: Sequence[tuple[StaticShape, DType]]) -> None:
     """Compare shape and dtype of each input, as one device holds it, with its argument.
 
     Raises: SdyError SDY-X006 if the counts differ, SDY-X007 if an input has another shape or dtype.
@@ -31,7 +31,7 @@ def check_inputs(function: FuncOp, inputs: Sequence[tuple[Shape, DType]]) -> Non
             raise located(failure("SDY-X007", message, hint=hint), function)
 
 
-def _fits(tensor: AnyTensor, shape: Shape, dtype: DType) -> bool:
+def _fits(tensor: AnyTensor, shape: StaticShape, dtype: DType) -> bool:
     expected = tensor.get_shape()
     return (
         dtype == dtype_of(tensor.element_type)

@@ -25,10 +25,10 @@ from sdy.interpreter.devices.grid import Grid
 from sdy.interpreter.devices.replica_groups import ReplicaGroups
 from sdy.interpreter.failure import failure
 from sdy.interpreter.host import Host
+from sdy.model.shape import StaticShape
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 Arrays = tuple[Array, ...]
-Shape = tuple[int, ...]
 
 
 class Runner(Protocol):
@@ -58,7 +58,7 @@ class KernelContext:
     `grid` is None inside the body of a reduction, where batch dims also represent elements.
     """
 
-    batch: Shape
+    batch: StaticShape
     grid: Grid | None
     runner: Runner
     host: Host
@@ -69,11 +69,11 @@ class KernelContext:
         """The number of batch dims."""
         return len(self.batch)
 
-    def local(self, array: Array) -> Shape:
+    def local(self, array: Array) -> StaticShape:
         """Return the shape of the tensor without its batch dims."""
         return array.shape[self.rank :]
 
-    def leading(self, array: Array) -> Shape:
+    def leading(self, array: Array) -> StaticShape:
         """Return the sizes of the batch dims of this array."""
         return array.shape[: self.rank]
 
@@ -81,7 +81,7 @@ class KernelContext:
         """Return the array dims of these tensor dims: batch dims come first."""
         return tuple(self.rank + dim for dim in dims)
 
-    def with_elements(self, sizes: Shape) -> KernelContext:
+    def with_elements(self, sizes: StaticShape) -> KernelContext:
         """Return the context of a body that runs once per element: it has further batch dims of these sizes."""
         return replace(self, batch=self.batch + sizes, grid=None)
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import ONE_DEVICE
-from sdy.interpreter.executor import Executor, Observer
+from sdy.interpreter.executor import Executor, OpObserver
 from sdy.interpreter.host import Host
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.kernel import KernelContext
@@ -20,7 +20,7 @@ def interpret(
     inputs: Sequence[Array] = (),
     function: str = "main",
     host: Host | None = None,
-    observer: Observer | None = None,
+    observer: OpObserver | None = None,
 ) -> list[Array]:
     """Run a function on one device and return one array per result, which may share memory with inputs and constants.
 

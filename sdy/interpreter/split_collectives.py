@@ -16,15 +16,15 @@ from dataclasses import replace
 from operator import itemgetter
 
 from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp
-from sdy.interpreter.compiled_block import Step
+from sdy.interpreter.compiled_block import CompiledOp
 
 OPERAND_BY_OPERAND = (AllGatherOp, AllReduceOp)
 
 
-def split_collectives(steps: Sequence[Step]) -> list[Step]:
+def split_collectives(steps: Sequence[CompiledOp]) -> list[CompiledOp]:
     """Return the steps of a block reordered, with one step per operand of a collective of several operands."""
     ready_after: dict[int, int] = {}  # slot -> index of the original step after which it is filled
-    ordered: list[tuple[int, Step]] = []
+    ordered: list[tuple[int, CompiledOp]] = []
     for index, step in enumerate(steps):
         for part in _parts(step):
             after = index if part is step else ready_after.get(part.operands[0], -1)
@@ -33,7 +33,7 @@ def split_collectives(steps: Sequence[Step]) -> list[Step]:
     return [step for _, step in sorted(ordered, key=itemgetter(0))]  # stable: a step stays after its producers
 
 
-def _parts(step: Step) -> Iterator[Step]:
+def _parts(step: CompiledOp) -> Iterator[CompiledOp]:
     # A computation that captures values has them as further operands; such collectives stay as they are.
     if isinstance(step.op, OPERAND_BY_OPERAND) and len(step.operands) == len(step.results) > 1:
         for operand, result in zip(step.operands, step.results, strict=True):

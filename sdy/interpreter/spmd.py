@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.interpreter.devices.grid import Grid
 from sdy.interpreter.devices.replica_groups import grid_for
 from sdy.interpreter.devices.values import DeviceArray, regridded
-from sdy.interpreter.executor import Executor, Observer
+from sdy.interpreter.executor import Executor, OpObserver
 from sdy.interpreter.host import Host
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.kernel import KernelContext
@@ -22,7 +22,7 @@ def run_spmd(
     grid: Grid,
     function: str = "main",
     host: Host | None = None,
-    observer: Observer | None = None,
+    observer: OpObserver | None = None,
 ) -> list[DeviceArray]:
     """Run a function on every device of `grid` and return what each device holds of the results.
 

@@ -1,1 +1,1 @@
-"""Which reshards a program needs, as which collectives, and each op on one shard."""
+"""The partitioner: the reshards that a program needs, their collectives, and the form of each op on one shard."""

@@ -1,1 +1,1 @@
-"""What `sdy-opt` runs: each pass reads the IR, computes with the pure packages, and writes the IR."""
+"""The passes that `sdy-opt` runs: each reads the IR, computes with the packages below, and writes the IR."""

@@ -13,7 +13,7 @@ from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.rewriting.op_order import caching_order, one_pass
 
-Observer = Callable[[ModulePass, ModuleOp], None]
+PassObserver = Callable[[ModulePass, ModuleOp], None]
 
 
 class Pipeline(ModulePass):
@@ -46,8 +46,8 @@ def run_passes(
     passes: Sequence[ModulePass],
     *,
     verify_each: bool = True,
-    before: Observer | None = None,
-    after: Observer | None = None,
+    before: PassObserver | None = None,
+    after: PassObserver | None = None,
 ) -> None:
     """Run the passes on the module, in place. `before` and `after` are called around each pass.
 

@@ -19,7 +19,7 @@ from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp
 
 @dataclass(slots=True)
 class ArgumentUse:
-    """How an argument is used.
+    """The uses of an argument that restrict its values.
 
     `indexed_sizes` are the sizes of the dims that it may index; `ends_loops` is true if a loop condition depends on it.
     """

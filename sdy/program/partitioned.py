@@ -20,7 +20,7 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import grid_of_mesh
 from sdy.interpreter.devices.shards import shard, unshard
 from sdy.interpreter.devices.values import DeviceArray
-from sdy.interpreter.executor import Observer
+from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.spmd import run_spmd
 from sdy.model.devices.placement import ProgramPlacement
@@ -72,7 +72,7 @@ class PartitionedProgram(ShardedProgram[R]):
         check_inputs(main_function(self.folded), [(array.shape, array.dtype) for array in inputs])
         return self.global_results(self.run_on_devices(inputs))
 
-    def run_on_devices(self, inputs: Sequence[Array], observer: Observer | None = None) -> list[DeviceArray]:
+    def run_on_devices(self, inputs: Sequence[Array], observer: OpObserver | None = None) -> list[DeviceArray]:
         """Run the local program on global inputs, and return the shards of the results. Raises: SdyError as `run`."""
         pairs = zip(inputs, self.boundary.arguments, strict=True)
         shards = [shard(array, placement.sharding, placement.mesh) for array, placement in pairs]

@@ -63,7 +63,7 @@ class Conflict:
 
 
 def conflicts_of(graph: Graph, history: History) -> Iterator[Conflict]:
-    """Yield the conflicts of a graph after propagation, in program order. Barriers are no conflicts."""
+    """Yield the conflicts of a graph after propagation, in program order. Barriers are not conflicts."""
     sites: list[Site] = [node for node in graph.nodes if node.kind in (NodeKind.RULE, NodeKind.EDGE)]
     for site in (*sites, *graph.main_results):
         if isinstance(site, Node) and site.is_erased:

@@ -1,6 +1,6 @@
 """Op priorities: the direction in which each factor of an op propagates, level by level.
 
-At level n, the direction of a factor is the union of the contributions of levels 0 to n; level 4 lets every factor
+At level n, the direction of a factor is the union of the contributions of levels 0 to n; level 4 allows every factor
 propagate both ways. Source: docs/spec/02, 5.
 """
 

@@ -22,7 +22,7 @@ MISSING = 0  # the number of "no sharding", which differs from "all dims open an
 
 
 class NodeKind(IntEnum):
-    """How the engine treats an op. The values are integers because they are dictionary keys on hot paths."""
+    """The treatment of an op by the engine. The values are integers because they are dictionary keys on hot paths."""
 
     OPAQUE = auto()  # no rule: its shardings propagate to its neighbours, and theirs to it
     RULE = auto()  # propagates along its sharding rule
@@ -48,7 +48,7 @@ class PassThrough(IntEnum):
 
 
 class Direction(IntEnum):
-    """Which tensors may be the source of an axis. Every tensor is a destination.
+    """The tensors that may be the source of an axis. Every tensor is a destination.
 
     The values are integers because they are dictionary keys on hot paths, and bits because they are combined.
     """
@@ -174,7 +174,7 @@ class Graph:
     callers: dict[Node, list[Node]] = field(default_factory=lambda: {})
 
     def add_holder(self, value: Value, sharding: TensorSharding | None, rank: int) -> Value:
-        """Make `value` the holder of its own sharding, without siblings, and return it."""
+        """Make `value` the only holder of its sharding, without siblings, and return it."""
         value.sharding = MISSING if sharding is None else self.shardings.number(sharding)
         value.rank = rank
         value.holder = value

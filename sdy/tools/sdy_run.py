@@ -21,7 +21,7 @@ from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.arguments import parse_inputs
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.arrays.printing import dense_text, tensor_text
-from sdy.interpreter.executor import Observer
+from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.single import interpret
@@ -87,7 +87,7 @@ def _results(arguments: RunArguments, chunk: Chunk, inputs: Sequence[Array]) -> 
 def _interpreted(arguments: RunArguments, module: ModuleOp, function: FuncOp, inputs: Sequence[Array]) -> list[Array]:
     folder = arguments.values.get("probe-output-dir")
     host = Host(write=_write, probe_folder=None if folder is None else Path(folder))
-    observers: list[Observer] = []
+    observers: list[OpObserver] = []
     if "trace" in arguments.flags:
         observers.append(RunTrace(module, _write_error).observe)
     console = Console(stderr=True)
@@ -97,7 +97,7 @@ def _interpreted(arguments: RunArguments, module: ModuleOp, function: FuncOp, in
         return interpret(module, inputs, function.sym_name.data, host, _combined_observer(observers))
 
 
-def _combined_observer(observers: Sequence[Observer]) -> Observer | None:
+def _combined_observer(observers: Sequence[OpObserver]) -> OpObserver | None:
     if not observers:
         return None
 

@@ -35,7 +35,7 @@ OPENINGS = {
     "Puts": "Insert ...",
 }
 PHRASES = {
-    r"\b(?:is|are|was|were) no (?!longer\b|more\b)[a-z]": "is not a ..., expected a ...",
+    r"(?<!there )\b(?:is|are|was|were) no (?!longer\b|more\b|larger\b|smaller\b)[a-z]": "is not a ..., expected a ...",
     r"\bthere is nothing to\b": "expected at least one ...",
     r"\bbehind\b": "after",
     r"\bin front of\b": "before",
@@ -62,8 +62,14 @@ def docstrings(path: Path) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             text = ast.get_docstring(node)
-            if text:
+            if text and not _is_property(node):
                 yield getattr(node, "lineno", 1), text
+
+
+def _is_property(node: ast.AST) -> bool:
+    """Return whether a docstring describes an attribute: `Whether all outputs agree.`"""
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+    return any(getattr(each, "id", "").endswith("property") for each in decorators)
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:

@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from sdy.interpreter.kernel import Shape
+from sdy.model.shape import StaticShape
 
 Words = NDArray[np.uint32]
 LongWords = NDArray[np.uint64]
@@ -54,7 +54,7 @@ def philox4x32(key: tuple[Words, Words], counter: tuple[Words, Words, Words, Wor
     return first, second, third, fourth
 
 
-def threefry_bits(state: LongWords, shape: Shape, width: int) -> tuple[LongWords, NDArray[np.uint64]]:
+def threefry_bits(state: LongWords, shape: StaticShape, width: int) -> tuple[LongWords, NDArray[np.uint64]]:
     """Return the next state, and `width` random bits per element of `shape` in 64-bit integers.
 
     `state` holds key and counter of every device along its last dim.
@@ -86,7 +86,7 @@ def threefry_bits(state: LongWords, shape: Shape, width: int) -> tuple[LongWords
     return after, _narrowed(kept.reshape(leading + shape), width)
 
 
-def philox_bits(state: LongWords, shape: Shape, width: int) -> tuple[LongWords, NDArray[np.uint64]]:
+def philox_bits(state: LongWords, shape: StaticShape, width: int) -> tuple[LongWords, NDArray[np.uint64]]:
     """Return the same as `threefry_bits`, by Philox; the state is the key, then a 128-bit counter, low half first.
 
     If the state has no high half, the key is used in its place.
@@ -110,7 +110,7 @@ def philox_bits(state: LongWords, shape: Shape, width: int) -> tuple[LongWords, 
     return after, _narrowed(bits.reshape(state.shape[:-1] + shape), width)
 
 
-def _halved_dim(shape: Shape) -> int:
+def _halved_dim(shape: StaticShape) -> int:
     """Return the dim along which a step produces two elements: the first of even size, else the first largest."""
     even = (dim for dim, size in enumerate(shape) if size % 2 == 0)
     return next(even, shape.index(max(shape)))

@@ -8,17 +8,18 @@ from math import prod
 import numpy as np
 
 from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, is_complex
-from sdy.interpreter.kernel import KernelContext, Shape
+from sdy.interpreter.kernel import KernelContext
+from sdy.model.shape import StaticShape
 
 
 @dataclass(frozen=True, slots=True)
 class ContractedDims:
     """Dims of the two tensors, paired in order: `batch` dims are shared and kept, `summed` dims are contracted."""
 
-    lhs_batch: Shape
-    rhs_batch: Shape
-    lhs_summed: Shape
-    rhs_summed: Shape
+    lhs_batch: StaticShape
+    rhs_batch: StaticShape
+    lhs_summed: StaticShape
+    rhs_summed: StaticShape
 
 
 def contracted(context: KernelContext, lhs: Array, rhs: Array, dims: ContractedDims, dtype: DType) -> Array:
@@ -71,7 +72,7 @@ def _matrix_product(left: Array, right: Array) -> Array:
 class _Operand:
     """One operand of the contraction: which of its dims, device axes included, are batch, free or summed."""
 
-    def __init__(self, context: KernelContext, array: Array, batch: Shape, summed: Shape) -> None:
+    def __init__(self, context: KernelContext, array: Array, batch: StaticShape, summed: StaticShape) -> None:
         self.array = array
         self.context = context
         self.batch = context.dims(batch)
@@ -82,10 +83,10 @@ class _Operand:
     def varying(self) -> list[int]:
         return [axis for axis in range(self.context.rank) if self.array.shape[axis] != 1]
 
-    def sizes(self, dims: Shape) -> Shape:
+    def sizes(self, dims: StaticShape) -> StaticShape:
         return tuple(self.array.shape[dim] for dim in dims)
 
-    def matrices(self, shared: list[int], rows: Shape, columns: Shape, batch_sizes: Shape) -> Array:
+    def matrices(self, shared: list[int], rows: StaticShape, columns: StaticShape, batch_sizes: StaticShape) -> Array:
         """Return the array as a stack of matrices with these dims as rows and columns."""
         constant = [axis for axis in range(self.context.rank) if self.array.shape[axis] == 1]
         ordered = self.array.transpose([*constant, *shared, *self.batch, *rows, *columns])

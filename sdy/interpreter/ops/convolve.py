@@ -8,9 +8,10 @@ import numpy as np
 
 from sdy.dialects.stablehlo.syntax.conv_numbers import ConvDimensionNumbers
 from sdy.interpreter.arrays.element_types import Array, DType
-from sdy.interpreter.kernel import KernelContext, Shape
+from sdy.interpreter.kernel import KernelContext
 from sdy.interpreter.ops.contract import ContractedDims, contracted
 from sdy.interpreter.ops.moving_window import MovingWindow
+from sdy.model.shape import StaticShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +23,10 @@ class Convolution:
     """
 
     numbers: ConvDimensionNumbers
-    strides: Shape
-    lhs_dilations: Shape
-    rhs_dilations: Shape
-    reversed_dims: Shape
+    strides: StaticShape
+    lhs_dilations: StaticShape
+    rhs_dilations: StaticShape
+    reversed_dims: StaticShape
     feature_groups: int
     batch_groups: int
     dtype: DType
@@ -35,7 +36,7 @@ class Convolution:
         """The number of dims that the window moves along."""
         return len(self.numbers.kernel_spatial_dimensions)
 
-    def computed(self, context: KernelContext, lhs: Array, rhs: Array, padding: Shape) -> Array:
+    def computed(self, context: KernelContext, lhs: Array, rhs: Array, padding: StaticShape) -> Array:
         """Return the output; `padding` lists low and high padding of each spatial dim in turn."""
         kernel = self._kernel(context, rhs)
         windows = self._windows(context, lhs, context.local(kernel)[3:], padding)
@@ -62,7 +63,7 @@ class Convolution:
         ordered = np.flip(ordered, context.dims([2 + dim for dim in self.reversed_dims]))
         return _split(ordered, context.rank, self.feature_groups * self.batch_groups)
 
-    def _windows(self, context: KernelContext, lhs: Array, sizes: Shape, padding: Shape) -> Array:
+    def _windows(self, context: KernelContext, lhs: Array, sizes: StaticShape, padding: StaticShape) -> Array:
         """Return the windows with the dims: group, batch, feature of the group, positions, offsets in the window."""
         numbers = self.numbers
         order = (

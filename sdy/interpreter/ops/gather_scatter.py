@@ -13,10 +13,11 @@ from sdy.dialects.stablehlo.attributes.types import rank_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import IntArray
-from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, ScalarT, Shape, operand_count, uniform
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, ScalarT, operand_count, uniform
 from sdy.interpreter.ops.reducer import Reducer
 from sdy.interpreter.ops.scatter_blocks import scatter_into
 from sdy.interpreter.ops.window_dims import SliceDims, block_positions, index_vectors
+from sdy.model.shape import StaticShape
 
 KERNELS = KernelTable()
 
@@ -42,7 +43,7 @@ def dynamic_gather(op: ops.DynamicGatherOp) -> Kernel:
 
 
 def _gathered(
-    context: KernelContext, operand: Array, indices: Array, numbers: GatherDimensionNumbers, sizes: Shape
+    context: KernelContext, operand: Array, indices: Array, numbers: GatherDimensionNumbers, sizes: StaticShape
 ) -> Array:
     vector_dim = numbers.index_vector_dim
     dims = SliceDims(
@@ -77,7 +78,7 @@ def _blocks_at(context: KernelContext, blocks: Array, positions: IntArray) -> Ar
     return blocks[(*own, positions)]
 
 
-def _without_vector(index_dims: Shape, vector_dim: int) -> Shape:
+def _without_vector(index_dims: StaticShape, vector_dim: int) -> StaticShape:
     """Return dims of the indices renumbered without the dim of the index vectors."""
     return tuple(dim - (dim > vector_dim) for dim in index_dims)
 
@@ -116,7 +117,7 @@ def scatter(op: ops.ScatterOp) -> Kernel:
     rank = rank_of(op.updates[0])
     index_dims = tuple(dim for dim in range(rank) if dim not in numbers.update_window_dims)
 
-    def dims_of(shape: Shape, update_shape: Shape) -> SliceDims:
+    def dims_of(shape: StaticShape, update_shape: StaticShape) -> SliceDims:
         window = iter(numbers.update_window_dims)
         missing = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
         return SliceDims(
@@ -149,7 +150,7 @@ def scatter(op: ops.ScatterOp) -> Kernel:
     return kernel
 
 
-def _block_order(shape: Shape, order: Shape, outer_rank: int) -> IntArray:
+def _block_order(shape: StaticShape, order: StaticShape, outer_rank: int) -> IntArray:
     """Return the order of the blocks, transposed by `order`, that follows the row-major order of the updates."""
     places = np.zeros((1,) * outer_rank, np.int64)
     for index, dim in enumerate(order[:outer_rank]):

@@ -10,20 +10,21 @@ from xdsl.ir import Attribute
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.kernel import KernelContext, Shape
+from sdy.interpreter.kernel import KernelContext
 from sdy.interpreter.ops.slicing import padded
+from sdy.model.shape import StaticShape
 
 
 @dataclass(frozen=True, slots=True)
 class MovingWindow:
     """A window per dim: its size, stride and dilation, and the padding and dilation of the tensor."""
 
-    sizes: Shape
-    strides: Shape
-    low: Shape
-    high: Shape
-    base_dilations: Shape
-    window_dilations: Shape
+    sizes: StaticShape
+    strides: StaticShape
+    low: StaticShape
+    high: StaticShape
+    base_dilations: StaticShape
+    window_dilations: StaticShape
 
     def over(self, context: KernelContext, operand: Array, padding: Array) -> Array:
         """Return a view of the padded tensor: positions of the window, then elements in the window."""
@@ -49,7 +50,7 @@ class MovingWindow:
 
 
 def window_of(
-    sizes: Shape,
+    sizes: StaticShape,
     strides: Attribute | None,
     padding: DenseElementsAttr | None,
     base_dilations: Attribute | None = None,

@@ -10,8 +10,9 @@ from sdy.dialects.chlo.structured import RaggedDotOp
 from sdy.dialects.stablehlo.attributes.types import rank_of
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type
 from sdy.interpreter.devices.grid import IntArray
-from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 from sdy.interpreter.ops.contract import ContractedDims, contracted
+from sdy.model.shape import StaticShape
 
 KERNELS = KernelTable()
 
@@ -41,7 +42,7 @@ def ragged_dot(op: RaggedDotOp) -> Kernel:
     return kernel
 
 
-def _prefix_dims(dims: ContractedDims, ragged: int, rank: int) -> Shape:
+def _prefix_dims(dims: ContractedDims, ragged: int, rank: int) -> StaticShape:
     """Return the dims of lhs that may have their own group sizes: batch dims, and free dims before the ragged dim."""
     if ragged in dims.lhs_summed:
         kind = dims.lhs_summed
@@ -50,7 +51,7 @@ def _prefix_dims(dims: ContractedDims, ragged: int, rank: int) -> Shape:
     return (*dims.lhs_batch, *kind[: kind.index(ragged)])
 
 
-def _members(context: KernelContext, lhs: Array, sizes: Array, ragged: int, prefix: Shape) -> NDArray[np.bool_]:
+def _members(context: KernelContext, lhs: Array, sizes: Array, ragged: int, prefix: StaticShape) -> NDArray[np.bool_]:
     """Return which elements of lhs belong to each group: the dims of lhs, of size 1 if constant, then the groups."""
     local = context.local(sizes)
     ends = np.cumsum(sizes.astype(np.int64), axis=-1)
@@ -121,6 +122,6 @@ def _row_by_group(
     return result
 
 
-def _without(dims: Shape, removed: int) -> Shape:
+def _without(dims: StaticShape, removed: int) -> StaticShape:
     """Return the dims renumbered without the removed one."""
     return tuple(dim - (dim > removed) for dim in dims)

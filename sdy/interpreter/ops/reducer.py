@@ -21,10 +21,11 @@ from sdy.interpreter.arrays.element_types import (
     is_bool,
     is_integer,
 )
-from sdy.interpreter.kernel import Arrays, KernelContext, Shape, with_unit_dims
+from sdy.interpreter.kernel import Arrays, KernelContext, with_unit_dims
 from sdy.interpreter.ops import arithmetic
 from sdy.interpreter.ops.arithmetic import Compute
 from sdy.interpreter.ops.conversion import converted
+from sdy.model.shape import StaticShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Fold:
     combine: Compute
     ufunc: np.ufunc
 
-    def reduced(self, array: Array, axes: Shape) -> Array:
+    def reduced(self, array: Array, axes: StaticShape) -> Array:
         """Reduce the elements along `axes`, of which there is at least one. Sums accumulate in a wider dtype."""
         dtype = array.dtype
         wide = exact_dtype(dtype) if self.ufunc in (np.add, np.multiply) else compute_dtype(dtype)
@@ -79,7 +80,9 @@ class Reducer:
         results = context.runner.run_block(inner, self.block, (*lhs, *rhs), outer)
         return tuple(np.broadcast_to(result, context.leading(result) + sizes) for result in results)
 
-    def fold(self, context: KernelContext, inputs: Arrays, inits: Arrays, dims: Shape, captured: Arrays) -> Arrays:
+    def fold(
+        self, context: KernelContext, inputs: Arrays, inits: Arrays, dims: StaticShape, captured: Arrays
+    ) -> Arrays:
         """Reduce the inputs along `dims`, starting from the scalars `inits`."""
         local = context.local(inputs[0])
         kept = tuple(size for dim, size in enumerate(local) if dim not in dims)
@@ -103,7 +106,7 @@ class Reducer:
             result = self.combined(context, result, tuple(array[(..., *position)] for array in inputs), captured)
         return result
 
-    def folded(self, context: KernelContext, inputs: Arrays, dims: Shape, captured: Arrays) -> Arrays:
+    def folded(self, context: KernelContext, inputs: Arrays, dims: StaticShape, captured: Arrays) -> Arrays:
         """Reduce the inputs along `dims`, which hold at least one element."""
         inputs = self._as_accumulated(inputs)
         if self.folds is None:
@@ -111,7 +114,7 @@ class Reducer:
         axes = context.dims(dims)
         return tuple(fold.reduced(array, axes) for fold, array in zip(self.folds, inputs, strict=True))
 
-    def _tree(self, context: KernelContext, inputs: Arrays, dims: Shape, captured: Arrays) -> Arrays:
+    def _tree(self, context: KernelContext, inputs: Arrays, dims: StaticShape, captured: Arrays) -> Arrays:
         """Combine the elements along `dims` pairwise until one is left, all pairs at once."""
         rows = tuple(_with_last_dim(context, array, dims) for array in inputs)
         while (count := rows[0].shape[-1]) > 1:
@@ -148,7 +151,7 @@ def _numpy_casts(dtype: DType) -> bool:
     return is_bool(dtype) or dtype.kind in "fiuc" or not is_integer(dtype)
 
 
-def _with_last_dim(context: KernelContext, array: Array, dims: Shape) -> Array:
+def _with_last_dim(context: KernelContext, array: Array, dims: StaticShape) -> Array:
     """Return the array with `dims` merged into one last dim."""
     axes = context.dims(dims)
     kept = [axis for axis in range(array.ndim) if axis not in axes]

@@ -13,8 +13,9 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type
 from sdy.interpreter.arrays.elements import array_of
-from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape, pointwise, uniform
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, pointwise, uniform
 from sdy.interpreter.ops.conversion import bitcast, converted
+from sdy.model.shape import StaticShape
 
 KERNELS = KernelTable()
 
@@ -44,7 +45,7 @@ def dynamic_iota(op: ops.DynamicIotaOp) -> Kernel:
     return kernel
 
 
-def _iota(shape: Shape, dim: int, result: SSAValue) -> Array:
+def _iota(shape: StaticShape, dim: int, result: SSAValue) -> Array:
     indices = converted(np.arange(shape[dim]), dtype_of_type(result.type))
     along = tuple(size if place == dim else 1 for place, size in enumerate(shape))
     return np.broadcast_to(indices.reshape(along), shape)
@@ -77,7 +78,7 @@ def broadcast(op: ops.BroadcastOp) -> Kernel:
     return lambda context, arrays: (_broadcast(context, arrays[0], shape, dims),)
 
 
-def _broadcast(context: KernelContext, operand: Array, shape: Shape, dims: Shape) -> Array:
+def _broadcast(context: KernelContext, operand: Array, shape: StaticShape, dims: StaticShape) -> Array:
     local, leading = context.local(operand), context.leading(operand)
     ordered = operand.transpose((*range(context.rank), *context.dims(sorted(range(len(dims)), key=dims.__getitem__))))
     size_along = dict(zip(dims, local, strict=True))
@@ -98,7 +99,7 @@ def reshape(op: ops.ReshapeOp) -> Kernel:
     return kernel
 
 
-def _with_static_size(shape: Shape, count: int) -> Shape:
+def _with_static_size(shape: StaticShape, count: int) -> StaticShape:
     """Return the shape with its dynamic size computed from the number of elements."""
     known = prod(size for size in shape if size != DYNAMIC_INDEX)
     return tuple(count // max(known, 1) if size == DYNAMIC_INDEX else size for size in shape)
@@ -164,5 +165,5 @@ def set_dimension_size(op: ops.SetDimensionSizeOp) -> Kernel:
     return kernel
 
 
-def _shape_operand(context: KernelContext, array: Array) -> Shape:
+def _shape_operand(context: KernelContext, array: Array) -> StaticShape:
     return tuple(uniform(context, array, "the shape of the result").tolist())

@@ -8,8 +8,9 @@ from sdy.dialects.stablehlo import slicing as ops
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import IntArray
-from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape, uniform, with_unit_dims
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, uniform, with_unit_dims
 from sdy.interpreter.ops.window_dims import signed_indices
+from sdy.model.shape import StaticShape
 
 KERNELS = KernelTable()
 
@@ -81,7 +82,7 @@ def dynamic_update_slice(op: ops.DynamicUpdateSliceOp) -> Kernel:
     return kernel
 
 
-def _overwritten(context: KernelContext, operand: Array, update: Array, starts: Shape) -> Array:
+def _overwritten(context: KernelContext, operand: Array, update: Array, starts: StaticShape) -> Array:
     leading = np.broadcast_shapes(context.leading(operand), context.leading(update))
     result = np.broadcast_to(operand, leading + context.local(operand)).copy()
     sizes = context.local(update)
@@ -141,7 +142,9 @@ def dynamic_pad(op: ops.DynamicPadOp) -> Kernel:
     return kernel
 
 
-def padded(context: KernelContext, operand: Array, value: Array, low: Shape, high: Shape, interior: Shape) -> Array:
+def padded(
+    context: KernelContext, operand: Array, value: Array, low: StaticShape, high: StaticShape, interior: StaticShape
+) -> Array:
     """Return the operand with `value` around and between its elements; negative amounts remove elements.
 
     `interior` is the number of elements inserted between adjacent ones, before negative edge padding applies.

@@ -11,11 +11,12 @@ from sdy.dialects.stablehlo.attributes.types import rank_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type
 from sdy.interpreter.devices.grid import IntArray
-from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, Shape, uniform
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, uniform
 from sdy.interpreter.ops.convolve import Convolution
 from sdy.interpreter.ops.moving_window import MovingWindow, window_of
 from sdy.interpreter.ops.reducer import Reducer
 from sdy.interpreter.ops.scatter_blocks import scatter_into
+from sdy.model.shape import StaticShape
 
 KERNELS = KernelTable()
 
@@ -118,5 +119,5 @@ def _convolution_of(op: ops.ConvolutionOp | ops.DynamicConvOp) -> Convolution:
     )
 
 
-def _set_positions(flags: Shape) -> Shape:
+def _set_positions(flags: StaticShape) -> StaticShape:
     return tuple(place for place, flag in enumerate(flags) if flag)

@@ -9,7 +9,8 @@ import numpy as np
 
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import IntArray
-from sdy.interpreter.kernel import KernelContext, Shape
+from sdy.interpreter.kernel import KernelContext
+from sdy.model.shape import StaticShape
 
 LARGEST = np.iinfo(np.int64).max
 
@@ -23,15 +24,15 @@ class SliceDims:
     `batch_dims` nor `dropped` are the dims of the resulting slice.
     """
 
-    shape: Shape
-    sizes: Shape
-    index_map: Shape
-    batch_dims: Shape
-    index_batch_dims: Shape
-    dropped: Shape
+    shape: StaticShape
+    sizes: StaticShape
+    index_map: StaticShape
+    batch_dims: StaticShape
+    index_batch_dims: StaticShape
+    dropped: StaticShape
 
     @property
-    def window_dims(self) -> Shape:
+    def window_dims(self) -> StaticShape:
         """The dims that a slice keeps, in order."""
         return tuple(dim for dim in range(len(self.shape)) if dim not in (*self.batch_dims, *self.dropped))
 
@@ -47,17 +48,17 @@ class SliceDims:
         return rank
 
     @property
-    def outer_window_dims(self) -> Shape:
+    def outer_window_dims(self) -> StaticShape:
         """The dims that a slice keeps, without those that move as one block."""
         return self.window_dims[: len(self.window_dims) - self.inner_rank]
 
     @property
-    def outer_shape(self) -> Shape:
+    def outer_shape(self) -> StaticShape:
         """The sizes of all dims but those of the block."""
         return self.shape[: len(self.shape) - self.inner_rank]
 
     @property
-    def inner_shape(self) -> Shape:
+    def inner_shape(self) -> StaticShape:
         """The sizes of the dims that move as one block."""
         return self.shape[len(self.shape) - self.inner_rank :]
 

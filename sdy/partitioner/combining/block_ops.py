@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from sdy.cost.lifetimes import LifetimeStep, MemoryUse, memory_uses
-from sdy.partitioner.combining.order import Dependences, Group, Grouping, scheduled
+from sdy.partitioner.combining.order import DependenceLists, Group, Grouping, scheduled
 
 V = TypeVar("V")
 
@@ -26,7 +26,7 @@ class BlockOps(Generic[V]):
 
     arguments: Sequence[V]
     steps: Sequence[LifetimeStep[V]]
-    dependences: Dependences
+    dependences: DependenceLists
     bytes_of: Callable[[V], int]
 
     def order(self, groups: Iterable[Group]) -> Order:

@@ -15,34 +15,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-Group = tuple[int, ...]  # device ids
+DeviceIds = tuple[int, ...]  # device ids
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """One all-to-all. A group has one or two `halves`; `kept` lists for each device the half that it keeps."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[DeviceIds, ...]
     halves: int
     kept: tuple[int, ...]
 
 
-def permuted_before(groups: Sequence[Group], pairs: Sequence[tuple[int, int]]) -> Exchange | None:
+def permuted_before(groups: Sequence[DeviceIds], pairs: Sequence[tuple[int, int]]) -> Exchange | None:
     """Return the exchange equal to a permute by (source, target) pairs and then an all-to-all; None if none is."""
     source_of = {target: source for source, target in pairs}
     return _exchange([(_moved(group, source_of), group) for group in groups])
 
 
-def permuted_after(groups: Sequence[Group], pairs: Sequence[tuple[int, int]]) -> Exchange | None:
+def permuted_after(groups: Sequence[DeviceIds], pairs: Sequence[tuple[int, int]]) -> Exchange | None:
     """Return the exchange equal to an all-to-all and then a permute by (source, target) pairs; None if none is."""
     return _exchange([(group, _moved(group, dict(pairs))) for group in groups])
 
 
-def _moved(group: Group, to: Mapping[int, int]) -> Group | None:
+def _moved(group: DeviceIds, to: Mapping[int, int]) -> DeviceIds | None:
     return tuple(to[device] for device in group) if all(device in to for device in group) else None
 
 
-def _exchange(flows: Sequence[tuple[Group | None, Group | None]]) -> Exchange | None:
+def _exchange(flows: Sequence[tuple[DeviceIds | None, DeviceIds | None]]) -> Exchange | None:
     """Return the exchange that sends from each group of senders to its receivers; None if groups do not pair up."""
     receivers = {senders: receivers for senders, receivers in flows if senders is not None and receivers is not None}
     devices = sorted(device for group in receivers for device in group)

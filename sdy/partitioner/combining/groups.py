@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sdy.partitioner.combining.order import Dependences, Group, Grouping, scheduled
+from sdy.partitioner.combining.order import DependenceLists, Group, Grouping, scheduled
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Candidate:
     bytes: int
 
 
-def largest_groups(dependences: Dependences, candidates: Sequence[Candidate], most_bytes: int) -> list[Group]:
+def largest_groups(dependences: DependenceLists, candidates: Sequence[Candidate], most_bytes: int) -> list[Group]:
     """Return the largest groups of at least two collectives whose results have at most `most_bytes`.
 
     Kinds with the most collectives come first: the groups of one kind add dependences for the next.
@@ -44,7 +44,7 @@ def halves(group: Group) -> list[Group]:
 
 
 def _groups_of(
-    dependences: Dependences, groups: Sequence[Group], alike: Sequence[Candidate], most_bytes: int
+    dependences: DependenceLists, groups: Sequence[Group], alike: Sequence[Candidate], most_bytes: int
 ) -> Iterator[Group]:
     levels = _levels(Grouping(dependences, groups), {candidate.op for candidate in alike})
     by_level: dict[int, list[Candidate]] = {}

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 
 Group = tuple[int, ...]
-Dependences = Sequence[Sequence[int]]
+DependenceLists = Sequence[Sequence[int]]
 
 
 class Grouping:
     """The ops of a program with some of them in groups, and the dependences of each group or single op."""
 
-    def __init__(self, dependences: Dependences, groups: Iterable[Group]) -> None:
+    def __init__(self, dependences: DependenceLists, groups: Iterable[Group]) -> None:
         self.members: dict[int, Group] = {group[0]: group for group in groups}
         self.leader = list(range(len(dependences)))  # for each op, the first op of its group
         for first, group in self.members.items():
@@ -34,7 +34,7 @@ class Grouping:
         """Return all ops in program order, each alone."""
         return [(op,) for op in range(len(self.leader))]
 
-    def _dependences_of(self, first: int, dependences: Dependences) -> Sequence[int]:
+    def _dependences_of(self, first: int, dependences: DependenceLists) -> Sequence[int]:
         if not self.members:
             return dependences[first]
         found = {self.leader[need] for op in self.members.get(first, (first,)) for need in dependences[op]}

@@ -24,11 +24,9 @@ from sdy.dialects.stablehlo.attributes.enums import (
     ComparisonType,
     ComparisonTypeAttr,
 )
-from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
+from sdy.dialects.stablehlo.attributes.types import AnyTensor, element_type_of, shape_of
 from sdy.dialects.stablehlo.shape import BitcastConvertOp, ConstantOp
-
-Tensor = TensorType[Attribute]
-Properties = dict[str, Attribute]
+from sdy.dialects.stablehlo.syntax.clauses import PropertyDict
 
 SAME_TYPE: dict[object, type[Operation]] = {
     np.absolute: ops.AbsOp,
@@ -79,7 +77,7 @@ class Recorder:
         op_class: type[Operation],
         operands: Sequence[SSAValue],
         result_types: Sequence[Attribute],
-        properties: Properties | None = None,
+        properties: PropertyDict | None = None,
         regions: Sequence[Region] = (),
     ) -> Operation:
         """Record an op."""
@@ -94,12 +92,12 @@ class Recorder:
         op_class: type[Operation],
         operands: Sequence[SSAValue],
         result_type: Attribute,
-        properties: Properties | None = None,
+        properties: PropertyDict | None = None,
     ) -> SSAValue:
         """Record an op and return its only result."""
         return self.op(op_class, operands, [result_type], properties).results[0]
 
-    def constant(self, tensor: Tensor, value: Scalar) -> SSAValue:
+    def constant(self, tensor: AnyTensor, value: Scalar) -> SSAValue:
         """Return a constant tensor filled with one value; equal constants are recorded once."""
         key = tensor, value
         if key not in self._constants:
@@ -126,7 +124,7 @@ class Traced(NDArrayOperatorsMixin):
         """The element type."""
         return element_type_of(self.value)
 
-    def like(self, element: Attribute) -> Tensor:
+    def like(self, element: Attribute) -> AnyTensor:
         """Return the tensor type of this shape with another element type."""
         return TensorType(element, list(shape_of(self.value)))
 
@@ -171,7 +169,7 @@ class Traced(NDArrayOperatorsMixin):
         op_class: type[Operation],
         operands: Sequence[Traced],
         result_type: Attribute,
-        properties: Properties | None = None,
+        properties: PropertyDict | None = None,
     ) -> Traced:
         """Record an op and return its result."""
         values = [operand.value for operand in operands]
@@ -181,7 +179,7 @@ class Traced(NDArrayOperatorsMixin):
         """Compare lhs with rhs."""
         typed = next(each for each in (lhs, rhs) if isinstance(each, Traced))
         operands = [typed.lifted(lhs), typed.lifted(rhs)]
-        properties: Properties = {"comparison_direction": ComparisonDirectionAttr(direction)}
+        properties: PropertyDict = {"comparison_direction": ComparisonDirectionAttr(direction)}
         if not isinstance(typed.element, IntegerType):
             properties["compare_type"] = ComparisonTypeAttr(ComparisonType.FLOAT)
         return self.recorded(ops.CompareOp, operands, typed.like(i1), properties)

@@ -29,7 +29,7 @@ from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.insertion import insert_before
 from sdy.passes.rewriting.unique_constants import unique_constants
 
-Dims = tuple[int, ...]
+DimIndices = tuple[int, ...]
 BATCH = (0,)
 
 
@@ -96,7 +96,7 @@ def _rewrite_scatter(op: ScatterOp) -> None:
 
 
 def batch_component(
-    operand: SSAValue, indices: SSAValue, index_map: Dims, dropped: Dims, vector_dim: int
+    operand: SSAValue, indices: SSAValue, index_map: DimIndices, dropped: DimIndices, vector_dim: int
 ) -> int | None:
     """Return the component of the indices that is the position along dim 0 of operand and indices; None if there is
     none.
@@ -177,5 +177,5 @@ def _size(value: SSAValue, dim: int) -> int:
     return (static_shape(value.type) or ())[dim]
 
 
-def _without_batch(dims: Dims) -> Dims:
+def _without_batch(dims: DimIndices) -> DimIndices:
     return tuple(dim for dim in dims if dim != 0)

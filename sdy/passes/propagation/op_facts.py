@@ -32,7 +32,7 @@ from sdy.propagation.numbering import Numbering
 from sdy.rules.all import BY_TYPE, RULE_ATTRIBUTE
 
 RuleOf = Callable[[Operation], OpShardingRule | None]
-Key = tuple[type[Operation] | int, ...]
+FactsKey = tuple[type[Operation] | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class FactSource:
         self._rule_of = rule_of
         self._rules = rules
         # By class and identities. The op is kept so that its types and properties stay alive, and their ids unique.
-        self._known: dict[Key, tuple[OpFacts, Operation]] = {}
+        self._known: dict[FactsKey, tuple[OpFacts, Operation]] = {}
 
     def __call__(self, op: Operation) -> OpFacts:
         """Return the facts of `op`. Raises: SdyError SDY-T103 if a result has no static shape."""
@@ -70,7 +70,7 @@ class FactSource:
         is_by_type = _IS_BY_TYPE.get(op_class)
         if is_by_type is None or RULE_ATTRIBUTE in op.attributes:
             return self._compute(op)
-        key: Key
+        key: FactsKey
         if is_by_type:
             types = map(type_of, (*operands_of(op), *op.results))
             key = (op_class, *map(id, types), *map(id, op.properties.values()))

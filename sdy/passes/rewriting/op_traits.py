@@ -55,7 +55,7 @@ def is_erasable(op: Operation) -> bool:
 
 
 class _Erasability(Enum):
-    """Whether ops of a class may be erased."""
+    """The condition under which ops of a class may be erased."""
 
     ALWAYS = auto()
     NEVER = auto()

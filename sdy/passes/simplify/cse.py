@@ -24,8 +24,8 @@ from sdy.passes.rewriting.op_traits import is_erasable
 
 KEPT_APART = (CollectiveOp, DataFlowEdgeOp, FuncDataFlowEdgeOp, ShardingConstraintOp)
 
-Key = tuple[object, ...]
-Known = dict[Key, list[Operation]]  # visible ops; those with regions may differ in them
+OpKey = tuple[object, ...]
+Known = dict[OpKey, list[Operation]]  # visible ops; those with regions may differ in them
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _have_equal_regions(op: Operation, other: Operation) -> bool:
     return all(region.is_structurally_equivalent(other_region) for region, other_region in pairs)
 
 
-def _key(op: Operation) -> Key:
+def _key(op: Operation) -> OpKey:
     types = [result.type for result in op.results]
     return type(op), operands_of(op), *types, _sorted(op.properties), _sorted(op.attributes), len(op.regions)
 

@@ -7,7 +7,7 @@ from sdy.dialects.module_text import parse_module
 from sdy.interpreter.compile import compile_block
 from sdy.interpreter.devices.grid import grid_of
 from sdy.interpreter.devices.values import stacked
-from sdy.interpreter.executor import Observer
+from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.spmd import run_spmd
 
@@ -49,7 +49,7 @@ def test_each_operand_as_soon_as_it_is_there() -> None:
     assert order(op_by_op=True) == WRITTEN
 
 
-def run(observer: Observer | None = None) -> list[list[int]]:
+def run(observer: OpObserver | None = None) -> list[list[int]]:
     """What the first of two devices has in the end."""
     held = stacked(np.array([[1, 2], [3, 4]], np.int32), grid_of(partition_count=1, replica_count=2))
     results = run_spmd(parse_module(PROGRAM), [held], held.grid, observer=observer)

@@ -24,7 +24,7 @@ from sdy.passes.rewriting.call_graph import ORIGINAL_NAME, callee_of, original_n
 from sdy.passes.rewriting.op_order import keep_order, op_order
 
 MANUAL_AXES = "sdy.func_manual_axes"
-Key = tuple[object, ...]
+FunctionKey = tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -50,20 +50,20 @@ class UnflattenCallGraphPass(ModulePass):
         keep_order(op)
 
 
-def _first(callees: list[FuncOp], meshes: MeshTable) -> dict[Key, FuncOp]:
+def _first(callees: list[FuncOp], meshes: MeshTable) -> dict[FunctionKey, FuncOp]:
     """Return per key the function that is called first."""
-    chosen: dict[Key, FuncOp] = {}
+    chosen: dict[FunctionKey, FuncOp] = {}
     for callee in callees:
         chosen.setdefault(_full_key(callee, meshes), callee)
     return chosen
 
 
-def _most_called(callees: list[FuncOp], meshes: MeshTable) -> dict[Key, FuncOp]:
+def _most_called(callees: list[FuncOp], meshes: MeshTable) -> dict[FunctionKey, FuncOp]:
     """Return per original function a copy with the shardings that most calls use."""
-    chosen: dict[Key, FuncOp] = {}
+    chosen: dict[FunctionKey, FuncOp] = {}
     for callee in callees:
         chosen.setdefault(_short_key(callee), callee)
-    calls: Counter[Key] = Counter()
+    calls: Counter[FunctionKey] = Counter()
     for callee in callees:
         key = _full_key(callee, meshes)
         calls[key] += 1
@@ -72,9 +72,9 @@ def _most_called(callees: list[FuncOp], meshes: MeshTable) -> dict[Key, FuncOp]:
     return chosen
 
 
-def _short_key(func: FuncOp) -> Key:
+def _short_key(func: FuncOp) -> FunctionKey:
     return original_name(func), func.attributes.get(MANUAL_AXES)
 
 
-def _full_key(func: FuncOp, meshes: MeshTable) -> Key:
+def _full_key(func: FuncOp, meshes: MeshTable) -> FunctionKey:
     return (*_short_key(func), argument_shardings(func, meshes), function_result_shardings(func, meshes))

@@ -1,1 +1,1 @@
-"""Partition one instruction at a time, each in a function of its own."""
+"""Partition one instruction at a time, each in its own function."""

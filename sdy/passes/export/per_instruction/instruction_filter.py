@@ -30,7 +30,7 @@ class InstructionFilter:
 
 
 def parse_filter(text: str) -> InstructionFilter:
-    """Parse a filter such as `dot, selectLow=3`, optionally quoted; a negative or invalid number is no limit."""
+    """Parse a filter such as `dot, selectLow=3`, optionally quoted; a negative or invalid number does not limit."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]

@@ -3,7 +3,7 @@
     before  %1 = stablehlo.reduce_window(%0, %c) ...  %0 [{"x"}], with windows that extend into the next shard
     after   the same, with the rule ([i], [])->([i]) {i=8} need_replication={i}
 
-Explicit reshards follow the rule, so the operand is gathered; a remark says so. Propagation barriers are erased, and
+Explicit reshards follow the rule, so the operand is gathered; a remark reports it. Propagation barriers are erased, and
 the branches of `stablehlo.if`, which have no data-flow edges, get reshards here.
 Requires: closed shardings; constraints converted to reshards. Ensures: after full explicit reshards, including ops with
 custom rules, every op can be lowered to its local form.

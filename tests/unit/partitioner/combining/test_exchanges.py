@@ -6,12 +6,12 @@ import itertools
 
 import pytest
 
-from sdy.partitioner.combining.exchanges import Exchange, Group, permuted_after, permuted_before
+from sdy.partitioner.combining.exchanges import DeviceIds, Exchange, permuted_after, permuted_before
 
 PAIRS = ((0, 1), (2, 3))
 
 
-def pairs(targets: Group) -> list[tuple[int, int]]:
+def pairs(targets: DeviceIds) -> list[tuple[int, int]]:
     return list(enumerate(targets))
 
 
@@ -42,13 +42,13 @@ def test_nothing_moves_between_groups() -> None:
         (PAIRS, (2, 3, 0)),  # nobody sends to device 1
     ],
 )
-def test_what_no_exchange_does(groups: tuple[Group, ...], targets: Group) -> None:
+def test_what_no_exchange_does(groups: tuple[DeviceIds, ...], targets: DeviceIds) -> None:
     assert permuted_before(groups, pairs(targets)) is None
     assert permuted_after(groups, pairs(targets)) is None
 
 
 @pytest.mark.parametrize("targets", list(itertools.permutations(range(4))))
-def test_who_keeps_what(targets: Group) -> None:
+def test_who_keeps_what(targets: DeviceIds) -> None:
     """Each device keeps what it gets one after the other, whenever there is an exchange."""
     source_of = {target: source for source, target in pairs(targets)}
     before, behind = permuted_before(PAIRS, pairs(targets)), permuted_after(PAIRS, pairs(targets))
@@ -59,7 +59,7 @@ def test_who_keeps_what(targets: Group) -> None:
         assert senders(behind, device) == next(group for group in PAIRS if source_of[device] in group)
 
 
-def senders(exchange: Exchange | None, device: int) -> Group:
+def senders(exchange: Exchange | None, device: int) -> DeviceIds:
     """Those from which a device keeps what it gets, in order."""
     assert exchange is not None
     group = next(group for group in exchange.groups if device in group)

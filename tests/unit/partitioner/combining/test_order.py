@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdy.partitioner.combining.groups import Candidate, largest_groups
-from sdy.partitioner.combining.order import Dependences, Group, Grouping, scheduled
+from sdy.partitioner.combining.order import DependenceLists, Group, Grouping, scheduled
 
 
-def _order(dependences: Dependences, *groups: Group) -> list[Group]:
+def _order(dependences: DependenceLists, *groups: Group) -> list[Group]:
     return scheduled(Grouping(dependences, groups))
 
 
@@ -24,23 +24,23 @@ def test_users_wait_until_the_group_is_complete() -> None:
 
 
 def test_a_group_runs_right_before_its_first_user() -> None:
-    dependences: Dependences = [[], [], [], [], [0, 3], [1, 4]]
+    dependences: DependenceLists = [[], [], [], [], [0, 3], [1, 4]]
     assert _order(dependences, (0, 1)) == [(2,), (3,), (0, 1), (4,), (5,)]
 
 
 def test_a_group_that_nobody_needs_runs_before_the_end() -> None:
-    dependences: Dependences = [[], [], [], []]
+    dependences: DependenceLists = [[], [], [], []]
     assert _order(dependences, (0, 1)) == [(2,), (0, 1), (3,)]
 
 
 def test_a_group_brings_the_groups_that_it_needs() -> None:
     # 0 and 1 at once, then 2 and 3, each of which dependences one of them; 5 is their first user
-    dependences: Dependences = [[], [], [0], [1], [], [3], [2, 5]]
+    dependences: DependenceLists = [[], [], [0], [1], [], [3], [2, 5]]
     assert _order(dependences, (0, 1), (2, 3)) == [(4,), (0, 1), (2, 3), (5,), (6,)]
 
 
 def test_those_that_wait_go_on_in_the_order_of_the_program() -> None:
-    dependences: Dependences = [[], [0], [0], [1], [], [4, 2], [1, 5]]
+    dependences: DependenceLists = [[], [0], [0], [1], [], [4, 2], [1, 5]]
     assert _order(dependences, (0, 4)) == [(0, 4), (1,), (2,), (3,), (5,), (6,)]
 
 
