@@ -14,7 +14,7 @@ import pytest
 from jax import lax
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
-from support.compare import table
+from support.timing.medians import table
 
 import sdy
 from sdy.cost.collectives import CollectiveKind, bytes_sent

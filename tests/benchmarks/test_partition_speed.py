@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.compare import measure, table
+from support.timing.medians import measure, table
 
 MOST = 2.0  # times what propagation takes
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-from support import spmd_stopwatch
-from support.compare import table
+from support.timing import spmd_stopwatch
+from support.timing.medians import table
 
 GENERATOR = Path(__file__).parents[3] / "shared" / "models" / "gen_spmd.py"
 ROUNDS = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.compare import measure, table
+from support.timing.medians import measure, table
 
 PARSE_MOST, PRINT_MOST = 60, 30  # µs per op
 MEMORY_MOST = 6 * 1024  # bytes per op

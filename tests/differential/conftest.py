@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support.oracle_process import OracleProcess
+from support.oracle.process import OracleProcess
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from support.oracle import run_pipeline
+from support.oracle.jaxlib_mlir import run_pipeline
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.grammar.write import write_mesh, write_sharding

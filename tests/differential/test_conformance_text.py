@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import oracle
+from support.oracle import jaxlib_mlir
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
 
@@ -43,8 +43,8 @@ def both_forms(text: str) -> tuple[str, str]:
 
 def printed_by_mlir(text: str) -> str | None:
     try:
-        return oracle.generic_text(text)
-    except oracle.ir.MLIRError:
+        return jaxlib_mlir.generic_text(text)
+    except jaxlib_mlir.ir.MLIRError:
         return None
 
 

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.oracle import ir, jax_mlir
+from support.oracle.jaxlib_mlir import ir, jax_mlir
 from support.random_ops.draft import Draft
 from support.random_ops.families import FAMILIES, random_program
 from support.random_ops.not_compared import NOT_COMPARED, Exceptions

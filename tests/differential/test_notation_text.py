@@ -6,8 +6,7 @@ import re
 from dataclasses import replace
 
 from hypothesis import given, settings
-from support.oracle import ir, jax_mlir
-from support.sharding_strategies import (
+from support.model.strategies import (
     all_to_all_params,
     axis_lists,
     meshes,
@@ -15,6 +14,7 @@ from support.sharding_strategies import (
     rules,
     tensor_shardings,
 )
+from support.oracle.jaxlib_mlir import ir, jax_mlir
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module

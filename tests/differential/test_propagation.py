@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.comparison import Verdict, compare
-from support.oracle import run_pipeline
-from support.oracle_process import OracleProcess
-from support.programs import EXAMPLE_NAMES, EXAMPLES
+from support.examples import EXAMPLE_NAMES, EXAMPLES
+from support.oracle.comparison import Verdict, compare
+from support.oracle.jaxlib_mlir import run_pipeline
+from support.oracle.process import OracleProcess
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.passes.manager.pass_options import PassRequest, build_pass

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.oracle import run_pipeline
-from support.programs import EXAMPLE_NAMES, EXAMPLES
-from support.random_annotations import RandomProgram
+from support.examples import EXAMPLE_NAMES, EXAMPLES
+from support.oracle.jaxlib_mlir import run_pipeline
+from support.random_programs.live_annotated import RandomProgram
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.passes.manager.pass_options import build_pass

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import count
 
 import pytest
-from support.comparison import Normalise, Verdict, compare
-from support.oracle_process import OracleProcess
+from support.oracle.comparison import Normalise, Verdict, compare
+from support.oracle.process import OracleProcess
 from support.random_programs.draft import Options
 from support.random_programs.program import random_program
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import shard_map_programs
-from support.running import diagnostic_of
+from support.execution.run_text import diagnostic_of
+from support.jax_programs import shard_map_programs
 
 import sdy
 from sdy.program.arrays import load_arrays

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from support.oracle import ir, jax_mlir
+from support.oracle.jaxlib_mlir import ir, jax_mlir
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module

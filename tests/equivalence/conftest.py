@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.shared_models import MODELS
+from support.jax_programs.shared_models import MODELS
 
 
 @pytest.fixture(scope="session")

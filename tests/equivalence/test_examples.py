@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.oracle import generic_text
-from support.programs import EXAMPLE_NAMES, EXAMPLES
+from support.examples import EXAMPLE_NAMES, EXAMPLES
+from support.oracle.jaxlib_mlir import generic_text
 
 from sdy.dialects.module_text import print_module
 from sdy.program.arrays import load_arrays, random_arrays

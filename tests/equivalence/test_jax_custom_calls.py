@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from jax import lax
 from jax.lax import linalg as lax_linalg
-from support.jax_functions import sharding
+from support.jax_programs.functions import sharding
 
 import sdy
 from sdy.cost.statistics import statistics_of

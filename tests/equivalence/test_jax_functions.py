@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import NamedSharding
-from support.jax_functions import JaxCase, array, cases
+from support.jax_programs.functions import JaxCase, array, cases
 
 import sdy
 

@@ -7,7 +7,7 @@ from typing import cast
 import jax
 import numpy as np
 import pytest
-from support.shared_models import MISSING, MODELS, STEMS, shared_model
+from support.jax_programs.shared_models import MISSING, MODELS, STEMS, shared_model
 
 import sdy
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.execution.on_shards import assert_same_on_shards, count_of_collectives
 
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.statistics import statistics_of
 from sdy.program.program import Program
-from tests.support.on_shards import assert_same_on_shards, count_of_collectives
 
 MESHES = ('<["x"=4, "y"=2]>', '<["x"=4, "y"=2], device_ids=[6, 1, 0, 3, 2, 7, 4, 5]>')
 

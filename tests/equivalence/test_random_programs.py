@@ -13,7 +13,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from support.by_passes import partitioned, propagated
+from support.execution.partition_by_passes import partitioned, propagated
 from support.random_programs.draft import Options
 from support.random_programs.program import random_program
 

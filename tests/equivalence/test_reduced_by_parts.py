@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from support.execution.on_shards import assert_same_on_shards, count_of_collectives
 
 from sdy.cost.collectives import CollectiveKind
 from sdy.program.program import Program
-from tests.support.on_shards import assert_same_on_shards, count_of_collectives
 
 MESH = '<["x"=4, "y"=2]>'
 OUT_OF_ORDER = '<["x"=4, "y"=2], device_ids=[6, 1, 0, 3, 2, 7, 4, 5]>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.random_ops.families import FAMILIES
-from support.sharded_ops import sharded_program
+from support.random_ops.sharded import sharded_program
 
 from sdy.program.program import Program
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.shared_models import MISSING, MODELS
+from support.jax_programs.shared_models import MISSING, MODELS
 
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.module_text import make_context, parse_module, print_module

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.programs import EXAMPLES
+from support.examples import EXAMPLES
 
 TESTS = Path(__file__).parents[1]
 FILES = [str(path) for path in EXAMPLES if path.stem in ("constraint_transpose", "matmul_case3", "mlp_dp4_tp2")]
@@ -23,7 +23,7 @@ def free_port() -> int:
 def test_results_on_two_processes_are_those_of_jax() -> None:
     path = os.pathsep.join([str(TESTS.parent), str(TESTS)])
     environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "PYTHONPATH": path}
-    command = [sys.executable, "-m", "support.jax_process", str(free_port())]
+    command = [sys.executable, "-m", "support.jax_programs.two_processes", str(free_port())]
     processes = [
         subprocess.Popen(
             [*command, str(number), *FILES],

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
-from support.on_shards import assert_same_on_shards, count_of_collectives
-from support.uneven_jax_functions import uneven_cases
-from support.uneven_programs import UnevenProgram
+from support.execution.on_shards import assert_same_on_shards, count_of_collectives
+from support.jax_programs.uneven_functions import uneven_cases
+from support.uneven.random_programs import UnevenProgram
 
 import sdy
 from sdy.cost.collectives import CollectiveKind

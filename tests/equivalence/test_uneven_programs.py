@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from support.by_passes import partitioned
-from support.uneven_cases import CASES
-from support.uneven_programs import MESHES, UnevenProgram
+from support.execution.partition_by_passes import partitioned
+from support.uneven.cases import CASES
+from support.uneven.random_programs import MESHES, UnevenProgram
 
 from sdy.interpreter.arrays.element_types import Array
 from sdy.program.comparison import compare

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support.sharding_strategies import MESH, disjoint_lists, pieces, refs_of_u
+from support.model.strategies import MESH, disjoint_lists, pieces, refs_of_u
 
 from sdy.model.axis import (
     AxisList,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support.collective_text import CHANNEL, SUM
-from support.running import diagnostic_of
+from support.execution.run_text import diagnostic_of
+from support.text.collectives import CHANNEL, SUM
 
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.verification.verify_module import verify_module

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.collective_text import CHANNEL, SUM
 from support.random_ops.draft import tensor
+from support.text.collectives import CHANNEL, SUM
 
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.verification.verify_module import verify_module

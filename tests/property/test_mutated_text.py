@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from support.mutations import mutated
+from support.text.mutations import mutated
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.module_text import make_context, parse_module, print_module

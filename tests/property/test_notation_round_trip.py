@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support import sharding_strategies as some
+from support.model import strategies as some
 
 from sdy.grammar import parse, write
 from sdy.grammar._lark import START_RULES

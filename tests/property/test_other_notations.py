@@ -6,7 +6,7 @@ from math import prod
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.sharding_strategies import MESH, pieces
+from support.model.strategies import MESH, pieces
 
 from sdy.grammar.hlo_text import read_hlo_sharding, write_hlo_sharding
 from sdy.grammar.partition_spec import read_partition_spec, write_partition_spec

@@ -6,7 +6,7 @@ import random
 
 import pytest
 from support.random_ops.draft import ELEMENTS
-from support.random_reshards import MIXED, random_reshards, reshard_program
+from support.reshards.random_reshards import MIXED, random_reshards, reshard_program
 
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import make_context, parse_module

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support.sharding_strategies import MESH, pieces
+from support.model.strategies import MESH, pieces
 
 from sdy.interpreter.devices.grid import grid_of_mesh
 from sdy.interpreter.devices.shards import shard, shard_each, unshard, unshard_each

@@ -1,1 +1,1 @@
-"""What several tests build on."""
+"""Random programs of tests, ways to run and partition them, and Shardy itself to compare with."""

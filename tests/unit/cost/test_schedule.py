@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support.programs import EXAMPLE_NAMES, EXAMPLES
+from support.examples import EXAMPLE_NAMES, EXAMPLES
 from xdsl.ir import OpResult
 
 import sdy

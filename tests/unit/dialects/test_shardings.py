@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.notation import mesh, sharding
+from support.model.notation import mesh, sharding
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue

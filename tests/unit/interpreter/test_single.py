@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from support.running import error_of, f32, run
+from support.execution.run_text import error_of, f32, run
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.notation import mesh, sharding
+from support.model.notation import mesh, sharding
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module

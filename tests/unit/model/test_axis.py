@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.notation import ref
+from support.model.notation import ref
 
 from sdy.model.axis import (
     AxisRef,

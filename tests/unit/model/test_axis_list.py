@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.notation import mesh, ref, refs
+from support.model.notation import mesh, ref, refs
 
 from sdy.model.axis import order_key
 from sdy.model.axis_list import (

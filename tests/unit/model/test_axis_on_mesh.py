@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.notation import mesh, ref, refs
+from support.model.notation import mesh, ref, refs
 
 from sdy.model.axis_on_mesh import (
     in_mesh_order,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.notation import mesh
+from support.model.notation import mesh
 
 from sdy.grammar.parse import parse_sharding
 from sdy.model.mesh_table import CommonMesh, common_mesh, resolve_mesh

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.notation import rule
+from support.model.notation import rule
 
 from sdy.model.rule import (
     FactorIndex,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.notation import mesh, refs, sharding
+from support.model.notation import mesh, refs, sharding
 
 from sdy.model.sharding_update import (
     can_replicate,

@@ -6,8 +6,8 @@ from math import inf, nan
 
 import numpy as np
 import pytest
+from support.execution.run_text import type_of
 from support.random_ops.draft import ELEMENTS, tensor
-from support.running import type_of
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import make_context, parse_module

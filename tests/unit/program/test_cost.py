@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from support.programs import EXAMPLES
+from support.examples import EXAMPLES
 
 import sdy
 from sdy.cost.hardware import HARDWARE

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from support.running import diagnostic_of, f32, i32
+from support.execution.run_text import diagnostic_of, f32, i32
 
 import sdy
 from sdy.dialects.module_text import parse_module

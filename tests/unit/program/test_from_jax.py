@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
-from support.jax_functions import array, mesh, sharding
+from support.jax_programs.functions import array, mesh, sharding
 
 import sdy
 from sdy.diagnostics.diagnostic import SdyError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.graph_builder import GraphBuilder
+from support.model.graph_builder import GraphBuilder
 
 from sdy.propagation.directions import NO_PRIORITIES
 from sdy.propagation.engine import Schedule

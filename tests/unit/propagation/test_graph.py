@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import gc
 
-from support.graph_builder import GraphBuilder
+from support.model.graph_builder import GraphBuilder
 
 from sdy.propagation.engine import Schedule
 from sdy.propagation.graph import Graph, Node, Value

@@ -8,7 +8,7 @@ from io import StringIO
 import jax
 import pytest
 from jax.sharding import NamedSharding, PartitionSpec
-from support.jax_functions import mesh
+from support.jax_programs.functions import mesh
 
 import sdy
 from sdy.diagnostics.diagnostic import SdyError

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.programs import EXAMPLES
+from support.examples import EXAMPLES
 
 from sdy.tools.main import COMMANDS, main
 

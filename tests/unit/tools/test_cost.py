@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypedDict, cast
 
 import pytest
-from support.programs import EXAMPLE_NAMES, EXAMPLES
+from support.examples import EXAMPLE_NAMES, EXAMPLES
 
 from sdy.cost.hardware import HARDWARE
 from sdy.report.cost_tables import seconds_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.programs import EXAMPLES
+from support.examples import EXAMPLES
 
 from sdy.tools.main import main
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from support.running import f32
+from support.execution.run_text import f32
 
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import parse_module

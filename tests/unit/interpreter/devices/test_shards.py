@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.notation import mesh, sharding
+from support.model.notation import mesh, sharding
 
 from sdy.interpreter.devices.grid import grid_of_mesh
 from sdy.interpreter.devices.shards import shard, unshard

@@ -3,7 +3,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from support.running import f32, i32, run_op, run_ops
+from support.execution.run_text import f32, i32, run_op, run_ops
 
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.ops.chlo import cosh, high_product, next_after, sinh

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.running import error_of, f32, i32, run, run_op
+from support.execution.run_text import error_of, f32, i32, run, run_op
 
 from sdy.interpreter.arrays.element_types import Array
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import numpy as np
+from support.execution.run_text import i32, run_op
 from support.random_ops.draft import region
-from support.running import i32, run_op
 
 KEEP_NEW = """({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.running import f32, i32, run_op, run_ops
+from support.execution.run_text import f32, i32, run_op, run_ops
 
 RANDOM = np.random.default_rng(0)
 COMPLEX = RANDOM.normal(size=(2, 4, 4)) + 1j * RANDOM.normal(size=(2, 4, 4))

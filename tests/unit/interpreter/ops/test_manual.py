@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from support.notation import mesh, sharding
-from support.running import diagnostic_of, error_of, i32, run
+from support.execution.run_text import diagnostic_of, error_of, i32, run
+from support.model.notation import mesh, sharding
 
 from sdy.dialects.module_text import parse_module
 from sdy.interpreter.arrays.element_types import Array

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from support.running import error_of, i32, run
+from support.execution.run_text import error_of, i32, run
 
 from sdy.interpreter.host import Host
 

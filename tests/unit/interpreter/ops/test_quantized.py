@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.running import error_of, f32, run
+from support.execution.run_text import error_of, f32, run
 
 from sdy.interpreter.arrays.element_types import Array
 

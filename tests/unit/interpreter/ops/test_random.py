@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.running import run_op, run_ops
+from support.execution.run_text import run_op, run_ops
 
 from sdy.interpreter.ops.bit_generators import philox4x32, philox_bits, threefry2x32, threefry_bits
 

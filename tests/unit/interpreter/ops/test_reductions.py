@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
+from support.execution.run_text import f32, i32, run, run_op, run_ops
 from support.random_ops.draft import region
-from support.running import f32, i32, run, run_op, run_ops
 
 
 def reduce(body: str, element: str, size: int) -> str:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from support.running import error_of, f32, i32, run_op
+from support.execution.run_text import error_of, f32, i32, run_op
 
 MATRIX = np.arange(6, dtype=np.int32).reshape(2, 3)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from support.notation import axes_per_dim, mesh, params, refs, sharding
+from support.model.notation import axes_per_dim, mesh, params, refs, sharding
 
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.grammar.parse import parse_sharding

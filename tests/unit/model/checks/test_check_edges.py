@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.notation import edges, mesh, sharding
+from support.model.notation import edges, mesh, sharding
 
 from sdy.model.axis import AxisRef
 from sdy.model.checks.check_edges import check_edges_have_shardings, check_flows, check_propagation_edges, nodes_of

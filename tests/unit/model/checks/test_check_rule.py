@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.notation import rule
+from support.model.notation import rule
 
 from sdy.model.checks.check_rule import check_rule
 from sdy.model.rule import FactorIndex, OpShardingRule

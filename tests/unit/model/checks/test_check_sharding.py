@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.notation import mesh, sharding
+from support.model.notation import mesh, sharding
 
 from sdy.grammar.parse import parse_sharding
 from sdy.model.checks.check_mesh import check_mesh, check_mesh_axis

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.notation import mesh, sharding
+from support.model.notation import mesh, sharding
 
 from sdy.model.checks.check_unreduced import check_unreduced_transition
 from sdy.model.sharding import ReductionKind

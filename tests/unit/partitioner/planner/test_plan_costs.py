@@ -6,8 +6,8 @@ import math
 import random
 
 import pytest
-from support.random_reshards import BINARY, random_reshards, whole_axis_shardings
-from support.received import elements_lacking
+from support.reshards.missing_elements import elements_lacking
+from support.reshards.random_reshards import BINARY, random_reshards, whole_axis_shardings
 
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.shape import local_shape

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from support.exhaustive_moves import least_price, price_of
-from support.random_reshards import whole_axis_shardings
+from support.reshards.exhaustive_search import least_price, price_of
+from support.reshards.random_reshards import whole_axis_shardings
 
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.partitioner.reshard.chains import ChainKind, Ends, chains_of, renumbered

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.browser import answers, needs_browser
-from support.programs import EXAMPLES
+from support.examples import EXAMPLES
 
 import sdy
 

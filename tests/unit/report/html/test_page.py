@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypedDict, cast
 
 import pytest
-from support.programs import EXAMPLES
+from support.examples import EXAMPLES
 
 import sdy
 from sdy.diagnostics.diagnostic import SdyError

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from support.programs import EXAMPLES
+from support.examples import EXAMPLES
 
 FILE = str(EXAMPLES[0])
 

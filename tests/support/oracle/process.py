@@ -73,7 +73,7 @@ class OracleProcess:
 
 def _start() -> subprocess.Popen[str]:
     environment = os.environ | {"PYTHONPATH": str(TESTS)}
-    command = [sys.executable, "-m", "support.oracle_worker"]
+    command = [sys.executable, "-m", "support.oracle.worker"]
     return subprocess.Popen(  # ended by `close`
         command,
         stdin=subprocess.PIPE,

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-from support.oracle import ir, jax_mlir, passmanager
+from support.oracle.jaxlib_mlir import ir, jax_mlir, passmanager
 
 
 def main() -> None:

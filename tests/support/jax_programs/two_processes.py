@@ -1,6 +1,6 @@
 """One of two processes with four devices each: runs programs on all eight, and compares what its own devices hold.
 
-usage: python -m support.jax_process PORT PROCESS FILE ...
+usage: python -m support.jax_programs.two_processes PORT PROCESS FILE ...
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from sdy.interpreter.arrays.element_types import Array
-from support.jax_functions import JaxCase, array, sharding
+from support.jax_programs.functions import JaxCase, array, sharding
 
 Unary = Callable[[jax.Array], object]
 Binary = Callable[[jax.Array, jax.Array], object]

@@ -14,7 +14,7 @@ from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.manager.pass_options import build_pass
 from sdy.passes.manager.pipeline_text import parse_pipeline
 from sdy.passes.run import run_passes
-from support.oracle_process import OracleAbortError, OracleProcess
+from support.oracle.process import OracleAbortError, OracleProcess
 
 Normalise = Callable[[str], str]
 

@@ -16,7 +16,7 @@ from jax.sharding import NamedSharding
 from sdy.interpreter.arrays.element_types import Array
 from sdy.program.arrays import load_arrays
 
-MODELS = Path(__file__).parents[3] / "shared" / "models"
+MODELS = Path(__file__).parents[4] / "shared" / "models"
 STEMS = sorted(path.stem for path in MODELS.glob("*.mlir"))
 MISSING = "the shared models are not beside the repository"
 

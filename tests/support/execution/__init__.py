@@ -1,0 +1,1 @@
+"""Run ops and programs, on one device and on shards."""

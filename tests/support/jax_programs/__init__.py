@@ -1,0 +1,1 @@
+"""JAX functions and models, and the processes that lower or run them."""

@@ -1,0 +1,1 @@
+"""Shardy and MLIR as jaxlib ships them, to compare with."""

@@ -1,0 +1,1 @@
+"""Random reshards, and independent ways to find the least that they cost."""

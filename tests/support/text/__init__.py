@@ -1,0 +1,1 @@
+"""Texts of modules: parts of collectives, and mutations."""

@@ -1,0 +1,1 @@
+"""Time tasks and programs in separate processes."""

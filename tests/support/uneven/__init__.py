@@ -1,0 +1,1 @@
+"""Programs with dims that their axes do not divide."""
