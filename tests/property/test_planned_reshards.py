@@ -1,4 +1,4 @@
-"""Planned collectives, run on all devices, give the tensor in the sharding that was asked for."""
+"""Planned collectives, run on all devices, yield the tensor in the target sharding."""
 
 from __future__ import annotations
 
@@ -24,18 +24,20 @@ PER_PROGRAM = 10
 
 
 def run_planned(text: str, seed: int) -> None:
-    """Each result of a program of reshards, on all devices, is its argument."""
-    whole = parse_module(text, "test.mlir")
+    """Check that each result of a program of reshards, run on all devices, equals its argument."""
+    global_module = parse_module(text, "test.mlir")
     inputs = random_arrays(Program.from_text(text).input_types, seed)
-    run_passes(make_context(), whole, [PlanReshardsPass()])
-    assert not ops_of(whole, ReshardOp)
-    local = whole.clone()
-    run_passes(make_context(), local, [LocalPipeline()])
-    verify_module(local)
-    partitioned = PartitionedProgram(whole, local, boundary_of(whole), Program.from_module(whole).origin)
-    for given, found in zip(inputs, partitioned.run_flat(inputs), strict=True):
-        assert found.dtype == given.dtype
-        assert found.tobytes() == given.tobytes(), text
+    run_passes(make_context(), global_module, [PlanReshardsPass()])
+    assert not ops_of(global_module, ReshardOp)
+    local_module = global_module.clone()
+    run_passes(make_context(), local_module, [LocalPipeline()])
+    verify_module(local_module)
+    partitioned = PartitionedProgram(
+        global_module, local_module, boundary_of(global_module), Program.from_module(global_module).origin
+    )
+    for expected, found in zip(inputs, partitioned.run_flat(inputs), strict=True):
+        assert found.dtype == expected.dtype
+        assert found.tobytes() == expected.tobytes(), text
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -48,7 +50,7 @@ def test_planned_reshards_move_the_right_elements(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_dims_that_do_not_divide_stay_right(seed: int) -> None:
+def test_reshards_of_dims_that_do_not_divide(seed: int) -> None:
     rng = random.Random(seed)
     reshards = random_reshards(rng, PER_PROGRAM, rng.choice(MIXED))
     text = reshard_program(reshards, ["f32"] * len(reshards))

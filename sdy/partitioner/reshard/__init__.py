@@ -1,1 +1,1 @@
-"""From one sharding to another: the sequence of collectives, by a fixed schedule or by a search for the cheapest."""
+"""Reshards as sequences of collectives, planned by a fixed schedule or by a search for the cheapest."""

@@ -1,4 +1,4 @@
-"""Cutting axis refs so that those of two shardings are equal or disjoint. Source: docs/spec/05, 0.2."""
+"""Split axis refs so that the refs of two shardings are equal or disjoint. Source: docs/spec/05, 0.2."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from sdy.model.axis_on_mesh import suffix_without
 from sdy.model.mesh import Mesh
 
 
-def aligned(axes: Iterable[AxisRef], boundaries: Sequence[AxisRef], mesh: Mesh) -> list[AxisRef]:
-    """`axes` cut where one of `boundaries` begins or ends inside a ref. The pieces are not merged.
+def split_at_boundaries(axes: Iterable[AxisRef], boundaries: Sequence[AxisRef], mesh: Mesh) -> list[AxisRef]:
+    """Split each ref of `axes` where one of `boundaries` begins or ends inside it; the sub-axes are not merged.
 
     `boundaries` are sorted by `order_key` and pairwise disjoint.
     """
-    pieces: list[AxisRef] = []
+    split: list[AxisRef] = []
     for ref in axes:
         rest: AxisRef | None = ref
         for boundary in boundaries[_first_overlapping(ref, boundaries) :]:
@@ -26,24 +26,24 @@ def aligned(axes: Iterable[AxisRef], boundaries: Sequence[AxisRef], mesh: Mesh) 
                 or contains(boundary, rest)
             ):
                 break
-            pieces += (piece for piece in (prefix_without(rest, boundary), intersection(rest, boundary)) if piece)
+            split += (each for each in (prefix_without(rest, boundary), intersection(rest, boundary)) if each)
             rest = suffix_without(rest, boundary, mesh)
         if rest is not None:
-            pieces.append(rest)
-    return pieces
+            split.append(rest)
+    return split
 
 
 def _first_overlapping(ref: AxisRef, ordered: Sequence[AxisRef]) -> int:
-    """The place of the first of `ordered` that overlaps `ref`; past the end where none does."""
-    place = bisect_left(ordered, order_key(ref), key=order_key)
-    for candidate in (place - 1, place):
+    """Return the index of the first of `ordered` that overlaps `ref`, or the length of `ordered` if none does."""
+    index = bisect_left(ordered, order_key(ref), key=order_key)
+    for candidate in (index - 1, index):
         if 0 <= candidate < len(ordered) and overlaps(ordered[candidate], ref):
             return candidate
     return len(ordered)
 
 
 def without_suffix(axes: AxisList, suffix: Iterable[AxisRef]) -> AxisList:
-    """`axes` with `suffix`, which may end within a ref, peeled off the minor end."""
+    """Return `axes` without `suffix` at its minor end; the suffix may begin within a ref."""
     left = list(axes)
     for ref in reversed(list(suffix)):
         rest = prefix_without(left.pop(), ref)

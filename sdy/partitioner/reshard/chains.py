@@ -1,11 +1,11 @@
-"""What separates one filling of slots from another: chains of digits, each of which wants the slot of the next.
+"""Describe the difference between two fillings of slots as chains of digits that move to each other's slots.
 
-    slot 0 holds a,     slot 1 holds b,     slot 2 is empty;     a wants slot 1, b wants slot 2
+    slot 0 holds a,     slot 1 holds b,     slot 2 is empty;     in the target, slot 1 holds a and slot 2 holds b
     chain: slot 0 - a - slot 1 - b - slot 2
 
-A chain begins with a slot that no digit wants, or with a digit that is in no slot; it ends with a slot that is empty,
-or with a digit that no slot wants. A ring has no ends. Two problems with the same kinds of chains are the same problem,
-whatever the digits, slots and dims are called: this is what makes plans worth keeping.
+A chain begins with a slot that is empty in the target, or with a digit that is in no slot; it ends with a slot that is
+empty now, or with a digit that is in no slot of the target. A ring has no ends. Problems with the same kinds of chains
+have the same solutions up to the numbers of digits, slots and dims, so solutions can be cached.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sdy.partitioner.reshard.slots import EMPTY, Filling
 
 
 class ChainKind(NamedTuple):
-    """All that matters about a chain. Every digit and slot of a chain has the same `size`."""
+    """The shape of a chain. All digits and slots of a chain have the same `size`."""
 
     size: int
     slot_count: int
@@ -27,18 +27,18 @@ class ChainKind(NamedTuple):
     is_ring: bool
 
     @property
-    def is_loose_digit(self) -> bool:
-        """A digit in no slot that no slot wants."""
+    def is_idle_digit(self) -> bool:
+        """Return whether the chain is one digit, which is in no slot before or after."""
         return self.slot_count == 0
 
     @property
     def has_conflict(self) -> bool:
-        """Some slot holds one digit and wants another one."""
+        """Return whether some slot holds a digit and must hold another one."""
         bare_ends = (not self.starts_with_digit) + (not self.ends_with_digit)
         return self.is_ring or self.slot_count > bare_ends
 
 
-class Chain(NamedTuple):
+class DigitChain(NamedTuple):
     """A chain with its slots and its digits, in order."""
 
     kind: ChainKind
@@ -47,67 +47,73 @@ class Chain(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
-    """Two fillings of the same slots, and the sizes of slots and digits. Digits in neither may help in between."""
+class SlotProblem:
+    """The current and the target filling of slots, and the sizes of slots and digits.
+
+    Digits that are in neither filling may fill slots in between.
+    """
 
     filling: Filling
-    wanted: Filling
+    target: Filling
     slot_sizes: tuple[int, ...]
     digit_sizes: tuple[int, ...]
 
 
-def chains_of(ends: Ends) -> list[Chain]:
-    """The chains, by kind. Digits that stay where they are form none."""
-    return sorted(_chains(ends), key=lambda chain: chain.kind)
+def chains_of(problem: SlotProblem) -> list[DigitChain]:
+    """Return the chains, sorted by kind. A digit that stays in its slot is in no chain."""
+    return sorted(_chains(problem), key=lambda chain: chain.kind)
 
 
-def _chains(ends: Ends) -> Iterator[Chain]:
-    wanted_slot = {digit: slot for slot, digit in enumerate(ends.wanted) if digit != EMPTY}
-    held = {digit for digit in ends.filling if digit != EMPTY}
+def _chains(problem: SlotProblem) -> Iterator[DigitChain]:
+    target_slots = {digit: slot for slot, digit in enumerate(problem.target) if digit != EMPTY}
+    held = {digit for digit in problem.filling if digit != EMPTY}
     seen: set[int] = set()
-    for digit, size in enumerate(ends.digit_sizes):
+    for digit, size in enumerate(problem.digit_sizes):
         if digit not in held:
-            yield _follow(ends, wanted_slot, digit, EMPTY, size, seen)
-    for slot, size in enumerate(ends.slot_sizes):
-        if ends.wanted[slot] == EMPTY and ends.filling[slot] != EMPTY:
-            yield _follow(ends, wanted_slot, EMPTY, slot, size, seen)
-    for slot, size in enumerate(ends.slot_sizes):
-        if slot not in seen and EMPTY != ends.filling[slot] != ends.wanted[slot]:
-            yield _follow(ends, wanted_slot, EMPTY, slot, size, seen)
+            yield _follow(problem, target_slots, digit, EMPTY, size, seen)
+    for slot, size in enumerate(problem.slot_sizes):
+        if problem.target[slot] == EMPTY and problem.filling[slot] != EMPTY:
+            yield _follow(problem, target_slots, EMPTY, slot, size, seen)
+    for slot, size in enumerate(problem.slot_sizes):
+        if slot not in seen and EMPTY != problem.filling[slot] != problem.target[slot]:
+            yield _follow(problem, target_slots, EMPTY, slot, size, seen)
 
 
-def _follow(ends: Ends, wanted_slot: dict[int, int], digit: int, slot: int, size: int, seen: set[int]) -> Chain:
-    """The chain from a digit, or from a slot; its slots are added to `seen`."""
+def _follow(
+    problem: SlotProblem, target_slots: dict[int, int], digit: int, slot: int, size: int, seen: set[int]
+) -> DigitChain:
+    """Return the chain that begins with a digit, or with a slot, and add its slots to `seen`."""
     slots: list[int] = []
     digits: list[int] = []
     starts_with_digit, is_ring = digit != EMPTY, False
     if starts_with_digit:
         digits.append(digit)
-        slot = wanted_slot.get(digit, EMPTY)
+        slot = target_slots.get(digit, EMPTY)
     while slot != EMPTY:
         if slot in seen:
             is_ring = True
             break
         seen.add(slot)
         slots.append(slot)
-        digit = ends.filling[slot]
+        digit = problem.filling[slot]
         if digit == EMPTY:
             break
         digits.append(digit)
-        slot = wanted_slot.get(digit, EMPTY)
+        slot = target_slots.get(digit, EMPTY)
     ends_with_digit = slot == EMPTY
-    return Chain(ChainKind(size, len(slots), starts_with_digit, ends_with_digit, is_ring), tuple(slots), tuple(digits))
+    kind = ChainKind(size, len(slots), starts_with_digit, ends_with_digit, is_ring)
+    return DigitChain(kind, tuple(slots), tuple(digits))
 
 
-def renumbered(kinds: Sequence[ChainKind]) -> Ends:
-    """The ends that chains of these kinds lead between; slots and digits are numbered in the order of the chains.
+def canonical_problem(kinds: Sequence[ChainKind]) -> SlotProblem:
+    """Return the problem with chains of these kinds; slots and digits are numbered in the order of the chains.
 
-    >>> ends = renumbered([ChainKind(2, 3, False, False, False)])
-    >>> ends.filling, ends.wanted
+    >>> problem = canonical_problem([ChainKind(2, 3, False, False, False)])
+    >>> problem.filling, problem.target
     ((0, 1, -1), (-1, 0, 1))
     """
     filling: list[int] = []
-    wanted: list[int] = []
+    target: list[int] = []
     slot_sizes: list[int] = []
     digit_sizes: list[int] = []
     for kind in kinds:
@@ -118,8 +124,8 @@ def renumbered(kinds: Sequence[ChainKind]) -> Ends:
         slot_sizes += [kind.size] * kind.slot_count
         if kind.is_ring:
             filling += digits
-            wanted += [digits[-1], *digits[:-1]]
+            target += [digits[-1], *digits[:-1]]
         elif kind.slot_count:
             filling += [*digits[kind.starts_with_digit :], *([] if kind.ends_with_digit else [EMPTY])]
-            wanted += [*([] if kind.starts_with_digit else [EMPTY]), *digits[: len(digits) - kind.ends_with_digit]]
-    return Ends(tuple(filling), tuple(wanted), tuple(slot_sizes), tuple(digit_sizes))
+            target += [*([] if kind.starts_with_digit else [EMPTY]), *digits[: len(digits) - kind.ends_with_digit]]
+    return SlotProblem(tuple(filling), tuple(target), tuple(slot_sizes), tuple(digit_sizes))

@@ -1,4 +1,4 @@
-"""From one sharding to another: the collectives, and the reshapes between them, that do it.
+"""Plan a reshard: the collectives, and the reshapes between them, from one sharding to another.
 
     mesh <["x"=2, "y"=2]>, tensor<8x8>
     [{"x"}, {}] -> [{}, {"x", "y"}]
@@ -8,9 +8,9 @@
     all_to_all [{"x"}: 0->1]                   [{}, {"x"}, {"y"}]
     reshape                    8x2x4 as 8x8    [{}, {"x", "y"}]
 
-The search finds moves between slots (`search`); here they become collectives on as few dims as possible (`layout`).
-Where the slots of both ends do not fit, as with axes of 2 and of 3 on one dim, or a dim does not divide, the fixed
-schedule is taken, or all that differs gathered and sliced.
+The search finds moves between slots (`search`); here they become collectives on as few dims as possible (`dim_split`).
+If the two shardings have no common slots, as with axes of sizes 2 and 3 on one dim, or a dim does not divide, the plan
+is the fixed schedule, or gathers and slices all axes that differ.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from sdy.model.mesh import Mesh
 from sdy.model.shape import Shape, local_shape
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.reshard.collective_schedule import ReshardStep, gather_and_slice, schedule
-from sdy.partitioner.reshard.device_order import restated
+from sdy.partitioner.reshard.device_order import equivalent_sharding
 from sdy.partitioner.reshard.digits import digits_of
-from sdy.partitioner.reshard.layout import Layout, coarsest
-from sdy.partitioner.reshard.route import Route, find_route, joined_slices, with_permute
+from sdy.partitioner.reshard.dim_split import DimSplit, coarsest_split
+from sdy.partitioner.reshard.move_sequence import MoveSequence, find_moves, merge_slices, with_permute
 from sdy.partitioner.reshard.steps import Plan, PlanStep, Reshape, collective_count, elements_received
 
 
@@ -39,47 +39,49 @@ def plan(
     shape: Shape,
     mesh: Mesh,
     target_mesh: Mesh | None = None,
-    taken: frozenset[AxisRef] = frozenset(),
+    manual_axes: frozenset[AxisRef] = frozenset(),
 ) -> Plan:
-    """The steps that take a tensor of `shape` from `source` to `target`: the fewest bytes, then the fewest collectives.
+    """Return the steps that reshard a tensor of `shape`, with the fewest bytes, then the fewest collectives.
 
-    `mesh` is the source's. The target's has the same axes, maybe in another order of devices; without `target_mesh` it
-    is the source's. Axes in `taken` are those of enclosing manual computations, on which devices have tensors of their
-    own. A dim of unknown size is None. None of the steps leads through tiles larger than those of both ends.
+    `mesh` is that of the source. `target_mesh` has the same axes, maybe in another device order; None stands for
+    `mesh`. `manual_axes` are those of enclosing manual computations, along which devices hold different tensors. A
+    dynamic dim is None. No step has larger shards than both the source and the target.
     """
     if target_mesh is None or target_mesh == mesh:
-        return _on_one_mesh(source, replace(target, mesh=source.mesh), shape, mesh, taken)
-    here = restated(source, mesh, target.mesh, target_mesh)
-    if here is not None:
-        return (PlanStep(CollectivePermute(), shape, here), *_on_one_mesh(here, target, shape, target_mesh, taken))
-    there = restated(target, target_mesh, source.mesh, mesh)
-    if there is not None:
-        return (*_on_one_mesh(source, there, shape, mesh, taken), PlanStep(CollectivePermute(), shape, target))
-    route = find_route(source, target, shape, mesh, taken)
-    if route is None:
-        return _fixed(source, target, shape, mesh)
-    moves, place = with_permute(route)
-    meshes = [*[source.mesh] * (place + 1), *[target.mesh] * (len(moves) - place)]
-    return tuple(_Assembly(replace(route, moves=moves), meshes, target, shape).steps())
+        return _plan_on_one_mesh(source, replace(target, mesh=source.mesh), shape, mesh, manual_axes)
+    moved = equivalent_sharding(source, mesh, target.mesh, target_mesh)
+    if moved is not None:
+        rest = _plan_on_one_mesh(moved, target, shape, target_mesh, manual_axes)
+        return (PlanStep(CollectivePermute(), shape, moved), *rest)
+    last = equivalent_sharding(target, target_mesh, source.mesh, mesh)
+    if last is not None:
+        steps = _plan_on_one_mesh(source, last, shape, mesh, manual_axes)
+        return (*steps, PlanStep(CollectivePermute(), shape, target))
+    sequence = find_moves(source, target, shape, mesh, manual_axes)
+    if sequence is None:
+        return _fixed_schedule(source, target, shape, mesh)
+    moves, index = with_permute(sequence)
+    meshes = [*[source.mesh] * (index + 1), *[target.mesh] * (len(moves) - index)]
+    return tuple(_PlanBuilder(replace(sequence, moves=moves), meshes, target, shape).steps())
 
 
-def _on_one_mesh(
-    source: TensorSharding, target: TensorSharding, shape: Shape, mesh: Mesh, taken: Collection[AxisRef]
+def _plan_on_one_mesh(
+    source: TensorSharding, target: TensorSharding, shape: Shape, mesh: Mesh, manual_axes: Collection[AxisRef]
 ) -> Plan:
-    route = find_route(source, target, shape, mesh, taken)
-    if route is None:
-        return _fixed(source, target, shape, mesh)
-    found = tuple(_Assembly(route, [target.mesh] * (len(route.moves) + 1), target, shape).steps())
+    sequence = find_moves(source, target, shape, mesh, manual_axes)
+    if sequence is None:
+        return _fixed_schedule(source, target, shape, mesh)
+    found = tuple(_PlanBuilder(sequence, [target.mesh] * (len(sequence.moves) + 1), target, shape).steps())
     if not any(isinstance(step.action, CollectivePermute | Reshape) for step in found):
         return found
-    # The fixed schedule splits no dims, so it is simpler where it costs as much. Rarely it leads through slots that
-    # neither end has, which the search leaves out, and costs less.
-    fixed = _fixed(source, target, shape, mesh)
+    # The fixed schedule splits no dims, so it is preferred if it costs the same. Rarely it uses slots that neither
+    # sharding has, which the search does not consider, and costs less.
+    fixed = _fixed_schedule(source, target, shape, mesh)
     return min(fixed, found, key=lambda steps: (elements_received(steps, mesh), collective_count(steps)))
 
 
-def _fixed(source: TensorSharding, target: TensorSharding, shape: Shape, mesh: Mesh) -> Plan:
-    """The fixed schedule, if its steps cut all dims evenly; else what is right in any case."""
+def _fixed_schedule(source: TensorSharding, target: TensorSharding, shape: Shape, mesh: Mesh) -> Plan:
+    """Return the fixed schedule if all its shardings divide the dims; else gather and slice, which is always valid."""
     steps: Sequence[ReshardStep] = ()
     if digits_of([*source.axis_refs(), *target.axis_refs()], mesh) is not None:
         steps = schedule(source, target, shape, mesh)
@@ -88,49 +90,51 @@ def _fixed(source: TensorSharding, target: TensorSharding, shape: Shape, mesh: M
     return tuple(PlanStep(step.collective, shape, step.sharding) for step in steps)
 
 
-class _Assembly:
-    """The steps of a route: `meshes` has the mesh before the first move, and after each."""
+class _PlanBuilder:
+    """Converts moves to plan steps. `meshes` has the mesh before the first move, and after each move."""
 
-    def __init__(self, route: Route, meshes: Sequence[str | Mesh], target: TensorSharding, shape: Shape) -> None:
-        self._route = route
+    def __init__(
+        self, sequence: MoveSequence, meshes: Sequence[str | Mesh], target: TensorSharding, shape: Shape
+    ) -> None:
+        self._sequence = sequence
         self._meshes = meshes
         self._target = target
         self._shape = shape
-        self._fillings = (route.start, *(move.filling for move in route.moves))
+        self._fillings = (sequence.start, *(move.filling for move in sequence.moves))
 
     def steps(self) -> Iterator[PlanStep]:
-        """The collectives; dims are split for those in the middle, from the first to the last one that needs it."""
-        plain = Layout(self._route.slots)
-        moves = self._route.moves
-        needing = [place for place in range(len(moves)) if not self._can_do(plain, place)]
-        if not needing:
-            yield from self._collectives(plain, 0, len(moves))
+        """Yield the steps; dims are split from the first move that requires it to the last one."""
+        unsplit = DimSplit(self._sequence.slots)
+        moves = self._sequence.moves
+        splitting = [index for index in range(len(moves)) if not self._can_perform(unsplit, index)]
+        if not splitting:
+            yield from self._collectives(unsplit, 0, len(moves))
             return
-        first, last = needing[0], needing[-1] + 1
-        split = coarsest(self._route.slots, self._fillings[first], moves[first:last], self._route.digits)
-        yield from self._collectives(plain, 0, first)
+        first, last = splitting[0], splitting[-1] + 1
+        split = coarsest_split(self._sequence.slots, self._fillings[first], moves[first:last], self._sequence.digits)
+        yield from self._collectives(unsplit, 0, first)
         yield self._step(Reshape(), split, first)
         yield from self._collectives(split, first, last)
-        yield self._step(Reshape(), plain, last)
-        yield from self._collectives(plain, last, len(moves))
+        yield self._step(Reshape(), unsplit, last)
+        yield from self._collectives(unsplit, last, len(moves))
 
-    def _can_do(self, layout: Layout, place: int) -> bool:
-        return layout.can_do(self._fillings[place], self._route.moves[place : place + 1], self._route.digits)
+    def _can_perform(self, split: DimSplit, index: int) -> bool:
+        return split.can_perform(self._fillings[index], self._sequence.moves[index : index + 1], self._sequence.digits)
 
-    def _collectives(self, layout: Layout, first: int, last: int) -> Iterator[PlanStep]:
-        """Those of the moves from `first` to before `last`."""
-        before, place = self._fillings[first], first
-        for move in joined_slices(self._route.moves[first:last]):
-            place = self._fillings.index(move.filling, place + 1)
-            collective = layout.collective(before, move, self._route.digits)
-            assert collective is not None  # the layout is chosen so
-            yield self._step(collective, layout, place)
+    def _collectives(self, split: DimSplit, first: int, last: int) -> Iterator[PlanStep]:
+        """Yield the collectives of the moves from `first` up to and excluding `last`."""
+        before, index = self._fillings[first], first
+        for move in merge_slices(self._sequence.moves[first:last]):
+            index = self._fillings.index(move.filling, index + 1)
+            collective = split.collective(before, move, self._sequence.digits)
+            assert collective is not None  # the split is chosen for these moves
+            yield self._step(collective, split, index)
             before = move.filling
 
-    def _step(self, action: Collective | Reshape, layout: Layout, place: int) -> PlanStep:
-        """What leads to the state after `place` moves."""
-        cuts = layout.cuts(self._fillings[place])
-        assert cuts is not None  # the layout is chosen so
-        dims = tuple(DimSharding(self._route.digits.axes(cut)) for cut in cuts)
-        sharding = replace(self._target, mesh=self._meshes[place], dims=dims, replicated=())
-        return PlanStep(action, layout.shape(self._shape), sharding)
+    def _step(self, action: Collective | Reshape, split: DimSplit, index: int) -> PlanStep:
+        """Return the step whose result is the tensor after `index` moves."""
+        digits_per_dim = split.digits_per_dim(self._fillings[index])
+        assert digits_per_dim is not None  # the split is chosen for these moves
+        dims = tuple(DimSharding(self._sequence.digits.axes(digits)) for digits in digits_per_dim)
+        sharding = replace(self._target, mesh=self._meshes[index], dims=dims, replicated=())
+        return PlanStep(action, split.shape(self._shape), sharding)

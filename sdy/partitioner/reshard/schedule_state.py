@@ -1,4 +1,4 @@
-"""Where a reshard stands between two collectives: what is left of the source, what the target still lacks.
+"""The state of the fixed schedule between two collectives: axes to remove from the tensor, and axes to add.
 
 Source: docs/spec/05, 2.2 and 2.3.
 """
@@ -12,15 +12,16 @@ from sdy.model.axis_list import add_or_merge, sharded_size
 from sdy.model.axis_on_mesh import split_at
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.reshard.axis_alignment import aligned
+from sdy.partitioner.reshard.axis_alignment import split_at_boundaries
 
 
 class ScheduleState:
-    """Per dim, three lists of axis refs, kept in pieces that are equal or disjoint.
+    """Three lists of axis refs per dim, split so that any two refs are equal or disjoint.
 
-    `extra` are cuts of the tensor as it is that the target has not, or not there; `wanted` are cuts of the target not
-    in place yet; `current` is all cuts of the tensor as it is, merged. `held` is every ref in `extra`; `destination`
-    says where in `wanted` a ref stood when the map was last made. Some phases need it as it was: see `locate`.
+    `extra` are the axes of the current sharding that the target does not have, or not in this position; `missing` are
+    the axes of the target that are not in position yet; `current` are all axes of the current sharding, merged.
+    `extra_refs` is the set of all refs in `extra`; `destinations` maps a ref to its dim and index in `missing` at the
+    last call of `update_destinations`. Some phases rely on the outdated positions.
     """
 
     def __init__(self, source: TensorSharding, target: TensorSharding, mesh: Mesh) -> None:
@@ -28,85 +29,88 @@ class ScheduleState:
         self.current: list[AxisList] = [dim.axes for dim in source.dims]
         in_source = sorted((ref for dim in source.dims for ref in dim.axes), key=order_key)
         in_target = sorted((ref for dim in target.dims for ref in dim.axes), key=order_key)
-        self.extra = [aligned(dim.axes, in_target, mesh) for dim in source.dims]
-        self.wanted = [aligned(dim.axes, in_source, mesh) for dim in target.dims]
-        for extra, wanted in zip(self.extra, self.wanted, strict=True):
-            while extra and wanted and extra[0] == wanted[0]:
-                del extra[0], wanted[0]
-        self.held = {ref for extra in self.extra for ref in extra}
-        self.destination: dict[AxisRef, tuple[int, int]] = {}
-        self.locate()
+        self.extra = [split_at_boundaries(dim.axes, in_target, mesh) for dim in source.dims]
+        self.missing = [split_at_boundaries(dim.axes, in_source, mesh) for dim in target.dims]
+        for extra, missing in zip(self.extra, self.missing, strict=True):
+            while extra and missing and extra[0] == missing[0]:
+                del extra[0], missing[0]
+        self.extra_refs = {ref for extra in self.extra for ref in extra}
+        self.destinations: dict[AxisRef, tuple[int, int]] = {}
+        self.update_destinations()
 
     @property
     def rank(self) -> int:
-        """Dims of the tensor."""
+        """Number of dims of the tensor."""
         return len(self.current)
 
     @property
-    def is_in_place(self) -> bool:
-        """Nothing left over, nothing lacking."""
-        return not any(self.extra) and not any(self.wanted)
+    def is_at_target(self) -> bool:
+        """Return whether no axis is left to remove or to add."""
+        return not any(self.extra) and not any(self.missing)
 
-    def locate(self) -> None:
-        """Make `destination` anew: the dim and the place of each wanted ref."""
-        self.destination = {
-            ref: (dim, place) for dim, wanted in enumerate(self.wanted) for place, ref in enumerate(wanted)
+    def update_destinations(self) -> None:
+        """Set `destinations` to the dim and the index of each missing ref."""
+        self.destinations = {
+            ref: (dim, index) for dim, missing in enumerate(self.missing) for index, ref in enumerate(missing)
         }
 
-    def size(self, axes: Sequence[AxisRef]) -> int:
-        """Into how many pieces `axes` cut."""
+    def shard_count(self, axes: Sequence[AxisRef]) -> int:
+        """Return the number of shards that `axes` split a dim into."""
         return sharded_size(axes, self.mesh)
 
-    def cut_further(self, dim: int, ref: AxisRef) -> None:
-        """Add a cut at the minor end of `dim`."""
+    def append_axis(self, dim: int, ref: AxisRef) -> None:
+        """Shard `dim` further along `ref`, at the minor end of its axes."""
         self.current[dim] = add_or_merge(self.current[dim], ref, self.mesh)
 
     def fit(self, ref: AxisRef, capacity: int) -> tuple[AxisRef, AxisRef | None, int] | None:
-        """The part of `ref` that fits `capacity`, the rest, and the capacity left; None where no part does."""
+        """Return the major sub-axis of `ref` that fits `capacity`, the rest, and the remaining capacity.
+
+        Return None if no sub-axis fits.
+        """
         size = self.mesh.size_of(ref)
         if capacity <= 1 or (size % capacity and capacity % size):
             return None
         if capacity >= size:
             return ref, None, capacity // size
-        part, rest = split_at(ref, capacity, self.mesh)
-        return part, rest, 1
+        major, rest = split_at(ref, capacity, self.mesh)
+        return major, rest, 1
 
-    def spread(
-        self, available: list[list[AxisRef]], capacity: list[int], *, in_front: bool
+    def distribute(
+        self, available: list[list[AxisRef]], capacity: list[int], *, prepend: bool
     ) -> list[tuple[int, AxisRef]]:
-        """Put available refs on dims that have capacity, as extra cuts: (dim, ref) in order of placement.
+        """Assign available refs to dims that have capacity, as extra axes: (dim, ref) in order of assignment.
 
-        `available` has one list a dim, which may be the same list; what is placed is taken off it. The refs go behind
-        the extra cuts of the dim, or in front of them in their order.
+        `available` has one list per dim, which may be the same list; assigned refs are removed from it. The refs are
+        appended to the extra axes of the dim, or prepended to them in their order.
         """
-        placed: list[tuple[int, AxisRef]] = []
+        assigned: list[tuple[int, AxisRef]] = []
         split: list[AxisRef] = []
         for dim, offered in enumerate(available):
-            front, place = 0, 0
-            while place < len(offered) and capacity[dim] > 1:
-                fitting = self.fit(offered[place], capacity[dim])
+            front, index = 0, 0
+            while index < len(offered) and capacity[dim] > 1:
+                fitting = self.fit(offered[index], capacity[dim])
                 if fitting is None:
-                    place += 1
+                    index += 1
                     continue
-                part, rest, capacity[dim] = fitting
-                del offered[place]
-                self.extra[dim].insert(front if in_front else len(self.extra[dim]), part)
+                ref, rest, capacity[dim] = fitting
+                del offered[index]
+                self.extra[dim].insert(front if prepend else len(self.extra[dim]), ref)
                 front += 1
-                self.held.add(part)
-                placed.append((dim, part))
+                self.extra_refs.add(ref)
+                assigned.append((dim, ref))
                 if rest is not None:
                     offered.insert(0, rest)
-                    split.append(part)
+                    split.append(ref)
         if split:
             split.sort(key=order_key)
-            self.wanted = [aligned(wanted, split, self.mesh) for wanted in self.wanted]
-        return placed
+            self.missing = [split_at_boundaries(missing, split, self.mesh) for missing in self.missing]
+        return assigned
 
-    def divides_evenly(self, size: int | None, pieces: int) -> bool:
-        """Whether a dim of `size` splits into `pieces`. A dynamic dim does into powers of two."""
-        return pieces & (pieces - 1) == 0 if size is None else size % pieces == 0
+    def divides_evenly(self, size: int | None, count: int) -> bool:
+        """Return whether a dim of `size` splits into `count` equal shards; a dynamic dim does for powers of two."""
+        return count & (count - 1) == 0 if size is None else size % count == 0
 
 
 def either_divides(first: int, second: int) -> bool:
-    """Whether one of the two divides the other."""
+    """Return whether one of the two numbers divides the other."""
     return first % second == 0 or second % first == 0

@@ -1,8 +1,8 @@
-"""Where digits can cut: the slots of a tensor's dims, and a sharding as what stands in each slot.
+"""Slots of a tensor's dims that digits can fill; a sharding is the digit in each slot.
 
-A dim of 16 elements that is cut by digits of 2 and 2 is a row of 2 x 2 x 4 elements: two slots, and the rest. In the
-source and in the target the digits fill the slots of a dim from its major end. In between any slot may be empty: then
-a device has several separate stretches of the dim.
+A dim of 16 elements that is sharded along digits of sizes 2 and 2 is a sequence of 2 x 2 x 4 elements: two slots, and
+the rest. In the source and in the target the digits fill the slots of a dim from its major end. In between, any slot
+may be empty: a device then has several separate ranges of the dim.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from sdy.partitioner.reshard.digits import Cut
+from sdy.partitioner.reshard.digits import DimDigits
 
 EMPTY = -1
 
@@ -19,47 +19,52 @@ Filling = tuple[int, ...]  # the digit in each slot, or EMPTY
 
 
 @dataclass(frozen=True, slots=True)
-class Slots:
-    """All slots of a tensor, dim after dim: how many pieces each makes; the first slot of each dim, and of no dim."""
+class DimSlots:
+    """The slots of a tensor, dim by dim: the number of shards of each, and the first slot of each dim.
+
+    `starts` ends with the number of slots.
+    """
 
     sizes: tuple[int, ...]
     starts: tuple[int, ...]
 
     @property
     def rank(self) -> int:
-        """Dims of the tensor."""
+        """Number of dims of the tensor."""
         return len(self.starts) - 1
 
     def of_dim(self, dim: int) -> range:
-        """The slots of a dim, major first."""
+        """Return the slots of a dim, major first."""
         return range(self.starts[dim], self.starts[dim + 1])
 
-    def pieces(self, dim: int) -> int:
-        """Into how many pieces the slots of a dim cut it."""
+    def shard_count(self, dim: int) -> int:
+        """Return the number of shards of a dim if all its slots are filled."""
         return prod(self.sizes[slot] for slot in self.of_dim(dim))
 
-    def filled(self, cuts: Sequence[Cut]) -> Filling:
-        """The slots with the digits of one cut per dim, from the major end of each dim."""
+    def filled(self, digits_per_dim: Sequence[DimDigits]) -> Filling:
+        """Return the filling with the digits of each dim, from the major end of the dim."""
         filling = [EMPTY] * len(self.sizes)
-        for dim, cut in enumerate(cuts):
-            filling[self.starts[dim] : self.starts[dim] + len(cut)] = cut
+        for dim, digits in enumerate(digits_per_dim):
+            filling[self.starts[dim] : self.starts[dim] + len(digits)] = digits
         return tuple(filling)
 
 
-def common_slots(source: Sequence[Cut], target: Sequence[Cut], sizes: Sequence[int]) -> Slots | None:
-    """The slots for both ends, `sizes` being those of digits; None where pieces of a dim do not fit into one another.
+def common_slots(source: Sequence[DimDigits], target: Sequence[DimDigits], sizes: Sequence[int]) -> DimSlots | None:
+    """Return slots for both shardings; None if the digit sizes of a dim do not begin with those of the other.
+
+    `sizes` are those of the digits.
 
     >>> common_slots([(0, 1)], [(1,)], [2, 2])
-    Slots(sizes=(2, 2), starts=(0, 2))
+    DimSlots(sizes=(2, 2), starts=(0, 2))
     >>> common_slots([(0, 1)], [(1,)], [2, 3]) is None
     True
     """
     slots: list[int] = []
     starts = [0]
-    for cuts in zip(source, target, strict=True):
-        shorter, longer = sorted(([sizes[digit] for digit in cut] for cut in cuts), key=len)
+    for per_end in zip(source, target, strict=True):
+        shorter, longer = sorted(([sizes[digit] for digit in digits] for digits in per_end), key=len)
         if longer[: len(shorter)] != shorter:
             return None
         slots += longer
         starts.append(len(slots))
-    return Slots(tuple(slots), tuple(starts))
+    return DimSlots(tuple(slots), tuple(starts))

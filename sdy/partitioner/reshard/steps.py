@@ -1,4 +1,4 @@
-"""What a plan consists of, and what it costs."""
+"""The steps of a reshard plan, and their cost."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sdy.model.sharding import TensorSharding
 
 @dataclass(frozen=True, slots=True)
 class Reshape:
-    """Split dims, or join them again. On one device no element moves."""
+    """Split dims, or merge them again. No element moves between devices."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """What to do, and the shape of the whole tensor and its sharding after that."""
+    """A collective or reshape, and the global shape and the sharding of its result."""
 
     action: Collective | Reshape
     shape: Shape
@@ -33,16 +33,16 @@ Plan = tuple[PlanStep, ...]
 
 
 def elements_received(steps: Iterable[PlanStep], mesh: Mesh) -> float:
-    """What the device that receives most receives in all steps, with ring algorithms; dims of unknown size count 1.
+    """Return the elements that the device that receives most receives in all steps, with ring algorithms.
 
-    `mesh` is that of the shardings, in any order of devices. A permute counts in full, also where it changes nothing
-    but the order of devices.
+    Dynamic dims count as 1. `mesh` is that of the shardings, in any device order. A permute counts in full, even if it
+    changes only the device order.
     """
     return sum(_received(step, mesh) for step in steps)
 
 
 def collective_count(steps: Iterable[PlanStep]) -> int:
-    """How many of the steps communicate."""
+    """Return the number of steps that communicate."""
     return sum(not isinstance(step.action, Reshape | AllSlice) for step in steps)
 
 

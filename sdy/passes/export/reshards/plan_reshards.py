@@ -82,9 +82,9 @@ class _Planner:
         value, ends = ends_of(reshard, source, self._meshes)
         if ends is None:
             return value
-        taken = frozenset(AxisRef(name) for name in self._scopes.around(reshard))
+        manual_axes = frozenset(AxisRef(name) for name in self._scopes.around(reshard))
         target_mesh = resolve_mesh(ends.target.mesh, self._meshes)
-        steps = plan(ends.source, ends.target, ends.shape, ends.mesh, target_mesh, taken)
+        steps = plan(ends.source, ends.target, ends.shape, ends.mesh, target_mesh, manual_axes)
         reduction = _reduction_of(value, reshard)
         if reduction is not None and [type(step.action) for step in steps[:2]] == [Reshape, AllSlice]:
             value = self._reductions.get(reduction) or self._reduced_in_shape(reduction, steps[0])
@@ -98,8 +98,8 @@ class _Planner:
 
         A slice fuses to a reduce-scatter only right after the reduction.
         """
-        given = sharding_of(reduction.tensor) or fully_closed(step.sharding.mesh, 0)
-        sharding = replace(step.sharding, unreduced=given.unreduced, unreduced_kind=given.unreduced_kind)
+        before = sharding_of(reduction.tensor) or fully_closed(step.sharding.mesh, 0)
+        sharding = replace(step.sharding, unreduced=before.unreduced, unreduced_kind=before.unreduced_kind)
         point = InsertPoint.before(reduction)
         reshaped = insert(_op(replace(step, sharding=sharding), reduction.tensor), point, reduction.location)
         assert reduction.kind is not None  # verified

@@ -1,4 +1,4 @@
-"""The fixed schedule of collectives, reshard by reshard."""
+"""The collectives of the fixed schedule, for many reshards."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ CASES: list[tuple[str, int, str, str, list[str]]] = [
     ),
     (G, 0, '{"p","q"} {"r"}', '{"r","s"} {"p"}', ['permute {"r", "s", "q":(1)2} {"p"}', 'gather {"q":(1)2} {}']),
     (G, 0, '{"p"} {}', '{} {"q"}', ['slice {} {"q"}', 'gather {"p"} {}']),
-    # Axis sizes that do not divide each other, where the schedule would lose its way.
+    # Axis sizes that do not divide each other: the schedule would not reach the target.
     (MIXED, 0, '{} {"c"}', '{"c","y"} {"a"}', ['gather {} {"c"}', 'slice {"c", "y"} {"a"}']),
     (G, 0, '{"p"} {"q"}', '{"p"} {"q"}', []),
-    # No factorisation of the axis has both sub-axes.
+    # The two sub-axes have no common split of their axis.
     (MIXED, 6, '{"c":(1)3} {}', '{"c":(1)2} {}', ['gather {"c":(1)3} {}', 'slice {"c":(1)2} {}']),
     (MIXED, 6, '{"c":(2)3} {}', '{"a"} {"c":(3)2}', ['gather {"c":(2)3} {}', 'slice {"a"} {"c":(3)2}']),
 ]

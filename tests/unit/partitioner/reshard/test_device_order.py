@@ -1,33 +1,33 @@
-"""Shardings said in another order of devices."""
+"""Shardings expressed in another device order."""
 
 from __future__ import annotations
 
 from sdy.grammar.parse import parse_mesh, parse_sharding
 from sdy.grammar.write import write_sharding
-from sdy.partitioner.reshard.device_order import restated
+from sdy.partitioner.reshard.device_order import equivalent_sharding
 
 MESH = parse_mesh('<["a"=4, "b"=2]>')
-TURNED = parse_mesh('<["a"=4, "b"=2], device_ids=[0, 4, 1, 5, 2, 6, 3, 7]>')
+REORDERED = parse_mesh('<["a"=4, "b"=2], device_ids=[0, 4, 1, 5, 2, 6, 3, 7]>')
 
 
-def said(text: str) -> str | None:
-    found = restated(parse_sharding(text), MESH, "t", TURNED)
+def on_other_order(text: str) -> str | None:
+    found = equivalent_sharding(parse_sharding(text), MESH, "t", REORDERED)
     return None if found is None else write_sharding(found)
 
 
 def test_axes_become_sub_axes_of_others() -> None:
-    # In the turned order "b" goes through the major half of "a", and "a" through the rest.
-    assert said('<@m, [{"a"}, {"b"}]>') == '<@t, [{"b", "a":(1)2}, {"a":(2)2}]>'
+    # In the other order, "b" is the major half of "a", and "a" is the rest.
+    assert on_other_order('<@m, [{"a"}, {"b"}]>') == '<@t, [{"b", "a":(1)2}, {"a":(2)2}]>'
 
 
-def test_a_tensor_without_cuts_is_the_same_in_any_order() -> None:
-    assert said("<@m, [{}, {}]>") == "<@t, [{}, {}]>"
+def test_a_replicated_tensor_is_the_same_in_any_order() -> None:
+    assert on_other_order("<@m, [{}, {}]>") == "<@t, [{}, {}]>"
 
 
 def test_partial_values_do_not_move_to_other_axes() -> None:
-    assert said('<@m, [{}], unreduced={"b"}>') is None
+    assert on_other_order('<@m, [{}], unreduced={"b"}>') is None
 
 
-def test_no_sharding_puts_the_same_shards_in_an_order_without_order() -> None:
+def test_a_shuffled_device_order_has_no_equivalent_sharding() -> None:
     mixed = parse_mesh('<["a"=4, "b"=2], device_ids=[3, 1, 4, 0, 5, 7, 2, 6]>')
-    assert restated(parse_sharding('<@m, [{"a"}]>'), MESH, "x", mixed) is None
+    assert equivalent_sharding(parse_sharding('<@m, [{"a"}]>'), MESH, "x", mixed) is None

@@ -1,4 +1,4 @@
-"""Plans, reshard by reshard."""
+"""The steps of plans, for many reshards."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ CASES: list[tuple[str, tuple[int, ...], str, str, list[str]]] = [
     (G, (64, 64), '{"p"} {"q"}', '{"p"} {"q"}', []),
     (G, (64, 64), '{"p"} {}', '{"p", "q"} {"r"}', ['slice {"q"} {"r"}']),
     (G, (64, 64), '{"p", "r"} {"q"}', "{} {}", ['gather {"p", "r"} {"q"}']),
-    # One collective does for several pairs of dims.
+    # One all-to-all moves axes between several pairs of dims.
     (G, (64, 64, 64, 64), '{"p"} {} {"q"} {}', '{} {"p"} {} {"q"}', ['move {"p"}: 0->1, {"q"}: 2->3']),
-    # What arrives in front of another cut: the dim is split there.
+    # An axis arrives major to another axis: the dim is split there.
     (
         G,
         (64, 64),
@@ -30,7 +30,7 @@ CASES: list[tuple[str, tuple[int, ...], str, str, list[str]]] = [
         '{} {"p", "q"}',
         ["reshape 64x2x32", 'slice {} {} {"q"}', 'move {"p"}: 0->1', "reshape 64x64"],
     ),
-    # Two dims give to one.
+    # Axes of two dims move to one.
     (
         G,
         (16, 16, 16),
@@ -38,7 +38,7 @@ CASES: list[tuple[str, tuple[int, ...], str, str, list[str]]] = [
         '{} {"q", "r"} {}',
         ["reshape 16x4x4x16", 'move {"r"}: 0->2, {"q"}: 3->1', "reshape 16x16x16"],
     ),
-    # Axes that arrive in the opposite order come one by one or at once, but not after a permute.
+    # Axes that arrive in the opposite order need no permute.
     (
         TWO,
         (8, 8),
@@ -46,7 +46,7 @@ CASES: list[tuple[str, tuple[int, ...], str, str, list[str]]] = [
         '{"b", "a"} {}',
         ["reshape 2x4x2x4", 'move {"a"}: 2->1, {"b"}: 3->0', "reshape 8x8"],
     ),
-    # Each moves up: what the last one leaves, the first one takes.
+    # Each axis moves up by one dim or position.
     (
         TWO,
         (8, 8),
@@ -54,11 +54,11 @@ CASES: list[tuple[str, tuple[int, ...], str, str, list[str]]] = [
         '{"a"} {"b"}',
         ["reshape 8x2x4", 'move {"a"}: 1->0', 'move {"b"}: 2->1', "reshape 8x8"],
     ),
-    # A swap of whole shards.
+    # Devices swap shards.
     (TWO, (8, 8), '{"a"} {"b"}', '{"b"} {"a"}', ['permute {"b"} {"a"}']),
-    # An axis in the way is replaced by the one that is wanted.
+    # An axis is replaced by the target axis.
     (TWO, (8, 8), '{"a"} {}', '{"b"} {}', ['permute {"b"} {}']),
-    # An idle axis makes the tile of a permute smaller, and goes again.
+    # An idle axis makes the shards of a permute smaller, and is gathered afterwards.
     (
         '<["x"=4, "y"=4, "z"=4]>',
         (64, 64),
@@ -106,11 +106,11 @@ def test_steps_end_at_the_target() -> None:
     assert all(step.sharding.unreduced == target.unreduced for step in steps)
 
 
-def test_axes_that_are_taken_do_not_help() -> None:
+def test_manual_axes_are_not_used() -> None:
     mesh = parse_mesh('<["x"=4, "y"=4, "z"=4]>')
     source, target = _sharding('{} {"x", "y"}'), _sharding('{"x"} {"y"}')
     helped = plan(source, target, (64, 64), mesh)
-    alone = plan(source, target, (64, 64), mesh, taken=frozenset({AxisRef("z")}))
+    alone = plan(source, target, (64, 64), mesh, manual_axes=frozenset({AxisRef("z")}))
     assert any("z" in text for text in _texts(helped))
     assert not any("z" in text for text in _texts(alone))
     assert elements_received(helped, mesh) < elements_received(alone, mesh)
@@ -121,7 +121,7 @@ def test_dims_that_do_not_divide_are_gathered_and_sliced() -> None:
     assert _texts(steps) == ['gather {"p"} {}', 'slice {} {"q"}']
 
 
-def test_a_dim_that_stays_as_it_is_need_not_divide() -> None:
+def test_an_unchanged_dim_need_not_divide() -> None:
     steps = plan(_sharding('{"p"} {"q"} {}'), _sharding('{"p"} {} {"q"}'), (7, 64, 64), parse_mesh(G))
     assert _texts(steps) == ['move {"q"}: 1->2']
 
@@ -138,28 +138,28 @@ def test_dims_of_unknown_size_are_not_split() -> None:
     assert not any(isinstance(step.action, Reshape) for step in plan(source, target, (64, None), parse_mesh(G)))
 
 
-# Another order of devices
+# Another device order
 
 
-def test_an_order_that_swaps_axes_is_another_name_for_the_same_shards() -> None:
-    mesh, turned = parse_mesh(TWO), parse_mesh('<["a"=2, "b"=2], device_ids=[0, 2, 1, 3]>')
+def test_an_order_that_swaps_axes_has_an_equivalent_sharding() -> None:
+    mesh, reordered = parse_mesh(TWO), parse_mesh('<["a"=2, "b"=2], device_ids=[0, 2, 1, 3]>')
     source, target = _sharding('{"a"} {}'), parse_sharding('<@t, [{"b"}, {"a"}]>')
-    steps = plan(source, target, (8, 8), mesh, turned)
+    steps = plan(source, target, (8, 8), mesh, reordered)
     assert _texts(steps) == ['permute {"b"} {}', 'slice {} {"a"}']
     assert [step.sharding.mesh for step in steps] == ["t", "t"]
 
 
-def test_the_target_may_be_said_in_the_order_of_the_source() -> None:
-    mesh, turned = parse_mesh(TWO), parse_mesh('<["a"=2, "b"=2], device_ids=[0, 1, 3, 2]>')
+def test_the_target_may_have_an_equivalent_sharding_in_the_order_of_the_source() -> None:
+    mesh, reordered = parse_mesh(TWO), parse_mesh('<["a"=2, "b"=2], device_ids=[0, 1, 3, 2]>')
     source, target = _sharding('{"a"} {"b"}'), parse_sharding('<@t, [{}, {"a"}]>')
-    steps = plan(source, target, (8, 8), mesh, turned)
+    steps = plan(source, target, (8, 8), mesh, reordered)
     assert [step.sharding.mesh for step in steps][-2:] == ["m", "t"]
     assert elements_received(steps[:-1], mesh) <= 32
 
 
-def test_any_other_order_comes_with_a_permute_of_the_smallest_tiles() -> None:
-    mesh, turned = parse_mesh(TWO), parse_mesh('<["a"=2, "b"=2], device_ids=[3, 0, 2, 1]>')
-    steps = plan(_sharding('{"a"} {}'), parse_sharding('<@t, [{"a"}, {"b"}]>'), (8, 8), mesh, turned)
+def test_other_orders_need_a_permute_of_the_smallest_shards() -> None:
+    mesh, reordered = parse_mesh(TWO), parse_mesh('<["a"=2, "b"=2], device_ids=[3, 0, 2, 1]>')
+    steps = plan(_sharding('{"a"} {}'), parse_sharding('<@t, [{"a"}, {"b"}]>'), (8, 8), mesh, reordered)
     assert _texts(steps) == ['slice {} {"b"}', 'permute {"a"} {"b"}']
-    steps = plan(_sharding('{"a"} {"b"}'), parse_sharding('<@t, [{}, {"b"}]>'), (8, 8), mesh, turned)
+    steps = plan(_sharding('{"a"} {"b"}'), parse_sharding('<@t, [{}, {"b"}]>'), (8, 8), mesh, reordered)
     assert _texts(steps) == ['permute {"a"} {"b"}', 'gather {"a"} {}']

@@ -1,4 +1,4 @@
-"""What plans cost: all pairs of shardings of a tensor, and random pairs on larger meshes."""
+"""The cost of plans: all pairs of shardings of a tensor, and random pairs on larger meshes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from sdy.partitioner.reshard.steps import Plan, PlanStep, collective_count, elem
 
 
 def _ratios(sizes: tuple[int, ...], rank: int) -> list[float]:
-    """Elements received over elements lacking, of all pairs that lack any; the others must cost nothing."""
-    mesh = Mesh(tuple(MeshAxis("abc"[place], size) for place, size in enumerate(sizes)))
+    """Return elements received over elements lacking, of all pairs that lack any; the others must cost nothing."""
+    mesh = Mesh(tuple(MeshAxis("abc"[index], size) for index, size in enumerate(sizes)))
     shape = (64,) * rank
     shardings = whole_axis_shardings(mesh, rank)
     ratios: list[float] = []
@@ -27,7 +27,7 @@ def _ratios(sizes: tuple[int, ...], rank: int) -> list[float]:
         for target in shardings:
             steps = plan(source, target, shape, mesh)
             received, lacking = elements_received(steps, mesh), elements_lacking(source, target, shape, mesh)
-            _check_tiles(steps, source, target, shape, mesh)
+            _check_shard_sizes(steps, source, target, shape, mesh)
             assert received <= _fixed_cost(source, target, shape, mesh)
             if lacking:
                 ratios.append(received / lacking)
@@ -36,21 +36,21 @@ def _ratios(sizes: tuple[int, ...], rank: int) -> list[float]:
     return ratios
 
 
-def _check_tiles(
+def _check_shard_sizes(
     steps: Plan, source: TensorSharding, target: TensorSharding, shape: tuple[int, ...], mesh: Mesh
 ) -> None:
-    largest = max(_tile(shape, sharding, mesh) for sharding in (source, target))
-    assert all(_tile(step.shape, step.sharding, mesh) <= largest for step in steps)
+    largest = max(_shard_size(shape, sharding, mesh) for sharding in (source, target))
+    assert all(_shard_size(step.shape, step.sharding, mesh) <= largest for step in steps)
 
 
-def _tile(shape: tuple[int | None, ...], sharding: TensorSharding, mesh: Mesh) -> int:
+def _shard_size(shape: tuple[int | None, ...], sharding: TensorSharding, mesh: Mesh) -> int:
     local = local_shape(shape, sharding, mesh, allow_uneven=False)
     assert local is not None
     return math.prod(size or 0 for size in local)
 
 
 def _fixed_cost(source: TensorSharding, target: TensorSharding, shape: tuple[int, ...], mesh: Mesh) -> float:
-    """What the fixed schedule costs; without a limit where it cuts a dim unevenly."""
+    """Return the cost of the fixed schedule; infinite if it shards a dim unevenly."""
     steps = tuple(PlanStep(step.collective, shape, step.sharding) for step in schedule(source, target, shape, mesh))
     divides = all(local_shape(shape, step.sharding, mesh, allow_uneven=False) for step in steps)
     return elements_received(steps, mesh) if divides else math.inf
