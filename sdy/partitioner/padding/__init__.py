@@ -1,1 +1,1 @@
-"""Programs on dims that do not divide, made into programs on dims that do. May import `partitioner.local`."""
+"""Pad uneven dims, so that their axes divide them. May import `partitioner.local`."""

@@ -1,9 +1,9 @@
-"""Padding of a module whose reshards are still to come: values get the dims that a plan has for them.
+"""Pad a module before reshards are inserted: values get the sizes of a plan.
 
     before  %1 = stablehlo.slice %0 [1:64] : (tensor<64xf32>) -> tensor<63xf32>       the plan: %1 has 64 elements
     after   %1 = stablehlo.pad %0, %zero, low = [-1], high = [1], interior = [0] : ... -> tensor<64xf32>
 
-Where an op has no form on padded tensors, its operands are trimmed before it, and its results padded behind it.
+If an op cannot run on padded tensors, its operands are trimmed before it, and its results are padded after it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from xdsl.traits import IsTerminator
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp
 from sdy.dialects.stablehlo import elementwise, shape
-from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
 from sdy.partitioner.padding import contraction, reduction, regions, slicing
-from sdy.partitioner.padding import data_movement as moving
+from sdy.partitioner.padding import data_movement as movement_rules
 from sdy.partitioner.padding import shape as shape_rules
-from sdy.partitioner.padding.padder import Padder, Rule, Sizes, is_static
+from sdy.partitioner.padding.compute_unpadded import compute_unpadded
+from sdy.partitioner.padding.facts import Sizes
+from sdy.partitioner.padding.padder import Padder, Rule
 from sdy.rules.all import RULE_ATTRIBUTE
 
 CONTROL = (WhileOp, CaseOp, IfOp)
-CARRYING = frozenset[type[Operation]](
+SAME_PADDING = frozenset[type[Operation]](
     (
         *elementwise.OPS,
         *CONTROL,
@@ -39,22 +40,25 @@ CARRYING = frozenset[type[Operation]](
         ReshardOp,
     )
 )
-RULES = OpTable[Rule](contraction.RULES, moving.RULES, reduction.RULES, shape_rules.RULES, slicing.RULES)
+RULES = OpTable[Rule](contraction.RULES, movement_rules.RULES, reduction.RULES, shape_rules.RULES, slicing.RULES)
 
 
 def pad_as_planned(
     module: ModuleOp, functions: Mapping[str, FuncOp], called: Collection[str], planned: Mapping[SSAValue, Sizes]
 ) -> None:
-    """Pad the values of some functions; those that are `called` take and give padded values, the others do not."""
+    """Pad the values of functions; those in `called` have padded arguments and results, the others do not.
+
+    `planned` are the sizes with padding.
+    """
     padder = Padder(module, planned)
     for name, func in functions.items():
         block = func.body.block
         if name in called:
-            padder.make_even(block.args)
+            padder.resize_to_targets(block.args)
         else:
             for argument in tuple(block.args):
-                if _is_uneven(argument, padder):
-                    padder.pad_behind(argument)
+                if padder.facts.needs_padding(argument):
+                    padder.pad_uses(argument)
         _pad_block(block, padder, called)
         terminator = block.last_op
         assert terminator is not None  # verified
@@ -62,7 +66,7 @@ def pad_as_planned(
             types = [argument.type for argument in block.args], [value.type for value in terminator.operands]
             func.function_type = FunctionType.from_lists(*types)
         else:
-            padder.compute_whole(terminator)
+            compute_unpadded(terminator, padder)
 
 
 def _pad_block(block: Block, padder: Padder, called: Collection[str]) -> None:
@@ -70,34 +74,33 @@ def _pad_block(block: Block, padder: Padder, called: Collection[str]) -> None:
         if op.has_trait(IsTerminator, value_if_unregistered=False):
             continue
         if isinstance(op, CONTROL):
-            for inner in _entered(op, padder):
+            for inner in _padded_blocks(op, padder):
                 _pad_block(inner, padder, called)
-        if any(map(padder.is_padded, op.operands)) or any(_is_uneven(result, padder) for result in op.results):
+        if any(map(padder.facts.is_padded, op.operands)) or any(
+            padder.facts.needs_padding(result) for result in op.results
+        ):
             _pad_op(op, padder, called)
 
 
-def _entered(op: WhileOp | CaseOp | IfOp, padder: Padder) -> Iterator[Block]:
-    entering = regions.ENTERING.get(op)
-    if entering is not None:
-        entering(padder)
+def _padded_blocks(op: WhileOp | CaseOp | IfOp, padder: Padder) -> Iterator[Block]:
+    """Pad the arguments of the bodies of an op, then yield the bodies."""
+    argument_rule = regions.ARGUMENT_RULES.get(op)
+    if argument_rule is not None:
+        argument_rule(padder)
     for region in op.regions:
         yield from region.blocks
 
 
 def _pad_op(op: Operation, padder: Padder, called: Collection[str]) -> None:
     rule = RULES.get(op)
-    if type(op) in CARRYING or (isinstance(op, CallOp) and op.callee.root_reference.data in called):
-        padder.make_even(op.results)
+    if type(op) in SAME_PADDING or (isinstance(op, CallOp) and op.callee.root_reference.data in called):
+        padder.resize_to_targets(op.results)
     elif rule is None:
-        padder.compute_whole(op)
+        compute_unpadded(op, padder)
     else:
         rule(padder)
     if op.parent is not None:
-        op.attributes.pop(RULE_ATTRIBUTE, None)  # has the sizes that dims had before
+        op.attributes.pop(RULE_ATTRIBUTE, None)  # the rule is for the sizes without padding
         for result in op.results:
-            if _is_uneven(result, padder):
-                padder.pad_behind(result)
-
-
-def _is_uneven(value: SSAValue, padder: Padder) -> bool:
-    return is_static(value) and padder.wanted(value) != shape_of(value)
+            if padder.facts.needs_padding(result):
+                padder.pad_uses(result)

@@ -1,4 +1,4 @@
-"""Sums of which each shard computes a part: the collective behind adds them up."""
+"""Find the collective that adds up the partial sums of an op."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from sdy.model.sharding import ReductionKind
 from sdy.rules.all import sharding_rule
 
 
-def sum_behind(op: Operation, result: SSAValue) -> AllReduceOp | ReduceScatterOp | None:
-    """The collective that adds up the parts of a result.
+def following_sum(op: Operation, result: SSAValue) -> AllReduceOp | ReduceScatterOp | None:
+    """Return the collective that adds up the partial values of a result, or None.
 
-    Maxima and minima are no matter: who has the whole one may take part in it as often as it likes.
+    Maxima and minima are not included: they do not change if several devices contribute the full value.
     """
-    return _first_sum(result) if _has_parts(op) else None
+    return _first_sum(result) if _is_partial(op) else None
 
 
 def summed_axes(op: AllReduceOp | ReduceScatterOp, mesh: Mesh) -> AxisList:
-    """The axes along which a collective adds up."""
+    """Return the axes that a collective sums over."""
     if isinstance(op, AllReduceOp):
         return op.reduction_axes.data
     return sort_and_merge((axis for own in op.reduce_scatter_axes.data for axis in own), mesh)
 
 
 def _first_sum(value: SSAValue) -> AllReduceOp | ReduceScatterOp | None:
-    """The first sum that a value gets to through collectives alone, and through what pads and trims it for them."""
+    """Return the first sum that a value reaches through collectives, pads and slices only."""
     for use in value.uses:
-        behind = use.operation
-        if isinstance(behind, AllReduceOp | ReduceScatterOp) and behind.kind is ReductionKind.SUM:
-            return behind
-        if isinstance(behind, CollectiveOp | PadOp | SliceOp) and (found := _first_sum(behind.results[0])) is not None:
+        user = use.operation
+        if isinstance(user, AllReduceOp | ReduceScatterOp) and user.kind is ReductionKind.SUM:
+            return user
+        if isinstance(user, CollectiveOp | PadOp | SliceOp) and (found := _first_sum(user.results[0])) is not None:
             return found
     return None
 
 
-def _has_parts(op: Operation) -> bool:
-    """Whether a dim that the op reduces is cut."""
+def _is_partial(op: Operation) -> bool:
+    """Return whether a dim that the op reduces is sharded."""
     rule = sharding_rule(op)
     if rule is None:
         return False

@@ -1,4 +1,4 @@
-"""Padding of ops with bodies: the arguments of the bodies are padded before the ops in them.
+"""Padding rules of the arguments of bodies, which are applied before the ops of the bodies are padded.
 
 Source: docs/spec/06, 8.2 (G40, G48).
 """
@@ -10,35 +10,35 @@ from xdsl.ir import Operation
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.control import WhileOp
-from sdy.partitioner.padding.padder import Padder, Rule
+from sdy.partitioner.padding.padder import Padder, Rule, padding_error
 
-ENTERING = OpTable[Rule]()  # what is done before the ops in the body are looked at
+ARGUMENT_RULES = OpTable[Rule]()
 
 
-@ENTERING.of(WhileOp, NamedComputationOp)
+@ARGUMENT_RULES.of(WhileOp, NamedComputationOp)
 def body_arguments(op: Operation) -> Rule:
-    """The arguments are whole tensors."""
+    """Pad arguments that are global tensors."""
 
     def pad(padder: Padder) -> None:
         for region in op.regions:
-            padder.make_even(region.block.args)
+            padder.resize_to_targets(region.block.args)
 
     return pad
 
 
-@ENTERING.of(ManualComputationOp)
+@ARGUMENT_RULES.of(ManualComputationOp)
 def manual_arguments(op: ManualComputationOp) -> Rule:
-    """The arguments are shards. The padding of a dim must be at its end in both views of it."""
+    """Pad arguments that are shards; the padding of a dim must be at its end in the global and the local tensor."""
     shardings = ((op.tensors, op.in_shardings.data), (op.results, op.out_shardings.data))
 
     def pad(padder: Padder) -> None:
         for values, per_value in shardings:
             for value, sharding in zip(values, per_value, strict=True):
-                even = padder.even_sizes(padder.true_sizes(value), sharding)
-                for dim, size, own in zip(sharding.dims, even, padder.true_sizes(value), strict=True):
+                even = padder.facts.even_sizes(padder.facts.true_sizes(value), sharding)
+                for dim, size, own in zip(sharding.dims, even, padder.facts.true_sizes(value), strict=True):
                     is_manual = {ref.name in op.manual_axes.data for ref in dim.axes}
                     if size != own and len(is_manual) > 1:
-                        raise padder.refuse(op, value)
-        padder.make_even(op.body.block.args)
+                        raise padding_error(op, value, padder.facts)
+        padder.resize_to_targets(op.body.block.args)
 
     return pad

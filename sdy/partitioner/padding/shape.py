@@ -1,9 +1,13 @@
-"""Padding of constants, and of ops that look at the sizes of dims.
+"""Padding rules of constants and of ops that depend on the sizes of dims.
 
 Source: docs/spec/06, 8.2 (G40).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_table import OpTable
@@ -12,46 +16,72 @@ from sdy.dialects.stablehlo import calls, shape
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.partitioner.emit.emitter import ints, tensor_of
-from sdy.partitioner.padding.padder import Padder, Rule, Sizes, constant_with, is_static
+from sdy.partitioner.padding.compute_unpadded import compute_unpadded
+from sdy.partitioner.padding.facts import Sizes, is_static
+from sdy.partitioner.padding.padder import Padder, Rule
 
 RULES = OpTable[Rule]()
 
 
 @RULES.of(SdyConstantOp, shape.ConstantOp)
 def constant(op: SdyConstantOp | shape.ConstantOp) -> Rule:
-    """More elements: zeros, or more of the same."""
+    """Enlarge the constant: a splat stays a splat, other constants get zeros."""
 
     def pad(padder: Padder) -> None:
         (result,) = op.results
         elements = op.properties["value"]
         if not is_static(result) or not isinstance(elements, DenseElementsAttr):
             return
-        even = padder.wanted(result)
+        even = padder.facts.target_sizes(result)
         if even != shape_of(result):
-            op.properties["value"] = constant_with(elements, even)
+            op.properties["value"] = padded_constant(elements, even)
             is_zero = not elements.is_splat or not any(elements.data.raw)
             padder.resize(result, even, is_zero=is_zero)
 
     return pad
 
 
+def padded_constant(elements: DenseElementsAttr, sizes: Sizes) -> DenseElementsAttr:
+    """Return the constant with zeros after its last elements along each dim; a splat stays a splat."""
+    larger = TensorType(elements.type.get_element_type(), list(sizes))
+    if elements.is_splat:
+        return DenseElementsAttr.from_bytes(larger, elements.data.raw)
+    width = elements.data.codec.byte_width
+    return DenseElementsAttr.from_bytes(
+        larger, _padded_rows(elements.data.raw, elements.type.get_shape(), sizes, width)
+    )
+
+
+def _padded_rows(raw: bytes, before: Sequence[int], after: Sequence[int], width: int) -> bytes:
+    """Return row-major elements of `width` bytes with zeros appended along each dim."""
+    if not before:
+        return raw
+    row = len(raw) // before[0] if before[0] else 0
+    rows = [_padded_rows(raw[i * row : (i + 1) * row], before[1:], after[1:], width) for i in range(before[0])]
+    joined = b"".join(rows)
+    size = width
+    for each in after:
+        size *= each
+    return joined.ljust(size, b"\0")
+
+
 @RULES.of(shape.ReshapeOp)
 def reshape(op: shape.ReshapeOp) -> Rule:
-    """Padding stays at the end of a dim only where the dims before and behind it stay as they are."""
+    """Keep the padding if the dims with padding, and the sizes before and after them, do not change."""
 
     def pad(padder: Padder) -> None:
-        even = padder.wanted(op.result)
-        true_sizes, own = padder.true_sizes(op.operand), shape_of(op.operand)
+        even = padder.facts.target_sizes(op.result)
+        true_sizes, own = padder.facts.true_sizes(op.operand), shape_of(op.operand)
         if _strides(own, true_sizes) == _strides(even, shape_of(op.result)):
             padder.resize(op.result, even)
         else:
-            padder.compute_whole(op)
+            compute_unpadded(op, padder)
 
     return pad
 
 
 def _strides(padded: Sizes, true: Sizes) -> tuple[int, list[Sizes]]:
-    """How many elements there are, and how many there are, and truly are, up to each padded dim from the minor end."""
+    """Return the number of elements, and the strides of each padded dim to its end, with and without padding."""
     inner = 1
     found: list[Sizes] = []
     for size, own in zip(reversed(padded), reversed(true), strict=True):
@@ -63,52 +93,52 @@ def _strides(padded: Sizes, true: Sizes) -> tuple[int, list[Sizes]]:
 
 @RULES.of(shape.BroadcastOp)
 def broadcast(op: shape.BroadcastOp) -> Rule:
-    """The op says how large new dims are."""
+    """Set the sizes of the new dims, which are an attribute of the op."""
     new = len(ints_of(op.broadcast_sizes))
 
     def pad(padder: Padder) -> None:
-        even = padder.wanted(op.result)
+        even = padder.facts.target_sizes(op.result)
         if even[new:] == shape_of(op.operand):
             op.broadcast_sizes = ints(even[:new])
             padder.resize(op.result, even)
         else:
-            padder.compute_whole(op)
+            compute_unpadded(op, padder)
 
     return pad
 
 
 @RULES.of(shape.ReverseOp)
 def reverse(op: shape.ReverseOp) -> Rule:
-    """Padding must not come to lie at the front."""
+    """Compute without padding if a reversed dim has padding, which would move to the front."""
 
     def pad(padder: Padder) -> None:
-        if set(ints_of(op.dimensions)).intersection(padder.padded_dims(op.operand)):
-            padder.compute_whole(op)
+        if set(ints_of(op.dimensions)).intersection(padder.facts.padded_dims(op.operand)):
+            compute_unpadded(op, padder)
         else:
-            padder.make_even(op.results)
+            padder.resize_to_targets(op.results)
 
     return pad
 
 
 @RULES.of(calls.CustomCallOp)
 def custom_call(op: calls.CustomCallOp) -> Rule:
-    """Nobody knows what a custom call makes of padding."""
+    """Compute without padding, because the semantics of a custom call are unknown."""
 
     def pad(padder: Padder) -> None:
-        is_uneven = any(is_static(value) and padder.wanted(value) != shape_of(value) for value in op.results)
-        if is_uneven or any(padder.is_padded(value) for value in op.operands):
-            padder.compute_whole(op)
+        is_uneven = any(padder.facts.needs_padding(value) for value in op.results)
+        if is_uneven or any(padder.facts.is_padded(value) for value in op.operands):
+            compute_unpadded(op, padder)
 
     return pad
 
 
 @RULES.of(shape.GetDimensionSizeOp)
 def get_dimension_size(op: shape.GetDimensionSizeOp) -> Rule:
-    """The size without the padding."""
+    """Replace the op by the size without padding."""
 
     def pad(padder: Padder) -> None:
-        if padder.is_padded(op.operand):
-            size = padder.true_sizes(op.operand)[op.dimension.value.data]
+        if padder.facts.is_padded(op.operand):
+            size = padder.facts.true_sizes(op.operand)[op.dimension.value.data]
             padder.replace(op, padder.emitter(op).constant(tensor_of(op.result), [size]))
 
     return pad

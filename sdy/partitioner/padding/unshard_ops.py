@@ -1,7 +1,7 @@
-"""Computing whole what has no form on shards, where reshards have become collectives already.
+"""Gather the operands of ops that cannot run on shards, after reshards have become collectives.
 
-Explicit reshards go by sharding rules. Of some ops these do not say all: not that the windows of a convolution
-overlap, nor that an update may fall into several shards; for some there is none. Source: docs/spec/06, 8.1.
+Explicit reshards follow sharding rules, which are not sufficient for all ops: they do not express that the windows of a
+convolution overlap, or that an update may affect several shards; some ops have no rule. Source: docs/spec/06, 8.1.
 """
 
 from __future__ import annotations
@@ -17,34 +17,35 @@ from sdy.partitioner.emit.emitter import Style
 from sdy.partitioner.local.all import check
 from sdy.partitioner.local.lowering import Lowering
 from sdy.partitioner.on_shards.shard_rules import REPLICATED_FACTORS, shard_rule
+from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder
 from sdy.rules.all import sharding_rule
 
 
-def compute_whole_what_shards_cannot(module: ModuleOp, padder: Padder) -> None:
-    """Let every device compute all of the ops that cannot be run on shards as they are cut.
+def unshard_unsupported_ops(module: ModuleOp, padder: Padder) -> None:
+    """Gather the operands of ops that cannot run on shards, so that every device computes all of their results.
 
-    Requires: every cut dim divides.
+    Requires: every sharded dim divides.
     """
     lowering = Lowering(module, Style())
-    stuck = [
+    unsupported = [
         op
         for op in pre_order(module)
-        if (_is_cut_anew(op, padder) if isinstance(op, PadOp | SliceOp) else _needs_more_than_its_rule(op))
+        if (_changes_sharding(op, padder) if isinstance(op, PadOp | SliceOp) else _rule_is_insufficient(op))
         and not _runs_on_shards(op, lowering)
     ]
-    for op in stuck:
-        padder.compute_whole(op)
+    for op in unsupported:
+        compute_unpadded(op, padder)
 
 
-def _is_cut_anew(op: PadOp | SliceOp, padder: Padder) -> bool:
-    """Whether an op that moves elements gives a tensor cut otherwise than it takes it, both without padding."""
-    if sharding_of(op.result) is None or padder.is_padded(op.operand) or padder.is_padded(op.result):
+def _changes_sharding(op: PadOp | SliceOp, padder: Padder) -> bool:
+    """Return whether operand and result are sharded differently, and both have no padding."""
+    if sharding_of(op.result) is None or padder.facts.is_padded(op.operand) or padder.facts.is_padded(op.result):
         return False
-    return padder.cuts(op.operand) != padder.cuts(op.result)
+    return padder.facts.dim_axes(op.operand) != padder.facts.dim_axes(op.result)
 
 
-def _needs_more_than_its_rule(op: Operation) -> bool:
+def _rule_is_insufficient(op: Operation) -> bool:
     rule, own = shard_rule(op), sharding_rule(op)
     if rule is None:
         return False

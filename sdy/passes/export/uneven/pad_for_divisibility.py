@@ -28,7 +28,7 @@ from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.partitioner.padding.all import pad_module
-from sdy.partitioner.padding.unshard_ops import compute_whole_what_shards_cannot
+from sdy.partitioner.padding.unshard_ops import unshard_unsupported_ops
 from sdy.passes.export.close.barriers import erase_barriers
 
 
@@ -44,7 +44,7 @@ class PadForDivisibilityPass(ModulePass):
         erase_barriers(op)
         for func in functions_of(op).values():
             _check_boundary(func, meshes)
-        compute_whole_what_shards_cannot(op, pad_module(op))
+        unshard_unsupported_ops(op, pad_module(op))
 
 
 def _check_boundary(func: FuncOp, meshes: MeshTable) -> None:
