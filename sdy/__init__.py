@@ -6,9 +6,11 @@ Names are imported on first use, so that `import sdy` is fast and loads neither 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    __version__: str
     from sdy.diagnostics.diagnostic import SdyError as SdyError
     from sdy.extension import register_dialect as register_dialect
     from sdy.extension import register_pass as register_pass
@@ -60,6 +62,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return version("sdy")
     if name not in _HOME:
         raise AttributeError(f"module 'sdy' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

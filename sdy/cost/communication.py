@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
+from sdy.cost.executions import execution_counts
 from sdy.cost.tensor_bytes import element_bytes
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy import collectives as ops
@@ -38,8 +39,20 @@ class CollectiveUse:
 
 
 def collectives_of(module: ModuleOp) -> Counter[CollectiveUse]:
-    """Return how often each collective occurs in a module with explicit collectives, in program order."""
-    return Counter(use for _, use in collectives_with_ops(module))
+    """Return how often each collective runs in one run of the main function, in program order.
+
+    A collective in a loop counts once per trip; a loop without a static trip count counts as one trip.
+    """
+    counts = Counter[CollectiveUse]()
+    for _, use, times in executed_collectives(module):
+        counts[use] += times
+    return counts
+
+
+def executed_collectives(module: ModuleOp) -> Iterator[tuple[Operation, CollectiveUse, int]]:
+    """Yield each collective that the main function runs, with its op and how often it runs, in program order."""
+    counts = execution_counts(module)
+    return ((op, use, counts[op]) for op, use in collectives_with_ops(module) if counts[op])
 
 
 def collectives_with_ops(module: ModuleOp) -> Iterator[tuple[Operation, CollectiveUse]]:

@@ -30,7 +30,7 @@ from sdy.program.comparison import check_equal_copies
 from sdy.program.local_program import has_default_device_order, local_program_by_position
 from sdy.program.optional_jax import jax_function
 from sdy.program.origin import Origin
-from sdy.program.sharded_program import ShardedProgram
+from sdy.program.sharded_program import ShardedProgram, summary
 from sdy.report.schedule_trace import schedule_trace
 
 R = TypeVar("R", default=list[Array])
@@ -123,6 +123,10 @@ class PartitionedProgram(ShardedProgram[R]):
             local = local_program_by_position(self.folded, optimize_communication=self.optimize_communication)
         flat = jax_function(local, self.boundary, devices or self.origin.devices)
         return self.origin.signature.on_devices(flat)
+
+    def __repr__(self) -> str:
+        """Return one line: the main function with the number of its arguments and results, and the meshes."""
+        return f"PartitionedProgram({summary(self.folded)})"
 
     def __str__(self) -> str:
         """Return the text of the local program."""

@@ -29,7 +29,7 @@ from sdy.program.comparison import OutputComparison, compare
 from sdy.program.local_program import local_program
 from sdy.program.origin import Origin
 from sdy.program.partitioned import PartitionedProgram
-from sdy.program.sharded_program import PropagatedProgram, boundary_of
+from sdy.program.sharded_program import PropagatedProgram, boundary_of, summary
 from sdy.program.signature import FlatSignature
 from sdy.report.explain import Explainer
 from sdy.report.html.page import PageInputs, html_page
@@ -87,20 +87,18 @@ class Program(Generic[R]):
         """Run the program like `run`, with one array per argument and per result of the main function."""
         return interpret(self.module, inputs)
 
-    def verify(
-        self, arguments: Sequence[object] | None = None, expected: object = (), *, seed: int = 0
-    ) -> list[OutputComparison]:
+    def verify(self, *args: object, expected: object = (), seed: int = 0, **kwargs: object) -> list[OutputComparison]:
         """Run the partitioned program on all devices, and compare each output with its expected value.
 
-        `arguments` are the positional arguments of one call; by default, random arrays from `seed`. `expected` is the
+        The arguments are those of one call of `run`; without any, random arrays from `seed`. `expected` is the
         expected return value; by default, the result of running the program on one device.
         Raises: SdyError if the arguments or the expected results do not match the program.
         """
         signature = self.origin.signature
-        if arguments is None:
+        if not args and not kwargs:
             inputs: Sequence[Array] = random_arrays(self.input_types, seed)
         else:
-            inputs = signature.flat_arguments(tuple(arguments), {})
+            inputs = signature.flat_arguments(args, kwargs)
         expected_outputs = None if _is_empty(expected) else signature.flat_results(expected)
         self._check(inputs, expected_outputs)
         actual = self.partition().run_flat(inputs)
@@ -160,6 +158,10 @@ class Program(Generic[R]):
     def __str__(self) -> str:
         """Return the text that the program was read from."""
         return self.origin.text
+
+    def __repr__(self) -> str:
+        """Return one line: the main function with the number of its arguments and results, and the meshes."""
+        return f"Program({summary(self.module)})"
 
     @cached_property
     def _propagated(self) -> PropagatedProgram[R]:

@@ -59,9 +59,22 @@ class PropagatedProgram(ShardedProgram[R]):
     boundary: ProgramPlacement
     origin: Origin[R]
 
+    def __repr__(self) -> str:
+        """Return one line: the main function with the number of its arguments and results, and the meshes."""
+        return f"PropagatedProgram({summary(self.module)})"
+
     def __str__(self) -> str:
         """Return the text of the module."""
         return print_module(self.module)
+
+
+def summary(module: ModuleOp) -> str:
+    """Return one line about a module: `@main, 3 arguments, 1 result, mesh "data"=4 "model"=2`."""
+    func = main_function(module)
+    counts = (("argument", len(func.function_type.inputs)), ("result", len(func.function_type.outputs)))
+    sizes = (f"{count} {name}" if count == 1 else f"{count} {name}s" for name, count in counts)
+    meshes = {" ".join(f'"{axis.name}"={axis.size}' for axis in mesh.axes) for mesh in meshes_of(module).values()}
+    return ", ".join((f"@{func.sym_name.data}", *sizes, *(f"mesh {mesh}" for mesh in sorted(meshes - {""}))))
 
 
 def boundary_of(module: ModuleOp) -> ProgramPlacement:

@@ -9,9 +9,8 @@ from io import StringIO
 from rich.console import Console
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.cost.communication import collectives_with_ops
-from sdy.diagnostics.diagnostic import Diagnostic
-from sdy.diagnostics.render import render
+from sdy.cost.communication import CollectiveUse, executed_collectives
+from sdy.diagnostics.diagnostic import Diagnostic, render
 from sdy.dialects.meshes import meshes_of
 from sdy.report.explain import Explainer
 from sdy.report.tables import mesh_table, placed_collectives_table, values_table
@@ -41,7 +40,9 @@ def program_report(
 
     console.print(mesh_table(meshes_of(global_module)))
     console.print(values_table("arguments and results", boundary))
-    uses = Counter((source(line_of(op)), use) for op, use in collectives_with_ops(global_module))
+    uses = Counter[tuple[str, CollectiveUse]]()
+    for op, use, times in executed_collectives(global_module):
+        uses[source(line_of(op)), use] += times
     console.print(placed_collectives_table(uses) if uses else "no collectives")
     console.print("[bold]conflicts[/bold]")
     for line in explainer.conflicts():

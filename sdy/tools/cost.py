@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+import re
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import replace
 from json import dumps
 from math import inf
@@ -11,10 +12,12 @@ from rich.console import Console
 
 from sdy.cost.hardware import HARDWARE, hardware_by_name
 from sdy.cost.program_cost import ProgramCost
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.program import Program
 from sdy.report.cost_tables import cost_tables
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import add_optimizer_arguments, partition, with_program_and_text
+from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\
 Partition a program and estimate its cost on each device of a machine: the time of the collectives by mesh axis, the
@@ -23,17 +26,24 @@ time of arithmetic and of memory accesses, and the peak memory compared with the
 Machines: {", ".join(HARDWARE)}.
 """
 
+_BYTES = re.compile(r"(?P<number>[-+\d.eE]+)\s*(?P<unit>[KMGT]?i?B)?", re.IGNORECASE)
+_UNITS = {
+    f"{prefix}{infix}B": float(base**power)
+    for infix, base in (("", 1000), ("I", 1024))
+    for power, prefix in enumerate(("", "K", "M", "G", "T"))
+}
+
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
-    parser = ArgumentParser("sdy cost", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
+    parser = SubcommandParser("cost", DESCRIPTION)
     parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
-    parser.add_argument("--on", required=True, metavar="MACHINE", help="the machine to estimate for")
+    parser.add_argument("--on", metavar="MACHINE", help="the machine to estimate for; listed above")
     parser.add_argument(
         "--free-bytes",
         type=_byte_count,
         metavar="N",
-        help="device memory that the program may use, for example 300e6 (default: all memory of the device)",
+        help="device memory that the program may use, such as 300e6, 14GB or 16GiB (default: all memory of the device)",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
@@ -45,6 +55,9 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> int:
     """Partition the program, estimate its cost and print it."""
+    if arguments.on is None:
+        hint = f"choose a machine: {', '.join(HARDWARE)}"
+        raise SdyError(Diagnostic("SDY-T204", "sdy cost requires --on MACHINE", hint=hint))
     hardware = hardware_by_name(arguments.on)
 
     def cost(program: Program, text: str) -> ProgramCost:
@@ -63,10 +76,11 @@ def run(arguments: Namespace) -> int:
 
 
 def _byte_count(text: str) -> float:
+    found = _BYTES.fullmatch(text)
     try:
-        count = float(text)
+        count = -1.0 if found is None else float(found["number"]) * _UNITS[(found["unit"] or "B").upper()]
     except ValueError:
         count = -1.0
     if not 0 <= count < inf:
-        raise ArgumentTypeError(f"expected a number of bytes such as 300e6, got {text}")
+        raise ArgumentTypeError(f"expected a number of bytes such as 300e6 or 16GB, got {text}")
     return count

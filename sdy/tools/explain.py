@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.render import render
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.module_text import make_context
 from sdy.program.program import Program
 from sdy.report.explain import Explainer
 from sdy.tools.command_line.loading import with_program_and_text
+from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\
 Propagate the shardings of a program, and explain the sharding of a value: which annotation each of its axes originates
@@ -25,7 +25,7 @@ without a function refers to the main function. A line number refers to all valu
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
-    parser = ArgumentParser("sdy explain", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
+    parser = SubcommandParser("explain", DESCRIPTION)
     parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
     parser.add_argument("value", nargs="?", help="%%name, %%name#1, @function:%%name, or a line number")
     parser.add_argument("--conflicts", action="store_true", help="list the conflicts of propagation")

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Protocol, cast
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.render import render
+import sdy
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.extensions import load_extensions
 
@@ -22,6 +22,8 @@ COMMANDS = {
     "explain": "explain which annotations the sharding of a value comes from, and list conflicts",
     "notation": "convert a sharding between notations: sdy, PartitionSpec, HLO, subscripts",
 }
+WRONG_ARGUMENTS = 2
+ARGUMENT_CODES = ("SDY-T002", "SDY-T204")
 INTERRUPTED = 130  # the exit code that shells report after Ctrl-C
 
 
@@ -43,20 +45,23 @@ def main(args: Sequence[str] | None = None) -> int:
     args = list(sys.argv[1:] if args is None else args)
     if not args or args[0] in ("-h", "--help"):
         print(usage())
-        return 0 if args else 2
+        return 0 if args else WRONG_ARGUMENTS
+    if args[0] in ("-V", "--version"):
+        print(f"sdy {sdy.__version__}")
+        return 0
     name = args[0]
     if name not in COMMANDS:
         close = difflib.get_close_matches(name, COMMANDS, n=1)
         hint = f"did you mean {close[0]}?" if close else f"commands: {', '.join(COMMANDS)}"
         print(render(Diagnostic("SDY-T202", f"unknown command {name}", hint=hint)), file=sys.stderr)
-        return 2
+        return WRONG_ARGUMENTS
     command = cast(Subcommand, import_module(f"sdy.tools.{name}"))
     try:
         return command.run(command.parser().parse_args(load_extensions(args[1:])))
     except SdyError as error:
         for diagnostic in error.diagnostics:
             print(render(diagnostic), file=sys.stderr)
-        return 1
+        return WRONG_ARGUMENTS if error.diagnostics[0].code in ARGUMENT_CODES else 1
     except KeyboardInterrupt:
         return INTERRUPTED
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace
 
 from sdy.report.notation import notations, read_any, read_mesh, read_tensor
+from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\
 Read a sharding in one of these notations, and print it in all of them:
@@ -20,7 +21,7 @@ HLO shardings have no axis names: without --mesh, a mesh with new axis names is 
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
-    parser = ArgumentParser("sdy notation", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
+    parser = SubcommandParser("notation", DESCRIPTION)
     parser.add_argument("text", help="the sharding to convert")
     parser.add_argument("--mesh", help='the mesh: x=4,y=2 or <["x"=4, "y"=2]>')
     parser.add_argument("--shape", help="the type of the tensor: f32[1024,4096] or 1024x4096xf32")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from json import dumps
 
@@ -15,6 +15,7 @@ from sdy.program.program import Program
 from sdy.report.tables import statistics_tables
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import add_optimizer_arguments, partition, with_program_and_text
+from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\
 Propagate the shardings of a StableHLO program, partition it with explicit collectives, and write the program that each
@@ -24,7 +25,7 @@ device runs: plain StableHLO on local shapes.
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
-    parser = ArgumentParser("sdy partition", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
+    parser = SubcommandParser("partition", DESCRIPTION)
     parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help="output file (default: standard output)")
     parser.add_argument(

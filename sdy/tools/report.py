@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 
 from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE, hardware_by_name
 from sdy.program.program import Program
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_program
+from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\
 Partition a program, and print its mesh, the shardings of its arguments and results, its collectives with bytes and
@@ -21,7 +22,7 @@ Machines: {", ".join(HARDWARE)}.
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
-    parser = ArgumentParser("sdy report", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
+    parser = SubcommandParser("report", DESCRIPTION)
     parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
     parser.add_argument("--html", metavar="OUT", help="write an HTML page to this file; - for standard output")
     parser.add_argument(

@@ -9,8 +9,8 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.render import render
+import sdy
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.module_text import dialects, make_context, parse_module, print_module
 from sdy.dialects.verification.verify_module import verify_module
@@ -39,6 +39,9 @@ def main(args: Sequence[str] | None = None) -> int:
 def _run(arguments: OptArguments) -> int:
     if arguments.has("help"):
         write_text("-", help_text())
+        return 0
+    if arguments.has("version"):
+        write_text("-", f"sdy {sdy.__version__}\n")
         return 0
     if arguments.has("list-passes"):
         write_text("-", pass_list())

@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.render import render
+import sdy
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.verification.verify_module import verify_module
@@ -54,6 +54,9 @@ def main(args: Sequence[str] | None = None) -> int:
 def _run(arguments: RunArguments) -> int:
     if "help" in arguments.flags:
         write_text("-", help_text())
+        return 0
+    if "version" in arguments.flags:
+        write_text("-", f"sdy {sdy.__version__}\n")
         return 0
     inputs = parse_inputs(arguments.values["args"]) if "args" in arguments.values else []
     text = read_text(arguments.input)

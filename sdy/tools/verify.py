@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 
 from rich.console import Console
 
 from sdy.cost.communication import collectives_of
+from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import print_module
+from sdy.interpreter.inputs import check_inputs
 from sdy.program.adversarial import AdversarialRound, adversarial_rounds
 from sdy.program.arrays import StoredArrays, load_arrays, random_arrays
 from sdy.program.comparison import OutputComparison
@@ -19,6 +21,7 @@ from sdy.report.tables import collectives_table, errors_table, mesh_table, round
 from sdy.report.value_rows import boundary_rows, value_rows
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import add_optimizer_arguments, partition, with_program_and_text
+from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\
 Read a StableHLO program with sdy shardings, propagate the shardings, and partition it into one program per device with
@@ -29,7 +32,7 @@ compare every output. The exit code is 0 only if all outputs agree.
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
-    parser = ArgumentParser("sdy verify", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
+    parser = SubcommandParser("verify", DESCRIPTION)
     parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
     parser.add_argument(
         "--inputs",
@@ -56,13 +59,15 @@ def run(arguments: Namespace) -> int:
 def _verify(program: Program, text: str, arguments: Namespace) -> int:
     if arguments.inputs:
         stored = load_arrays(arguments.inputs)
+        # Without arrays, `verify` would use random ones.
+        check_inputs(main_function(program.module), [(array.shape, array.dtype) for array in stored.inputs])
     else:
         stored = StoredArrays(random_arrays(program.input_types, arguments.seed), ())
     program = replace(program, optimize_communication=not arguments.no_optimizer)
     partitioned = partition(program, arguments.file, text, savings=arguments.savings)
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))
-    comparisons = program.verify(stored.inputs, stored.outputs)
+    comparisons = program.verify(*stored.inputs, expected=stored.outputs)
     console = Console(highlight=False)
     _show(console, partitioned, verbose=arguments.verbose)
     reference = "the stored outputs" if stored.outputs else "the program on one device"

@@ -26,7 +26,7 @@ def test_partitioned_outputs_are_those_of_jax(path: Path) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=EXAMPLE_NAMES)
 def test_partitioned_outputs_are_those_of_one_device(path: Path) -> None:
     program = load(path)
-    outcomes = program.verify(random_arrays(program.input_types, seed=7))
+    outcomes = program.verify(*random_arrays(program.input_types, seed=7))
     assert outcomes
     assert all(outcome.agrees for outcome in outcomes)
 

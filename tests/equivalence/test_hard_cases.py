@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", MOST)
 def test_little_is_sent_and_the_result_is_right(name: str, folder: Path) -> None:
     program, stored = load(folder / f"{name}.mlir"), load_arrays(str(folder / f"{name}.npz"))
-    assert [each.problem for each in program.verify(stored.inputs, stored.outputs) if not each.agrees] == []
+    assert [each.problem for each in program.verify(*stored.inputs, expected=stored.outputs) if not each.agrees] == []
     found = statistics_of(program.partition().local)
     kinds, most = MOST[name]
     assert {kind.value: each.places for kind, each in found.collectives.items()} == kinds

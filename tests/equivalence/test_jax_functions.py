@@ -42,7 +42,7 @@ def test_results_are_those_of_jax(name: str) -> None:
     assert_same(program.run(*case.arguments), expected)
     assert_same(program.partition().run(*case.arguments), expected)
     assert_same(program.partition().to_jax()(*case.arguments), expected)
-    outcomes = program.verify(case.arguments, expected)
+    outcomes = program.verify(*case.arguments, expected=expected)
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == []
 
 

@@ -27,7 +27,7 @@ def load_on(path: Path, mesh: str) -> Program:
 @pytest.mark.parametrize("path", PROGRAMS, ids=[path.stem for path in PROGRAMS])
 def test_partitioned_program_computes_the_same(path: Path, mesh: str) -> None:
     program = load_on(path, mesh)
-    outcomes = program.verify(random_arrays(program.input_types, seed=3))
+    outcomes = program.verify(*random_arrays(program.input_types, seed=3))
     assert outcomes
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == []
 
@@ -36,5 +36,5 @@ def test_partitioned_program_computes_the_same(path: Path, mesh: str) -> None:
 def test_nested_manual_computations_are_inlined_from_within(mesh: str) -> None:
     program = load_on(HERE / "nested_manual_computations.mlir", mesh)
     (array,) = random_arrays(program.input_types, seed=3)
-    outcomes = program.verify([array], [np.tanh(array.astype(np.float32)), array])
+    outcomes = program.verify(array, expected=[np.tanh(array.astype(np.float32)), array])
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == []

@@ -18,7 +18,7 @@ MODELS = sorted((Path(__file__).parents[3] / "shared" / "models").glob("*.mlir")
 def test_partitioned_outputs_are_those_of_jax(path: Path) -> None:
     stored = load_arrays(str(path.with_suffix(".npz")))
     assert stored.outputs
-    outcomes = load(path).verify(stored.inputs, stored.outputs)
+    outcomes = load(path).verify(*stored.inputs, expected=stored.outputs)
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == []
 
 

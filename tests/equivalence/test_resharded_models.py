@@ -51,7 +51,9 @@ def _resharded(path: Path, seed: int) -> tuple[Program, list[str]]:
 def _problems(path: Path, seed: int) -> list[object]:
     program, drawn = _resharded(path, seed)
     stored = _model(path)[1]
-    found = [outcome.problem for outcome in program.verify(stored.inputs, stored.outputs) if not outcome.agrees]
+    found = [
+        outcome.problem for outcome in program.verify(*stored.inputs, expected=stored.outputs) if not outcome.agrees
+    ]
     return [seed, drawn, found] if found else []
 
 

@@ -18,7 +18,7 @@ def test_partitioned_op_computes_the_same(family: str, seed: int) -> None:
     draft, text = sharded_program(family, seed)
     program = Program.from_text(text)
     with np.errstate(all="ignore"):
-        outcomes = program.verify(list(draft.constants.values()))
+        outcomes = program.verify(*list(draft.constants.values()))
     assert outcomes
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == [], text
 

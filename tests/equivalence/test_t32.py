@@ -99,7 +99,7 @@ def test_no_more_collectives_by_the_optimizer(t32: Path, layout: str) -> None:
 )
 def test_a_step_of_two_layers_computes_the_same(t32: Path, layout: str, optimize: bool) -> None:
     program = replace(load(t32 / f"t2_{layout}.mlir"), optimize_communication=optimize)
-    assert [each.problem for each in program.verify(inputs_of(program)) if not each.agrees] == []
+    assert [each.problem for each in program.verify(*inputs_of(program)) if not each.agrees] == []
 
 
 @pytest.mark.slow

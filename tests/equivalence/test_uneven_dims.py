@@ -94,7 +94,7 @@ def test_next_token_loss_gathers_nothing(loss: Loss) -> None:
     program = sdy.from_jax(loss, *arguments())
     assert count_of_collectives(program) == {REDUCE: 1, PERMUTE: 1}
     assert statistics_of(program.partition().local).bytes_sent < 20
-    assert [outcome.problem for outcome in program.verify(arguments()) if not outcome.agrees] == []
+    assert [outcome.problem for outcome in program.verify(*arguments()) if not outcome.agrees] == []
 
 
 @pytest.mark.parametrize("loss", [taken, one_hot])
@@ -103,7 +103,7 @@ def test_its_gradient_sends_that_of_the_weights(loss: Loss) -> None:
     program = sdy.from_jax(gradient, *arguments())
     assert count_of_collectives(program) == {REDUCE: 1, PERMUTE: 1}
     assert statistics_of(program.partition().local).bytes_sent < 2 * 16 * VOCABULARY * FLOAT
-    assert [outcome.problem for outcome in program.verify(arguments()) if not outcome.agrees] == []
+    assert [outcome.problem for outcome in program.verify(*arguments()) if not outcome.agrees] == []
 
 
 # What is computed
@@ -114,7 +114,7 @@ def test_its_gradient_sends_that_of_the_weights(loss: Loss) -> None:
 def test_function_computes_the_same(name: str) -> None:
     case = uneven_cases()[name]
     program = sdy.from_jax(case.function, *case.arguments)
-    outcomes = program.verify(case.arguments)
+    outcomes = program.verify(*case.arguments)
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == []
 
 
@@ -122,7 +122,7 @@ def test_function_computes_the_same(name: str) -> None:
 @pytest.mark.parametrize("first", range(2000, 2080, 20))
 def test_random_programs_compute_the_same(first: int) -> None:
     for program in (UnevenProgram(seed, length=6) for seed in range(first, first + 20)):
-        outcomes = Program.from_text(program.text).verify(program.inputs)
+        outcomes = Program.from_text(program.text).verify(*program.inputs)
         assert [outcome.problem for outcome in outcomes if not outcome.agrees] == [], program.text
 
 

@@ -49,7 +49,7 @@ def test_programs_without_halos(first: int) -> None:
 @pytest.mark.parametrize("seed", range(500, 530))
 def test_programs_in_the_partition_pipeline(seed: int) -> None:
     program = UnevenProgram(seed)
-    outcomes = Program.from_text(program.text).verify(program.inputs)
+    outcomes = Program.from_text(program.text).verify(*program.inputs)
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == [], program.text
 
 

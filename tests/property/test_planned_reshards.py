@@ -60,5 +60,5 @@ def test_reshards_of_dims_that_do_not_divide(seed: int) -> None:
             f"tensor<{'x'.join(map(str, reshard.shape))}xf32>", f"tensor<{'x'.join(map(str, shape))}xf32>"
         )
     program = Program.from_text(text)
-    outcomes = program.verify(random_arrays(program.input_types, seed))
+    outcomes = program.verify(*random_arrays(program.input_types, seed))
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == [], text

@@ -12,8 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.cost.hardware import Hardware
 from sdy.cost.program_cost import cost_of
 from sdy.cost.schedule import schedule_of
-from sdy.diagnostics.diagnostic import Diagnostic
-from sdy.diagnostics.render import render
+from sdy.diagnostics.diagnostic import Diagnostic, render
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
-from sdy.diagnostics.render import render
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, render
 from sdy.diagnostics.span import Span
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program

@@ -25,6 +25,7 @@ FLAGS = {
     "dump-pass-pipeline": "print the pass pipeline with its options to stderr before running it",
     "show-dialects": "list the registered dialects and exit",
     "list-passes": "list the passes with their descriptions and options and exit",
+    "version": "print the version and exit",
     "help": "print this help and exit",
 }
 VALUES = {
@@ -35,6 +36,8 @@ VALUES = {
     "load": "import a Python module or a .py file first, which may register dialects and passes",
     "dump-dir": "write the module after each pass to a file in this directory",
 }
+
+SHORT = {"h": "help"}
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ def parse_arguments(args: Sequence[str]) -> OptArguments:
             files.append(arg)
         else:
             name, has_value, value = arg.lstrip("-").partition("=")
+            name = SHORT.get(name, name)
             if name in passes:
                 requests.append(PassRequest(name, parse_options(value)))
             elif name in FLAGS:

@@ -15,12 +15,15 @@ FLAGS = {
     "devices-table": "also print the shard of each result on each device of the mesh",
     "interpret": "accepted and ignored: this tool always interprets",
     "mlir-disable-threading": "accepted and ignored: the interpreter runs in one thread",
+    "version": "print the version and exit",
     "help": "print this help and exit",
 }
 VALUES = {
     "args": "the inputs of the function: [dense<1> : tensor<2xi32>, ...]",
     "probe-output-dir": "write each value observed by interpreter.probe to a .npy file in this directory",
 }
+
+SHORT = {"h": "help"}
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ def parse_arguments(args: Sequence[str]) -> RunArguments:
             files.append(arg)
             continue
         name, has_value, value = arg.lstrip("-").partition("=")
+        name = SHORT.get(name, name)
         if name in FLAGS and not has_value:
             flags.add(name)
         elif name in VALUES:

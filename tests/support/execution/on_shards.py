@@ -24,7 +24,7 @@ def count_of_collectives(program: Program[R]) -> Counts:
 
 def assert_same_on_shards(program: Program, inputs: Sequence[Array]) -> None:
     """Every output is the same on shards as on one device, to the sign of zeros; sums may be rounded otherwise."""
-    outcomes = program.verify(inputs)
+    outcomes = program.verify(*inputs)
     assert outcomes
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == []
     for whole, result in zip(program.run_flat(inputs), program.partition().run_flat(inputs), strict=True):

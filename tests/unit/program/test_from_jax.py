@@ -87,10 +87,10 @@ def test_an_array_of_another_shape_is_an_error(program: Program[Layer]) -> None:
 def test_expected_results_have_the_structure_of_the_results(program: Program[Layer]) -> None:
     arguments = ({"b": np.zeros(8), "w": np.ones((16, 8))}, np.ones((8, 16)))
     with pytest.raises(SdyError) as raised:
-        sdy.from_jax(ignoring, described((4,)), described((8,))).verify((np.zeros(4), np.zeros(8)), [1, 2])
+        sdy.from_jax(ignoring, described((4,)), described((8,))).verify(np.zeros(4), np.zeros(8), expected=[1, 2])
     assert raised.value.diagnostics[0].code == "SDY-X106"
     with pytest.raises(SdyError):
-        program.verify(arguments)  # without `scale`, which has a name
+        program.verify(*arguments)  # without `scale`, which has a name
 
 
 def test_verify_generates_random_arguments(program: Program[Layer]) -> None:
@@ -360,7 +360,7 @@ class WithoutSignature:
 def test_arguments_without_names_are_numbered() -> None:
     with pytest.raises(SdyError) as raised:
         sdy.from_jax(WithoutSignature(), on(0, 1), on(6, 7))
-    assert str(raised.value) == "argument 0 is on devices 0, 1, and argument 1 on devices 6, 7"
+    assert raised.value.diagnostics[0].message == "argument 0 is on devices 0, 1, and argument 1 on devices 6, 7"
 
 
 def test_an_uncommitted_array_follows_the_others() -> None:

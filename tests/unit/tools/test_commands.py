@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from support.examples import EXAMPLES
 
+import sdy
+from sdy.cost.communication import collectives_of
 from sdy.tools.main import COMMANDS, main
 
 MLP = next(path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
@@ -129,3 +133,71 @@ def test_verify_fails_if_adversarial_inputs_find_a_difference(
     )
     assert main(["verify", str(path), "--adversarial"]) == 1
     assert "output 0: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["sdy", "sdy-opt", "sdy-run", "python -m sdy"])
+def test_every_command_prints_the_version(command: str) -> None:
+    words = command.replace("python", sys.executable).split()
+    done = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == f"sdy {sdy.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["verify", "x.mlir", "--adversariel"], "did you mean --adversarial?"),
+        (["partition", "x.mlir", "--no-optimiser"], "did you mean --no-optimizer?"),
+        (["report", "x.mlir", "--frobnicate"], "see sdy report --help"),
+        (["verify"], "required: file"),
+    ],
+)
+def test_wrong_arguments_are_one_diagnostic(
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    text = capsys.readouterr().err
+    assert text.startswith("error: ")
+    assert expected in text
+    assert text.count("error: ") == 1
+
+
+def test_programs_have_a_short_repr() -> None:
+    program = sdy.load(MLP)
+    about = '@main, 10 arguments, 9 results, mesh "x"=4 "y"=2'
+    assert repr(program) == f"Program({about})"
+    assert repr(program.propagate()) == f"PropagatedProgram({about})"
+    assert repr(program.partition()) == f"PartitionedProgram({about})"
+
+
+def test_collectives_in_loops_count_once_per_trip() -> None:
+    text = """
+sdy.mesh @m = <["x"=2]>
+func.func @main(%x: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>}) -> tensor<4x4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<4x4xf32>
+  cond {
+    %n = stablehlo.constant dense<7> : tensor<i32>
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %w = stablehlo.dot %v, %v : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    stablehlo.return %j, %w : tensor<i32>, tensor<4x4xf32>
+  }
+  return %0#1 : tensor<4x4xf32>
+}
+"""
+    module = sdy.Program.from_text(text).partition().global_module
+    counts = collectives_of(module)
+    assert counts
+    assert set(counts.values()) == {7}
+
+
+def test_an_error_prints_as_its_diagnostic() -> None:
+    with pytest.raises(sdy.SdyError) as raised:
+        sdy.parse_sharding("<@m, [{]>")
+    lines = str(raised.value).splitlines()
+    assert lines[0].startswith("<sharding>:1:8: error: ")
+    assert lines[0].endswith("[SDY-P101]")
+    assert lines[-1].startswith("  hint: ")

@@ -11,6 +11,7 @@ from support.examples import EXAMPLE_NAMES, EXAMPLES
 
 from sdy.cost.hardware import HARDWARE
 from sdy.report.cost_tables import seconds_text
+from sdy.tools.cost import parser
 from sdy.tools.main import main
 
 BATCH, DEPTH, HIDDEN = 128, 8192, 32768
@@ -145,10 +146,23 @@ def test_an_unknown_machine_is_an_error(capsys: pytest.CaptureFixture[str]) -> N
     assert "did you mean tpu_v5" in text
 
 
-@pytest.mark.parametrize("words", ["-1", "much", "nan", "inf"])
+@pytest.mark.parametrize(
+    ("text", "count"), [("300e6", 300e6), ("16GB", 16e9), ("16GiB", 16 * 2.0**30), ("1.5 kb", 1500.0)]
+)
+def test_free_bytes_may_have_a_unit(text: str, count: float) -> None:
+    assert parser().parse_args(["FILE", f"--free-bytes={text}"]).free_bytes == count
+
+
+def test_without_a_machine_the_known_ones_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", str(EXAMPLES[0])]) == 2
+    text = capsys.readouterr().err
+    assert "SDY-T204" in text
+    assert all(name in text for name in HARDWARE)
+
+
+@pytest.mark.parametrize("words", ["-1", "much", "nan", "inf", "16 apples"])
 def test_free_bytes_are_a_number(words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["cost", str(EXAMPLES[0]), "--on", "h100", f"--free-bytes={words}"])
+    assert main(["cost", str(EXAMPLES[0]), "--on", "h100", f"--free-bytes={words}"]) == 2
     assert "expected a number of bytes" in capsys.readouterr().err
 
 

@@ -40,7 +40,7 @@ def test_a_value_and_the_conflicts(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_missing_query_and_an_unknown_value_are_errors(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", str(MLP)]) == 1
+    assert main(["explain", str(MLP)]) == 2
     assert "expected a value to explain, or --conflicts [SDY-T204]" in capsys.readouterr().err
     assert main(["explain", str(MLP), "%nope"]) == 1
     assert "@main has no value %nope [SDY-T203]" in capsys.readouterr().err

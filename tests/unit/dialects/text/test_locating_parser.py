@@ -4,8 +4,7 @@ from __future__ import annotations
 import pytest
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.render import render
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.module_text import make_context, parse_module, print_module
 

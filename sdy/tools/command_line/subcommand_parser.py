@@ -1,0 +1,32 @@
+"""The argument parser of the subcommands of `sdy`: its errors are diagnostics with a hint."""
+
+from __future__ import annotations
+
+import difflib
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import NoReturn
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+
+_UNRECOGNIZED = "unrecognized arguments: "
+
+
+class SubcommandParser(ArgumentParser):
+    """Parses the arguments of one subcommand.
+
+    Raises: SdyError SDY-T002 if an option is unknown, SDY-T204 if the arguments are wrong in another way.
+    """
+
+    def __init__(self, name: str, description: str) -> None:
+        super().__init__(
+            f"sdy {name}", description=description, formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the error as a diagnostic."""
+        if message.startswith(_UNRECOGNIZED):
+            option = message.removeprefix(_UNRECOGNIZED).split()[0]
+            close = difflib.get_close_matches(option.partition("=")[0], self._option_string_actions, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"see {self.prog} --help"
+            raise SdyError(Diagnostic("SDY-T002", f"unknown option {option}", hint=hint))
+        raise SdyError(Diagnostic("SDY-T204", message, hint=f"see {self.prog} --help"))
