@@ -142,10 +142,10 @@ def test_results_are_those_of_jax(name: str) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("@lapack_spotrf_ffi(%a, %a)", "@lapack_spotrf_ffi takes 1 operands, and is given 2"),
-        ("@lapack_sgtsv_ffi(%a, %a, %a, %b)", "the operands do not fit each other"),
-        ("@lapack_spotrf_ffi(%b)", "@lapack_spotrf_ffi gives results of the shapes [(3, 2), ()], not [(2, 2), ()]"),
-        ("@ApproxTopK(%a, %b)", "@ApproxTopK is given no reduction_dim, or no comparator"),
+        ("@lapack_spotrf_ffi(%a, %a)", "expected 1 operands for @lapack_spotrf_ffi, got 2"),
+        ("@lapack_sgtsv_ffi(%a, %a, %a, %b)", "the shapes of the operands do not match"),
+        ("@lapack_spotrf_ffi(%b)", "expected results of the shapes [(2, 2), ()], but @lapack_spotrf_ffi returns [(3, 2), ()]"),
+        ("@ApproxTopK(%a, %b)", "@ApproxTopK needs a reduction_dim and a comparator"),
     ],
 )
 def test_operands_that_a_call_cannot_take_are_told(call: str, message: str) -> None:
