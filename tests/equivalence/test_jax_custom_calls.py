@@ -144,7 +144,7 @@ def test_results_are_those_of_jax(name: str) -> None:
     [
         ("@lapack_spotrf_ffi(%a, %a)", "expected 1 operands for @lapack_spotrf_ffi, got 2"),
         ("@lapack_sgtsv_ffi(%a, %a, %a, %b)", "the shapes of the operands do not match"),
-        ("@lapack_spotrf_ffi(%b)", "expected results of the shapes [(2, 2), ()], but @lapack_spotrf_ffi returns [(3, 2), ()]"),
+        ("@lapack_spotrf_ffi(%b)", "expected results of the shapes [(2, 2), ()], but @lapack_spotrf_ffi returns"),
         ("@ApproxTopK(%a, %b)", "@ApproxTopK needs a reduction_dim and a comparator"),
     ],
 )
