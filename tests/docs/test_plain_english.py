@@ -45,7 +45,6 @@ PHRASES = {
     r"\bkept whole\b": "kept unsharded",
     r"\blaunch(?:es|ed)?\b": "collective, combined",
     r"\bwants?\b|\bwanted\b": "requires, expects, expected, target",
-    r"\bof (?:its|their) own\b": "its own ..., or nothing",
     r"\bbrings? (?:it|them|about|to one)\b": "reshard, move, convert",
     r"\blets? (?:go|all|both|every)\b": "a verb that says what happens",
     r"\btells? (?:of|apart)\b": "describe, distinguish",
