@@ -54,9 +54,9 @@ REASONS_WITHOUT_KERNEL = {
     "chlo._asin_acos_kernel": "an internal step of a lowering",
 }
 REASONS_WITHOUT_TEXT = {
-    "stablehlo.async_start": "covered by tests/unit/interpreter",
-    "stablehlo.async_done": "covered by tests/unit/interpreter",
-    "stablehlo.collective_reduce": "covered by tests/unit/interpreter",
+    "stablehlo.async_start": "covered by tests/property/test_collective_shapes.py",
+    "stablehlo.async_done": "covered by tests/property/test_collective_shapes.py",
+    "stablehlo.collective_reduce": "covered by tests/property/test_collectives.py",
 }
 
 
