@@ -1,1 +1,1 @@
-"""The search for shardings of inner values with which a program sends fewer bytes. Works on a graph, not on the IR."""
+"""Search for shardings of inner values with which a program sends fewer bytes. Operates on a graph, not on the IR."""

@@ -1,6 +1,7 @@
-"""What it changes to run one node otherwise, and no other node: found out once for each layout of each of its tensors.
+"""Compute the change of cost if a single node changes, with a cache per tensor of the node.
 
-Many runs of a node differ in one tensor only, and what a value costs goes by how the node has that value.
+Many runs of a node differ in one tensor only, and the cost of a value depends only on the layouts that the node
+requires for that value.
 """
 
 from __future__ import annotations
@@ -8,52 +9,54 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import itemgetter
 
+from sdy.partitioner.layout_search.deliveries import Needs
 from sdy.partitioner.layout_search.layout import Layout
 from sdy.partitioner.layout_search.node import Run
-from sdy.partitioner.layout_search.state import Needs, State
+from sdy.partitioner.layout_search.state import SearchState
 
-Cost = Callable[[int, Layout, Needs], float]  # of a value, by the layout that it is given in and those that are wanted
+# The cost of a value, by the layout that its producer yields and those that its users require.
+Cost = Callable[[int, Layout, Needs], float]
 
 
-class Alone:
-    """The changes of one node in a state, which stays as it is meanwhile."""
+class SingleNodeChange:
+    """The changes of cost by one node, in a state that does not change meanwhile."""
 
-    def __init__(self, state: State, number: int) -> None:
+    def __init__(self, state: SearchState, number: int) -> None:
         self._state = state
         self._number = number
-        self._values = [_Value(state, number, value) for value in dict.fromkeys(state.graph.nodes[number].values)]
+        self._values = [_ValueChange(state, number, value) for value in dict.fromkeys(state.graph.nodes[number].values)]
 
     def change(self, run: Run) -> float:
-        """As `State.change`."""
+        """Return the same as `SearchState.change` for a move of this node only."""
         sent = sum([value.added(run, value.costs, self._state.cost_between) for value in self._values])
-        return sent + self._state.held_change({self._number: run})
+        return sent + self._state.resources.held_change({self._number: run})
 
     def least_change(self, run: Run) -> float:
-        """Bytes that the run adds at least. Quick: no transfer is worked out."""
+        """Return a lower bound of `change`. Fast: no transfer is computed."""
         return sum([value.added(run, value.least, self._state.least_cost_between) for value in self._values])
 
 
-class _Value:
-    """A value that the node reads, makes, or both: what it costs by the layouts that the node has it in."""
+class _ValueChange:
+    """A value that the node reads or produces, with its costs by the layouts that the node uses for it."""
 
-    def __init__(self, state: State, node: int, value: int) -> None:
+    def __init__(self, state: SearchState, node: int, value: int) -> None:
         found = state.graph.values[value]
         self._number = value
         self._cost = state.costs[value]
-        self._at = itemgetter(*{end.place for end in found.ends if end.node == node})
-        self._made_at = None if found.maker is None or found.maker.node != node else found.maker.place
-        self._read_at = [end.place for end in found.readers if end.node == node]
+        self._layouts_of = itemgetter(*{end.position for end in found.ends if end.node == node})
+        self._result_index = None if found.producer is None or found.producer.node != node else found.producer.position
+        self._operand_indices = [end.position for end in found.users if end.node == node]
         self._layout = state.layout(value)
         self._needs = state.needs_elsewhere(value, node)
         self.costs: dict[object, float] = {}
         self.least: dict[object, float] = {}
 
     def added(self, run: Run, known: dict[object, float], cost: Cost) -> float:
-        """What it costs more than now if the node is run like this; `known` is what `cost` gave before."""
-        key = self._at(run.layouts)
+        """Return the change of its cost if the node is run like this; `known` caches results of `cost`."""
+        key = self._layouts_of(run.layouts)
         added = known.get(key)
         if added is None:
-            layout = self._layout if self._made_at is None else run.layouts[self._made_at]
-            needs = self._needs.union([run.layouts[place] for place in self._read_at])
+            layout = self._layout if self._result_index is None else run.layouts[self._result_index]
+            needs = self._needs.union([run.layouts[index] for index in self._operand_indices])
             added = known[key] = cost(self._number, layout, needs) - self._cost
         return added

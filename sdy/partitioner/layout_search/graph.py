@@ -1,6 +1,6 @@
-"""The program as the search sees it: numbered ops and values. Whoever reads the IR builds it.
+"""The graph that the search works on: numbered ops and values. It is built by a reader of the IR.
 
-Values of which the search could tell no difference are one: the weights of fifty layers that are calls of a function.
+Values that the search could not distinguish are merged, such as the weights of layers that call the same function.
 """
 
 from __future__ import annotations
@@ -9,71 +9,74 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sdy.partitioner.layout_search.layout import Layout, Tensor
-from sdy.partitioner.layout_search.node import Kind, Run
+from sdy.partitioner.layout_search.layout import Layout, TensorSize
+from sdy.partitioner.layout_search.node import NodeKind, Run
 
 
-class End(NamedTuple):
-    """Where a value is read, or made: the number of a node, and the place among its operands, then results.
+class NodeTensor(NamedTuple):
+    """A tensor of a node: the number of the node, and the position among its operands, followed by its results.
 
-    All values of an edge are at its place 0, since it has all of them alike.
+    All values of an edge have position 0, since they share one layout.
     """
 
     node: int
-    place: int
+    position: int
 
 
 @dataclass(slots=True)
-class Node:
-    """An op that may be cut otherwise; or places that hold the same value, such as what a loop carries along.
+class LayoutNode:
+    """An op that may be sharded differently; or an edge: values that must share one layout, as a loop-carried value.
 
     `values` are the operands, then the results; of an edge, each value once.
     """
 
-    kind: Kind
+    kind: NodeKind
     run: Run
     values: tuple[int, ...] = ()
-    flops: int = 0  # of a contraction, on whole tensors
-    is_edge: bool = False  # places that hold the same value
+    flops: int = 0  # of a contraction, on global tensors
+    is_edge: bool = False
 
 
 @dataclass(slots=True)
-class Value:
-    """A tensor, or several. `layout` is how it comes where no node makes it; a free one comes in any, for nothing."""
+class GraphValue:
+    """One or several equivalent tensors.
 
-    tensor: Tensor
-    times: int  # how often it is made in a run; of several, all together
+    `layout` is used if no node produces the value. A free value is available in every layout at no cost.
+    """
+
+    tensor: TensorSize
+    times: int  # executions of the producer in a program run, summed over equivalent tensors
     layout: Layout
     is_free: bool
-    maker: End | None = None
-    readers: list[End] = field(default_factory=list[End])
-    fixed_needs: set[Layout] = field(default_factory=set[Layout])  # of whoever is no node
+    producer: NodeTensor | None = None
+    users: list[NodeTensor] = field(default_factory=list[NodeTensor])
+    fixed_needs: set[Layout] = field(default_factory=set[Layout])  # required by users that are not nodes
 
     @property
-    def ends(self) -> list[End]:
-        """Where the value is read, and made."""
-        return self.readers if self.maker is None else [*self.readers, self.maker]
+    def ends(self) -> list[NodeTensor]:
+        """The users and the producer."""
+        return self.users if self.producer is None else [*self.users, self.producer]
 
 
 @dataclass(slots=True)
-class Graph:
+class LayoutGraph:
     """All nodes and values of a module."""
 
-    nodes: list[Node]
-    values: list[Value]
+    nodes: list[LayoutNode]
+    values: list[GraphValue]
 
 
-def without_twins(values: Iterable[Value]) -> tuple[list[Value], list[int]]:
-    """Values, with one for all that are read and made at the same places; and the number that each has among them."""
+def merge_equivalent(values: Iterable[GraphValue]) -> tuple[list[GraphValue], list[int]]:
+    """Merge values with the same producer and users; return the merged values, and the number of each given value."""
     found: dict[object, int] = {}
-    kept: list[Value] = []
+    merged: list[GraphValue] = []
     numbers: list[int] = []
     for value in values:
-        ends = value.maker, frozenset(value.readers), frozenset(value.fixed_needs)
-        number = found.setdefault((value.tensor, value.layout, value.is_free, ends), len(kept))
-        if number == len(kept):
-            kept.append(value)
+        ends = value.producer, frozenset(value.users), frozenset(value.fixed_needs)
+        number = found.setdefault((value.tensor, value.layout, value.is_free, ends), len(merged))
+        if number == len(merged):
+            merged.append(value)
         else:
-            kept[number].times += value.times
+            merged[number].times += value.times
         numbers.append(number)
-    return kept, numbers
+    return merged, numbers

@@ -1,7 +1,7 @@
-"""Layouts as tuples of small numbers: what a search compares a million times.
+"""Layouts as tuples of small integers, which the search compares and hashes fast.
 
-An *atom* is a digit of a mesh axis that is cut no further: an axis of 8 devices has three atoms of size 2, or is one
-atom of a large mesh. A layout says which atoms cut each dim, major first, and along which atoms the devices hold
+An *atom* is a sub-axis that is not split further: an axis of 8 devices has three atoms of size 2, or is one atom if the
+mesh is large. A layout has the atoms that each dim is sharded along, major first, and those along which devices hold
 partial values.
 """
 
@@ -17,64 +17,64 @@ from sdy.model.axis_list import extended
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_digits import mesh_digits
 
-Cut = tuple[int, ...]  # atoms, major first
-Dims = tuple[Cut, ...]
+AtomTuple = tuple[int, ...]  # major first
+DimAtoms = tuple[AtomTuple, ...]  # by dim
 Sizes = tuple[int, ...]
 
-MOST_ATOMS = 6  # of a mesh whose axes are cut into their prime factors
+MAX_ATOMS = 6  # if a mesh has more prime factors, its axes are the atoms
 
 
 class Layout(NamedTuple):
-    """How a tensor lies on the devices. `unreduced` is sorted."""
+    """The sharding of a tensor, by dim, and the atoms along which it is partial. `unreduced` is sorted."""
 
-    dims: Dims
-    unreduced: Cut = ()
+    dims: DimAtoms
+    unreduced: AtomTuple = ()
 
 
-class Tensor(NamedTuple):
-    """What of a value matters to its price: its shape, and the bytes of an element."""
+class TensorSize(NamedTuple):
+    """The global shape of a tensor, and the bytes of an element, which determine the price of its transfers."""
 
     shape: Sizes
     width: int
 
     @property
     def bytes(self) -> int:
-        """Of the whole tensor."""
+        """Bytes of the global tensor."""
         return prod(self.shape) * self.width
 
 
 @dataclass(frozen=True, slots=True)
 class Atoms:
-    """The atoms of a mesh: `refs[number]` is what an atom is called, `sizes[number]` how many devices lie along it."""
+    """The atoms of a mesh: atom number i is the axis ref `refs[i]` of size `sizes[i]`."""
 
     mesh: Mesh
     refs: tuple[AxisRef, ...]
     sizes: Sizes
-    _counts: dict[Cut, int] = field(default_factory=dict[Cut, int], compare=False, repr=False)
-    _shards: dict[Dims, int] = field(default_factory=dict[Dims, int], compare=False, repr=False)
-    _elements: dict[tuple[Sizes, Dims], int] = field(
-        default_factory=dict[tuple[Sizes, Dims], int], compare=False, repr=False
+    _counts: dict[AtomTuple, int] = field(default_factory=dict[AtomTuple, int], compare=False, repr=False)
+    _shards: dict[DimAtoms, int] = field(default_factory=dict[DimAtoms, int], compare=False, repr=False)
+    _elements: dict[tuple[Sizes, DimAtoms], int] = field(
+        default_factory=dict[tuple[Sizes, DimAtoms], int], compare=False, repr=False
     )
 
     @staticmethod
     def of(mesh: Mesh) -> Atoms:
-        """Each axis cut into its prime factors, in mesh order."""
+        """Return the prime factors of the axes, in mesh order."""
         refs = mesh_digits(mesh)
         return Atoms(mesh, refs, tuple(map(mesh.size_of, refs)))
 
     @staticmethod
-    def whole_axes(mesh: Mesh) -> Atoms:
-        """Each axis of more than one device is an atom."""
+    def full_axes(mesh: Mesh) -> Atoms:
+        """Return the axes of more than one device."""
         axes = [axis for axis in mesh.axes if axis.size > 1]
         return Atoms(mesh, tuple(AxisRef(axis.name) for axis in axes), tuple(axis.size for axis in axes))
 
     @property
     def device_count(self) -> int:
-        """How many devices the mesh has."""
+        """The number of devices of the mesh."""
         return self.mesh.device_count
 
-    def split(self, axes: Iterable[AxisRef]) -> Cut | None:
-        """The atoms of axis refs; None where a ref cuts through one."""
+    def split(self, axes: Iterable[AxisRef]) -> AtomTuple | None:
+        """Return the atoms of axis refs; None if a ref begins or ends within an atom."""
         atoms: list[int] = []
         for ref in axes:
             end = self._end(ref)
@@ -91,57 +91,57 @@ class Atoms:
     def _end(self, ref: AxisRef) -> int:
         return ref.pre_size * self.mesh.size_of(ref)
 
-    def join(self, cut: Cut) -> AxisList:
-        """The axis refs that atoms make, as few as possible."""
-        return extended((), (self.refs[atom] for atom in cut), self.mesh)
+    def join(self, atoms: AtomTuple) -> AxisList:
+        """Return the axis refs of atoms; adjacent atoms of one axis are merged."""
+        return extended((), (self.refs[atom] for atom in atoms), self.mesh)
 
-    def count(self, cut: Cut) -> int:
-        """Into how many pieces atoms cut a dim."""
-        found = self._counts.get(cut)
+    def count(self, atoms: AtomTuple) -> int:
+        """Return the number of shards of a dim that is sharded along atoms."""
+        found = self._counts.get(atoms)
         if found is None:
-            found = self._counts[cut] = prod(self.sizes[atom] for atom in cut)
+            found = self._counts[atoms] = prod(self.sizes[atom] for atom in atoms)
         return found
 
-    def shards(self, dims: Dims) -> int:
-        """Into how many pieces a tensor is cut."""
+    def shards(self, dims: DimAtoms) -> int:
+        """Return the number of shards of a tensor."""
         found = self._shards.get(dims)
         if found is None:
             found = self._shards[dims] = prod(map(self.count, dims))
         return found
 
-    def by_axis(self, atoms: Iterable[int]) -> tuple[Cut, ...]:
-        """Some atoms, those of one mesh axis together."""
+    def by_axis(self, atoms: Iterable[int]) -> tuple[AtomTuple, ...]:
+        """Group atoms by mesh axis."""
         groups: dict[str, list[int]] = {}
         for atom in atoms:
             groups.setdefault(self.refs[atom].name, []).append(atom)
         return tuple(tuple(group) for group in groups.values())
 
-    def elements(self, shape: Sizes, dims: Dims) -> int:
-        """How many elements of a tensor one device holds; uneven dims are padded."""
+    def elements(self, shape: Sizes, dims: DimAtoms) -> int:
+        """Return the number of elements of a shard; uneven dims are padded."""
         key = shape, dims
         found = self._elements.get(key)
         if found is None:
             pairs = zip(shape, dims, strict=True)
-            found = self._elements[key] = prod(-(-size // self.count(cut)) for size, cut in pairs)
+            found = self._elements[key] = prod(-(-size // self.count(atoms)) for size, atoms in pairs)
         return found
 
     def counts(self) -> frozenset[int]:
-        """Into how many parts something can be cut."""
+        """Return all shard counts that some atoms have."""
         found = {1}
         for size in self.sizes:
             found |= {size * count for count in found}
         return frozenset(found)
 
-    def divides(self, size: int, cut: Cut) -> bool:
-        """Whether a dim of `size` elements is cut into equal pieces."""
-        return size % self.count(cut) == 0
+    def divides(self, size: int, atoms: AtomTuple) -> bool:
+        """Return whether a dim of `size` elements has equal shards along atoms."""
+        return size % self.count(atoms) == 0
 
 
-def used(dims: Dims) -> set[int]:
-    """The atoms that cut some dim."""
-    return {atom for cut in dims for atom in cut}
+def used(dims: DimAtoms) -> set[int]:
+    """Return the atoms that some dim is sharded along."""
+    return {atom for atoms in dims for atom in atoms}
 
 
 def replicated(rank: int) -> Layout:
-    """Everything on every device."""
+    """Return the replicated layout of a tensor."""
     return Layout(((),) * rank)

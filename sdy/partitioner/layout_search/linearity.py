@@ -1,4 +1,4 @@
-"""Through which ops partial values may go: f(a) + f(b) is f(a + b).
+"""Determine which ops are linear in which operands, so that partial values can pass: f(a) + f(b) = f(a + b).
 
 An op is linear in some of its operands together (both sides of an addition), or in each alone (the sides of a
 product). What it does to values that are added up later it may do to the partial ones.
@@ -24,7 +24,7 @@ NONE: Modes = ()
 
 
 def partial_modes(op: Operation) -> Modes:
-    """The sets of operands that may be partial, along the same axes, so that the result is; sums only."""
+    """Return the sets of operands that may be partial sums along the same axes, so that the result is one."""
     if not op.results or element_type_of(op.results[0]) == i1:
         return NONE
     return MODES.get(op) or NONE
@@ -41,28 +41,28 @@ def partial_modes(op: Operation) -> Modes:
     slicing.SliceOp,
     gather_scatter.GatherOp,
 )
-def _in_the_first(op: Operation) -> Modes:
-    return (tuple(place == 0 for place in range(len(op.operands))),)
+def _linear_in_first(op: Operation) -> Modes:
+    return (tuple(index == 0 for index in range(len(op.operands))),)
 
 
 @MODES.of(elementwise.DivideOp)
-def _in_the_dividend(op: elementwise.DivideOp) -> Modes:
+def _linear_in_dividend(op: elementwise.DivideOp) -> Modes:
     return NONE if isinstance(element_type_of(op.result), IntegerType) else ((True, False),)
 
 
 @MODES.of(elementwise.AddOp, elementwise.SubtractOp, slicing.ConcatenateOp)
-def _in_all_together(op: Operation) -> Modes:
+def _linear_in_all(op: Operation) -> Modes:
     return ((True,) * len(op.operands),)
 
 
 @MODES.of(elementwise.MultiplyOp, contraction.DotGeneralOp, contraction.DotOp, window.ConvolutionOp)
-def _in_each(op: Operation) -> Modes:
+def _linear_in_each(op: Operation) -> Modes:
     return ((True, False), (False, True))
 
 
 @MODES.of(elementwise.SelectOp)
-def _in_the_branches(op: elementwise.SelectOp) -> Modes:
-    """In both, or in one where the other is zero."""
+def _linear_in_branches(op: elementwise.SelectOp) -> Modes:
+    """Return both branches together, and each alone if the other is zero."""
     modes: list[Mode] = [(False, True, True)]
     if is_zero(op.on_false):
         modes.append((False, True, False))
@@ -72,18 +72,18 @@ def _in_the_branches(op: elementwise.SelectOp) -> Modes:
 
 
 @MODES.of(reduction.ReduceOp)
-def _in_the_summands(op: reduction.ReduceOp) -> Modes:
+def _linear_in_inputs(op: reduction.ReduceOp) -> Modes:
     is_sum = combiners_of(op.body) == (elementwise.AddOp,)
     return ((True, False),) if is_sum and is_zero(op.init_values[0]) else NONE
 
 
 @MODES.of(slicing.PadOp)
-def _padded_with_zero(op: slicing.PadOp) -> Modes:
+def _linear_if_zero_padded(op: slicing.PadOp) -> Modes:
     return ((True, False),) if is_zero(op.padding_value) else NONE
 
 
 def is_zero(value: SSAValue) -> bool:
-    """Whether a value is made of zeros, be it by broadcasting one. A negative zero is none: it shows in a sum."""
+    """Return whether a value is a constant of positive zeros, or a broadcast of one: -0.0 would change sums."""
     owner = value.owner
     while isinstance(owner, shape.BroadcastInDimOp):
         owner = owner.operand.owner

@@ -1,99 +1,109 @@
-"""Moves of several nodes at once, which pay though none of their parts does alone."""
+"""Grow moves of several nodes at once, which may save bytes although no single node does."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from sdy.partitioner.layout_search.graph import End
-from sdy.partitioner.layout_search.layout import Cut, Layout
+from sdy.partitioner.layout_search.graph import NodeTensor
+from sdy.partitioner.layout_search.layout import AtomTuple, Layout
 from sdy.partitioner.layout_search.node import Run, merged
-from sdy.partitioner.layout_search.state import Move, State
+from sdy.partitioner.layout_search.state import LayoutMove, SearchState
 
-Grow = Callable[[State, int, Run], Move]  # a move from a node and its new run on
+Grow = Callable[[SearchState, int, Run], LayoutMove]  # grows a move from a node and its new run
 
-MOST_NODES = 300  # of one move
-MOST_ASKED_AGAIN = 8  # values of a node that may join a move later than when it is asked first
+MAX_NODES = 300  # of one move
+MAX_RETRIED_VALUES = 8  # of a node that is tried again after it did not join a move
 EPSILON = 1e-6
 
 
-def as_it_is(state: State, number: int, run: Run) -> Move:
-    """The move of the one node."""
+def single(state: SearchState, number: int, run: Run) -> LayoutMove:
+    """Return the move of one node."""
     return {number: run}
 
 
-def flooded(state: State, number: int, run: Run) -> Move:
-    """The move that starts with one node and takes its neighbours along, as long as it gets no worse by that.
+def flooded(state: SearchState, number: int, run: Run) -> LayoutMove:
+    """Return the move that starts with one node and spreads to neighbours, as long as that does not increase the cost.
 
-    So a layout spreads through the ops between two that would have to be at odds.
+    This propagates a layout through all ops between two transfers.
     """
     move = {number: run}
     pending = deque([number])
-    declined: set[int] = set()  # edges of many places: it takes long to ask them, and most would decline again
-    while pending and len(move) < MOST_NODES:
+    declined: set[int] = set()  # edges with many values: trying them is slow, and most would not join later
+    while pending and len(move) < MAX_NODES:
         leader = pending.popleft()
         layouts = state.layouts(leader, move)
-        for place, value in enumerate(state.graph.nodes[leader].values):
-            dims = layouts[place].dims
+        for index, value in enumerate(state.graph.nodes[leader].values):
+            dims = layouts[index].dims
             for end in state.graph.values[value].ends:
                 if end.node not in move and end.node not in declined:
-                    following = _following(state, end, dims, move)
-                    if following is not None:
-                        move[end.node] = following
+                    joining = _joining_run(state, end, dims, move)
+                    if joining is not None:
+                        move[end.node] = joining
                         pending.append(end.node)
-                    elif len(state.graph.nodes[end.node].values) > MOST_ASKED_AGAIN:
+                    elif len(state.graph.nodes[end.node].values) > MAX_RETRIED_VALUES:
                         declined.add(end.node)
     return move
 
 
-def _following(state: State, end: End, dims: tuple[Cut, ...], move: dict[int, Run]) -> Run | None:
-    """The run by which a node takes or gives a value cut like this; None where it had better not."""
+def _joining_run(state: SearchState, end: NodeTensor, dims: tuple[AtomTuple, ...], move: dict[int, Run]) -> Run | None:
+    """Return the run with which a node uses or produces a value sharded like `dims`; None if that would cost more."""
     node = state.graph.nodes[end.node]
-    if node.run.layouts[end.place].dims == dims:
+    if node.run.layouts[end.position].dims == dims:
         return None
-    cuts = node.kind.project(end.place, Layout(dims))
-    if cuts is None:
+    projected = node.kind.project(end.position, Layout(dims))
+    if projected is None:
         return None
-    ways = (merged(cuts, dict(enumerate(node.run.assignment.factors))), cuts)
-    tried = dict.fromkeys(node.run.assignment._replace(factors=node.kind.assignment(way).factors) for way in ways)
-    runs = [run for each in tried if (run := node.kind.run(each)) and not state.is_too_much(end.node, run)]
+    choices = (merged(projected, dict(enumerate(node.run.assignment.factors))), projected)
+    tried = dict.fromkeys(node.run.assignment._replace(factors=node.kind.assignment(each).factors) for each in choices)
+    runs = [run for each in tried if (run := node.kind.run(each)) and not state.resources.exceeds_limits(end.node, run)]
     if not runs:
         return None
     values = {*node.values}
     best, least = None, sum(state.cost(value, move) for value in values) + EPSILON
     for run in runs:
         move[end.node] = run
-        cost = state.cost_up_to(least, values, move)
+        cost = _cost_up_to(state, least, values, move)
         if cost <= least:
             best, least = run, cost
     del move[end.node]
     return best
 
 
-def delayed(state: State, number: int, run: Run) -> Move:
-    """The move by which all linear ops behind a node take its partial results as they are."""
+def _cost_up_to(state: SearchState, limit: float, values: Iterable[int], move: LayoutMove) -> float:
+    """Return the cost of several values; the sum stops as soon as it exceeds `limit`."""
+    cost = 0.0
+    for value in values:
+        cost += state.cost(value, move)
+        if cost > limit:
+            break
+    return cost
+
+
+def delayed(state: SearchState, number: int, run: Run) -> LayoutMove:
+    """Return the move in which all linear users of a node use its partial results without a reduction."""
     partial = run.layouts[-1].unreduced
     move = {number: run}
     pending = deque([number] if partial else [])
     while pending:
         leader = state.graph.nodes[pending.popleft()]
         for value in leader.values[len(leader.kind.rule.operands) :]:
-            for end in state.graph.values[value].readers:
+            for end in state.graph.values[value].users:
                 if end.node not in move:
-                    taking = _taking_partial(state, end, partial, move)
-                    if taking is not None:
-                        move[end.node] = taking
+                    accepting = _run_with_partial(state, end, partial, move)
+                    if accepting is not None:
+                        move[end.node] = accepting
                         pending.append(end.node)
     return move
 
 
-def _taking_partial(state: State, end: End, partial: Cut, move: Move) -> Run | None:
-    """The run by which a node takes an operand, and whatever else is partial alike, without reducing it."""
+def _run_with_partial(state: SearchState, end: NodeTensor, partial: AtomTuple, move: LayoutMove) -> Run | None:
+    """Return the run in which a node uses an operand, and others that are equally partial, without reducing them."""
     node = state.graph.nodes[end.node]
-    own = node.values[end.place]
-    is_given = tuple(
+    own = node.values[end.position]
+    mode = tuple(
         value == own or state.layout(value, move).unreduced == partial
         for value in node.values[: len(node.kind.rule.operands)]
     )
-    taking = node.run.assignment._replace(partial=partial, mode=is_given)
-    return node.kind.run(taking) if is_given in node.kind.modes else None
+    accepting = node.run.assignment._replace(partial=partial, mode=mode)
+    return node.kind.run(accepting) if mode in node.kind.modes else None

@@ -1,4 +1,4 @@
-"""The rewrites by which devices send less, each with its switch."""
+"""The rewrites with which devices send fewer bytes, each with an option."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """Which rewrites may be made, and what a collective costs besides its bytes.
+    """The enabled rewrites, and the fixed cost of a collective."""
 
-    `recut`: an op is cut along other factors: the smaller operand is gathered instead of the larger result reduced.
-    `delay`: partial values are added, masked or multiplied first, and reduced once behind.
-    `scatter`: a reduction whose result is cut anyway, or gathered later, is a reduce-scatter.
-    `share`: devices that would do the same each do a part, and gather over all axes. One reduce-scatter stays alone.
-    `reuse`: a value that is wanted in several layouts goes by way of the one from which the others are cheap.
-    `step_bytes`: latency times bandwidth; the larger, the fewer collectives there are, be it with more bytes.
-    """
-
+    # Shard an op along other factors: gather the smaller operand instead of reducing the larger result.
     recut: bool = True
+    # Add, mask or multiply partial values first, and reduce them once afterwards.
     delay: bool = True
+    # Reduce-scatter a value if its result is sharded, or gathered later.
     scatter: bool = True
+    # Devices with equal partial values each reduce a slice, and gather over all axes. A reduce-scatter is not changed.
     share: bool = True
+    # Transfer a value that is used in several layouts to the layout from which the others are cheap.
     reuse: bool = True
+    # Latency times bandwidth. The larger it is, the fewer collectives there are, even if they send more bytes.
     step_bytes: int = 0

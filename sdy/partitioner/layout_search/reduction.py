@@ -1,9 +1,9 @@
-"""The cheapest way from one layout to another, where the value may be partial.
+"""Find the cheapest transfer from one layout to another if the value may be partial.
 
-A partial value that is wanted whole is *reduced*: first cut by atoms along which all devices hold the same, then
-reduce-scattered, then all-reduced along what is left, then resharded. Devices that hold the same so share the work:
-on a mesh 4x2, all-reducing b bytes over 4 costs 1.5 b; cut in 2, reduce-scattered over 4 and gathered over 8 it
-costs 1.25 b. Prices count elements that each device receives, by ring algorithms.
+A partial value is *reduced*: first sliced along atoms along which it is replicated, then reduce-scattered, then
+all-reduced along the remaining atoms, then resharded. So devices with equal partial values share the work: on a mesh
+4x2, all-reducing b bytes over 4 devices costs 1.5 b; slicing them in 2, a reduce-scatter over 4 and an all-gather over
+8 devices cost 1.25 b. Prices count elements that each device receives, by ring algorithms.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from math import inf, prod
 from typing import NamedTuple
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
-from sdy.partitioner.layout_search.layout import Cut, Dims, Layout, Sizes, used
+from sdy.partitioner.layout_search.layout import AtomTuple, DimAtoms, Layout, Sizes, used
 from sdy.partitioner.layout_search.reshard_price import reshard_price
 
-MOST_WAYS = 1024  # of reducing a value: beyond, all atoms go the same way
+MAX_REDUCTIONS = 1024  # of a value; if there are more, all its atoms are reduced the same way
 
 
 class Reduction(NamedTuple):
-    """How a partial value is reduced; `dims` is how it is cut before it is resharded."""
+    """The steps that reduce a partial value; `dims` is its sharding after them."""
 
-    sliced: Dims
-    scattered: Dims
-    reduced: Cut
-    dims: Dims
+    sliced: DimAtoms
+    scattered: DimAtoms
+    reduced: AtomTuple
+    dims: DimAtoms
 
 
-class Way(NamedTuple):
-    """A way from one layout to another, its price and the collectives in it. No reduction: a mere reshard."""
+class Transfer(NamedTuple):
+    """A transfer from one layout to another, its price and number of collectives. Without reduction it is a reshard."""
 
     price: float
     reduction: Reduction | None
@@ -40,88 +40,93 @@ class Way(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """What a price depends on besides the layouts: the sizes of all atoms, and the cost of a step, in elements."""
+class PriceTerms:
+    """The parameters of a price besides the layouts: the sizes of all atoms, and the cost of a step in elements."""
 
     sizes: Sizes
     scatter: bool
     share: bool
     step: float
 
-    def count(self, cut: Cut) -> int:
-        """Into how many pieces atoms cut a dim."""
-        return prod(self.sizes[atom] for atom in cut)
+    def count(self, atoms: AtomTuple) -> int:
+        """Return the number of shards of a dim that is sharded along atoms."""
+        return prod(self.sizes[atom] for atom in atoms)
 
-    def elements(self, shape: Sizes, dims: Dims) -> int:
-        """Of one shard."""
-        return prod(-(-size // self.count(cut)) for size, cut in zip(shape, dims, strict=True))
+    def elements(self, shape: Sizes, dims: DimAtoms) -> int:
+        """Return the number of elements of a shard."""
+        return prod(-(-size // self.count(atoms)) for size, atoms in zip(shape, dims, strict=True))
 
 
 @lru_cache(maxsize=65536)
-def cheapest_way(source: Layout, target: Layout, shape: Sizes, terms: Terms) -> Way:
-    """The cheapest way, where the value is reduced; at an infinite price where a whole one would become partial."""
+def cheapest_transfer(source: Layout, target: Layout, shape: Sizes, terms: PriceTerms) -> Transfer:
+    """Return the cheapest transfer that reduces the value; its price is infinite if the target is partial where the
+    source is not.
+    """
     if not set(target.unreduced) <= set(source.unreduced):
-        return Way(inf, None)
+        return Transfer(inf, None)
     pending = tuple(atom for atom in source.unreduced if atom not in target.unreduced)
-    best = Way(inf, None)
-    for way in _reductions(source, target, pending, shape, terms):
-        price, steps = _price(way, shape, terms)
+    best = Transfer(inf, None)
+    for reduction in _reductions(source, target, pending, shape, terms):
+        price, steps = _price(reduction, shape, terms)
         if price <= best.price:
-            more, further = _price_of_reshard(way.dims, target.dims, shape, terms)
-            price += more
-            if price < best.price or (price == best.price and _effort(way) < _effort(best.reduction)):
-                best = Way(price, way, steps + further)
+            reshard_cost, reshard_steps = _price_of_reshard(reduction.dims, target.dims, shape, terms)
+            price += reshard_cost
+            if price < best.price or (price == best.price and _effort(reduction) < _effort(best.reduction)):
+                best = Transfer(price, reduction, steps + reshard_steps)
     return best
 
 
-def _reductions(source: Layout, target: Layout, pending: Cut, shape: Sizes, terms: Terms) -> Iterator[Reduction]:
-    """Every way to reduce a value along the atoms `pending`."""
+def _reductions(
+    source: Layout, target: Layout, pending: AtomTuple, shape: Sizes, terms: PriceTerms
+) -> Iterator[Reduction]:
+    """Yield the reductions of a value along the atoms `pending`."""
     rank = len(shape)
     taken = used(source.dims) | set(source.unreduced)
-    # What the target cuts by the atoms to reduce along is one reduce-scatter, which is left alone.
+    # If the target is sharded along the reduced atoms, one reduce-scatter is best, and slices would not help.
     shares = terms.share and not used(target.dims) & set(pending)
     free = tuple(atom for atom in range(len(terms.sizes)) if atom not in taken and shares)
     groups, shared = tuple((atom,) for atom in pending), tuple((atom,) for atom in free)
-    if (rank + 1) ** (len(groups) + len(shared)) > MOST_WAYS:
+    if (rank + 1) ** (len(groups) + len(shared)) > MAX_REDUCTIONS:
         groups, shared = (pending,), (free,) if free else ()
     own = range(rank + 1) if terms.scatter else (rank,)
-    for places in product(*(own for _ in groups), *(range(rank + 1) for _ in shared)):
-        scattered = _dealt(groups, places[: len(groups)], rank)
-        sliced = _dealt(shared, places[len(groups) :], rank)
-        reduced = tuple(atom for group, place in zip(groups, places, strict=False) if place == rank for atom in group)
+    for dims_of_groups in product(*(own for _ in groups), *(range(rank + 1) for _ in shared)):
+        scattered = _distributed(groups, dims_of_groups[: len(groups)], rank)
+        sliced = _distributed(shared, dims_of_groups[len(groups) :], rank)
+        pairs = zip(groups, dims_of_groups, strict=False)
+        reduced = tuple(atom for group, dim in pairs if dim == rank for atom in group)
         dims = tuple(a + b + c for a, b, c in zip(source.dims, sliced, scattered, strict=True))
-        cuts = zip(shape, dims, source.dims, strict=True)
-        if all(cut == before or size % terms.count(cut) == 0 for size, cut, before in cuts):
+        changes = zip(shape, dims, source.dims, strict=True)
+        if all(after == before or size % terms.count(after) == 0 for size, after, before in changes):
             yield Reduction(sliced, scattered, reduced, dims)
 
 
-def _price(way: Reduction, shape: Sizes, terms: Terms) -> tuple[float, int]:
-    size = terms.elements(shape, way.dims)
-    group = prod(terms.count(cut) for cut in way.scattered)
-    rest = terms.count(way.reduced)
+def _price(reduction: Reduction, shape: Sizes, terms: PriceTerms) -> tuple[float, int]:
+    size = terms.elements(shape, reduction.dims)
+    group = prod(terms.count(atoms) for atoms in reduction.scattered)
+    rest = terms.count(reduction.reduced)
     sent = bytes_sent(CollectiveKind.REDUCE_SCATTER, group, size) + bytes_sent(CollectiveKind.ALL_REDUCE, rest, size)
     steps = (group > 1) + (rest > 1)
     return sent + terms.step * steps, steps
 
 
-def _price_of_reshard(source: Dims, target: Dims, shape: Sizes, terms: Terms) -> tuple[float, int]:
+def _price_of_reshard(source: DimAtoms, target: DimAtoms, shape: Sizes, terms: PriceTerms) -> tuple[float, int]:
     if source == target:
         return 0.0, 0
     shards, steps = reshard_price(source, target, terms.sizes)
     return shards * terms.elements(shape, source) + steps * terms.step, steps
 
 
-def _dealt(groups: Sequence[Cut], places: Sequence[int], rank: int) -> Dims:
-    """The atoms of each group at the dim that is its place; those at place `rank` nowhere."""
-    dims: list[Cut] = [()] * rank
-    for group, place in zip(groups, places, strict=True):
-        if place < rank:
-            dims[place] += group
+def _distributed(groups: Sequence[AtomTuple], dims_of_groups: Sequence[int], rank: int) -> DimAtoms:
+    """Return the atoms of each dim; groups with dim `rank` are left out."""
+    dims: list[AtomTuple] = [()] * rank
+    for group, dim in zip(groups, dims_of_groups, strict=True):
+        if dim < rank:
+            dims[dim] += group
     return tuple(dims)
 
 
-def _effort(way: Reduction | None) -> int:
-    """Of ways of the same price the one with the fewest collectives is best."""
-    if way is None:
+def _effort(reduction: Reduction | None) -> int:
+    """Return a number that orders reductions of the same price: fewer collectives are better."""
+    if reduction is None:
         return 0
-    return 2 * bool(way.reduced) + 3 * any(way.scattered) + any(way.sliced)
+    return 2 * bool(reduction.reduced) + 3 * any(reduction.scattered) + any(reduction.sliced)

@@ -1,10 +1,11 @@
-"""What a reshard costs, quickly: the price of slices, one permute, one all-to-all and one all-gather.
+"""Estimate the price of a reshard by slices, one permute, one all-to-all and one all-gather.
 
-    slot that holds nothing, and wants an atom      it is cut there, for nothing; or the atom moves there
-    slot that holds an atom, and wants nothing      the atom moves away, or is gathered
-    slot that holds one atom, and wants another     a permute puts all such right
+    source slot  target slot
+    empty        atom           a slice, which costs nothing; or the atom moves there
+    atom         empty          the atom moves to another slot, or is gathered
+    atom         other atom     a permute puts all such atoms in position
 
-Whoever plans the reshard may do it for less, but only where atoms stand in each other's way: see docs/resharding.md.
+The planner may find a cheaper plan, but only if the last case occurs: see docs/resharding.md.
 """
 
 from __future__ import annotations
@@ -13,31 +14,31 @@ from functools import lru_cache
 from itertools import zip_longest
 from math import prod
 
-from sdy.partitioner.layout_search.layout import Dims, Sizes, used
+from sdy.partitioner.layout_search.layout import DimAtoms, Sizes, used
 
 
 @lru_cache(maxsize=65536)
-def reshard_price(source: Dims, target: Dims, sizes: Sizes) -> tuple[float, int]:
-    """What each device receives, as a multiple of its shard before, and the number of collectives."""
+def reshard_price(source: DimAtoms, target: DimAtoms, sizes: Sizes) -> tuple[float, int]:
+    """Return the elements that each device receives, in source shards, and the number of collectives."""
     taken = used(source)
-    cut = moved = left = conflicts = 1
-    for own, wanted in zip(source, target, strict=True):
-        for held, want in zip_longest(own, wanted):
-            if held == want:
+    sliced = moved = left = conflicts = 1
+    for own, required in zip(source, target, strict=True):
+        for held, target_atom in zip_longest(own, required):
+            if held == target_atom:
                 continue
-            if held is None and want not in taken:
-                cut *= sizes[want]
+            if held is None and target_atom not in taken:
+                sliced *= sizes[target_atom]
             elif held is None:
-                moved *= sizes[want]
-            elif want is None:
+                moved *= sizes[target_atom]
+            elif target_atom is None:
                 left *= sizes[held]
             else:
                 conflicts *= sizes[held]
-    before, after = (prod(sizes[atom] for cuts in dims for atom in cuts) for dims in (source, target))
+    before, after = (prod(sizes[atom] for atoms in dims for atom in atoms) for dims in (source, target))
     received = before / after * (1 - 1 / left)
     steps = (moved > 1) + (left > moved)
     if conflicts == 1:
         return received, steps
-    permuted = 1 / cut + received, 1 + steps
+    permuted = 1 / sliced + received, 1 + steps
     gathered = float(left * conflicts - 1), 1
     return min(permuted, gathered) if moved == 1 else permuted

@@ -1,54 +1,54 @@
-"""The search: ops are run otherwise as long as fewer bytes are sent. A local search, from what propagation gave."""
+"""A local search: change the assignments of ops, starting from those of propagation, while that saves bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from sdy.partitioner.layout_search.alone import Alone
+from sdy.partitioner.layout_search.alone import SingleNodeChange
 from sdy.partitioner.layout_search.candidates import candidates
-from sdy.partitioner.layout_search.moves import EPSILON, Grow, as_it_is, delayed, flooded
+from sdy.partitioner.layout_search.moves import EPSILON, Grow, delayed, flooded, single
 from sdy.partitioner.layout_search.node import Run
-from sdy.partitioner.layout_search.state import NO_MOVE, Move, Sent, State
+from sdy.partitioner.layout_search.state import NO_MOVE, LayoutMove, SearchState, Sent
 
-MOST_ROUNDS = 8  # it ends before, where a round saves nothing
-MOST_STARTS = 3  # of the assignments of a node that larger moves are tried from
+MAX_ROUNDS = 8  # the search ends earlier if a round saves nothing
+MAX_STARTS = 3  # runs of a node from which larger moves are tried
 
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """A move that was made, the node it started at, and what it saved each device."""
+    """A move that was applied, the node it started at, and the communication that it saved each device."""
 
     node: int
-    move: Move
+    move: LayoutMove
     saved: Sent
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """What made the best move of a node: its new run, and how the move grew from there."""
+class MoveStart:
+    """The start of the best move of a node: its new run, and the function that grows the move."""
 
     run: Run
     grow: Grow
 
 
-def search(state: State) -> list[Saving]:
-    """Make moves until none saves anything any more; these moves."""
-    return _Search(state).run()
+def search(state: SearchState) -> list[Saving]:
+    """Apply moves until no move saves anything; return these moves."""
+    return _LayoutSearch(state).run()
 
 
-class _Search:
-    """Nodes that look alike, with all their tensors, make like moves: what one has found, the others only check."""
+class _LayoutSearch:
+    """A search that reuses the result of a node for nodes with equal signatures, which only check it."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: SearchState) -> None:
         self._state = state
-        self._grown = _ways_to_grow(state)
-        self._known: dict[Hashable, Start | None] = {}
+        self._growers = _enabled_growers(state)
+        self._known: dict[Hashable, MoveStart | None] = {}
 
     def run(self) -> list[Saving]:
         savings: list[Saving] = []
         stale = set(range(len(self._state.graph.nodes)))
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             order = [number for number in _costly(self._state) if number in stale]
             for number in order:
                 stale.discard(number)
@@ -56,44 +56,44 @@ class _Search:
                 if move:
                     touched = self._state.touched(move)
                     before = self._state.sent(touched)
-                    self._state.make(move)
-                    savings.append(Saving(number, move, before.less(self._state.sent(touched))))
+                    self._state.apply(move)
+                    savings.append(Saving(number, move, before.minus(self._state.sent(touched))))
                     stale.update(end.node for value in touched for end in self._state.graph.values[value].ends)
             if not order:
                 break
         return savings
 
-    def _best_move(self, number: int) -> Move:
-        """The best move that starts at one node; empty where none saves anything."""
-        look = _look(self._state, number)
-        if look not in self._known:
-            self._known[look] = self._best_start(number)
-        start = self._known[look]
+    def _best_move(self, number: int) -> LayoutMove:
+        """Return the best move that starts at one node; empty if none saves anything."""
+        signature = _signature(self._state, number)
+        if signature not in self._known:
+            self._known[signature] = self._best_start(number)
+        start = self._known[signature]
         if start is None:
             return NO_MOVE
         move = start.grow(self._state, number, start.run)
         return move if self._state.change(move) < -EPSILON else NO_MOVE
 
-    def _best_start(self, number: int) -> Start | None:
-        state, alone = self._state, Alone(self._state, number)
-        runs = [run for run in candidates(state, number, alone) if not state.is_too_much(number, run)]
-        found = sorted(((alone.change(run), run) for run in runs), key=lambda found: found[0])[:MOST_STARTS]
-        starts = [(change, Start(run, as_it_is)) for change, run in found[:1]]
+    def _best_start(self, number: int) -> MoveStart | None:
+        state, alone = self._state, SingleNodeChange(self._state, number)
+        runs = [run for run in candidates(state, number, alone) if not state.resources.exceeds_limits(number, run)]
+        found = sorted(((alone.change(run), run) for run in runs), key=lambda found: found[0])[:MAX_STARTS]
+        starts = [(change, MoveStart(run, single)) for change, run in found[:1]]
         for _, run in found:
-            for grow in self._grown:
+            for grow in self._growers:
                 move = grow(state, number, run)
                 if len(move) > 1:
-                    starts.append((state.change(move), Start(run, grow)))
+                    starts.append((state.change(move), MoveStart(run, grow)))
         change, best = min(starts, key=lambda found: found[0], default=(0.0, None))
         return best if change < -EPSILON else None
 
 
-def _ways_to_grow(state: State) -> list[Grow]:
+def _enabled_growers(state: SearchState) -> list[Grow]:
     return [grow for grow, is_on in ((delayed, state.patterns.delay), (flooded, state.patterns.recut)) if is_on]
 
 
-def _costly(state: State) -> list[int]:
-    """The nodes that touch a value that costs something, the costliest first."""
+def _costly(state: SearchState) -> list[int]:
+    """Return the nodes with a value that costs something, the costliest first."""
     costs: dict[int, float] = {}
     for number, node in enumerate(state.graph.nodes):
         cost = sum(state.costs[value] for value in {*node.values})
@@ -102,8 +102,8 @@ def _costly(state: State) -> list[int]:
     return sorted(costs, key=lambda number: -costs[number])
 
 
-def _look(state: State, number: int) -> Hashable:
-    """What a node's own moves depend on, but for what lies behind its neighbours."""
+def _signature(state: SearchState, number: int) -> Hashable:
+    """Return the properties of a node and its neighbours that its best moves depend on."""
     node = state.graph.nodes[number]
     tensors = (
         (state.layout(value), state.needs(value), found.tensor, found.times, found.is_free)

@@ -1,203 +1,136 @@
-"""Where a search stands: how every op is run, and what each value costs because of it.
+"""The state of the layout search: the run of every node, and the cost of each value that follows.
 
-A value has the layout in which its op gives it; it is brought from there to one *home*, and from its home to every
-layout in which an op wants it. A *move* gives some ops other assignments.
+A value has the layout in which its producer yields it; it is transferred from there to its *home*, and from its home to
+each layout that a user requires. A *move* changes the runs of some nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from sdy.partitioner.layout_search.graph import Graph, Node
-from sdy.partitioner.layout_search.layout import Atoms, Layout, Tensor
+from sdy.partitioner.layout_search.deliveries import Deliveries, Needs
+from sdy.partitioner.layout_search.graph import LayoutGraph
+from sdy.partitioner.layout_search.layout import Atoms, Layout
 from sdy.partitioner.layout_search.node import Run
 from sdy.partitioner.layout_search.patterns import Patterns
-from sdy.partitioner.layout_search.transfer import Transfers
+from sdy.partitioner.layout_search.resources import NodeResources
 
-Move = Mapping[int, Run]  # by node
-Needs = frozenset[Layout]
+LayoutMove = Mapping[int, Run]  # by node
 
-NO_MOVE: Move = {}
-TIE_BREAK = 1e-4  # bytes sent that a byte held is worth
+NO_MOVE: LayoutMove = {}
 
 
 class Sent(NamedTuple):
-    """What each device sends: how much, and in how many collectives, both in all runs."""
+    """The bytes that each device sends, and the number of collectives, both over a whole program run."""
 
     bytes: float
     collectives: int
 
-    def less(self, other: Sent) -> Sent:
-        """The difference."""
+    def minus(self, other: Sent) -> Sent:
+        """Return the difference."""
         return Sent(self.bytes - other.bytes, self.collectives - other.collectives)
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """How a value gets from its op to its users: by way of its home."""
+class SearchState:
+    """The runs of all nodes of a graph, and the costs of its values in bytes.
 
-    price: float
-    home: Layout
+    `resources` limits the bytes that the device of an op holds to `max_held_bytes`.
+    """
 
-
-class State:
-    """The assignments of all nodes of a graph, and their costs in bytes. No op may hold more than `most_held` bytes."""
-
-    def __init__(self, graph: Graph, atoms: Atoms, patterns: Patterns, most_held: float) -> None:
+    def __init__(self, graph: LayoutGraph, atoms: Atoms, patterns: Patterns, max_held_bytes: float) -> None:
         self.graph = graph
         self.atoms = atoms
         self.patterns = patterns
-        self._most_held = most_held
-        self.transfers = Transfers(atoms, patterns)
-        self._deliveries: dict[tuple[Layout, Needs, Tensor], Delivery] = {}
-        self._known_held: dict[tuple[int, int, int | None], tuple[Run, float]] = {}
-        self._around = [frozenset(end.node for end in value.ends) for value in graph.values]
-        self._flops = [self._local_flops(node, node.run) for node in graph.nodes]
+        self.resources = NodeResources(graph, atoms, max_held_bytes)
+        self._deliveries = Deliveries(atoms, patterns)
+        self.transfers = self._deliveries.transfers
+        self._nodes_of_value = [frozenset(end.node for end in value.ends) for value in graph.values]
         self.costs = [self._cost(value) for value in range(len(graph.values))]
 
-    @property
-    def mean_cost(self) -> float:
-        """The bytes that a value costs which is sent at all, on average over all times that it is."""
-        times = sum(value.times for value, cost in zip(self.graph.values, self.costs, strict=True) if cost)
-        return sum(self.costs) / times if times else 0.0
+    # Layouts
 
-    def layouts(self, node: int, move: Move = NO_MOVE) -> tuple[Layout, ...]:
-        """Of the tensors of a node."""
+    def layouts(self, node: int, move: LayoutMove = NO_MOVE) -> tuple[Layout, ...]:
+        """Return the layouts of the tensors of a node."""
         return (move[node] if node in move else self.graph.nodes[node].run).layouts
 
-    def layout(self, value: int, move: Move = NO_MOVE) -> Layout:
-        """In which a value is given."""
-        given = self.graph.values[value]
-        if given.maker is None:
-            return given.layout
-        node, place = given.maker
-        return (move[node] if node in move else self.graph.nodes[node].run).layouts[place]
+    def layout(self, value: int, move: LayoutMove = NO_MOVE) -> Layout:
+        """Return the layout in which a value is produced."""
+        own = self.graph.values[value]
+        if own.producer is None:
+            return own.layout
+        node, index = own.producer
+        return (move[node] if node in move else self.graph.nodes[node].run).layouts[index]
 
-    def needs(self, value: int, move: Move = NO_MOVE) -> Needs:
-        """In which a value is wanted."""
-        wanted, nodes = self.graph.values[value], self.graph.nodes
-        layouts = [(move[node] if node in move else nodes[node].run).layouts[place] for node, place in wanted.readers]
-        return frozenset((*wanted.fixed_needs, *layouts) if wanted.fixed_needs else layouts)
+    def needs(self, value: int, move: LayoutMove = NO_MOVE) -> Needs:
+        """Return the layouts that the users of a value require."""
+        own, nodes = self.graph.values[value], self.graph.nodes
+        layouts = [(move[node] if node in move else nodes[node].run).layouts[index] for node, index in own.users]
+        return frozenset((*own.fixed_needs, *layouts) if own.fixed_needs else layouts)
 
     def needs_elsewhere(self, value: int, node: int) -> Needs:
-        """In which a value is wanted by all but one node."""
-        wanted, nodes = self.graph.values[value], self.graph.nodes
-        layouts = [nodes[reader].run.layouts[place] for reader, place in wanted.readers if reader != node]
-        return frozenset((*wanted.fixed_needs, *layouts))
+        """Return the layouts that all users of a value except one node require."""
+        own, nodes = self.graph.values[value], self.graph.nodes
+        layouts = [nodes[user].run.layouts[index] for user, index in own.users if user != node]
+        return frozenset((*own.fixed_needs, *layouts))
 
     def home(self, value: int) -> Layout:
-        """By way of which layout a value is delivered."""
-        return self._delivery(self.layout(value), self.needs(value), self.graph.values[value].tensor).home
+        """Return the layout through which a value is delivered to its users."""
+        return self._deliveries.cheapest(self.layout(value), self.needs(value), self.graph.values[value].tensor).home
 
-    def _delivery(self, layout: Layout, needs: Needs, tensor: Tensor) -> Delivery:
-        key = layout, needs, tensor
-        found = self._deliveries.get(key)
-        if found is None:
-            found = self._deliveries[key] = self._cheapest(*key)
-        return found
+    # Costs
 
-    def _cheapest(self, layout: Layout, needs: Needs, tensor: Tensor) -> Delivery:
-        homes = (layout, *sorted(needs)) if self.patterns.reuse else (layout,)
+    def cost(self, value: int, move: LayoutMove = NO_MOVE) -> float:
+        """Return the bytes sent to deliver a value, after a move."""
+        return self.costs[value] if move.keys().isdisjoint(self._nodes_of_value[value]) else self._cost(value, move)
 
-        def by_way_of(home: Layout) -> Delivery:
-            price = self.transfers.price(layout, home, tensor)
-            return Delivery(price + sum(self.transfers.price(home, need, tensor) for need in needs), home)
+    def _cost(self, value: int, move: LayoutMove = NO_MOVE) -> float:
+        return self.cost_between(value, self.layout(value, move), self.needs(value, move))
 
-        return min(map(by_way_of, homes), key=lambda delivery: delivery.price)
+    def cost_between(self, value: int, layout: Layout, needs: Needs) -> float:
+        """Return the bytes sent to deliver a value from `layout` to `needs`."""
+        own = self.graph.values[value]
+        return 0.0 if own.is_free else self._deliveries.cheapest(layout, needs, own.tensor).price * own.times
 
-    def cost(self, value: int, move: Move = NO_MOVE) -> float:
-        """Bytes that are sent because of a value."""
-        return self.costs[value] if move.keys().isdisjoint(self._around[value]) else self._cost(value, move)
+    def least_cost_between(self, value: int, layout: Layout, needs: Needs) -> float:
+        """Return a lower bound of `cost_between`. Fast: no transfer is computed."""
+        own = self.graph.values[value]
+        if own.is_free or not needs:
+            return 0.0
+        return own.times * max([self.transfers.bound(layout, need, own.tensor) for need in needs])
 
     def sent(self, values: Iterable[int]) -> Sent:
-        """What is sent because of some values."""
+        """Return the communication that delivers some values."""
         total, collectives = 0.0, 0
         for number in values:
             value = self.graph.values[number]
             if not value.is_free:
-                steps = value.times * self._steps(number)
+                needs, home = self.needs(number), self.home(number)
+                steps = value.times * self._deliveries.steps(self.layout(number), needs, home, value.tensor)
                 total += self.costs[number] - steps * self.patterns.step_bytes
                 collectives += steps
         return Sent(total, collectives)
 
-    def _steps(self, number: int) -> int:
-        """The collectives by which a value is delivered once."""
-        tensor, source, home = self.graph.values[number].tensor, self.layout(number), self.home(number)
-        ways = ((source, home), *((home, need) for need in self.needs(number)))
-        return sum(self.transfers.way(*way, tensor).steps for way in ways if way[0] != way[1])
+    # Moves
 
-    def cost_up_to(self, limit: float, values: Iterable[int], move: Move) -> float:
-        """Of several values; more than `limit` is not added up to the end."""
-        cost = 0.0
-        for value in values:
-            cost += self.cost(value, move)
-            if cost > limit:
-                break
-        return cost
+    def touched(self, move: LayoutMove) -> set[int]:
+        """Return the values whose cost a move may change."""
+        return {value for number in move for value in self.graph.nodes[number].values}
 
-    def _cost(self, value: int, move: Move = NO_MOVE) -> float:
-        return self.cost_between(value, self.layout(value, move), self.needs(value, move))
-
-    def cost_between(self, value: int, layout: Layout, needs: Needs) -> float:
-        """Bytes that are sent because of a value, if it is given and wanted in these layouts."""
-        priced = self.graph.values[value]
-        return 0.0 if priced.is_free else self._delivery(layout, needs, priced.tensor).price * priced.times
-
-    def change(self, move: Move) -> float:
-        """Bytes that a move adds; of two that add the same, the one after which devices hold less is the better."""
+    def change(self, move: LayoutMove) -> float:
+        """Return the bytes that a move adds, with a small penalty for the bytes that devices hold more."""
         sent = sum(self.cost(value, move) - self.costs[value] for value in self.touched(move))
-        return sent + self.held_change(move)
+        return sent + self.resources.held_change(move)
 
-    def held_change(self, move: Move) -> float:
-        """What it counts that devices hold more."""
-        return TIE_BREAK * sum(self._held(number, run) - self._held(number) for number, run in move.items())
-
-    def least_cost_between(self, value: int, layout: Layout, needs: Needs) -> float:
-        """The least that `cost_between` may give. Quick: no transfer is worked out."""
-        priced = self.graph.values[value]
-        if priced.is_free or not needs:
-            return 0.0
-        return priced.times * max([self.transfers.bound(layout, need, priced.tensor) for need in needs])
-
-    def make(self, move: Move) -> None:
-        """Make a move."""
+    def apply(self, move: LayoutMove) -> None:
+        """Change the runs of the nodes of a move."""
         for number, run in move.items():
             self.graph.nodes[number].run = run
         for value in self.touched(move):
             self.costs[value] = self._cost(value)
 
-    def is_too_much(self, number: int, run: Run) -> bool:
-        """Whether a device would compute more than before the search, or hold more at once than it may."""
-        if self.computes_more(number, run):
-            return True
-        return not self.graph.nodes[number].is_edge and self._held(number, run, times=1) > self._most_held
 
-    def computes_more(self, number: int, run: Run) -> bool:
-        """Whether a device would compute more of a contraction than before the search."""
-        node = self.graph.nodes[number]
-        return bool(node.flops) and self._local_flops(node, run) > self._flops[number]
-
-    def _local_flops(self, node: Node, run: Run) -> float:
-        return node.flops / self.atoms.shards(run.assignment.factors) if node.flops else 0.0
-
-    def touched(self, move: Move) -> set[int]:
-        """The values whose cost a move may change."""
-        return {value for number in move for value in self.graph.nodes[number].values}
-
-    def _held(self, number: int, run: Run | None = None, times: int | None = None) -> float:
-        """Bytes of the tensors that one device reads and writes in a node, in some or in all of its runs."""
-        node = self.graph.nodes[number]
-        run = run or node.run
-        key = number, id(run), times  # by identity, which is its own as long as the run is kept
-        if key not in self._known_held:
-            pairs = zip((self.graph.values[value] for value in node.values), run.layouts, strict=True)
-            held = sum(
-                (value.times if times is None else times)
-                * value.tensor.width
-                * self.atoms.elements(value.tensor.shape, layout.dims)
-                for value, layout in pairs
-            )
-            self._known_held[key] = run, held
-        return self._known_held[key][1]
+def mean_cost(state: SearchState) -> float:
+    """Return the bytes sent per delivery of a value, on average over all deliveries that send any."""
+    times = sum(value.times for value, cost in zip(state.graph.values, state.costs, strict=True) if cost)
+    return sum(state.costs) / times if times else 0.0

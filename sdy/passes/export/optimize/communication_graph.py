@@ -29,10 +29,10 @@ from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, 
 from sdy.dialects.stablehlo.shape import IotaOp
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import ReductionKind, TensorSharding
-from sdy.partitioner.layout_search.graph import End, Graph, Node, Value, without_twins
-from sdy.partitioner.layout_search.layout import Atoms, Cut, Layout, Tensor, replicated
+from sdy.partitioner.layout_search.graph import GraphValue, LayoutGraph, LayoutNode, NodeTensor, merge_equivalent
+from sdy.partitioner.layout_search.layout import Atoms, AtomTuple, Layout, TensorSize, replicated
 from sdy.partitioner.layout_search.linearity import partial_modes
-from sdy.partitioner.layout_search.node import Assignment, Counts, Kind, Mode, Run
+from sdy.partitioner.layout_search.node import Assignment, Counts, Mode, NodeKind, Run
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 from sdy.partitioner.on_shards.shard_rules import allowed_shard_counts, shard_rule
 from sdy.passes.export.optimize.communication_edges import ValueEdge, edges_of, functions_on_global_tensors
@@ -46,7 +46,7 @@ class Use(NamedTuple):
     """An operand that reads a value: of a node, or in a fixed layout if it has no node."""
 
     source: EdgeSource
-    end: End | None
+    end: NodeTensor | None
     layout: Layout
 
 
@@ -69,7 +69,7 @@ class ModuleGraph:
     """
 
     atoms: Atoms
-    graph: Graph
+    graph: LayoutGraph
     ops: list[Operation | ValueEdge]
     bindings: list[Binding]
     numbers: list[int]
@@ -90,9 +90,9 @@ class GraphReader:
         self._counts = atoms.counts()
         self._functions = functions_on_global_tensors(module)
         self._layouts: dict[SSAValue, Layout | None] = {}
-        self._spelled: dict[TensorSharding, Layout] = {}
-        self._kinds: dict[tuple[OpShardingRule, tuple[Mode, ...], Counts], Kind] = {}
-        self._values: list[Value] = []
+        self._layout_by_sharding: dict[TensorSharding, Layout] = {}
+        self._kinds: dict[tuple[OpShardingRule, tuple[Mode, ...], Counts], NodeKind] = {}
+        self._values: list[GraphValue] = []
         self._bindings: list[Binding] = []
         self._transfers: list[Operation] = []
         self._number: dict[SSAValue, int] = {}
@@ -101,11 +101,11 @@ class GraphReader:
         edges = list(edges_of(module, self._functions))
         self._ops: list[Operation | ValueEdge] = [*edges]
         self._nodes = [self._edge_node(edge) for edge in edges]
-        self._read_at: dict[EdgeSource, End] = {}
-        self._made_at: dict[SSAValue, End] = {}
+        self._edge_users: dict[EdgeSource, NodeTensor] = {}
+        self._producers: dict[SSAValue, NodeTensor] = {}
         for number, edge in enumerate(edges):
-            self._read_at |= dict.fromkeys(edge.sources, End(number, 0))
-            self._made_at |= dict.fromkeys(edge.targets, End(number, 0))
+            self._edge_users |= dict.fromkeys(edge.sources, NodeTensor(number, 0))
+            self._producers |= dict.fromkeys(edge.targets, NodeTensor(number, 0))
 
     def read(self) -> ModuleGraph:
         """Return the graph of the module, whose reshards and all-reduces are explicit.
@@ -114,7 +114,7 @@ class GraphReader:
         """
         for func in self._functions.values():
             self._read_region(func.body)
-        values, numbers = without_twins(self._values)
+        values, numbers = merge_equivalent(self._values)
         for number, (op, node) in enumerate(zip(self._ops, self._nodes, strict=True)):
             if isinstance(op, ValueEdge):
                 members = (*(source.value for source in op.sources), *op.targets)
@@ -122,10 +122,10 @@ class GraphReader:
                 self._nodes[number] = self._edge_node(op, own)
             else:
                 node.values = tuple(numbers[value] for value in node.values)
-        graph = Graph(self._nodes, values)
+        graph = LayoutGraph(self._nodes, values)
         return ModuleGraph(self._atoms, graph, self._ops, self._bindings, numbers, self._transfers, self._positions)
 
-    def _edge_node(self, edge: ValueEdge, values: tuple[int, ...] = ()) -> Node:
+    def _edge_node(self, edge: ValueEdge, values: tuple[int, ...] = ()) -> LayoutNode:
         """Return the node of an edge; its values are added when they are known."""
         shape, layout = static_shape(edge.targets[0].type), self._layout(edge.targets[0])
         assert shape is not None  # edges have static shapes
@@ -133,12 +133,12 @@ class GraphReader:
         count = max(1, len(values))
         identity = tuple((FactorIndex(dim),) for dim in range(len(shape)))
         kind = self._kind(OpShardingRule(shape, (identity,) * count, ()))
-        return Node(kind, Run(Assignment(layout.dims), (layout,) * count), values, is_edge=True)
+        return LayoutNode(kind, Run(Assignment(layout.dims), (layout,) * count), values, is_edge=True)
 
-    def _kind(self, rule: OpShardingRule, modes: tuple[Mode, ...] = (), counts: Counts = ()) -> Kind:
+    def _kind(self, rule: OpShardingRule, modes: tuple[Mode, ...] = (), counts: Counts = ()) -> NodeKind:
         key = rule, modes, counts
         if key not in self._kinds:
-            self._kinds[key] = Kind(rule, modes, self._atoms, counts)
+            self._kinds[key] = NodeKind(rule, modes, self._atoms, counts)
         return self._kinds[key]
 
     def _layout(self, value: SSAValue) -> Layout | None:
@@ -152,17 +152,19 @@ class GraphReader:
             elif sharding is None:
                 found = replicated(len(shape))
             else:
-                found = self._spelled.get(sharding) or self._spelled.setdefault(sharding, self._layout_of(sharding))
+                found = self._layout_by_sharding.get(sharding) or self._layout_by_sharding.setdefault(
+                    sharding, self._layout_of(sharding)
+                )
             self._layouts[value] = found
             return found
 
     def _layout_of(self, sharding: TensorSharding) -> Layout:
-        dims: list[Cut] = []
+        dims: list[AtomTuple] = []
         for dim in sharding.dims:
-            cut = self._atoms.split(dim.axes)
-            if cut is None or sharding.unreduced:
+            atoms = self._atoms.split(dim.axes)
+            if atoms is None or sharding.unreduced:
                 raise UnsupportedShardingError
-            dims.append(cut)
+            dims.append(atoms)
         return Layout(tuple(dims))
 
     def _read_region(self, region: Region) -> None:
@@ -186,7 +188,7 @@ class GraphReader:
         width = element_bytes(element_type_of(value))
         is_free = type(value.owner) in FREE
         self._number[value] = len(self._values)
-        self._values.append(Value(Tensor(shape, width), times, layout, is_free, self._made_at.get(value)))
+        self._values.append(GraphValue(TensorSize(shape, width), times, layout, is_free, self._producers.get(value)))
         self._bindings.append(Binding(value, layout, kind))
 
     def _read_op(self, op: Operation) -> None:
@@ -194,28 +196,28 @@ class GraphReader:
         number = len(self._nodes)
         for index, operand in enumerate(op.operands):
             if operand in self._number:
-                self._read_operand(EdgeSource(op, index), None if node is None else End(number, index))
+                self._read_operand(EdgeSource(op, index), None if node is None else NodeTensor(number, index))
         kinds = reduction_kinds(op) or (ReductionKind.SUM,) * len(op.results)
         for result, kind in zip(op.results, kinds, strict=True):
             if node is not None:
-                self._made_at[result] = End(number, len(op.operands) + result.index)
+                self._producers[result] = NodeTensor(number, len(op.operands) + result.index)
             self._define(result, self._times[op], kind)
         if node is not None:
             node.values = tuple(self._number[value] for value in (*op.operands, *op.results))
             self._nodes.append(node)
             self._ops.append(op)
 
-    def _read_operand(self, source: EdgeSource, end: End | None) -> None:
+    def _read_operand(self, source: EdgeSource, end: NodeTensor | None) -> None:
         number = self._number[source.value]
         value = self._values[number]
-        end = self._read_at.get(source, end)
+        end = self._edge_users.get(source, end)
         layout = self._layout(source.value)
         assert layout is not None  # every numbered value is a tensor
         self._bindings[number].uses.append(Use(source, end, layout))
         if end is None:
             value.fixed_needs.add(layout)
-        elif end not in value.readers:
-            value.readers.append(end)
+        elif end not in value.users:
+            value.users.append(end)
 
     def _is_transfer(self, op: Operation) -> bool:
         """Return whether an op only changes the layout of a value of the graph."""
@@ -223,15 +225,16 @@ class GraphReader:
             return False
         if isinstance(op, ReshardOp):
             return True
-        maker = self._values[self._number[op.tensor]].maker
-        if maker is None:
+        producer = self._values[self._number[op.tensor]].producer
+        if producer is None:
             return False
         reduced = self._atoms.split(op.reduction_axes.data)
         return (
-            reduced is not None and tuple(sorted(reduced)) == self._nodes[maker.node].run.layouts[maker.place].unreduced
+            reduced is not None
+            and tuple(sorted(reduced)) == self._nodes[producer.node].run.layouts[producer.position].unreduced
         )
 
-    def _node(self, op: Operation) -> Node | None:
+    def _node(self, op: Operation) -> LayoutNode | None:
         """Return the node of an op with its current assignment; None if the op cannot run otherwise."""
         rule = None if type(op) in OPAQUE or op.has_trait(IsTerminator) else shard_rule(op)
         if rule is None or not op.results or not all(operand in self._number for operand in op.operands):
@@ -246,25 +249,25 @@ class GraphReader:
         run = None if assignment is None else kind.run(assignment)
         if run is None or [each.dims for each in run.layouts] != [each.dims for each in layouts]:
             return None
-        return Node(kind, run, flops=contraction_flops(op))
+        return LayoutNode(kind, run, flops=contraction_flops(op))
 
     def _takes_sums(self, op: Operation, mode: Mode) -> bool:
         """Return whether the partial operands of a mode are sums; no op is linear in partial maxima."""
-        given = (operand for operand, is_partial in zip(op.operands, mode, strict=True) if is_partial)
-        return all(self._bindings[self._number[operand]].kind is ReductionKind.SUM for operand in given)
+        partial = (operand for operand, is_partial in zip(op.operands, mode, strict=True) if is_partial)
+        return all(self._bindings[self._number[operand]].kind is ReductionKind.SUM for operand in partial)
 
 
-def _assignment(kind: Kind, layouts: Sequence[Layout]) -> Assignment | None:
+def _assignment(kind: NodeKind, layouts: Sequence[Layout]) -> Assignment | None:
     """Return the assignment that gives the tensors of an op these layouts; None if they disagree."""
-    cuts: dict[int, Cut] = {}
-    for place, layout in enumerate(layouts):
-        for factor, cut in (kind.project(place, layout) or {}).items():
-            if cuts.setdefault(factor, cut) != cut:
+    factor_atoms: dict[int, AtomTuple] = {}
+    for index, layout in enumerate(layouts):
+        for factor, atoms in (kind.project(index, layout) or {}).items():
+            if factor_atoms.setdefault(factor, atoms) != atoms:
                 return None
-    return kind.assignment(cuts)
+    return kind.assignment(factor_atoms)
 
 
 def _without_reduction(rule: OpShardingRule) -> OpShardingRule:
     """Return the rule of an op whose partial results cannot be reduced: reduction factors need replication."""
-    whole = tuple(sorted((*rule.reduction, *rule.need_replication)))
-    return replace(rule, reduction=(), need_replication=whole)
+    replicated_factors = tuple(sorted((*rule.reduction, *rule.need_replication)))
+    return replace(rule, reduction=(), need_replication=replicated_factors)

@@ -26,18 +26,18 @@ from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
-from sdy.partitioner.layout_search.layout import MOST_ATOMS, Atoms
+from sdy.partitioner.layout_search.layout import MAX_ATOMS, Atoms
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.search import Saving, search
-from sdy.partitioner.layout_search.state import Sent, State
+from sdy.partitioner.layout_search.state import SearchState, Sent, mean_cost
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import GraphReader, ModuleGraph, UnsupportedShardingError
 from sdy.passes.export.optimize.gather_again import gather_again, local_peak
 from sdy.passes.export.optimize.write_layouts import Writer
 from sdy.passes.export.reshards.equal_reshards import share_equal_reshards
 
-MOST_MEMORY = 1.05  # relative to the peak before, if it can be reached
-MOST_PEAK = 1.1  # relative to the peak before
+MAX_MEMORY = 1.05  # relative to the peak before, if it can be reached
+MAX_PEAK = 1.1  # relative to the peak before
 
 
 @dataclass(frozen=True)
@@ -68,25 +68,25 @@ class OptimizeCommunicationPass(ModulePass):
         plain = copy_with_regions(op)
         peak = local_peak(op)
         patterns = Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse)
-        for wanted in (patterns, replace(patterns, recut=False)):
+        for enabled in (patterns, replace(patterns, recut=False)):
             read = _read(op, mesh)
             if read is None:
                 return
-            state = self._state(read, wanted, MOST_MEMORY * peak)
+            state = self._state(read, enabled, MAX_MEMORY * peak)
             savings = search(state)
             remarks = [_remark(read, saving) for saving in savings]  # before the ops that they name change
             Writer(read, state, name).write()
-            if gather_again(op, MOST_MEMORY * peak) <= MOST_PEAK * peak:
+            if gather_again(op, MAX_MEMORY * peak) <= MAX_PEAK * peak:
                 for remark in remarks:
                     emit(ctx, remark)
                 return
             _restore(op, plain)
 
-    def _state(self, read: ModuleGraph, patterns: Patterns, most_held: float) -> State:
+    def _state(self, read: ModuleGraph, patterns: Patterns, max_held_bytes: float) -> SearchState:
         """Return the initial state; the fixed cost of a collective depends on the bytes that the program sends now."""
-        state = State(read.graph, read.atoms, patterns, most_held)
-        step = max(self.step_bytes, round(self.step_percent / 100 * state.mean_cost))
-        return State(read.graph, read.atoms, replace(patterns, step_bytes=step), most_held)
+        state = SearchState(read.graph, read.atoms, patterns, max_held_bytes)
+        step = max(self.step_bytes, round(self.step_percent / 100 * mean_cost(state)))
+        return SearchState(read.graph, read.atoms, replace(patterns, step_bytes=step), max_held_bytes)
 
 
 def _restore(module: ModuleOp, original: ModuleOp) -> None:
@@ -101,8 +101,8 @@ def _read(module: ModuleOp, mesh: Mesh) -> ModuleGraph | None:
     On a large mesh there are too many combinations of sub-axes, and hardly any is better.
     """
     fine = Atoms.of(mesh)
-    whole = (Atoms.whole_axes(mesh),) if len(fine.refs) > MOST_ATOMS else ()
-    for atoms in (*whole, fine):
+    coarse = (Atoms.full_axes(mesh),) if len(fine.refs) > MAX_ATOMS else ()
+    for atoms in (*coarse, fine):
         try:
             return GraphReader(module, atoms).read()
         except UnsupportedShardingError:

@@ -17,9 +17,9 @@ from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.model.axis_list import sort_and_merge
 from sdy.model.collective import AxesPerDim
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.partitioner.layout_search.layout import Dims, Layout, Tensor
+from sdy.partitioner.layout_search.layout import DimAtoms, Layout, TensorSize
 from sdy.partitioner.layout_search.reduction import Reduction
-from sdy.partitioner.layout_search.state import State
+from sdy.partitioner.layout_search.state import SearchState
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import Binding, ModuleGraph, Use
 from sdy.passes.rewriting.insertion import after_definition, erase, insert, location_of, reshard
@@ -28,7 +28,7 @@ from sdy.passes.rewriting.insertion import after_definition, erase, insert, loca
 class Writer:
     """Rewrites the module that a graph was read from, on the mesh called `mesh`."""
 
-    def __init__(self, read: ModuleGraph, state: State, mesh: str) -> None:
+    def __init__(self, read: ModuleGraph, state: SearchState, mesh: str) -> None:
         self._read = read
         self._state = state
         self._mesh = mesh
@@ -47,46 +47,46 @@ class Writer:
             erase(op)
 
     def _need(self, use: Use) -> Layout:
-        return use.layout if use.end is None else self._state.layouts(use.end.node)[use.end.place]
+        return use.layout if use.end is None else self._state.layouts(use.end.node)[use.end.position]
 
     def _duplicate_free_value(self, binding: Binding) -> None:
         """Duplicate a free value for each layout in which it is used."""
         op = binding.value.owner
         assert isinstance(op, Operation)  # a free value is produced by an op
-        made: dict[Layout, SSAValue] = {}
+        copies: dict[Layout, SSAValue] = {}
         for use in binding.uses:
             need = self._need(use)
-            if need not in made:
-                made[need] = (
-                    insert(op.clone(), InsertPoint.after(op), op.location).results[0] if made else op.results[0]
+            if need not in copies:
+                copies[need] = (
+                    insert(op.clone(), InsertPoint.after(op), op.location).results[0] if copies else op.results[0]
                 )
-                if self._dims(made[need]) != need.dims:
-                    set_sharding(made[need], self._sharding(need.dims))
-            _replace_use(use.source, made[need])
+                if self._dims(copies[need]) != need.dims:
+                    set_sharding(copies[need], self._sharding(need.dims))
+            _replace_use(use.source, copies[need])
 
     def _write_transfers(self, number: int, binding: Binding) -> None:
         """Transfer a value to its stored layout, and from there to the layouts of its users."""
         layout, home = self._state.layout(number), self._state.home(number)
         if layout.dims != binding.layout.dims and isinstance(binding.value.owner, Operation):
             set_sharding(binding.value, self._sharding(layout.dims))
-        there = {layout: binding.value}
+        transferred = {layout: binding.value}
         if home != layout:
             users = [use for use in binding.uses if self._need(use) != layout]
-            there[home] = self._transfer(binding, binding.value, (layout, home), users)
+            transferred[home] = self._transfer(binding, binding.value, (layout, home), users)
         for need in dict.fromkeys(map(self._need, binding.uses)):
             users = [use for use in binding.uses if self._need(use) == need]
-            if need not in there:
-                there[need] = self._transfer(binding, there[home], (home, need), users)
+            if need not in transferred:
+                transferred[need] = self._transfer(binding, transferred[home], (home, need), users)
             for use in users:
-                _replace_use(use.source, there[need])
+                _replace_use(use.source, transferred[need])
 
     def _transfer(
         self, binding: Binding, value: SSAValue, ends: tuple[Layout, Layout], users: Sequence[Use]
     ) -> SSAValue:
         """Transfer a value to another layout: at once if it gets smaller, else before its first use."""
         source, target = ends
-        tensor = Tensor(static_shape(value.type) or (), element_bytes(element_type_of(value)))
-        reduction = self._state.transfers.way(source, target, tensor).reduction
+        tensor = TensorSize(static_shape(value.type) or (), element_bytes(element_type_of(value)))
+        reduction = self._state.transfers.cheapest(source, target, tensor).reduction
         dims = source.dims if reduction is None else reduction.dims
         if reduction is not None:
             value = self._reduced(binding, value, source.dims, reduction)
@@ -107,7 +107,7 @@ class Writer:
     def _position(self, op: Operation) -> int:
         return self._read.positions[op]
 
-    def _reduced(self, binding: Binding, value: SSAValue, dims: Dims, reduction: Reduction) -> SSAValue:
+    def _reduced(self, binding: Binding, value: SSAValue, dims: DimAtoms, reduction: Reduction) -> SSAValue:
         if any(reduction.sliced):
             dims = _longer(dims, reduction.sliced)
             value = _insert_after_definition(
@@ -122,13 +122,13 @@ class Writer:
             value = _insert_after_definition(AllReduceOp(value, axes, self._sharding(dims), binding.kind), value)
         return value
 
-    def _axes(self, dims: Dims) -> AxesPerDim:
+    def _axes(self, dims: DimAtoms) -> AxesPerDim:
         return tuple(self._state.atoms.join(cut) for cut in dims)
 
-    def _sharding(self, dims: Dims) -> TensorSharding:
+    def _sharding(self, dims: DimAtoms) -> TensorSharding:
         return TensorSharding(self._mesh, tuple(map(DimSharding, self._axes(dims))))
 
-    def _dims(self, value: SSAValue) -> Dims:
+    def _dims(self, value: SSAValue) -> DimAtoms:
         """Return the sharded dims of a value as the module has them."""
         sharding = sharding_of(value)
         if sharding is None:
@@ -145,5 +145,5 @@ def _insert_after_definition(op: Operation, value: SSAValue) -> SSAValue:
     return insert(op, after_definition(value), location_of(value)).results[0]
 
 
-def _longer(dims: Dims, more: Dims) -> Dims:
+def _longer(dims: DimAtoms, more: DimAtoms) -> DimAtoms:
     return tuple(cut + added for cut, added in zip(dims, more, strict=True))

@@ -1,0 +1,56 @@
+"""The memory and the compute of one device for the nodes of a graph, and their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sdy.partitioner.layout_search.graph import LayoutGraph, LayoutNode
+from sdy.partitioner.layout_search.layout import Atoms
+from sdy.partitioner.layout_search.node import Run
+
+HELD_BYTE_COST = 1e-4  # of a byte held, in bytes sent; it decides between moves that send the same
+
+
+class NodeResources:
+    """The resources of all nodes. No op may hold more than `max_held_bytes`, or compute more than at the beginning."""
+
+    def __init__(self, graph: LayoutGraph, atoms: Atoms, max_held_bytes: float) -> None:
+        self._graph = graph
+        self._atoms = atoms
+        self._max_held_bytes = max_held_bytes
+        self._known_held: dict[tuple[int, int, int | None], tuple[Run, float]] = {}
+        self._flops = [self._local_flops(node, node.run) for node in graph.nodes]
+
+    def held_change(self, move: Mapping[int, Run]) -> float:
+        """Return the cost of the bytes that devices hold more after a move, by node."""
+        return HELD_BYTE_COST * sum(self._held(number, run) - self._held(number) for number, run in move.items())
+
+    def exceeds_limits(self, number: int, run: Run) -> bool:
+        """Return whether a device would compute more than before the search, or hold more at once than allowed."""
+        if self.computes_more(number, run):
+            return True
+        return not self._graph.nodes[number].is_edge and self._held(number, run, times=1) > self._max_held_bytes
+
+    def computes_more(self, number: int, run: Run) -> bool:
+        """Return whether a device would compute more of a contraction than before the search."""
+        node = self._graph.nodes[number]
+        return bool(node.flops) and self._local_flops(node, run) > self._flops[number]
+
+    def _local_flops(self, node: LayoutNode, run: Run) -> float:
+        return node.flops / self._atoms.shards(run.assignment.factors) if node.flops else 0.0
+
+    def _held(self, number: int, run: Run | None = None, times: int | None = None) -> float:
+        """Return the bytes of the operands and results of a node on one device, times its executions, or `times`."""
+        node = self._graph.nodes[number]
+        run = run or node.run
+        key = number, id(run), times  # the cache keeps the run alive, so that its id is unique
+        if key not in self._known_held:
+            pairs = zip((self._graph.values[value] for value in node.values), run.layouts, strict=True)
+            held = sum(
+                (value.times if times is None else times)
+                * value.tensor.width
+                * self._atoms.elements(value.tensor.shape, layout.dims)
+                for value, layout in pairs
+            )
+            self._known_held[key] = run, held
+        return self._known_held[key][1]
