@@ -1,4 +1,4 @@
-"""Small programs, one per way in which an op is lowered to shards: on all devices they compute what they do on one."""
+"""Small programs, one per local form of an op: they have the same results on all devices as on one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MESHES = {"in_order": MESH, "out_of_order": '<["x"=2, "y"=2], device_ids=[3, 1, 
 
 
 def load_on(path: Path, mesh: str) -> Program:
-    """The program on another mesh than the one in its text."""
+    """Return the program with another mesh."""
     text = path.read_text(encoding="utf-8")
     assert MESH in text
     return Program.from_text(text.replace(MESH, mesh), path.name)
@@ -33,7 +33,7 @@ def test_partitioned_program_computes_the_same(path: Path, mesh: str) -> None:
 
 
 @pytest.mark.parametrize("mesh", MESHES.values(), ids=MESHES)
-def test_nested_manual_computations_are_inlined_from_within(mesh: str) -> None:
+def test_nested_manual_computations_are_inlined_inside_out(mesh: str) -> None:
     program = load_on(HERE / "nested_manual_computations.mlir", mesh)
     (array,) = random_arrays(program.input_types, seed=3)
     outcomes = program.verify(array, expected=[np.tanh(array.astype(np.float32)), array])

@@ -1,4 +1,4 @@
-"""Every op, cut at random, computes on all devices what it computes on one."""
+"""Every op with random shardings has the same results on all devices as on one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SEEDS = range(8)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("family", [family for family in FAMILIES if family != "tuple"])  # which nothing shards
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family != "tuple"])  # tuples have no shardings
 def test_partitioned_op_computes_the_same(family: str, seed: int) -> None:
     draft, text = sharded_program(family, seed)
     program = Program.from_text(text)
@@ -23,7 +23,7 @@ def test_partitioned_op_computes_the_same(family: str, seed: int) -> None:
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == [], text
 
 
-def test_many_of_the_programs_communicate() -> None:
+def test_many_programs_communicate() -> None:
     texts = [sharded_program(family, seed)[1] for family in ("reduce", "gather", "dot_general") for seed in SEEDS]
-    locals_ = [str(Program.from_text(text).partition().local) for text in texts]
-    assert sum("stablehlo.all_" in local for local in locals_) > len(texts) // 3
+    local_programs = [str(Program.from_text(text).partition().local) for text in texts]
+    assert sum("stablehlo.all_" in program for program in local_programs) > len(texts) // 3

@@ -1,4 +1,4 @@
-"""Emitted ops that carry shardings, as several passes between reshards and the local program need them.
+"""Builders of ops with shardings, for passes between explicit reshards and the local program.
 
 Source: docs/spec/06, 2.4 and 3.3.
 """
@@ -23,7 +23,7 @@ from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
 
 
 def annotated(value: SSAValue, sharding: TensorSharding | None) -> SSAValue:
-    """`value`, the only result of an op, with the sharding written on the op."""
+    """Set the sharding of `value`, the only result of an op, and return `value`."""
     assert isinstance(value.owner, Operation)
     if sharding is not None:
         set_result_shardings(value.owner, (sharding,))
@@ -31,12 +31,12 @@ def annotated(value: SSAValue, sharding: TensorSharding | None) -> SSAValue:
 
 
 def zero_scalar(emit: Emitter, like: SSAValue) -> SSAValue:
-    """A scalar zero of the element type of `like`."""
+    """Return a scalar zero of the element type of `like`."""
     return scalar_constant(emit, like, 0)
 
 
 def scalar_constant(emit: Emitter, like: SSAValue, value: float) -> SSAValue:
-    """A scalar constant of the element type of `like`."""
+    """Return a scalar constant of the element type of `like`."""
     return emit.constant(_scalar_type(like), [value])
 
 
@@ -48,7 +48,7 @@ def _scalar_type(like: SSAValue) -> AnyTensor:
 def padded_to(
     emit: Emitter, value: SSAValue, filler: SSAValue, sizes: Sequence[int], sharding: TensorSharding | None
 ) -> SSAValue:
-    """`value` with `filler` behind its last elements, up to the sizes given."""
+    """Pad `value` with `filler` at the end of each dim to `sizes`."""
     high = [size - own for size, own in zip(sizes, shape_of(value), strict=True)]
     return annotated(emit.pad(value, filler, [0] * len(high), high), sharding)
 
@@ -62,7 +62,7 @@ def padded_with_interior(
     interior: Sequence[int],
     sharding: TensorSharding | None,
 ) -> SSAValue:
-    """`value` with `filler` around it and between its elements."""
+    """Pad `value` with `filler` at both ends of each dim and between its elements."""
     sizes = [
         before + max(0, (size - 1) * (gap + 1) + 1) + after
         for before, size, gap, after in zip(low, shape_of(value), interior, high, strict=True)
@@ -83,7 +83,7 @@ def sliced(
     sharding: TensorSharding | None,
     strides: Sequence[int] | None = None,
 ) -> SSAValue:
-    """The elements of `value` from `starts` to before `limits`."""
+    """Slice `value` from `starts` to before `limits`."""
     strides = strides or [1] * len(starts)
     sizes = [
         max(0, -(-(limit - start) // stride)) for start, limit, stride in zip(starts, limits, strides, strict=True)
@@ -93,26 +93,26 @@ def sliced(
 
 
 def trimmed_to(emit: Emitter, value: SSAValue, sizes: Sequence[int], sharding: TensorSharding | None) -> SSAValue:
-    """The first elements of `value` along each dim."""
+    """Slice the first `sizes` elements of `value` along each dim."""
     return sliced(emit, value, [0] * len(sizes), sizes, sharding)
 
 
 def first_elements_mask(
     emit: Emitter, like: SSAValue, dim: int, count: int, sharding: TensorSharding | None
 ) -> SSAValue:
-    """Of each element of a tensor shaped like `like`, whether it is among the first `count` along `dim`."""
-    along = None if sharding is None or not sharding.dims else fully_closed(sharding.mesh, 1)
-    if along is not None and sharding is not None:
-        along = with_dim(along, 0, sharding.dims[dim])
+    """Return a mask in the shape of `like` that is true for the first `count` indices along `dim`."""
+    dim_sharding = None if sharding is None or not sharding.dims else fully_closed(sharding.mesh, 1)
+    if dim_sharding is not None and sharding is not None:
+        dim_sharding = with_dim(dim_sharding, 0, sharding.dims[dim])
     numbers = TensorType(i32, [shape_of(like)[dim]])
-    index = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(0, i64)}), along)
-    end = annotated(emit.broadcast(emit.constant(TensorType(i32, []), [count]), numbers), along)
-    is_first = annotated(emit.compare(ComparisonDirection.LT, index, end), along)
+    index = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(0, i64)}), dim_sharding)
+    end = annotated(emit.broadcast(emit.constant(TensorType(i32, []), [count]), numbers), dim_sharding)
+    is_first = annotated(emit.compare(ComparisonDirection.LT, index, end), dim_sharding)
     return annotated(emit.broadcast(is_first, tensor_of(like), [dim]), sharding)
 
 
 def is_zero_constant(value: SSAValue) -> bool:
-    """Whether `value` is a constant all of whose bits are zero."""
+    """Return whether `value` is a constant whose bits are all zero."""
     op = value.owner
     if not isinstance(op, ConstantOp | SdyConstantOp):
         return False

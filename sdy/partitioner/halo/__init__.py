@@ -1,1 +1,1 @@
-"""Halo exchange: ops that need elements of neighbouring shards. May import `partitioner.local`."""
+"""Halo exchange: rewrites of ops that require elements of neighboring shards. May import `partitioner.local`."""

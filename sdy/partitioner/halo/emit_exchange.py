@@ -1,4 +1,4 @@
-"""The body of a manual computation that exchanges shards along dims.
+"""Builder of the body of a manual computation that exchanges shards along dims.
 
 Source: docs/spec/06, 3.3, 3.5, 3.8 and 8.3 (G61).
 """
@@ -28,10 +28,10 @@ from sdy.partitioner.halo.plan import DimExchange
 
 @dataclass(frozen=True, slots=True)
 class Exchanger:
-    """Emits exchanges. `sharding` is what the values in the body keep of theirs: the axes that are not manual.
+    """Emits exchanges. `sharding` is the sharding of the values in the body, along the axes that are not manual.
 
-    `filler` is the value of positions that no element gets to. Devices at the ends of a dim receive zeros for
-    neighbours that they do not have; where `fills_ends`, these are replaced by the filler.
+    `filler` is the value of positions without an element. Devices at the ends of a dim receive zeros from missing
+    neighbors; if `fills_ends`, these zeros are replaced by the filler.
     """
 
     emit: Emitter
@@ -41,10 +41,10 @@ class Exchanger:
     fills_ends: bool
 
     def exchanged(self, value: SSAValue, plan: DimExchange) -> SSAValue:
-        """This device's part along the dim of the plan."""
+        """Exchange shards along the dim of the plan, and return the slice that this device requires."""
         emit = self.emit
-        pieces = self._pieces(value, plan)
-        joined = annotated(emit.concatenate(pieces, plan.dim), self.sharding) if len(pieces) > 1 else value
+        shards = self._shards(value, plan)
+        joined = annotated(emit.concatenate(shards, plan.dim), self.sharding) if len(shards) > 1 else value
         rank = len(shape_of(value))
         margin, gap = _at(plan.dim, plan.margin, rank), _at(plan.dim, plan.step - 1, rank)
         padded = padded_with_interior(emit, joined, self.filler, margin, margin, gap, self.sharding)
@@ -54,34 +54,34 @@ class Exchanger:
         sizes[plan.dim] = plan.part
         return annotated(emit.dynamic_slice(padded, starts, sizes), self.sharding)
 
-    def _pieces(self, value: SSAValue, plan: DimExchange) -> list[SSAValue]:
+    def _shards(self, value: SSAValue, plan: DimExchange) -> list[SSAValue]:
         left = [(-hops, self.received(value, plan.axes, hops)) for hops in range(plan.left, 0, -1)]
         right = [(hops, self.received(value, plan.axes, -hops)) for hops in range(1, plan.right + 1)]
         if self.fills_ends and (left or right):
             index = shard_index(self.emit, plan.axes, self.mesh)
             left, right = (
-                [(place, self._filled(piece, index, place, plan.count)) for place, piece in side]
+                [(distance, self._filled(shard, index, distance, plan.count)) for distance, shard in side]
                 for side in (left, right)
             )
-        return [*(piece for _, piece in left), value, *(piece for _, piece in right)]
+        return [*(shard for _, shard in left), value, *(shard for _, shard in right)]
 
     def received(self, value: SSAValue, axes: AxisList, hops: int) -> SSAValue:
-        """The shard of the neighbour `hops` shards to the left; zeros where there is none."""
+        """Return the shard that is `hops` shards to the left, zeros if there is none."""
         sharding = None if self.sharding.is_fully_replicated else self.sharding
         return annotated(collective_permute(self.emit, value, shift_pairs(axes, self.mesh, hops)), sharding)
 
-    def _filled(self, piece: SSAValue, index: SSAValue, place: int, count: int) -> SSAValue:
-        """`piece`, from the neighbour at `place`, or the filler on devices that have no such neighbour."""
+    def _filled(self, shard: SSAValue, index: SSAValue, distance: int, count: int) -> SSAValue:
+        """Return `shard`, received from the neighbor at `distance`, or the filler on devices without that neighbor."""
         emit = self.emit
-        if place < 0:
-            exists = emit.compare(ComparisonDirection.GE, index, emit.index(-place))
+        if distance < 0:
+            exists = emit.compare(ComparisonDirection.GE, index, emit.index(-distance))
         else:
-            exists = emit.compare(ComparisonDirection.LT, index, emit.index(count - place))
-        filling = annotated(emit.broadcast(self.filler, tensor_of(piece)), self.sharding)
-        return annotated(emit.select(exists, piece, filling), self.sharding)
+            exists = emit.compare(ComparisonDirection.LT, index, emit.index(count - distance))
+        filling = annotated(emit.broadcast(self.filler, tensor_of(shard)), self.sharding)
+        return annotated(emit.select(exists, shard, filling), self.sharding)
 
     def _start(self, plan: DimExchange) -> tuple[SSAValue, SSAValue]:
-        """Where this device's part begins in the padded shards, and a zero."""
+        """Return the start of this device's slice in the padded shards, and a zero."""
         emit = self.emit
         index = shard_index(emit, plan.axes, self.mesh)
         if plan.table is not None:
@@ -96,12 +96,12 @@ class Exchanger:
 def make_exchanger(
     emit: Emitter, mesh: Mesh, sharding: TensorSharding, filler: SSAValue, outer_filler: SSAValue
 ) -> Exchanger:
-    """An exchanger whose `filler` stands for `outer_filler` inside of the body."""
+    """Return an exchanger whose `filler` is the block argument for `outer_filler`."""
     return Exchanger(emit, mesh, sharding, filler, fills_ends=not is_zero_constant(outer_filler))
 
 
 def shard_index(emit: Emitter, axes: AxisList, mesh: Mesh) -> SSAValue:
-    """Which shard of a dim cut by `axes` this device holds, as `tensor<i64>`."""
+    """Return the index of this device's shard of a dim sharded along `axes`, as `tensor<i64>`."""
     number = emit.device_number()
     if mesh.device_ids:
         return emit.reshape(emit.entry_of_device(shard_coordinates(axes, mesh), i64, number), [])
@@ -117,13 +117,13 @@ def shard_index(emit: Emitter, axes: AxisList, mesh: Mesh) -> SSAValue:
     return emit.index(0) if index is None else index
 
 
-def _coordinate(emit: Emitter, number: SSAValue, between: int, size: int, devices: int) -> SSAValue:
-    if between > 1:
-        number = emit.binary(elementwise.DivideOp, number, emit.index(between))
+def _coordinate(emit: Emitter, number: SSAValue, stride: int, size: int, devices: int) -> SSAValue:
+    if stride > 1:
+        number = emit.binary(elementwise.DivideOp, number, emit.index(stride))
     if size < devices:
         number = emit.binary(elementwise.RemainderOp, number, emit.index(size))
     return number
 
 
 def _at(dim: int, value: int, rank: int) -> Sequence[int]:
-    return [value if place == dim else 0 for place in range(rank)]
+    return [value if index == dim else 0 for index in range(rank)]

@@ -1,4 +1,4 @@
-"""Putting a manual computation around what shards exchange. Source: docs/spec/06, 3.3."""
+"""Builder of manual computations for exchanges between shards. Source: docs/spec/06, 3.3."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.emitter import Emitter, with_shape
 
-Body = Callable[[Emitter, Sequence[SSAValue]], SSAValue]  # emits ops on the block arguments; the value to return
+Body = Callable[[Emitter, Sequence[SSAValue]], SSAValue]  # emits ops on the block arguments and returns the result
 
 
 @dataclass(frozen=True, slots=True)
 class ManualAxes:
-    """The axes that a manual computation takes over, by name, on their mesh."""
+    """The manual axes of a computation, by name, and their mesh."""
 
     names: frozenset[str]
     mesh: Mesh
 
     @staticmethod
     def of(refs: Iterable[AxisRef], shardings: Sequence[TensorSharding], mesh: Mesh) -> ManualAxes:
-        """The axes of `refs`, whole even where only a part of one cuts, and those that are major to them in some dim.
+        """Return the full axes of `refs` and all axes that are major to them in some dim.
 
-        `shardings` are those of the operands and results, in which manual axes come before all others.
+        `shardings` are those of the operands and results; in each dim, manual axes must come before all others.
         """
         names = {ref.name for ref in refs}
         lists = [dim.axes for sharding in shardings for dim in sharding.dims]
-        while further := {name for axes in lists for name in _major_to(names, axes)} - names:
-            names |= further
+        while added := {name for axes in lists for name in _major_to(names, axes)} - names:
+            names |= added
         return ManualAxes(frozenset(names), mesh)
 
     @property
     def in_order(self) -> tuple[str, ...]:
-        """The names in mesh order."""
+        """Return the names in mesh order."""
         return tuple(axis.name for axis in self.mesh.axes if axis.name in self.names)
 
     def inside(self, sharding: TensorSharding) -> TensorSharding:
-        """What is left of a sharding inside: dims are cut by the other axes alone."""
+        """Return the sharding of a value in the body: the axes that are not manual."""
         return self._filtered(sharding, keeps_manual=False)
 
     def outside(self, sharding: TensorSharding) -> TensorSharding:
-        """The part of a sharding that the computation takes over."""
+        """Return the sharding restricted to the manual axes."""
         return self._filtered(sharding, keeps_manual=True)
 
     def _filtered(self, sharding: TensorSharding, *, keeps_manual: bool) -> TensorSharding:
@@ -61,9 +61,9 @@ class ManualAxes:
 
 
 def _major_to(names: Collection[str], axes: AxisList) -> list[str]:
-    """The axes of a dim before the last one that is among `names`."""
-    last = max((place for place, ref in enumerate(axes) if ref.name in names), default=0)
-    return [ref.name for ref in axes[:last]]
+    """Return the axes of a dim before the last one that is in `names`."""
+    last_index = max((index for index, ref in enumerate(axes) if ref.name in names), default=0)
+    return [ref.name for ref in axes[:last_index]]
 
 
 def emit_manual(
@@ -74,9 +74,10 @@ def emit_manual(
     result: tuple[Sequence[int], TensorSharding],
     body: Body,
 ) -> SSAValue:
-    """A manual computation of one result, with the shape and sharding given, of the elements of the first operand.
+    """Emit a manual computation with one result.
 
-    The ops come from `op`.
+    `result` is its global shape and sharding; its element type is that of the first operand. New ops have the location
+    of `op`.
     """
     types = [local_type(value.type, axes.outside(sharding), axes.mesh) for value, sharding in operands]
     block = Block(arg_types=[each for each in types if each is not None])
@@ -95,15 +96,15 @@ def emit_manual(
 
 
 def scalar_sharding(like: TensorSharding) -> TensorSharding:
-    """The sharding of a scalar next to a tensor with the sharding `like`."""
+    """Return the sharding of a scalar on the mesh of `like`."""
     return TensorSharding(like.mesh, ())
 
 
 def shard_counts(sharding: TensorSharding, mesh: Mesh) -> list[int]:
-    """Into how many pieces each dim is cut."""
+    """Return the number of shards along each dim."""
     return [sharded_size(dim.axes, mesh) for dim in sharding.dims]
 
 
 def rounded_up(sizes: Sequence[int], counts: Sequence[int]) -> list[int]:
-    """Each size, made divisible by the count."""
+    """Return each size rounded up to a multiple of its count."""
     return [-(-size // count) * count for size, count in zip(sizes, counts, strict=True)]

@@ -1,6 +1,6 @@
-"""How many neighbours' shards a device needs to compute its part of a padded or sliced dim, and where the part begins.
+"""Plans of exchanges along a padded or sliced dim: the shards a device requires and the start of its slice in them.
 
-Numbers alone. Source: docs/spec/06, 3.3 and 3.4.
+Source: docs/spec/06, 3.3 and 3.4.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from sdy.model.axis import AxisList
 
 @dataclass(frozen=True, slots=True)
 class DimExchange:
-    """What is done along one dim: get the shards of neighbours, pad all of them, take this device's part.
+    """An exchange along one dim: receive the shards of neighbors, pad the concatenation, slice this device's part.
 
-    The shard at index i takes its part at `slope * i + offset`, or where a `table` says.
+    The slice of shard i starts at `slope * i + offset`, or at entry i of the `table`.
     """
 
     dim: int
-    axes: AxisList  # along which neighbours are counted
+    axes: AxisList  # along which the dim is sharded
     count: int  # shards
-    shard: int  # elements of a shard before
-    part: int  # positions of a shard after
-    left: int  # farthest neighbour to the left
-    right: int
+    shard: int  # elements of an operand shard
+    part: int  # positions of a result shard
+    left: int  # number of shards required to the left
+    right: int  # number of shards required to the right
     step: int = 1  # positions from one element to the next, 1 more than the interior padding
     slope: int = 0
     offset: int = 0
@@ -32,20 +32,20 @@ class DimExchange:
 
     @property
     def margin(self) -> int:
-        """Positions of padding on either side, so that every part lies in what is there."""
+        """Return the padding at both ends with which the slice of every device is in bounds."""
         return self.part * self.step
 
     @property
     def is_too_far(self) -> bool:
-        """Whether gathering the dim costs no more than exchanging this many shards."""
+        """Return whether an all-gather of the dim costs no more than this exchange."""
         return self.left + self.right + 1 >= self.count and (self.left > 1 or self.right > 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
-    """Where the elements of a dim go: element i to position `low + i * step`, of `size` positions in all.
+class StridedPlacement:
+    """A map of the elements of a dim: element i moves to position `low + i * step` of `size` positions.
 
-    A slice from s on is a placement at -s.
+    A slice that starts at s is a placement with `low` -s.
     """
 
     low: int
@@ -53,10 +53,12 @@ class Placement:
     size: int
 
 
-def dim_exchange(dim: int, axes: AxisList, count: int, elements: int, placement: Placement) -> tuple[DimExchange, bool]:
-    """The exchange by which a dim of `elements` elements in `count` shards gets to its placement.
+def dim_exchange(
+    dim: int, axes: AxisList, count: int, elements: int, placement: StridedPlacement
+) -> tuple[DimExchange, bool]:
+    """Return the exchange that moves a dim of `elements` elements in `count` shards to its placement.
 
-    Also whether any shard needs elements of another one, or holds none of its own part's.
+    Also return whether it is needed: some shard requires elements of another one, or no elements at all.
 
     >>> exchange, is_needed = dim_exchange(0, (), 2, 8, Placement(0, 1, 3))
     >>> (exchange.left, exchange.right, exchange.shard, exchange.part, exchange.slope, exchange.offset, is_needed)
@@ -64,7 +66,7 @@ def dim_exchange(dim: int, axes: AxisList, count: int, elements: int, placement:
     """
     shard, part = -(-elements // count), -(-placement.size // count)
     low, step = placement.low, placement.step
-    spans = [_span(_towards_zero(index * part - low, step), part, elements) for index in range(count)]
+    spans = [_span(_divided_toward_zero(index * part - low, step), part, elements) for index in range(count)]
     holders = [(index, span[0] // shard, span[1] // shard) for index, span in enumerate(spans) if span is not None]
     left, right = _reach((index, first, last) for index, first, last in holders)
     is_needed = len(holders) < count or any((first, last) != (index, index) for index, first, last in holders)
@@ -83,10 +85,10 @@ def dim_exchange(dim: int, axes: AxisList, count: int, elements: int, placement:
     return exchange, is_needed
 
 
-def is_communication_free(count: int, elements: int, placement: Placement, *, is_slice: bool) -> bool:
-    """Whether each of `count` shards finds the elements of its part in itself.
+def is_communication_free(count: int, elements: int, placement: StridedPlacement, *, is_slice: bool) -> bool:
+    """Return whether each of `count` shards holds all elements that it requires.
 
-    A slice must begin at the front for that: other ones leave shards of different sizes. Source: docs/spec/06, 0.10.
+    A slice must start at 0: other slices result in shards of different sizes. Source: docs/spec/06, 0.10.
     """
     if count <= 1:
         return True
@@ -100,18 +102,18 @@ def is_communication_free(count: int, elements: int, placement: Placement, *, is
 
 
 def _span(begin: int, part: int, elements: int) -> tuple[int, int] | None:
-    """The first and the last element in a window of `part` elements; None where it holds none."""
+    """Return the first and the last element in a window of `part` positions, None if it contains no element."""
     first, last = max(0, begin), min(elements - 1, begin + part - 1)
     return (first, last) if first <= last else None
 
 
 def _reach(holders: Iterable[tuple[int, int, int]]) -> tuple[int, int]:
-    """How far to the left and to the right the shards are that hold what others need."""
+    """Return the largest distances to the left and to the right of the shards that hold required elements."""
     left = right = 0
     for index, first, last in holders:
         left, right = max(left, index - first), max(right, last - index)
     return left, right
 
 
-def _towards_zero(dividend: int, divisor: int) -> int:
+def _divided_toward_zero(dividend: int, divisor: int) -> int:
     return dividend // divisor if dividend >= 0 else -(-dividend // divisor)

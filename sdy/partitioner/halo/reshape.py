@@ -1,4 +1,4 @@
-"""`stablehlo.reshape` that moves elements between shards: a dim and those that it becomes do not divide alike.
+"""Exchange for `stablehlo.reshape` ops whose uneven dims move elements between shards.
 
 Source: docs/spec/06, 3.5.
 """
@@ -27,7 +27,7 @@ from sdy.partitioner.halo.reshape_groups import ReshapeGroup, reshape_groups
 
 
 class ReshapeExchange:
-    """A reshape on shards: what it moves, and how."""
+    """A reshape on shards, the communication that it requires, and its implementation by exchanges."""
 
     def __init__(self, op: ReshapeOp, before: TensorSharding, after: TensorSharding, mesh: Mesh) -> None:
         self.op = op
@@ -38,11 +38,11 @@ class ReshapeExchange:
         self.counts = (shard_counts(before, mesh), shard_counts(after, mesh))
         self.groups = reshape_groups(*self.shapes)
 
-    # What is needed
+    # Required communication
 
     @property
     def needs_communication(self) -> bool:
-        """Whether some element is on another device after the reshape."""
+        """Return whether some element is on another device after the reshape."""
         if self._is_equivalent(allow_uneven=False):
             return False
         return not (self._is_equivalent(allow_uneven=True) and all(group.is_pass_through for group in self.groups))
@@ -62,9 +62,9 @@ class ReshapeExchange:
     # Without an exchange
 
     def unsharded_sides(self) -> tuple[TensorSharding, TensorSharding]:
-        """Shardings of the operand and the result between which the reshape moves nothing.
+        """Return shardings of the operand and the result for which the reshape requires no communication.
 
-        As few axes as possible go: those of dims that do not divide, then those of all dims that change, then all.
+        The first sufficient set of axes is removed: those of uneven dims, those of all changed dims, all axes.
         """
         uneven = [group for group in self.groups if not group.is_pass_through and self._is_uneven(group)]
         changed = [group for group in self.groups if not group.is_pass_through]
@@ -83,10 +83,10 @@ class ReshapeExchange:
             for ref in sharding.dims[dim].axes
         ]
 
-    # By an exchange
+    # With an exchange
 
     def plans(self) -> list[DimExchange] | None:
-        """The exchanges, one per dim that needs one; None where there is no way, or gathering costs no more."""
+        """Return one exchange per dim that requires one, None if there is none or an all-gather costs no more."""
         uneven = [group for group in self.groups if self._is_uneven(group)]
         active = [group for group in uneven if not group.is_pass_through]
         if not active or not self._is_equivalent(allow_uneven=True):
@@ -114,19 +114,19 @@ class ReshapeExchange:
         return padded[0] == padded[1]
 
     def _plan(self, group: ReshapeGroup) -> tuple[DimExchange, bool]:
-        """How the shards of one dim become those of several, and whether any needs elements of another one."""
+        """Return the exchange of a dim that is split into several, and whether any shard requires others' elements."""
         (dim,) = group.before
         (size,) = group.sizes_before
         count = self.counts[0][dim]
         shard = -(-size // count)
         radices = [self.counts[1][after] for after in group.after]
         left = right = 0
-        entries: list[tuple[int, int]] = []  # per shard, how far the source of its part is, and where it begins there
+        entries: list[tuple[int, int]] = []  # per shard: the distance to the first source shard, the start in it
         is_needed = False
         for index in range(count):
             begin = _first_element(index, group.sizes_after, radices)
             if begin >= size:
-                entries.append((0, 0))  # nothing but padding
+                entries.append((0, 0))  # the shard contains only padding
                 continue
             first, last = begin // shard, min(begin + shard, size) - 1
             left, right = max(left, index - first), max(right, last // shard - index)
@@ -137,7 +137,7 @@ class ReshapeExchange:
         return DimExchange(dim, axes, count, shard, shard, left, right, table=table), is_needed
 
     def emit(self, plans: Sequence[DimExchange], emit: Emitter) -> SSAValue:
-        """The result of the reshape by the exchanges."""
+        """Emit the reshape with the exchanges and return its result."""
         op = self.op
         uneven = [group for group in self.groups if self._is_uneven(group)]
         refs = [ref for group in uneven for ref in self._refs_of(group)]
@@ -166,7 +166,7 @@ class ReshapeExchange:
 
 
 def _first_element(index: int, sizes: Sequence[int], radices: Sequence[int]) -> int:
-    """Where in the dim that is split the part of shard `index` begins."""
+    """Return the first element of the split dim that shard `index` of the result contains."""
     begin = 0
     stride = 1
     for size, count in zip(reversed(sizes), reversed(radices), strict=True):
@@ -177,7 +177,7 @@ def _first_element(index: int, sizes: Sequence[int], radices: Sequence[int]) -> 
 
 
 def _without(sharding: TensorSharding, axes: frozenset[AxisRef] | None) -> TensorSharding:
-    """The sharding with the axes taken off its dims; None: with all taken off."""
+    """Return the sharding without `axes` in its dims, without all axes if `axes` is None."""
     dims = tuple(
         DimSharding(() if axes is None else tuple(ref for ref in dim.axes if ref not in axes), dim.is_closed)
         for dim in sharding.dims

@@ -1,4 +1,4 @@
-"""Which dims of a reshape belong together: the smallest runs of both sides that hold the same number of elements.
+"""Groups of dims of a reshape: the shortest runs of dims of both sides with equal numbers of elements.
 
 Source: docs/spec/06, 3.5.
 """
@@ -8,31 +8,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-Sizes = tuple[int, ...]
+DimSizes = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReshapeGroup:
-    """Dims before and after a reshape that hold the same elements."""
+    """Consecutive dims before and after a reshape that hold the same elements."""
 
     before: tuple[int, ...]
     after: tuple[int, ...]
-    sizes_before: Sizes
-    sizes_after: Sizes
+    sizes_before: DimSizes
+    sizes_after: DimSizes
 
     @property
     def is_pass_through(self) -> bool:
-        """At most one dim that matters on either side."""
+        """Return whether each side has at most one dim whose size is not 1."""
         return _count(self.sizes_before) <= 1 and _count(self.sizes_after) <= 1
 
     @property
     def is_split(self) -> bool:
-        """At most one dim becomes several."""
+        """Return whether at most one dim, ignoring dims of size 1, is split into several."""
         return _count(self.sizes_before) <= 1 < _count(self.sizes_after)
 
 
-def reshape_groups(before: Sizes, after: Sizes) -> tuple[ReshapeGroup, ...]:
-    """The groups in order; trailing dims of size 1 form groups with nothing on the other side.
+def reshape_groups(before: DimSizes, after: DimSizes) -> tuple[ReshapeGroup, ...]:
+    """Return the groups in order; trailing dims of size 1 form groups that are empty on the other side.
 
     >>> [(group.before, group.after) for group in reshape_groups((6, 4), (2, 3, 4))]
     [((0,), (0, 1)), ((1,), (2,))]
@@ -51,8 +51,8 @@ def reshape_groups(before: Sizes, after: Sizes) -> tuple[ReshapeGroup, ...]:
     return tuple(groups)
 
 
-def _side_to_grow(shapes: tuple[Sizes, Sizes], begins: list[int], ends: list[int]) -> int | None:
-    """The side with fewer elements so far; None where they agree, or nothing is left on it."""
+def _side_to_grow(shapes: tuple[DimSizes, DimSizes], begins: list[int], ends: list[int]) -> int | None:
+    """Return the side with fewer elements so far, None if both agree or the side has no further dims."""
     products = [prod(shape[begin:end]) for shape, begin, end in zip(shapes, begins, ends, strict=True)]
     if products[0] == products[1]:
         return None
@@ -60,5 +60,5 @@ def _side_to_grow(shapes: tuple[Sizes, Sizes], begins: list[int], ends: list[int
     return smaller if ends[smaller] < len(shapes[smaller]) else None
 
 
-def _count(sizes: Sizes) -> int:
+def _count(sizes: DimSizes) -> int:
     return sum(size != 1 for size in sizes)

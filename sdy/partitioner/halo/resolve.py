@@ -1,6 +1,7 @@
-"""One op that moves elements along cut dims, rewritten so that each device can do its part.
+"""Rewrites of ops that move elements along sharded dims, so that each device can compute its shard.
 
-By an exchange with neighbours where there is one, else by making whole what moves. Source: docs/spec/06, 3.
+The op is replaced by an exchange with neighbors if there is one, otherwise its tensors are resharded. Source:
+docs/spec/06, 3.
 """
 
 from __future__ import annotations
@@ -32,25 +33,27 @@ from sdy.partitioner.emit.sharded_emitter import annotated, trimmed_to
 from sdy.partitioner.halo.plan import is_communication_free
 from sdy.partitioner.halo.reshape import ReshapeExchange
 from sdy.partitioner.halo.reverse import reversed_axes, shifted_operand
-from sdy.partitioner.halo.window import exchanged_window, placement, window_plans
+from sdy.partitioner.halo.window import dim_placement, exchanged_window, window_plans
 from sdy.partitioner.on_shards.shard_offsets import shard_shifts_of
 from sdy.rules.all import sharding_rule
 
 MeshReference = str | Mesh
-NameReversed = Callable[[MeshReference, Mesh], MeshReference]  # a mesh and its reverse; how to refer to the latter
+NameReversed = Callable[
+    [MeshReference, Mesh], MeshReference
+]  # from a mesh reference and the reversed mesh to its reference
 
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
-    """Resolves the ops of one module."""
+    """Rewrites the ops of one module."""
 
     meshes: MeshTable
     style: Style
-    exchanges: bool  # else everything that moves is made whole
+    exchanges: bool  # otherwise tensors are gathered along dims that move elements
     name_reversed: NameReversed
 
     def resolve(self, op: Operation) -> None:
-        """Rewrite `op` where its shards need elements of other ones. Ops with rules of the user's are left alone."""
+        """Rewrite `op` if its shards require elements of other shards. Ops with custom rules are not changed."""
         if isinstance(op, ReshapeOp):
             self._resolve_reshape(op)
             return
@@ -60,10 +63,10 @@ class Resolver:
         if isinstance(op, PadOp | SliceOp):
             self._resolve_window(op, rule)
         elif rule.permutation and not (self.exchanges and isinstance(op, ReverseOp) and self._exchange_reverse(op)):
-            self._make_whole(op, rule)
+            self._reshard_unsharded(op, rule)
 
     def _mesh(self, sharding: TensorSharding | None) -> Mesh | None:
-        """The mesh of a sharding with cut dims."""
+        """Return the mesh of a sharding with sharded dims, None if it has none or is maximal."""
         if sharding is None or sharding.is_fully_replicated:
             return None
         mesh = resolve_mesh(sharding.mesh, self.meshes)
@@ -77,34 +80,42 @@ class Resolver:
     def _resolve_window(self, op: PadOp | SliceOp, rule: OpShardingRule) -> None:
         before, after = sharding_of(op.operand), sharding_of(op.result)
         mesh = self._mesh(before)
-        is_alike = before is not None and after is not None and _cuts(before) == _cuts(after)
-        if not self.exchanges or not is_alike:
-            self._make_whole(op, rule)
+        has_same_axes = before is not None and after is not None and _dim_axes(before) == _dim_axes(after)
+        if not self.exchanges or not has_same_axes:
+            self._reshard_unsharded(op, rule)
             return
         if before is None or mesh is None or window_plans(op, before, mesh) == []:
             return
         result = exchanged_window(op, mesh, self._emitter(op))
         if result is None:
-            self._make_whole(op, rule)
+            self._reshard_unsharded(op, rule)
             return
         _replace(op, result)
 
     # reverse
 
     def _exchange_reverse(self, op: ReverseOp) -> bool:
-        """Read the shards in the reverse order of devices; False where operand and result are not cut alike."""
+        """Reverse each shard, and the order of the devices.
+
+        Returns False if operand and result are not sharded alike.
+        """
         sharding, result_sharding = sharding_of(op.operand), sharding_of(op.result) or sharding_of(op.operand)
         mesh = self._mesh(sharding)
-        if sharding is None or mesh is None or result_sharding is None or _cuts(sharding) != _cuts(result_sharding):
+        if (
+            sharding is None
+            or mesh is None
+            or result_sharding is None
+            or _dim_axes(sharding) != _dim_axes(result_sharding)
+        ):
             return False
         axes = reversed_axes(op, sharding)
         if not axes:
             return True
         emit = self._emitter(op)
         operand = shifted_operand(op, sharding, mesh, emit)
-        turned = replace(sharding, mesh=self.name_reversed(sharding.mesh, mesh_reversed_along(axes, mesh)))
+        reversed_sharding = replace(sharding, mesh=self.name_reversed(sharding.mesh, mesh_reversed_along(axes, mesh)))
         reverse = emit.value(ReverseOp, [operand], operand.type, {"dimensions": op.dimensions})
-        result = resharded(emit, annotated(reverse, turned), result_sharding)
+        result = resharded(emit, annotated(reverse, reversed_sharding), result_sharding)
         sizes = shape_of(op.result)
         if shape_of(result) != sizes:
             result = trimmed_to(emit, result, sizes, sharding)
@@ -129,48 +140,48 @@ class Resolver:
         if plans is not None:
             _replace(op, exchange.emit(plans, emit))
             return
-        operand_sharding, whole = exchange.unsharded_sides()
+        operand_sharding, result_sharding = exchange.unsharded_sides()
         operand = resharded(emit, op.operand, operand_sharding)
-        _replace(op, resharded(emit, annotated(emit.reshape(operand, shape_of(op.result)), whole), after))
+        _replace(op, resharded(emit, annotated(emit.reshape(operand, shape_of(op.result)), result_sharding), after))
 
-    # All others
+    # Other ops
 
-    def _make_whole(self, op: Operation, rule: OpShardingRule) -> None:
-        """Reshard the operands and results of `op` so that no dim along which it moves elements is cut."""
+    def _reshard_unsharded(self, op: Operation, rule: OpShardingRule) -> None:
+        """Reshard the operands and results of `op` so that the dims along which it moves elements are unsharded."""
         values = (*op.operands, *op.results)
         shardings = [sharding_of(value) for value in values]
         common = common_mesh(shardings, self.meshes, ignore_device_order=True)
         if common is None or common.mesh.is_maximal:
             return
         factors = frozenset(factor for factor in _moved_factors(op, rule) if not self._stays_in_shards(op, factor))
-        needed = [
+        required = [
             None if sharding is None else self._without_factors(sharding, mapping, factors, common)
             for sharding, mapping in zip(shardings, rule.tensors, strict=True)
         ]
         emit = self._emitter(op)
         for index, operand in enumerate(tuple(op.operands)):
-            target = needed[index]
-            if target is not None and target != shardings[index]:
-                op.operands[index] = resharded(emit, operand, target)
+            operand_sharding = required[index]
+            if operand_sharding is not None and operand_sharding != shardings[index]:
+                op.operands[index] = resharded(emit, operand, operand_sharding)
         last = op
-        for result, target in zip(op.results, needed[len(op.operands) :], strict=True):
-            wanted = sharding_of(result)
-            if target is not None and wanted is not None and target != wanted:
-                last = _reshard_back(result, target, wanted, last)
+        for result, needed in zip(op.results, required[len(op.operands) :], strict=True):
+            target = sharding_of(result)
+            if needed is not None and target is not None and needed != target:
+                last = _reshard_back(result, needed, target, last)
 
     def _without_factors(
         self, sharding: TensorSharding, mapping: TensorMapping, factors: frozenset[FactorIndex], common: CommonMesh
     ) -> TensorSharding:
-        """The sharding, on the common mesh, of a tensor whose dims with one of the factors are whole."""
+        """Return the sharding, on the common mesh, without the axes of dims that have one of the factors."""
         dims = tuple(
-            DimSharding((), dim.is_closed) if dim.axes and factors.intersection(own) else dim
-            for dim, own in zip(sharding.dims, mapping, strict=True)
+            DimSharding((), dim.is_closed) if dim.axes and factors.intersection(factors_of_dim) else dim
+            for dim, factors_of_dim in zip(sharding.dims, mapping, strict=True)
         )
         mesh = sharding.mesh if resolve_mesh(sharding.mesh, self.meshes) == common.mesh else common.reference
         return replace(sharding, mesh=mesh, dims=dims)
 
     def _stays_in_shards(self, op: Operation, dim: int) -> bool:
-        """Whether no element leaves its shard along a dim of a pad or slice, whose factors are its dims."""
+        """Return whether no element moves to another shard along a dim of a pad or slice, which is a factor."""
         if not isinstance(op, PadOp | SliceOp):
             return False
         before, after = sharding_of(op.operand), sharding_of(op.result)
@@ -178,7 +189,7 @@ class Resolver:
         if before is None or after is None or mesh is None or before.dims[dim].axes != after.dims[dim].axes:
             return False
         count = sharded_size(before.dims[dim].axes, mesh)
-        target = placement(op, dim)
+        target = dim_placement(op, dim)
         if target is not None and is_communication_free(
             count, shape_of(op.operand)[dim], target, is_slice=isinstance(op, SliceOp)
         ):
@@ -187,37 +198,40 @@ class Resolver:
 
 
 def resharded(emit: Emitter, value: SSAValue, sharding: TensorSharding) -> SSAValue:
-    """`value` with another sharding."""
+    """Emit a reshard of `value`."""
     return emit.value(ReshardOp, [value], value.type, {"sharding": TensorShardingAttr(sharding)})
 
 
 def _moved_factors(op: Operation, rule: OpShardingRule) -> frozenset[FactorIndex]:
-    """The factors along which `op` moves elements. A pad may move them and keep the size of the dim."""
+    """Return the factors along which `op` moves elements. A pad may move them without changing the size of the dim."""
     moved = set(rule.permutation)
     if isinstance(op, PadOp):
         moved.update(FactorIndex(dim) for dim, low in enumerate(ints_of(op.edge_padding_low)) if low)
     return frozenset(moved)
 
 
-def _cuts(sharding: TensorSharding) -> tuple[AxisList, ...]:
+def _dim_axes(sharding: TensorSharding) -> tuple[AxisList, ...]:
     return tuple(dim.axes for dim in sharding.dims)
 
 
-def _reshard_back(result: SSAValue, needed: TensorSharding, wanted: TensorSharding, last: Operation) -> Operation:
-    """Let an op give `needed`, and everybody else still see `wanted`; the op that was put behind `last`."""
+def _reshard_back(result: SSAValue, required: TensorSharding, target: TensorSharding, last: Operation) -> Operation:
+    """Give `result` the sharding `required`, and reshard it back to `target` for its users.
+
+    Returns the reshard, which is inserted after `last`.
+    """
     back = ReshardOp.create(
-        operands=[result], result_types=[result.type], properties={"sharding": TensorShardingAttr(wanted)}
+        operands=[result], result_types=[result.type], properties={"sharding": TensorShardingAttr(target)}
     )
     back.location = last.location
     assert last.parent is not None
     last.parent.insert_op_after(back, last)
     result.replace_uses_with_if(back.result, lambda use: use.operation is not back)
-    set_sharding(result, needed)
+    set_sharding(result, required)
     return back
 
 
 def _replace(op: Operation, result: SSAValue) -> None:
-    """Let `result` stand for the only result of `op`, which goes."""
+    """Replace the only result of `op` by `result`, and erase `op`."""
     replace_uses(op.results[0], result)
     op.detach()
     op.erase()

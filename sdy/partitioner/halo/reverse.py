@@ -1,7 +1,7 @@
-"""`stablehlo.reverse` along cut dims: shards are reversed where they are, and then read by devices in reverse order.
+"""Rewrite of `stablehlo.reverse` along sharded dims: each shard is reversed, then assigned to devices in reverse order.
 
-The padding of a dim that does not divide is at its end; before the op it is moved to the front, so that it ends up at
-the end again. Source: docs/spec/06, 3.6.
+The padding of an uneven dim is at its end. It is moved to the front before the op, so that it is at the end after it.
+Source: docs/spec/06, 3.6.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from sdy.partitioner.halo.manual_body import ManualAxes, emit_manual, rounded_up
 
 
 def reversed_axes(op: ReverseOp, sharding: TensorSharding) -> AxisList:
-    """The axes along which the shards of `op` change places."""
+    """Return the axes along which the op reverses the order of shards."""
     reversed_dims = ints_of(op.dimensions)
     return tuple(ref for dim, own in enumerate(sharding.dims) if dim in reversed_dims for ref in own.axes)
 
 
 def shifted_operand(op: ReverseOp, sharding: TensorSharding, mesh: Mesh, emit: Emitter) -> SSAValue:
-    """The operand of `op` with divisible reversed dims, whose padding is at their front; at the end of other dims."""
+    """Return the operand of `op` with even shards: padded at the front of reversed dims and at the end of others."""
     counts, sizes = shard_counts(sharding, mesh), shape_of(op.operand)
     even = rounded_up(sizes, counts)
     to_shift = [dim for dim in range(len(sizes)) if sizes[dim] != even[dim] and dim in ints_of(op.dimensions)]
     if not to_shift:
         return op.operand
     axes = ManualAxes.of((ref for dim in to_shift for ref in sharding.dims[dim].axes), [sharding], mesh)
-    touched = [dim for dim, own in enumerate(axes.outside(sharding).dims) if own.axes]
-    padded = padded_to(emit, op.operand, zero_scalar(emit, op.operand), _only(even, sizes, touched), sharding)
+    padded_dims = [dim for dim, own in enumerate(axes.outside(sharding).dims) if own.axes]
+    padded = padded_to(emit, op.operand, zero_scalar(emit, op.operand), _only(even, sizes, padded_dims), sharding)
 
     def body(inner: Emitter, arguments: Sequence[SSAValue]) -> SSAValue:
         (value,) = arguments
@@ -55,12 +55,12 @@ def _only(even: Sequence[int], sizes: Sequence[int], dims: Sequence[int]) -> lis
 
 
 def _shifted_right(
-    emit: Emitter, value: SSAValue, dim: int, amount: int, cut: tuple[AxisList, Mesh], sharding: TensorSharding
+    emit: Emitter, value: SSAValue, dim: int, amount: int, axes_on_mesh: tuple[AxisList, Mesh], sharding: TensorSharding
 ) -> SSAValue:
-    """The shards of a dim whose elements moved `amount` places towards its end; what comes in is zero."""
+    """Shift the elements of a sharded dim by `amount` towards its end, filling with zeros."""
     sizes = shape_of(value)
     hops, rest = divmod(amount, sizes[dim])
-    head, tail = (_received(emit, value, cut, hops=count, sharding=sharding) for count in (hops, hops + 1))
+    head, tail = (_received(emit, value, axes_on_mesh, hops=count, sharding=sharding) for count in (hops, hops + 1))
     kept = sizes[dim] - rest
     zeros = [0] * len(sizes)
     from_tail = sliced(emit, tail, _with(zeros, dim, kept), sizes, sharding)
@@ -69,16 +69,16 @@ def _shifted_right(
 
 
 def _received(
-    emit: Emitter, value: SSAValue, cut: tuple[AxisList, Mesh], *, hops: int, sharding: TensorSharding
+    emit: Emitter, value: SSAValue, axes_on_mesh: tuple[AxisList, Mesh], *, hops: int, sharding: TensorSharding
 ) -> SSAValue:
-    """The shard of the neighbour `hops` places to the left."""
+    """Return the shard that is `hops` shards to the left, zeros if there is none."""
     if hops == 0:
         return value
-    pairs = shift_pairs(*cut, hops)
+    pairs = shift_pairs(*axes_on_mesh, hops)
     if not pairs:
         return annotated(emit.broadcast(zero_scalar(emit, value), tensor_of(value)), sharding)
     return annotated(collective_permute(emit, value, pairs), sharding)
 
 
 def _with(sizes: Sequence[int], dim: int, size: int) -> list[int]:
-    return [size if place == dim else own for place, own in enumerate(sizes)]
+    return [size if index == dim else own for index, own in enumerate(sizes)]

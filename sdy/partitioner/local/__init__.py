@@ -1,1 +1,1 @@
-"""The form each op takes on one shard, one file a family."""
+"""The local forms of ops, one file per op family."""

@@ -1,4 +1,4 @@
-"""The form each op takes on one shard, and what must hold for it to have one."""
+"""The local form of each op, and the check that must hold for it to have one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sdy.partitioner.local import (
     collectives,
     concatenate,
     control,
+    cumulative,
     gather,
     random,
     reduction,
@@ -25,9 +26,8 @@ from sdy.partitioner.local import (
     updates,
     window,
 )
-from sdy.partitioner.local import cumulative as running
-from sdy.partitioner.local.independent import independent
-from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
+from sdy.partitioner.local.lowering import LocalForm
+from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 from sdy.partitioner.on_shards.shard_rules import sharded_op_key
 
 FORMS = OpTable[LocalForm](
@@ -38,7 +38,7 @@ FORMS = OpTable[LocalForm](
     gather.FORMS,
     scatter.FORMS,
     window.FORMS,
-    running.FORMS,
+    cumulative.FORMS,
     reduction.FORMS,
     top_k.FORMS,
     random.FORMS,
@@ -47,7 +47,7 @@ FORMS = OpTable[LocalForm](
     annotations.FORMS,
     collectives.FORMS,
 )
-CHECKS = OpTable[Check](
+CHECKS = OpTable[LocalCheck](
     shape.CHECKS,
     slicing.CHECKS,
     concatenate.CHECKS,
@@ -63,27 +63,34 @@ CHECKS = OpTable[Check](
 
 
 def local_form(op: Operation) -> LocalForm:
-    """What turns `op`, which still has whole tensors, into its form on one shard."""
-    return FORMS.get(op) or independent(op)
+    """Return the function that rewrites `op`, which still has global shapes, to its local form.
+
+    Without an entry in a table, each shard runs the same op on smaller tensors. Source: docs/spec/06, 1.4, 1.14, 1.15.
+    """
+    return FORMS.get(op) or (lambda lowering: lowering.make_results_local(op))
 
 
-def check_all(ops: Sequence[Operation], lowering: Lowering) -> None:
-    """Raises: SdyError where one of `ops`, none of which is changed yet, has no form on shards.
+def check_all(ops: Sequence[Operation], checks: ShardChecks) -> None:
+    """Check that each of `ops`, none of which has been lowered yet, has a local form.
 
-    Of ops that run on shards alike one is looked at.
+    Ops with equal keys are checked once.
+    Raises: SdyError for the first op without a local form.
     """
     checked: set[Hashable] = set()
     for op in ops:
-        key = sharded_op_key(op, map(lowering.sharding, (*operands_of(op), *op.results)))
+        key = sharded_op_key(op, map(checks.shardings.of, (*operands_of(op), *op.results)))
         if key not in checked:
-            check(op, lowering)
+            check(op, checks)
             checked.add(key)
 
 
-def check(op: Operation, lowering: Lowering) -> None:
-    """Raises: SdyError where `op` has no form on shards as its tensors are cut. Unregistered ops are taken as given."""
-    own = CHECKS.get(op)
-    if own is not None:
-        own(lowering)
+def check(op: Operation, checks: ShardChecks) -> None:
+    """Check that `op` has a local form for the shardings of its tensors. Unregistered ops are accepted as they are.
+
+    Raises: SdyError if it has none.
+    """
+    check_op = CHECKS.get(op)
+    if check_op is not None:
+        check_op(checks)
     elif not isinstance(op, UnregisteredOp):
-        lowering.check_agreement(op)
+        checks.check_agreement(op)

@@ -1,4 +1,4 @@
-"""Ops that say how values are sharded, or look at them, and do nothing: any shard will do.
+"""Local forms of ops that annotate or observe values and compute nothing.
 
 Source: docs/spec/06, 8.1 (G11).
 """
@@ -10,12 +10,13 @@ from xdsl.ir import Operation
 from sdy.dialects.interpreter_dialect import PrintOp, ProbeOp
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy import ops
-from sdy.partitioner.local.lowering import Check, LocalForm
+from sdy.partitioner.local.lowering import LocalForm
+from sdy.partitioner.local.shard_checks import LocalCheck
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[Check]()
+CHECKS = OpTable[LocalCheck]()
 
-PASSING_ON: tuple[type[Operation], ...] = (
+FORWARDING: tuple[type[Operation], ...] = (
     ops.ReshardOp,
     ops.ShardingConstraintOp,
     ops.DataFlowEdgeOp,
@@ -23,26 +24,26 @@ PASSING_ON: tuple[type[Operation], ...] = (
 )
 
 
-@CHECKS.of(*PASSING_ON)
-def stays(op: Operation) -> Check:
-    """The value is cut after the op as before: a reshard that moves data has become collectives."""
-    return lambda lowering: lowering.check_operand_sharding(op, 0, lowering.sharding(op.results[0]), "its result")
+@CHECKS.of(*FORWARDING)
+def check_same_sharding(op: Operation) -> LocalCheck:
+    """Check that operand and result have the same sharding: reshards that move data are collectives by now."""
+    return lambda checks: checks.check_operand_sharding(op, 0, checks.shardings.of(op.results[0]), "its result")
 
 
-@FORMS.of(*PASSING_ON)
-def passes_on(op: Operation) -> LocalForm:
-    """Its operand in its place."""
+@FORMS.of(*FORWARDING)
+def forward_operand(op: Operation) -> LocalForm:
+    """Replace the op by its operand."""
     return lambda lowering: lowering.replace(op, op.operands[0])
 
 
 @CHECKS.of(ops.ShardingGroupOp, PrintOp, ProbeOp)
-def may_be_cut(op: Operation) -> Check:
-    """Nothing is asked of its operand: what prints, prints the shard."""
+def accept_any_sharding(op: Operation) -> LocalCheck:
+    """Check nothing: the operand may have any sharding. An op that prints its operand prints the shard."""
     del op
     return lambda _: None
 
 
 @FORMS.of(ops.ShardingGroupOp)
-def goes(op: ops.ShardingGroupOp) -> LocalForm:
-    """Nothing."""
+def erase(op: ops.ShardingGroupOp) -> LocalForm:
+    """Erase the op."""
     return lambda lowering: lowering.replace(op)

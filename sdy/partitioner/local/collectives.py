@@ -1,4 +1,4 @@
-"""The collectives of `sdy` as those of StableHLO. Source: docs/spec/06, 1.6 to 1.11 and 8.1 G11."""
+"""Local forms of the collectives of `sdy`: collectives of StableHLO. Source: docs/spec/06, 1.6 to 1.11 and 8.1 G11."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from sdy.model.collective import AllToAllParam, AxesPerDim
 from sdy.model.devices.tiling import source_target_pairs
 from sdy.model.mesh_table import CommonMesh
 from sdy.model.sharding import ReductionKind, TensorSharding
-from sdy.partitioner.emit import collective_ops as talk
+from sdy.partitioner.emit import collective_ops as emit_collectives
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, tensor_of, with_shape
-from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
+from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.partitioner.local.shard_checks import LocalCheck
 from sdy.partitioner.on_shards.combiners import COMBINER_OF_KIND
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[Check]()
+CHECKS = OpTable[LocalCheck]()
 
 
 @CHECKS.of(
@@ -36,51 +37,56 @@ CHECKS = OpTable[Check]()
     ops.ReplicatedToUnreducedOp,
     ops.ShardedToUnreducedOp,
 )
-def is_verified(op: ops.CollectiveOp) -> Check:
-    """What a collective makes of a sharding is verified."""
+def check_collective(op: ops.CollectiveOp) -> LocalCheck:
+    """Check nothing: the verifier has checked the shardings of collectives."""
     del op
     return lambda _: None
 
 
 @FORMS.of(ops.AllGatherOp)
 def all_gather(op: ops.AllGatherOp) -> LocalForm:
-    """One gather; of several dims, along a new leading dim, which is then dealt out."""
+    """Emit one all-gather, for several dims along a new leading dim that is then transposed into them.
+
+    With the style option `gathers_dim_by_dim`, emit one all-gather per dim.
+    """
 
     def lower(lowering: Lowering) -> None:
         axes, emit = op.gathering_axes.data, lowering.emitter(op)
-        on = lowering.on(op.out_sharding.data)
+        common = lowering.shardings.common_mesh(op.out_sharding.data)
         dims = [dim for dim, own in enumerate(axes) if own]
         gathered: SSAValue = op.tensor
         if len(dims) > 1 and not emit.style.gathers_dim_by_dim:
-            gathered = _gather_dims(emit, gathered, axes, on)
+            gathered = _gather_dims(emit, gathered, axes, common)
         else:
             for dim in reversed(dims):
-                gathered = talk.all_gather(emit, gathered, dim, axes[dim], on)
+                gathered = emit_collectives.all_gather(emit, gathered, dim, axes[dim], common)
         lowering.replace(op, gathered)
 
     return lower
 
 
-def _gather_dims(emit: Emitter, value: SSAValue, axes: AxesPerDim, on: CommonMesh) -> SSAValue:
+def _gather_dims(emit: Emitter, value: SSAValue, axes: AxesPerDim, common: CommonMesh) -> SSAValue:
     sizes = shape_of(value)
-    counts = [sharded_size(own, on.mesh) for own in axes]
+    counts = [sharded_size(own, common.mesh) for own in axes]
     gathered_dims = [dim for dim, own in enumerate(axes) if own]
-    stacked = talk.all_gather(emit, emit.reshape(value, [1, *sizes]), 0, _joined(axes), on)
-    apart = emit.reshape(stacked, [*(counts[dim] for dim in gathered_dims), *sizes])
+    stacked = emit_collectives.all_gather(emit, emit.reshape(value, [1, *sizes]), 0, _joined(axes), common)
+    unstacked = emit.reshape(stacked, [*(counts[dim] for dim in gathered_dims), *sizes])
     order: list[int] = []
     for dim in range(len(sizes)):
         if dim in gathered_dims:
             order.append(gathered_dims.index(dim))
         order.append(dim + len(gathered_dims))
-    return emit.reshape(emit.transpose(apart, order), [size * count for size, count in zip(sizes, counts, strict=True)])
+    return emit.reshape(
+        emit.transpose(unstacked, order), [size * count for size, count in zip(sizes, counts, strict=True)]
+    )
 
 
 @FORMS.of(ops.AllSliceOp)
 def all_slice(op: ops.AllSliceOp) -> LocalForm:
-    """Each device keeps its own part: no communication."""
+    """Slice the shard of the device out of its operand; no communication."""
 
     def lower(lowering: Lowering) -> None:
-        mesh = lowering.mesh(op.out_sharding.data)
+        mesh = lowering.shardings.mesh(op.out_sharding.data)
         lowering.replace(op, lowering.emitter(op).own_slice(op.tensor, op.slicing_axes.data, mesh))
 
     return lower
@@ -88,11 +94,13 @@ def all_slice(op: ops.AllSliceOp) -> LocalForm:
 
 @FORMS.of(ops.AllReduceOp)
 def all_reduce(op: ops.AllReduceOp) -> LocalForm:
-    """One all-reduce over the groups along the axes."""
+    """Emit one all-reduce over the groups along the axes."""
 
     def lower(lowering: Lowering) -> None:
-        on = lowering.on(op.out_sharding.data)
-        reduced = talk.all_reduce(lowering.emitter(op), op.tensor, op.reduction_axes.data, on, _kind(op))
+        common = lowering.shardings.common_mesh(op.out_sharding.data)
+        reduced = emit_collectives.all_reduce(
+            lowering.emitter(op), op.tensor, op.reduction_axes.data, common, _kind(op)
+        )
         lowering.replace(op, reduced)
 
     return lower
@@ -100,42 +108,46 @@ def all_reduce(op: ops.AllReduceOp) -> LocalForm:
 
 @FORMS.of(ops.ReduceScatterOp)
 def reduce_scatter(op: ops.ReduceScatterOp) -> LocalForm:
-    """One reduce-scatter; of several dims an all-reduce, of which each device keeps its own part, or one of all dims
-    joined, whichever the style asks for.
+    """Emit one reduce-scatter.
+
+    For several dims, emit an all-reduce and a slice, or with the style option `scatters_dims_together` one
+    reduce-scatter of the joined dims.
     """
 
     def lower(lowering: Lowering) -> None:
         axes, emit = op.reduce_scatter_axes.data, lowering.emitter(op)
-        on = lowering.on(op.out_sharding.data)
+        common = lowering.shardings.common_mesh(op.out_sharding.data)
         dims = [dim for dim, own in enumerate(axes) if own]
         if len(dims) == 1:
-            scattered = talk.reduce_scatter(emit, op.tensor, dims[0], axes[dims[0]], on, _kind(op))
+            scattered = emit_collectives.reduce_scatter(emit, op.tensor, dims[0], axes[dims[0]], common, _kind(op))
         elif emit.style.scatters_dims_together:
-            scattered = _scatter_dims(emit, op.tensor, axes, on, _kind(op))
+            scattered = _scatter_dims(emit, op.tensor, axes, common, _kind(op))
         else:
-            reduced = talk.all_reduce(emit, op.tensor, _joined(axes), on, _kind(op))
-            scattered = emit.own_slice(reduced, axes, on.mesh)
+            reduced = emit_collectives.all_reduce(emit, op.tensor, _joined(axes), common, _kind(op))
+            scattered = emit.own_slice(reduced, axes, common.mesh)
         lowering.replace(op, scattered)
 
     return lower
 
 
-def _scatter_dims(emit: Emitter, value: SSAValue, axes: AxesPerDim, on: CommonMesh, kind: ReductionKind) -> SSAValue:
-    """The pieces of all scattered dims in one leading dim, which is scattered."""
+def _scatter_dims(
+    emit: Emitter, value: SSAValue, axes: AxesPerDim, common: CommonMesh, kind: ReductionKind
+) -> SSAValue:
+    """Emit one reduce-scatter along a leading dim that holds the shards of all scattered dims."""
     split: list[int] = []
-    piece_places: list[int] = []
+    shard_indices: list[int] = []
     kept: list[int] = []
     for size, own in zip(shape_of(value), axes, strict=True):
-        count = sharded_size(own, on.mesh)
+        count = sharded_size(own, common.mesh)
         if own:
-            piece_places.append(len(split))
+            shard_indices.append(len(split))
             split.append(count)
         split.append(size // count)
         kept.append(size // count)
-    others = [place for place in range(len(split)) if place not in piece_places]
-    apart = emit.transpose(emit.reshape(value, split), [*piece_places, *others])
-    together = emit.reshape(apart, [prod(split[place] for place in piece_places), *kept])
-    return emit.reshape(talk.reduce_scatter(emit, together, 0, _joined(axes), on, kind), kept)
+    others = [index for index in range(len(split)) if index not in shard_indices]
+    unstacked = emit.transpose(emit.reshape(value, split), [*shard_indices, *others])
+    joined_value = emit.reshape(unstacked, [prod(split[index] for index in shard_indices), *kept])
+    return emit.reshape(emit_collectives.reduce_scatter(emit, joined_value, 0, _joined(axes), common, kind), kept)
 
 
 def _kind(op: ops.ReducingOp) -> ReductionKind:
@@ -149,89 +161,91 @@ def _joined(axes: AxesPerDim) -> AxisList:
 
 @FORMS.of(ops.AllToAllOp)
 def all_to_all(op: ops.AllToAllOp) -> LocalForm:
-    """One all-to-all; of several pairs of dims, along a new leading dim for all of them together."""
+    """Emit one all-to-all, for several pairs of dims along a new leading dim that joins them."""
 
     def lower(lowering: Lowering) -> None:
         params, emit = op.params.data, lowering.emitter(op)
-        on = lowering.on(op.out_sharding.data)
+        common = lowering.shardings.common_mesh(op.out_sharding.data)
         if len(params) == 1:
-            moved = talk.all_to_all(emit, op.tensor, params[0].target, params[0].source, params[0].axes, on)
+            moved = emit_collectives.all_to_all(
+                emit, op.tensor, params[0].target, params[0].source, params[0].axes, common
+            )
         else:
-            moved = _move_dims(emit, op.tensor, sorted(params, key=lambda param: param.target), on)
+            moved = _move_dims(emit, op.tensor, sorted(params, key=lambda param: param.target), common)
         lowering.replace(op, moved)
 
     return lower
 
 
-def _move_dims(emit: Emitter, value: SSAValue, params: Sequence[AllToAllParam], on: CommonMesh) -> SSAValue:
-    """`params` are sorted by target."""
+def _move_dims(emit: Emitter, value: SSAValue, params: Sequence[AllToAllParam], common: CommonMesh) -> SSAValue:
+    """Emit one all-to-all for several pairs of dims. `params` are sorted by target."""
     sizes = list(shape_of(value))
-    counts = {param.target: sharded_size(param.axes, on.mesh) for param in params}
-    every_axis: AxisList = tuple(axis for param in params for axis in param.axes)
+    counts = {param.target: sharded_size(param.axes, common.mesh) for param in params}
+    all_axes: AxisList = tuple(axis for param in params for axis in param.axes)
     split: list[int] = []
-    factor_places: list[int] = []
+    factor_indices: list[int] = []
     for dim, size in enumerate(sizes):
         if dim in counts:
-            factor_places.append(len(split))
+            factor_indices.append(len(split))
             split.append(counts[dim])
         split.append(size // counts.get(dim, 1))
-    others = [place for place in range(len(split)) if place not in factor_places]
-    apart = emit.transpose(emit.reshape(value, split), [*factor_places, *others])
-    together = emit.reshape(apart, [prod(counts.values()), *shape_of(apart)[len(params) :]])
-    moved = talk.all_to_all(emit, together, 0, 0, every_axis, on)
+    others = [index for index in range(len(split)) if index not in factor_indices]
+    unstacked = emit.transpose(emit.reshape(value, split), [*factor_indices, *others])
+    joined_value = emit.reshape(unstacked, [prod(counts.values()), *shape_of(unstacked)[len(params) :]])
+    moved = emit_collectives.all_to_all(emit, joined_value, 0, 0, all_axes, common)
     order = list(range(len(params), len(params) + len(sizes)))
-    for place, param in enumerate(params):
-        order.insert(order.index(param.source + len(params)), place)
+    for index, param in enumerate(params):
+        order.insert(order.index(param.source + len(params)), index)
     joined = [size // counts.get(dim, 1) for dim, size in enumerate(sizes)]
     for param in params:
         joined[param.source] *= counts[param.target]
-    return emit.reshape(emit.transpose(emit.reshape(moved, shape_of(apart)), order), joined)
+    return emit.reshape(emit.transpose(emit.reshape(moved, shape_of(unstacked)), order), joined)
 
 
 @FORMS.of(ops.CollectivePermuteOp)
 def collective_permute(op: ops.CollectivePermuteOp) -> LocalForm:
-    """One permute of whole shards; nothing where every device has its shard already."""
+    """Emit one collective-permute of shards, or nothing if every device already has its shard."""
 
     def lower(lowering: Lowering) -> None:
-        source, target = lowering.sharding(op.tensor), op.out_sharding.data
+        source, target = lowering.shardings.of(op.tensor), op.out_sharding.data
         assert source is not None  # verified
-        pairs = source_target_pairs(source, lowering.mesh(source), target, lowering.mesh(target))
+        pairs = source_target_pairs(source, lowering.shardings.mesh(source), target, lowering.shardings.mesh(target))
         if all(sender == receiver for sender, receiver in pairs):
             lowering.replace(op, op.tensor)
         else:
-            lowering.replace(op, talk.collective_permute(lowering.emitter(op), op.tensor, pairs))
+            lowering.replace(op, emit_collectives.collective_permute(lowering.emitter(op), op.tensor, pairs))
 
     return lower
 
 
 @FORMS.of(ops.ReplicatedToUnreducedOp)
 def replicated_to_unreduced(op: ops.ReplicatedToUnreducedOp) -> LocalForm:
-    """The first device along the axes keeps the value, the others have what changes no sum."""
+    """Keep the value on the first device along the axes, and emit the identity element on the others."""
 
     def lower(lowering: Lowering) -> None:
         sharding, emit = op.out_sharding.data, lowering.emitter(op)
         tensor = tensor_of(op.tensor)
-        mine = emit.is_first(op.axes.data, lowering.mesh(sharding), tensor)
-        lowering.replace(op, emit.select(mine, op.tensor, _nothing(emit, tensor, sharding)))
+        is_first = emit.is_first(op.axes.data, lowering.shardings.mesh(sharding), tensor)
+        lowering.replace(op, emit.select(is_first, op.tensor, _identity_tensor(emit, tensor, sharding)))
 
     return lower
 
 
 @FORMS.of(ops.ShardedToUnreducedOp)
 def sharded_to_unreduced(op: ops.ShardedToUnreducedOp) -> LocalForm:
-    """The shard in its place in a larger tensor of what changes no sum."""
+    """Write the shard at its offset into a larger tensor of identity elements."""
 
     def lower(lowering: Lowering) -> None:
         sharding, emit, axes = op.out_sharding.data, lowering.emitter(op), op.axes.data
-        mesh = lowering.mesh(sharding)
+        mesh = lowering.shardings.mesh(sharding)
         sizes = shape_of(op.tensor)
         larger = with_shape(op.tensor, [size * sharded_size(own, mesh) for size, own in zip(sizes, axes, strict=True)])
-        around = _nothing(emit, larger, sharding)
+        background = _identity_tensor(emit, larger, sharding)
         starts = emit.offsets(axes, mesh, sizes)
-        lowering.replace(op, emit.value(DynamicUpdateSliceOp, [around, op.tensor, *starts], larger))
+        lowering.replace(op, emit.value(DynamicUpdateSliceOp, [background, op.tensor, *starts], larger))
 
     return lower
 
 
-def _nothing(emit: Emitter, tensor: AnyTensor, sharding: TensorSharding) -> SSAValue:
+def _identity_tensor(emit: Emitter, tensor: AnyTensor, sharding: TensorSharding) -> SSAValue:
     return identity_constant(emit, COMBINER_OF_KIND[sharding.unreduced_kind], tensor)

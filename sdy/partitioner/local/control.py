@@ -1,4 +1,4 @@
-"""Ops with regions on one shard, and their terminators: what is handed over must be cut as its receiver has it.
+"""Local forms of ops with regions and of their terminators: passed values must have the sharding of their receiver.
 
 Source: docs/spec/06, 1.5 and 8.1 (G2).
 """
@@ -17,27 +17,27 @@ from sdy.dialects.shardings import function_result_sharding
 from sdy.dialects.stablehlo import control
 from sdy.model.manual_axes import without_manual_axes
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
+from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[Check]()
+CHECKS = OpTable[LocalCheck]()
 
 
 @FORMS.of(control.WhileOp, NamedComputationOp)
-def with_arguments(op: control.WhileOp | NamedComputationOp) -> LocalForm:
-    """The same op, whose regions take shards."""
+def region_op(op: control.WhileOp | NamedComputationOp) -> LocalForm:
+    """Keep the op, and give its results and block arguments local types."""
     return lambda lowering: _make_local(op, lowering)
 
 
 def _make_local(op: Operation, lowering: Lowering) -> None:
     lowering.make_arguments_local(op)
-    for result in tuple(op.results):
-        lowering.make_local(result, op)
+    lowering.make_results_local(op)
 
 
 @FORMS.of(ManualComputationOp)
 def manual_computation(op: ManualComputationOp) -> LocalForm:
-    """Its body in its place, once the ops in it have been lowered."""
+    """Inline the body after the ops in it have been lowered."""
 
     def lower(lowering: Lowering) -> None:
         _make_local(op, lowering)
@@ -47,48 +47,48 @@ def manual_computation(op: ManualComputationOp) -> LocalForm:
 
 
 @CHECKS.of(control.WhileOp, control.OptimizationBarrierOp)
-def passes_to_results(op: control.WhileOp | control.OptimizationBarrierOp) -> Check:
-    """Every operand is cut like its result."""
+def check_results_match_operands(op: control.WhileOp | control.OptimizationBarrierOp) -> LocalCheck:
+    """Check that every operand has the sharding of its result."""
 
-    def check(lowering: Lowering) -> None:
+    def check(checks: ShardChecks) -> None:
         for index, result in enumerate(op.results):
-            lowering.check_operand_sharding(op, index, lowering.sharding(result), f"result {index}")
+            checks.check_operand_sharding(op, index, checks.shardings.of(result), f"result {index}")
 
     return check
 
 
 @CHECKS.of(ManualComputationOp, NamedComputationOp)
-def passes_to_body(op: ManualComputationOp | NamedComputationOp) -> Check:
-    """Every operand is cut as `in_shardings` says."""
+def check_in_shardings(op: ManualComputationOp | NamedComputationOp) -> LocalCheck:
+    """Check that every operand has its sharding in `in_shardings`."""
 
-    def check(lowering: Lowering) -> None:
+    def check(checks: ShardChecks) -> None:
         for index in range(len(op.operands)):
             target = None if op.in_shardings is None else op.in_shardings.data[index]
-            lowering.check_operand_sharding(op, index, target, f"argument {index}")
+            checks.check_operand_sharding(op, index, target, f"argument {index}")
 
     return check
 
 
 @CHECKS.of(control.CaseOp, control.IfOp)
-def passes_nothing(op: control.CaseOp | control.IfOp) -> Check:
-    """What the branches return is looked at where they do; what chooses the branch is a scalar."""
+def check_branch_op(op: control.CaseOp | control.IfOp) -> LocalCheck:
+    """Check nothing: the terminators of the branches are checked, and the operand that selects a branch is a scalar."""
     del op
     return lambda _: None
 
 
 @CHECKS.of(control.ReturnOp, FuncReturnOp, BodyReturnOp)
-def returns(op: Operation) -> Check:
-    """Every returned value is cut like what the op around it makes of it."""
+def check_returned_values(op: Operation) -> LocalCheck:
+    """Check that every returned value has the sharding that the parent op expects."""
 
-    def check(lowering: Lowering) -> None:
+    def check(checks: ShardChecks) -> None:
         for index in range(len(op.operands)):
-            lowering.check_operand_sharding(op, index, _returned_sharding(op, index, lowering), f"result {index}")
+            checks.check_operand_sharding(op, index, _returned_sharding(op, index, checks), f"result {index}")
 
     return check
 
 
-def _returned_sharding(op: Operation, index: int, lowering: Lowering) -> TensorSharding | None:
-    """The sharding that value `index` of a terminator is received in."""
+def _returned_sharding(op: Operation, index: int, checks: ShardChecks) -> TensorSharding | None:
+    """Return the sharding that the parent op expects of operand `index` of its terminator."""
     match op.parent_op():
         case FuncOp() as func:
             return function_result_sharding(func, index)
@@ -97,8 +97,8 @@ def _returned_sharding(op: Operation, index: int, lowering: Lowering) -> TensorS
         case control.WhileOp() as loop if op.parent_region() is loop.cond:
             return None
         case (NamedComputationOp() | control.WhileOp() | control.CaseOp() | control.IfOp()) as receiver:
-            return lowering.sharding(receiver.results[index])
+            return checks.shardings.of(receiver.results[index])
         case None:
-            raise InternalError(f"{op.name} is in no op")
+            raise InternalError(f"{op.name} has no parent op")
         case _:
-            return None  # a region on elements
+            return None  # a region that works on elements

@@ -1,6 +1,7 @@
-"""Running sums, products and extremes on one shard: those of the shard, and what all shards before it come to.
+"""Local forms of cumulative sums, products, minima and maxima, which are `reduce_window` ops.
 
-Each device gathers the totals of all shards, one element each.
+Each device computes the cumulative op on its shard, gathers the totals of all shards, one element each, and combines
+its results with the totals of the shards before it.
 """
 
 from __future__ import annotations
@@ -21,67 +22,75 @@ from sdy.partitioner.emit.collective_ops import all_gather_values
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.on_shards.combiners import combiners_of
-from sdy.partitioner.on_shards.shard_windows import Running, scan_direction
+from sdy.partitioner.on_shards.shard_windows import ScanDirection, scan_direction
 
 FORMS = OpTable[LocalForm]()
 
 
 @FORMS.of(ReduceWindowOp)
 def reduce_window(op: ReduceWindowOp) -> LocalForm:
-    """The same windows in the shard; along cut dims that they run along, the totals of other shards are added."""
-    ends = [scan_direction(op, dim) for dim in range(len(shape_of(op.inputs[0])))]
+    """Apply the op to the shard; along sharded dims of a cumulative op, also combine the totals of other shards."""
+    directions = [scan_direction(op, dim) for dim in range(len(shape_of(op.inputs[0])))]
 
     def lower(lowering: Lowering) -> None:
-        cut = [(dim, end) for dim, end in enumerate(ends) if end and lowering.shard_count(op.inputs[0], dim) > 1]
-        if not cut:
-            for result in tuple(op.results):
-                lowering.make_local(result, op)
+        scanned = [
+            (dim, direction)
+            for dim, direction in enumerate(directions)
+            if direction and lowering.shardings.shard_count(op.inputs[0], dim) > 1
+        ]
+        if not scanned:
+            lowering.make_results_local(op)
             return
         emit = lowering.emitter(op)
-        values = _within_shard(emit, op, cut, lowering)
-        for dim, end in cut:
-            values = _with_other_shards(emit, op, values, dim, end, lowering)
+        values = _within_shard(emit, op, scanned, lowering)
+        for dim, direction in scanned:
+            values = _with_other_shards(emit, op, values, dim, direction, lowering)
         lowering.replace(op, *values)
 
     return lower
 
 
 def _within_shard(
-    emit: Emitter, op: ReduceWindowOp, cut: Sequence[tuple[int, Running]], lowering: Lowering
+    emit: Emitter, op: ReduceWindowOp, scanned: Sequence[tuple[int, ScanDirection]], lowering: Lowering
 ) -> Sequence[SSAValue]:
-    """The op with windows as long as the shard."""
-    assert op.padding is not None  # windows run along a dim
+    """Emit the op with windows as long as the shard along the dims `scanned`, which are dims with their directions."""
+    assert op.padding is not None  # a cumulative op has padding
     windows, padding = list(ints_of(op.window_dimensions)), list(op.padding.get_ints())
-    for dim, end in cut:
+    for dim, direction in scanned:
         windows[dim] = shape_of(op.inputs[0])[dim]
-        padding[2 * dim + (end is Running.FROM_LAST)] = windows[dim] - 1
+        padding[2 * dim + (direction is ScanDirection.FROM_LAST)] = windows[dim] - 1
     properties = {
         **op.properties,
         "window_dimensions": ints(windows),
         "padding": DenseElementsAttr.from_values(TensorType(i64, [len(windows), 2]), padding),
     }
-    types = [lowering.local_type(result.type, lowering.sharding(result), op) for result in op.results]
+    types = lowering.local_result_types(op)
     local = emit.op(ReduceWindowOp, op.operands, types, properties, [op.body.clone()])
     local.attributes.update(op.attributes)
     return local.results
 
 
 def _with_other_shards(
-    emit: Emitter, op: ReduceWindowOp, values: Sequence[SSAValue], dim: int, end: Running, lowering: Lowering
+    emit: Emitter,
+    op: ReduceWindowOp,
+    values: Sequence[SSAValue],
+    dim: int,
+    direction: ScanDirection,
+    lowering: Lowering,
 ) -> Sequence[SSAValue]:
-    """What runs within the shard along `dim`, combined with all of the shards that come before it."""
-    sharding, combiners = lowering.sharding(op.inputs[0]), combiners_of(op.body)
-    assert sharding is not None  # cut
+    """Combine `values`, cumulative within the shard along `dim`, with the totals of the shards before it."""
+    sharding, combiners = lowering.shardings.of(op.inputs[0]), combiners_of(op.body)
+    assert sharding is not None  # `dim` is sharded
     assert combiners is not None  # checked
-    axes, on = sharding.dims[dim].axes, lowering.on(sharding)
-    last = shape_of(values[0])[dim] - 1 if end is Running.FROM_FIRST else 0
+    axes, common = sharding.dims[dim].axes, lowering.shardings.common_mesh(sharding)
+    last = shape_of(values[0])[dim] - 1 if direction is ScanDirection.FROM_FIRST else 0
     totals = [emit.slice_along(value, dim, last, last + 1) for value in values]
-    totals = all_gather_values(emit, totals, dim, axes, on)
+    totals = all_gather_values(emit, totals, dim, axes, common)
     count = shape_of(totals[0])[dim]
-    places = emit.constant(TensorType(i64, [count]), range(count))
-    own = emit.broadcast(emit.offset(axes, on.mesh, 1), tensor_of(places))
-    direction = ComparisonDirection.LT if end is Running.FROM_FIRST else ComparisonDirection.GT
-    is_before = emit.compare(direction, places, own)
+    indices = emit.constant(TensorType(i64, [count]), range(count))
+    own_index = emit.broadcast(emit.offset(axes, common.mesh, 1), tensor_of(indices))
+    comparison = ComparisonDirection.LT if direction is ScanDirection.FROM_FIRST else ComparisonDirection.GT
+    is_before = emit.compare(comparison, indices, own_index)
     totals = [
         emit.select(emit.broadcast(is_before, tensor_of(total), [dim]), total, emit.broadcast(init, tensor_of(total)))
         for total, init in zip(totals, op.init_values, strict=True)

@@ -1,4 +1,6 @@
-"""`gather` from a shard: a device finds what it holds, gives zeros for the rest, and an all-reduce follows.
+"""Local form of `gather`: a device gathers what its shard holds and identity elements for the rest.
+
+An all-reduce combines the results.
 
 Source: docs/spec/06, 1.20 and 8.1 (G7, G8).
 """
@@ -22,7 +24,7 @@ from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, ints, tensor_of, with_shape
-from sdy.partitioner.local.index_shift import IndexedDim, for_each_index, index_ranges, wide_enough
+from sdy.partitioner.local.index_shift import IndexedDim, broadcast_to_indices, index_ranges, widened_indices
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.on_shards.combiners import COMBINER_OF_KIND, combining_body
 
@@ -30,13 +32,14 @@ FORMS = OpTable[LocalForm]()
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
-    """What of a gather's operand is cut: `found` dims are looked up by index, or at their first place, and all-reduced.
+class _ShardedOperand:
+    """The sharded operand of a gather.
 
-    `indexed` are all dims that indices are for, in their order.
+    Along the dims `masked`, a slice has one element, and only the device that holds it contributes to the all-reduce.
+    `indexed` are the dims that index vectors address, in the order of their components; `dims` are all dims.
     """
 
-    found: tuple[int, ...]
+    masked: tuple[int, ...]
     indexed: tuple[IndexedDim, ...]
     dims: tuple[IndexedDim, ...]
     mesh: Mesh
@@ -44,26 +47,26 @@ class _Cut:
 
 @FORMS.of(GatherOp)
 def gather(op: GatherOp) -> LocalForm:
-    """The same gather with the slice sizes of a shard; masked where a dim that it looks into is cut."""
-    whole, sizes = shape_of(op.operand), ints_of(op.slice_sizes)
+    """Emit the gather with the slice sizes of a shard, and mask its result if a dim that it indexes is sharded."""
+    global_shape, sizes = shape_of(op.operand), ints_of(op.slice_sizes)
     numbers = op.dimension_numbers.data
 
     def lower(lowering: Lowering) -> None:
-        if not lowering.is_sharded(op.operand):
+        if not lowering.shardings.is_sharded(op.operand):
             lowering.make_local(op.result, op)
             return
-        cut = _cut_of(op, lowering, whole, sizes)
+        operand = _sharded_operand(op, lowering, global_shape, sizes)
         local_sizes = [
             shard if size == full != 1 else size
-            for size, full, shard in zip(sizes, whole, shape_of(op.operand), strict=True)
+            for size, full, shard in zip(sizes, global_shape, shape_of(op.operand), strict=True)
         ]
         emit = lowering.emitter(op)
-        moved = _moved(emit, op, cut) if cut.found else _Moved(op.start_indices, None)
-        is_sorted = op.indices_are_sorted if len(cut.indexed) == 1 or moved.mask is None else None
+        local = _local_indices(emit, op, operand) if operand.masked else _LocalIndices(op.start_indices, None)
+        is_sorted = op.indices_are_sorted if len(operand.indexed) == 1 or local.mask is None else None
         gathered = emit.op(
             GatherOp,
-            [op.operand, moved.indices],
-            [lowering.local_type(op.result.type, lowering.sharding(op.result), op)],
+            [op.operand, local.indices],
+            [lowering.local_type(op.result.type, lowering.shardings.of(op.result), op)],
             {
                 "dimension_numbers": op.dimension_numbers,
                 "slice_sizes": ints(local_sizes),
@@ -72,58 +75,62 @@ def gather(op: GatherOp) -> LocalForm:
         )
         gathered.attributes.update(op.attributes)
         result: SSAValue = gathered.result
-        if moved.mask is not None:
-            result = _masked(emit, lowering.sharding(op.result), numbers, result, moved.mask)
+        if local.mask is not None:
+            result = _masked(emit, lowering.shardings.of(op.result), numbers, result, local.mask)
         lowering.replace(op, result)
 
     return lower
 
 
-def _cut_of(op: GatherOp, lowering: Lowering, whole: Sequence[int], sizes: Sequence[int]) -> _Cut:
-    numbers, sharding = op.dimension_numbers.data, lowering.sharding(op.operand)
-    assert sharding is not None  # cut
-    found = tuple(
+def _sharded_operand(
+    op: GatherOp, lowering: Lowering, global_shape: Sequence[int], sizes: Sequence[int]
+) -> _ShardedOperand:
+    numbers, sharding = op.dimension_numbers.data, lowering.shardings.of(op.operand)
+    assert sharding is not None  # the operand is sharded
+    masked = tuple(
         dim
         for dim, size in enumerate(sizes)
-        if size == 1 and dim not in numbers.operand_batching_dims and lowering.shard_count(op.operand, dim) > 1
+        if size == 1
+        and dim not in numbers.operand_batching_dims
+        and lowering.shardings.shard_count(op.operand, dim) > 1
     )
     dims = tuple(
-        IndexedDim(size, shard, lowering.dim_axes(op.operand, dim) if dim in found else ())
-        for dim, (size, shard) in enumerate(zip(whole, shape_of(op.operand), strict=True))
+        IndexedDim(size, shard, lowering.shardings.dim_axes(op.operand, dim) if dim in masked else ())
+        for dim, (size, shard) in enumerate(zip(global_shape, shape_of(op.operand), strict=True))
     )
     indexed = tuple(dims[dim] for dim in numbers.start_index_map)
-    return _Cut(found, indexed, dims, lowering.mesh(sharding))
+    return _ShardedOperand(masked, indexed, dims, lowering.shardings.mesh(sharding))
 
 
 @dataclass(frozen=True, slots=True)
-class _Moved:
-    """Indices that count within the shard, and whether it holds what each asks for: as indices, or as a scalar."""
+class _LocalIndices:
+    """Indices into the shard, and a mask of those that the shard holds: in the shape of the indices, or a scalar."""
 
     indices: SSAValue
     mask: SSAValue | None
 
 
-def _moved(emit: Emitter, op: GatherOp, cut: _Cut) -> _Moved:
+def _local_indices(emit: Emitter, op: GatherOp, operand: _ShardedOperand) -> _LocalIndices:
     numbers = op.dimension_numbers.data
     indices: SSAValue = op.start_indices
     mask: SSAValue | None = None
-    if any(dim in numbers.start_index_map for dim in cut.found):
-        indices = wide_enough(emit, indices, cut.indexed)
-        clamped = _clamped(emit, indices, cut.indexed, numbers.index_vector_dim)
-        first, last = index_ranges(emit, cut.indexed, cut.mesh, indices)
-        low = for_each_index(emit, first, indices, numbers.index_vector_dim)
-        high = for_each_index(emit, last, indices, numbers.index_vector_dim)
+    if any(dim in numbers.start_index_map for dim in operand.masked):
+        indices = widened_indices(emit, indices, operand.indexed)
+        clamped = _clamped(emit, indices, operand.indexed, numbers.index_vector_dim)
+        first, last = index_ranges(emit, operand.indexed, operand.mesh, indices)
+        low = broadcast_to_indices(emit, first, indices, numbers.index_vector_dim)
+        high = broadcast_to_indices(emit, last, indices, numbers.index_vector_dim)
         indices = emit.binary(SubtractOp, clamped, low)
-        above = emit.compare(ComparisonDirection.GE, clamped, low)
-        mask = emit.binary(AndOp, above, emit.compare(ComparisonDirection.LE, clamped, high))
-    for dim in cut.found:
+        at_least_low = emit.compare(ComparisonDirection.GE, clamped, low)
+        mask = emit.binary(AndOp, at_least_low, emit.compare(ComparisonDirection.LE, clamped, high))
+    for dim in operand.masked:
         if dim not in numbers.start_index_map:
-            mask = _and_first(emit, mask, cut.dims[dim], cut.mesh)
-    return _Moved(indices, mask)
+            mask = _and_holds_first(emit, mask, operand.dims[dim], operand.mesh)
+    return _LocalIndices(indices, mask)
 
 
-def _and_first(emit: Emitter, mask: SSAValue | None, dim: IndexedDim, mesh: Mesh) -> SSAValue:
-    """`mask`, and only where this device holds the first place along `dim`."""
+def _and_holds_first(emit: Emitter, mask: SSAValue | None, dim: IndexedDim, mesh: Mesh) -> SSAValue:
+    """Return `mask`, restricted to devices that hold index 0 along `dim`."""
     offset = emit.offset(dim.axes, mesh, dim.shard_size)
     is_first = emit.compare(ComparisonDirection.EQ, offset, emit.index(0))
     if mask is None:
@@ -132,7 +139,7 @@ def _and_first(emit: Emitter, mask: SSAValue | None, dim: IndexedDim, mesh: Mesh
 
 
 def _clamped(emit: Emitter, indices: SSAValue, dims: Sequence[IndexedDim], vector_dim: int) -> SSAValue:
-    """The indices moved into the whole tensor, as `gather` does."""
+    """Clamp the indices to the bounds of the global tensor, as `gather` does."""
     tensor = tensor_of(indices)
     zero = emit.constant(tensor, [0])
     last = [dim.size - 1 for dim in dims]
@@ -145,19 +152,19 @@ def _clamped(emit: Emitter, indices: SSAValue, dims: Sequence[IndexedDim], vecto
 def _masked(
     emit: Emitter, sharding: TensorSharding | None, numbers: GatherDimensionNumbers, result: SSAValue, mask: SSAValue
 ) -> SSAValue:
-    """`result`, with what changes no sum where the shard does not hold what an index asks for."""
+    """Replace the elements of `result` that the shard does not hold by the identity element."""
     kind = sharding.unreduced_kind if sharding is not None and sharding.unreduced else ReductionKind.SUM
     tensor = tensor_of(result)
     if numbers.index_vector_dim < len(shape_of(mask)):
-        mask = _all_along(emit, mask, numbers.index_vector_dim)
+        mask = _all_true_along(emit, mask, numbers.index_vector_dim)
     batch_dims = [dim for dim in range(len(tensor.get_shape())) if dim not in numbers.offset_dims]
-    spread = emit.broadcast(mask, tensor, batch_dims if shape_of(mask) else [])
-    return emit.select(spread, result, identity_constant(emit, COMBINER_OF_KIND[kind], tensor))
+    full_mask = emit.broadcast(mask, tensor, batch_dims if shape_of(mask) else [])
+    return emit.select(full_mask, result, identity_constant(emit, COMBINER_OF_KIND[kind], tensor))
 
 
-def _all_along(emit: Emitter, mask: SSAValue, dim: int) -> SSAValue:
-    """Whether the mask holds everywhere along `dim`."""
+def _all_true_along(emit: Emitter, mask: SSAValue, dim: int) -> SSAValue:
+    """Return the conjunction of the mask along `dim`."""
     true = emit.constant(TensorType(i1, []), [1])
-    sizes = [size for place, size in enumerate(shape_of(mask)) if place != dim]
+    sizes = [size for index, size in enumerate(shape_of(mask)) if index != dim]
     properties = {"dimensions": DenseArrayBase.from_list(i64, [dim])}
     return emit.value(ReduceOp, [mask, true], with_shape(mask, sizes), dict(properties), [combining_body(AndOp, i1)])

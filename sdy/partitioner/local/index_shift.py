@@ -1,4 +1,4 @@
-"""From indices into a whole tensor to indices into one shard of it, for gather and scatter.
+"""Conversion of indices into a global tensor to indices into one shard, for gather and scatter.
 
 Source: docs/spec/06, 1.20 and 1.21, and 8.1 (G7).
 """
@@ -21,9 +21,9 @@ from sdy.partitioner.on_shards.combiners import extreme
 
 @dataclass(frozen=True, slots=True)
 class IndexedDim:
-    """A dim that a component of the indices is for: its size on all devices and on one, and the axes that cut it.
+    """A dim that a component of the index vectors addresses: its global size, its size in one shard, and its axes.
 
-    No axes: indices along it stay as they are.
+    Without axes, indices along the dim are not shifted.
     """
 
     size: int
@@ -31,42 +31,42 @@ class IndexedDim:
     axes: AxisList
 
 
-def wide_enough(emit: Emitter, indices: SSAValue, dims: Sequence[IndexedDim]) -> SSAValue:
-    """The indices, with 64 bits where their type does not hold every index of the dims."""
+def widened_indices(emit: Emitter, indices: SSAValue, dims: Sequence[IndexedDim]) -> SSAValue:
+    """Return the indices, converted to i64 if their type cannot represent every index of the dims."""
     largest = extreme(tensor_of(indices).element_type, largest=True)
     assert isinstance(largest, int)  # indices are integers
     return indices if all(dim.size - 1 <= largest for dim in dims) else emit.convert(indices, i64)
 
 
 def lowest_indices(emit: Emitter, dims: Sequence[IndexedDim], mesh: Mesh, indices: SSAValue) -> list[SSAValue]:
-    """Per dim the first index that this device's shard holds, a scalar of the indices' type."""
+    """Return for each dim the first index in the shard of this device, a scalar of the element type of `indices`."""
     element_type = tensor_of(indices).element_type
-    return [_lowest(emit, dim, mesh, TensorType(element_type, [])) for dim in dims]
+    return [_lowest_index(emit, dim, mesh, TensorType(element_type, [])) for dim in dims]
 
 
 def index_ranges(
     emit: Emitter, dims: Sequence[IndexedDim], mesh: Mesh, indices: SSAValue
 ) -> tuple[list[SSAValue], list[SSAValue]]:
-    """Per dim the first and the last index that this device's shard holds, scalars of the indices' type."""
+    """Return for each dim the first and the last index in the shard of this device, scalars as in `lowest_indices`."""
     scalar = TensorType(tensor_of(indices).element_type, [])
     first: list[SSAValue] = []
     last: list[SSAValue] = []
     for dim in dims:
-        begin = _lowest(emit, dim, mesh, scalar)
+        lowest = _lowest_index(emit, dim, mesh, scalar)
         extent = emit.constant(scalar, [(dim.shard_size if dim.axes else dim.size) - 1])
-        first.append(begin)
-        last.append(emit.binary(AddOp, begin, extent) if dim.axes else extent)
+        first.append(lowest)
+        last.append(emit.binary(AddOp, lowest, extent) if dim.axes else extent)
     return first, last
 
 
-def _lowest(emit: Emitter, dim: IndexedDim, mesh: Mesh, scalar: TensorType[Attribute]) -> SSAValue:
+def _lowest_index(emit: Emitter, dim: IndexedDim, mesh: Mesh, scalar: TensorType[Attribute]) -> SSAValue:
     if not dim.axes:
         return emit.constant(scalar, [0])
     return emit.convert(emit.offset(dim.axes, mesh, dim.shard_size), scalar.element_type)
 
 
-def for_each_index(emit: Emitter, per_dim: Sequence[SSAValue], indices: SSAValue, vector_dim: int) -> SSAValue:
-    """Scalars, one per component of an index vector, repeated to the shape of the indices."""
+def broadcast_to_indices(emit: Emitter, per_dim: Sequence[SSAValue], indices: SSAValue, vector_dim: int) -> SSAValue:
+    """Broadcast scalars, one per component of an index vector, to the shape of `indices`."""
     shape = shape_of(indices)
     if vector_dim >= len(shape) or shape[vector_dim] == 1:
         return emit.broadcast(per_dim[0], tensor_of(indices))

@@ -1,6 +1,6 @@
-"""Random bits on one shard: every device draws all of them, and keeps its part.
+"""Local form of `rng_bit_generator`: every device generates all bits and keeps its shard.
 
-So the bits are those of the whole program, whatever the algorithm. Source: docs/spec/06, 8.1 (G5).
+The bits are therefore those of the global program for every algorithm. Source: docs/spec/06, 8.1 (G5).
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ FORMS = OpTable[LocalForm]()
 
 @FORMS.of(RngBitGeneratorOp)
 def rng_bit_generator(op: RngBitGeneratorOp) -> LocalForm:
-    """The op as it is, and a slice of its bits."""
+    """Emit the op with the global shape, and slice its result."""
 
     def lower(lowering: Lowering) -> None:
-        sharding = lowering.sharding(op.output)
+        sharding = lowering.shardings.of(op.output)
         if sharding is None or sharding.is_fully_replicated:
             return
         emit = lowering.emitter(op)
         types = [op.output_state.type, op.output.type]
-        drawn = emit.op(RngBitGeneratorOp, [op.initial_state], types, {"rng_algorithm": op.rng_algorithm})
+        generated = emit.op(RngBitGeneratorOp, [op.initial_state], types, {"rng_algorithm": op.rng_algorithm})
         axes = tuple(dim.axes for dim in sharding.dims)
-        lowering.replace(op, drawn.output_state, emit.own_slice(drawn.output, axes, lowering.mesh(sharding)))
+        lowering.replace(
+            op, generated.output_state, emit.own_slice(generated.output, axes, lowering.shardings.mesh(sharding))
+        )
 
     return lower

@@ -1,6 +1,6 @@
-"""`reduce` on one shard: the initial value counts on one device only of those that the result is combined from.
+"""Local form of `reduce`: of the devices whose results are combined, only one includes the initial value.
 
-Where no all-reduce combines by the body, what all devices found is gathered and reduced once more.
+If no all-reduce combines values as the body does, the results of all devices are gathered and reduced again.
 Source: docs/spec/06, 8.1 (G15).
 """
 
@@ -16,70 +16,72 @@ from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis import AxisList
 from sdy.partitioner.emit.collective_ops import all_gather_stacked
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, ints, tensor_of
-from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
+from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.partitioner.local.shard_checks import LocalCheck
 from sdy.partitioner.on_shards.combiners import Combiner, combiners_of, may_repeat
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[Check]()
+CHECKS = OpTable[LocalCheck]()
 
 
 @CHECKS.of(ReduceOp)
-def is_combined(op: ReduceOp) -> Check:
-    """Some collective combines what devices find."""
-    return lambda lowering: lowering.check_on_shards(op)
+def check_reduce(op: ReduceOp) -> LocalCheck:
+    """Check that a collective can combine the results of the devices."""
+    return lambda checks: checks.check_on_shards(op)
 
 
 @FORMS.of(ReduceOp)
 def reduce(op: ReduceOp) -> LocalForm:
-    """The same reduction of smaller tensors; all of it, where nothing that follows combines the parts."""
+    """Reduce the shard; if no all-reduce completes the op, also gather and reduce the results of all shards."""
     combiners = combiners_of(op.body)
     is_complete = reduction_kinds(op) is not None
     dims = ints_of(op.dimensions)
 
     def lower(lowering: Lowering) -> None:
-        axes: AxisList = tuple(axis for dim in dims for axis in lowering.dim_axes(op.inputs[0], dim))
+        axes: AxisList = tuple(axis for dim in dims for axis in lowering.shardings.dim_axes(op.inputs[0], dim))
         inits = list(op.init_values)
         if axes and combiners is not None:
             for index, combiner in enumerate(combiners):
-                op.operands[len(inits) + index] = _counting_once(lowering, op, inits[index], combiner, axes)
+                op.operands[len(inits) + index] = _init_on_first_device(lowering, op, inits[index], combiner, axes)
         if axes and not is_complete:
-            lowering.replace(op, *_reduced_again(lowering, op, inits, combiners, axes))
+            lowering.replace(op, *_reduced_over_devices(lowering, op, inits, combiners, axes))
             return
-        for result in tuple(op.results):
-            lowering.make_local(result, op)
+        lowering.make_results_local(op)
 
     return lower
 
 
-def _reduced_again(
+def _reduced_over_devices(
     lowering: Lowering, op: ReduceOp, inits: Sequence[SSAValue], combiners: Sequence[Combiner] | None, axes: AxisList
 ) -> Sequence[SSAValue]:
-    """What the shards of all devices along `axes` are reduced to: one gather of all partial results."""
-    sharding = lowering.sharding(op.inputs[0])
-    assert sharding is not None  # cut
+    """Reduce the shard, gather the results of all devices along `axes` by one collective, and reduce them."""
+    sharding = lowering.shardings.of(op.inputs[0])
+    assert sharding is not None  # a reduced dim is sharded
     emit = lowering.emitter(op)
-    types = [lowering.local_type(result.type, lowering.sharding(result), op) for result in op.results]
+    types = lowering.local_result_types(op)
     partial = emit.op(ReduceOp, op.operands, types, {"dimensions": op.dimensions}, [op.body.clone()])
     partial.attributes.update(op.attributes)
-    gathered = all_gather_stacked(emit, partial.results, axes, lowering.on(sharding))
+    gathered = all_gather_stacked(emit, partial.results, axes, lowering.shardings.common_mesh(sharding))
     if combiners is not None:
-        inits = [_neutral(emit, *pair) for pair in zip(inits, combiners, strict=True)]
-    again = emit.op(ReduceOp, [*gathered, *inits], types, {"dimensions": ints([0])}, [op.detach_region(op.body)])
-    return again.results
+        inits = [_repeatable_init(emit, *pair) for pair in zip(inits, combiners, strict=True)]
+    reduced = emit.op(ReduceOp, [*gathered, *inits], types, {"dimensions": ints([0])}, [op.detach_region(op.body)])
+    return reduced.results
 
 
-def _counting_once(lowering: Lowering, op: ReduceOp, init: SSAValue, combiner: Combiner, axes: AxisList) -> SSAValue:
-    """The initial value on the first device along `axes` alone, unless it may count several times."""
+def _init_on_first_device(
+    lowering: Lowering, op: ReduceOp, init: SSAValue, combiner: Combiner, axes: AxisList
+) -> SSAValue:
+    """Return `init` on the first device along `axes` and the identity element on others, unless `init` may repeat."""
     if may_repeat(init, combiner):
         return init
-    sharding = lowering.sharding(op.inputs[0])
-    assert sharding is not None  # cut
+    sharding = lowering.shardings.of(op.inputs[0])
+    assert sharding is not None  # a reduced dim is sharded
     emit = lowering.emitter(op)
-    mine = emit.is_first(axes, lowering.mesh(sharding), tensor_of(init))
-    return emit.select(mine, init, _neutral(emit, init, combiner))
+    is_first = emit.is_first(axes, lowering.shardings.mesh(sharding), tensor_of(init))
+    return emit.select(is_first, init, _repeatable_init(emit, init, combiner))
 
 
-def _neutral(emit: Emitter, init: SSAValue, combiner: Combiner) -> SSAValue:
-    """What changes nothing, or not if `init` counts as well: `init` itself if possible."""
+def _repeatable_init(emit: Emitter, init: SSAValue, combiner: Combiner) -> SSAValue:
+    """Return `init` if it may be combined several times, otherwise the identity element."""
     return init if may_repeat(init, combiner) else identity_constant(emit, combiner, tensor_of(init))

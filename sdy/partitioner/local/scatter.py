@@ -1,6 +1,6 @@
-"""`scatter` into a shard: indices count within it, and partial results are combined by an all-reduce that follows.
+"""Local form of `scatter`: indices are relative to the shard, and an all-reduce combines partial results.
 
-An update that lies in several shards is written by each of them as far as it falls there, without communication.
+If an update overlaps several shards, each device writes the elements that are in its shard, without communication.
 Source: docs/spec/06, 1.21 and 8.1 (G7, G16).
 """
 
@@ -18,72 +18,74 @@ from sdy.dialects.stablehlo.gather_scatter import FALSE, ScatterOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import lists_overlap
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, tensor_of, with_shape
-from sdy.partitioner.local.index_shift import IndexedDim, for_each_index, lowest_indices, wide_enough
-from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
+from sdy.partitioner.local.index_shift import IndexedDim, broadcast_to_indices, lowest_indices, widened_indices
+from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 from sdy.partitioner.on_shards.combiners import combiners_of
-from sdy.partitioner.on_shards.shard_rules import known_rule, single_index_factors, with_need_replication
+from sdy.partitioner.on_shards.shard_rules import known_rule, unit_update_factors, with_need_replication
 from sdy.partitioner.on_shards.shard_windows import window_dim_of_update
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[Check]()
+CHECKS = OpTable[LocalCheck]()
 
 
 @CHECKS.of(ScatterOp)
-def agrees(op: ScatterOp) -> Check:
-    """As the rule has it, but where updates cover a single place of a dim it may be cut, as in the reference.
+def check_scatter(op: ScatterOp) -> LocalCheck:
+    """Check the tensors against the rule, but allow sharded dims along which an update has one element, as in Shardy.
 
-    So no update is right along a dim that no index names: a pipeline sees to it that this one is whole.
+    The local form is wrong along such a dim that no index addresses; the export pipeline leaves that dim unsharded.
     """
 
-    def check(lowering: Lowering) -> None:
+    def check(checks: ShardChecks) -> None:
         rule = known_rule(op)
         if rule is not None:
-            single = {*single_index_factors(op, rule)}
-            rule = with_need_replication(rule, {*rule.need_replication} - single)
-        lowering.check_agreement(op, rule)
+            unit_factors = {*unit_update_factors(op, rule)}
+            rule = with_need_replication(rule, {*rule.need_replication} - unit_factors)
+        checks.check_agreement(op, rule)
 
     return check
 
 
 def _reduction_axes(op: ScatterOp, lowering: Lowering) -> AxisList:
-    """The axes along which devices have different updates of the same shard."""
-    sharding = lowering.sharding(op.inputs[0])
-    own = () if sharding is None else tuple(axis for dim in sharding.dims for axis in dim.axes)
+    """Return the axes along which devices have different updates of the same shard."""
+    sharding = lowering.shardings.of(op.inputs[0])
+    input_axes = () if sharding is None else tuple(axis for dim in sharding.dims for axis in dim.axes)
     update = op.updates[0]
     window_dims = op.scatter_dimension_numbers.data.update_window_dims
     return tuple(
         axis
         for dim in range(len(shape_of(update)))
         if dim not in window_dims
-        for axis in lowering.dim_axes(update, dim)
-        if not lists_overlap((axis,), own)
+        for axis in lowering.shardings.dim_axes(update, dim)
+        if not lists_overlap((axis,), input_axes)
     )
 
 
 @FORMS.of(ScatterOp)
 def scatter(op: ScatterOp) -> LocalForm:
-    """The same scatter with indices that count within the shard, into the input on the first of those devices alone
-    that have different updates; with room around the shard for what falls into others.
+    """Emit the scatter with indices relative to the shard.
+
+    Of the devices that have different updates, only the first scatters into the input; the others start from identity
+    elements. The shard is padded by margins, which receive the elements of updates that belong to other shards.
     """
-    whole = shape_of(op.inputs[0])
+    global_shape = shape_of(op.inputs[0])
     numbers = op.scatter_dimension_numbers.data
 
     def lower(lowering: Lowering) -> None:
         axes = _reduction_axes(op, lowering)
-        shard, rooms = shape_of(op.inputs[0]), _rooms(op, lowering)
+        shard, margins = shape_of(op.inputs[0]), _margins(op, lowering)
         indexed = [
-            IndexedDim(whole[dim] + 2 * rooms[dim], shard[dim], lowering.dim_axes(op.inputs[0], dim))
+            IndexedDim(global_shape[dim] + 2 * margins[dim], shard[dim], lowering.shardings.dim_axes(op.inputs[0], dim))
             for dim in numbers.scatter_dims_to_operand_dims
         ]
         is_indexed = any(dim.axes for dim in indexed)
         if not axes and not is_indexed:
-            for result in tuple(op.results):
-                lowering.make_local(result, op)
+            lowering.make_results_local(op)
             return
         emit = lowering.emitter(op)
         inputs = _inputs_on_first(emit, op, axes, lowering) if axes else list(op.inputs)
-        indices: SSAValue = _moved(emit, op, indexed, rooms, lowering) if is_indexed else op.scatter_indices
-        inputs = [_with_rooms(emit, value, rooms) for value in inputs]
+        indices: SSAValue = _local_indices(emit, op, indexed, margins, lowering) if is_indexed else op.scatter_indices
+        inputs = [_with_margins(emit, value, margins) for value in inputs]
         local = emit.op(
             ScatterOp,
             [*inputs, indices, *op.updates],
@@ -97,56 +99,56 @@ def scatter(op: ScatterOp) -> LocalForm:
         )
         local.attributes.update(op.attributes)
         results: list[SSAValue] = list(local.results)
-        for dim, room in enumerate(rooms):
-            results = [emit.slice_along(result, dim, room, room + shard[dim]) for result in results]
+        for dim, margin in enumerate(margins):
+            results = [emit.slice_along(result, dim, margin, margin + shard[dim]) for result in results]
         lowering.replace(op, *results)
 
     return lower
 
 
-def _rooms(op: ScatterOp, lowering: Lowering) -> list[int]:
-    """Per dim of the input, by how much an update that falls into a shard may stick out of it."""
-    rooms = [0] * len(shape_of(op.inputs[0]))
+def _margins(op: ScatterOp, lowering: Lowering) -> list[int]:
+    """Return for each dim of the input how far an update that overlaps a shard may extend beyond it."""
+    margins = [0] * len(shape_of(op.inputs[0]))
     for dim in op.scatter_dimension_numbers.data.scatter_dims_to_operand_dims:
         window = window_dim_of_update(op, dim)
-        if window is not None and lowering.dim_axes(op.inputs[0], dim):
-            rooms[dim] = max(0, shape_of(op.updates[0])[window] - 1)
-    return rooms
+        if window is not None and lowering.shardings.dim_axes(op.inputs[0], dim):
+            margins[dim] = max(0, shape_of(op.updates[0])[window] - 1)
+    return margins
 
 
-def _with_rooms(emit: Emitter, value: SSAValue, rooms: Sequence[int]) -> SSAValue:
-    if not any(rooms):
+def _with_margins(emit: Emitter, value: SSAValue, margins: Sequence[int]) -> SSAValue:
+    if not any(margins):
         return value
     filler = emit.constant(TensorType(tensor_of(value).element_type, []), [0])
-    return emit.pad(value, filler, rooms, rooms)
+    return emit.pad(value, filler, margins, margins)
 
 
 def _inputs_on_first(emit: Emitter, op: ScatterOp, axes: AxisList, lowering: Lowering) -> list[SSAValue]:
-    """The inputs on the first device along `axes`, and what changes nothing on the others."""
+    """Return the inputs on the first device along `axes` and identity elements on the others."""
     combiners = combiners_of(op.update_computation)
-    assert combiners is not None  # else the rule reduces nothing
-    sharding = lowering.sharding(op.updates[0])
-    assert sharding is not None  # cut
-    mesh = lowering.mesh(sharding)
-    chosen: list[SSAValue] = []
+    assert combiners is not None  # otherwise the rule has no reduction factor
+    sharding = lowering.shardings.of(op.updates[0])
+    assert sharding is not None  # the updates are sharded
+    mesh = lowering.shardings.mesh(sharding)
+    selected: list[SSAValue] = []
     for value, combiner in zip(op.inputs, combiners, strict=True):
         tensor = tensor_of(value)
-        nothing = identity_constant(emit, combiner, TensorType(tensor.element_type, []))
-        mine = emit.is_first(axes, mesh, tensor)
-        chosen.append(emit.select(mine, value, emit.broadcast(nothing, tensor)))
-    return chosen
+        neutral = identity_constant(emit, combiner, TensorType(tensor.element_type, []))
+        is_first = emit.is_first(axes, mesh, tensor)
+        selected.append(emit.select(is_first, value, emit.broadcast(neutral, tensor)))
+    return selected
 
 
-def _moved(
-    emit: Emitter, op: ScatterOp, dims: Sequence[IndexedDim], rooms: Sequence[int], lowering: Lowering
+def _local_indices(
+    emit: Emitter, op: ScatterOp, dims: Sequence[IndexedDim], margins: Sequence[int], lowering: Lowering
 ) -> SSAValue:
-    """The indices, counting within the shard and its rooms: what does not touch it is out of range, or in a room."""
-    sharding, numbers = lowering.sharding(op.inputs[0]), op.scatter_dimension_numbers.data
-    assert sharding is not None  # some dim is cut
-    indices = wide_enough(emit, op.scatter_indices, dims)
-    lowest = lowest_indices(emit, dims, lowering.mesh(sharding), indices)
-    for place, dim in enumerate(numbers.scatter_dims_to_operand_dims):
-        if rooms[dim]:
-            room = emit.constant(tensor_of(lowest[place]), [rooms[dim]])
-            lowest[place] = emit.binary(SubtractOp, lowest[place], room)
-    return emit.binary(SubtractOp, indices, for_each_index(emit, lowest, indices, numbers.index_vector_dim))
+    """Return the indices relative to the padded shard: updates that miss the shard are out of range or in a margin."""
+    sharding, numbers = lowering.shardings.of(op.inputs[0]), op.scatter_dimension_numbers.data
+    assert sharding is not None  # an indexed dim is sharded
+    indices = widened_indices(emit, op.scatter_indices, dims)
+    lowest = lowest_indices(emit, dims, lowering.shardings.mesh(sharding), indices)
+    for component, dim in enumerate(numbers.scatter_dims_to_operand_dims):
+        if margins[dim]:
+            margin = emit.constant(tensor_of(lowest[component]), [margins[dim]])
+            lowest[component] = emit.binary(SubtractOp, lowest[component], margin)
+    return emit.binary(SubtractOp, indices, broadcast_to_indices(emit, lowest, indices, numbers.index_vector_dim))

@@ -1,4 +1,4 @@
-"""Parts of tensors on one shard: slices and pads, whose shards may send each other edges; dynamic slices of whole dims.
+"""Local forms of `slice`, `pad` and `dynamic_slice`. Shards of slices and pads may exchange their edges.
 
 Source: docs/spec/06, 1.17, 1.18 and 8.1 (G3, G18, G19).
 """
@@ -21,101 +21,108 @@ from sdy.model.axis_list import sharded_size
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.partitioner.emit.emitter import Emitter, ints, with_shape
 from sdy.partitioner.emit.sharded_emitter import is_zero_constant
-from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
-from sdy.partitioner.local.spans import CutDim, exchanged
+from sdy.partitioner.local.edge_exchange import ShardedDim, exchanged
+from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
 from sdy.partitioner.on_shards.shard_offsets import shard_shifts_of
 from sdy.partitioner.on_shards.shard_spans import spans_of
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[Check]()
+CHECKS = OpTable[LocalCheck]()
 
-Shifts = list[tuple[int, ...]]  # per dim of a tensor, per device
+DeviceShifts = list[tuple[int, ...]]  # for each dim of a tensor, one entry per device
 
 
 @CHECKS.of(ops.SliceOp, ops.PadOp)
-def stays_local(op: ops.SliceOp | ops.PadOp) -> Check:
-    """Operand and result are cut alike, and no shard needs elements of another, or few are sent.
+def check_slice_or_pad(op: ops.SliceOp | ops.PadOp) -> LocalCheck:
+    """Check that operand and result are sharded alike and that no element, or only few, move to another shard.
 
-    In the reference none are.
+    Without the style option `regroups_shards` none may move, as in Shardy.
     """
-    moved_along = shard_shifts_of(op)
+    shifts_along = shard_shifts_of(op)
 
-    def check(lowering: Lowering) -> None:
-        if not (lowering.is_sharded(op.operand) or lowering.is_sharded(op.result)):
+    def check(checks: ShardChecks) -> None:
+        if not (checks.shardings.is_sharded(op.operand) or checks.shardings.is_sharded(op.result)):
             return
-        lowering.check_operand_sharding(op, 0, lowering.sharding(op.result), "its result")
+        checks.check_operand_sharding(op, 0, checks.shardings.of(op.result), "its result")
         for dim in range(len(shape_of(op.result))):
-            count = lowering.shard_count(op.operand, dim)
-            is_exchanged = lowering.style.regroups_shards and can_exchange_results(op, dim, count)
-            if moved_along(dim, count) is None and not is_exchanged:
+            count = checks.shardings.shard_count(op.operand, dim)
+            is_exchanged = checks.style.regroups_shards and can_exchange_results(op, dim, count)
+            if shifts_along(dim, count) is None and not is_exchanged:
                 message = (
                     f"{op.name} from {op.operand.type} to {op.result.type} moves elements between the "
                     f"{count} shards of dim {dim}"
                 )
-                hint = "run sdy-resolve-permutation-factors first, or reshard so that the dim is whole"
+                hint = "run sdy-resolve-permutation-factors first, or reshard so that the dim is unsharded"
                 raise SdyError(Diagnostic("SDY-L012", message, span_of(op), hint=hint))
 
     return check
 
 
-class _Moves:
-    """How the elements of a slice or pad of whole tensors come to their places: within shards, or between them."""
+class _ShardMovement:
+    """The movement of the elements of a slice or pad with global shapes, within shards and between them."""
 
     def __init__(self, op: ops.SliceOp | ops.PadOp) -> None:
         self._op = op
-        self._moved_along = shard_shifts_of(op)
+        self._shifts_along = shard_shifts_of(op)
         self._span_along = spans_of(op)
 
-    def exchange(self, lowering: Lowering) -> Shifts:
-        """Let the op read what it needs of other shards; by how much devices then move elements along each dim."""
+    def exchange(self, lowering: Lowering) -> DeviceShifts:
+        """Replace the operand by one that includes the required elements of other shards.
+
+        Returns by how much each device then moves its elements along each dim.
+        """
         op, value = self._op, self._op.operand
-        sharding = lowering.sharding(value)
-        assert sharding is not None  # cut
-        mesh = lowering.mesh(sharding)
-        filling = op.padding_value if isinstance(op, ops.PadOp) and not is_zero_constant(op.padding_value) else None
-        shifts: Shifts = []
+        sharding = lowering.shardings.of(value)
+        assert sharding is not None  # the operand is sharded
+        mesh = lowering.shardings.mesh(sharding)
+        filler = op.padding_value if isinstance(op, ops.PadOp) and not is_zero_constant(op.padding_value) else None
+        shifts: DeviceShifts = []
         for dim in range(len(shape_of(value))):
-            axes = lowering.dim_axes(op.operand, dim)
+            axes = lowering.shardings.dim_axes(op.operand, dim)
             count = sharded_size(axes, mesh)
-            of_shard = self._moved_along(dim, count)
-            if of_shard is None:
+            shard_shifts = self._shifts_along(dim, count)
+            if shard_shifts is None:
                 span = self._span_along(dim, count)
                 assert span is not None  # checked
-                value = exchanged(lowering.emitter(op), value, CutDim(dim, axes, mesh), span, filling)
-                of_shard = (0,) * count
-            shifts.append(tuple(of_shard[place] for place in shard_coordinates(axes, mesh)))
+                value = exchanged(lowering.emitter(op), value, ShardedDim(dim, axes, mesh), span, filler)
+                shard_shifts = (0,) * count
+            shifts.append(tuple(shard_shifts[index] for index in shard_coordinates(axes, mesh)))
         op.operands[0] = value
         return shifts
 
 
 @FORMS.of(ops.SliceOp)
 def slice_(op: ops.SliceOp) -> LocalForm:
-    """A slice of the shard; where shards begin at different places, of the part that this device's slice spans."""
-    limits, strides, whole = ints_of(op.limit_indices), ints_of(op.strides), shape_of(op.operand)
-    moves = _Moves(op)
+    """Emit a slice of the shard; if slices of different shards start at different indices, a dynamic slice first."""
+    limits, strides, global_shape = ints_of(op.limit_indices), ints_of(op.strides), shape_of(op.operand)
+    movement = _ShardMovement(op)
 
     def lower(lowering: Lowering) -> None:
-        if not lowering.is_sharded(op.operand):
+        if not lowering.shardings.is_sharded(op.operand):
             return
-        counts, given = [lowering.shard_count(op.operand, dim) for dim in range(len(whole))], op.operand
-        shifts = moves.exchange(lowering)
-        local = cast(AnyTensor, lowering.local_type(op.result.type, lowering.sharding(op.result), op))
+        counts, original = (
+            [lowering.shardings.shard_count(op.operand, dim) for dim in range(len(global_shape))],
+            op.operand,
+        )
+        shifts = movement.exchange(lowering)
+        local = cast(AnyTensor, lowering.local_type(op.result.type, lowering.shardings.of(op.result), op))
         emit = lowering.emitter(op)
-        spans = [max(0, (size - 1) * stride + 1) for size, stride in zip(local.get_shape(), strides, strict=True)]
+        extents = [max(0, (size - 1) * stride + 1) for size, stride in zip(local.get_shape(), strides, strict=True)]
         starts = [shift[0] for shift in shifts]
         ends = list(limits)
         for dim, size in enumerate(shape_of(op.operand)):
             if counts[dim] > 1:
-                ends[dim] = size if limits[dim] == whole[dim] else starts[dim] + spans[dim]
+                ends[dim] = size if limits[dim] == global_shape[dim] else starts[dim] + extents[dim]
         source: SSAValue = op.operand
         if any(len(set(shift)) > 1 for shift in shifts):
-            source = emit.dynamic_slice(source, _own_starts(emit, shifts), spans)
-            if spans == list(local.get_shape()):
+            source = emit.dynamic_slice(source, _own_starts(emit, shifts), extents)
+            if extents == list(local.get_shape()):
                 lowering.replace(op, source)
                 return
-            starts, ends = [0] * len(spans), spans
-        if source is not given and not any(starts) and shape_of(source) == local.get_shape():
+            starts, ends = [0] * len(extents), extents
+        if source is not original and not any(starts) and shape_of(source) == local.get_shape():
             lowering.replace(op, source)
             return
         properties = {"start_indices": ints(starts), "limit_indices": ints(ends), "strides": op.strides}
@@ -126,36 +133,36 @@ def slice_(op: ops.SliceOp) -> LocalForm:
 
 @FORMS.of(ops.PadOp)
 def pad(op: ops.PadOp) -> LocalForm:
-    """A pad of the shard; where shards need different ones, one large enough for all, of which each takes its part."""
-    moves = _Moves(op)
+    """Emit a pad of the shard; if shards require different amounts, the largest ones and a dynamic slice."""
+    movement = _ShardMovement(op)
 
     def lower(lowering: Lowering) -> None:
-        if not lowering.is_sharded(op.operand):
+        if not lowering.shardings.is_sharded(op.operand):
             return
-        given, shifts = op.operand, moves.exchange(lowering)
-        local = cast(AnyTensor, lowering.local_type(op.result.type, lowering.sharding(op.result), op)).get_shape()
+        original, shifts = op.operand, movement.exchange(lowering)
+        local = cast(AnyTensor, lowering.local_type(op.result.type, lowering.shardings.of(op.result), op)).get_shape()
         emit = lowering.emitter(op)
         gaps = ints_of(op.interior_padding)
-        spread = [max(0, (size - 1) * (gap + 1) + 1) for size, gap in zip(shape_of(op.operand), gaps, strict=True)]
+        dilated = [max(0, (size - 1) * (gap + 1) + 1) for size, gap in zip(shape_of(op.operand), gaps, strict=True)]
         is_uniform = all(len(set(shift)) == 1 for shift in shifts)
         if is_uniform:
             low = [shift[0] for shift in shifts]
-            high = [size - (own + first) for size, own, first in zip(local, spread, low, strict=True)]
-            is_there = op.operand is not given and not any((*low, *high))
-            lowering.replace(op, op.operand if is_there else _padded(emit, op, low, high, spread))
+            high = [size - (own + first) for size, own, first in zip(local, dilated, low, strict=True)]
+            is_done = op.operand is not original and not any((*low, *high))
+            lowering.replace(op, op.operand if is_done else _padded(emit, op, low, high, dilated))
             return
         low = [max(0, *shift) for shift in shifts]
-        high = [max(0, size - min(shift) - own) for size, shift, own in zip(local, shifts, spread, strict=True)]
-        padded = _padded(emit, op, low, high, spread)
-        starts = [tuple(first - place for place in shift) for first, shift in zip(low, shifts, strict=True)]
+        high = [max(0, size - min(shift) - own) for size, shift, own in zip(local, shifts, dilated, strict=True)]
+        padded = _padded(emit, op, low, high, dilated)
+        starts = [tuple(first - own_shift for own_shift in shift) for first, shift in zip(low, shifts, strict=True)]
         lowering.replace(op, emit.dynamic_slice(padded, _own_starts(emit, starts), local))
 
     return lower
 
 
-def _padded(emit: Emitter, op: ops.PadOp, low: Sequence[int], high: Sequence[int], spread: Sequence[int]) -> SSAValue:
-    """The shard padded like `op`, but by other amounts at its ends; `spread` are its sizes with interior padding."""
-    sizes = [before + size + after for before, size, after in zip(low, spread, high, strict=True)]
+def _padded(emit: Emitter, op: ops.PadOp, low: Sequence[int], high: Sequence[int], dilated: Sequence[int]) -> SSAValue:
+    """Pad the shard like `op`, but with other edge amounts; `dilated` are its sizes with interior padding."""
+    sizes = [before + size + after for before, size, after in zip(low, dilated, high, strict=True)]
     properties = {
         "edge_padding_low": ints(low),
         "edge_padding_high": ints(high),
@@ -164,8 +171,8 @@ def _padded(emit: Emitter, op: ops.PadOp, low: Sequence[int], high: Sequence[int
     return emit.value(ops.PadOp, [op.operand, op.padding_value], with_shape(op.operand, sizes), dict(properties))
 
 
-def _own_starts(emit: Emitter, starts: Shifts) -> list[SSAValue]:
-    """This device's start along each dim; a constant where it is the same on all."""
+def _own_starts(emit: Emitter, starts: DeviceShifts) -> list[SSAValue]:
+    """Return the start of this device along each dim: a constant if all devices have the same one."""
     number = emit.device_number()
     return [
         emit.index(table[0]) if len(set(table)) == 1 else emit.reshape(emit.entry_of_device(table, i64, number), [])
@@ -175,7 +182,7 @@ def _own_starts(emit: Emitter, starts: Shifts) -> list[SSAValue]:
 
 @FORMS.of(ops.DynamicSliceOp)
 def dynamic_slice(op: ops.DynamicSliceOp) -> LocalForm:
-    """A slice that takes all of each dim that is cut."""
+    """Give the op local slice sizes; it slices the full range of each sharded dim."""
 
     def lower(lowering: Lowering) -> None:
         lowering.make_local(op.result, op)

@@ -1,7 +1,7 @@
-"""`top_k` on one shard: along a cut dim the k largest of each shard are gathered, and of these the k largest kept.
+"""Local form of `top_k`: along a sharded dim, the k largest elements of each shard are gathered and reduced to k.
 
-Shards come in order, each with its largest elements first and equal ones by their indices: so the second choice takes
-of equal elements the first as well.
+The candidates are in shard order, sorted within each shard, and equal elements are in index order. The second `top_k`
+therefore selects the first of equal elements, as the op on the global tensor does.
 """
 
 from __future__ import annotations
@@ -19,59 +19,59 @@ from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp
 from sdy.model.axis import AxisList
 from sdy.partitioner.emit.collective_ops import all_gather_values
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
-from sdy.partitioner.local.lowering import Check, LocalForm, Lowering
+from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.partitioner.local.shard_checks import LocalCheck
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[Check]()
+CHECKS = OpTable[LocalCheck]()
 
 
 @CHECKS.of(TopKOp)
-def keeps_few(op: TopKOp) -> Check:
-    """Along a cut dim, shards keep so few elements that exchanging them is worth it."""
-    return lambda lowering: lowering.check_on_shards(op)
+def check_top_k(op: TopKOp) -> LocalCheck:
+    """Check that k is so small that exchanging the candidates costs less than gathering the operand."""
+    return lambda checks: checks.check_on_shards(op)
 
 
 @FORMS.of(TopKOp)
 def top_k(op: TopKOp) -> LocalForm:
-    """The same op on the shard, and again on what all shards kept."""
+    """Apply the op to the shard; along a sharded dim, apply it again to the gathered candidates of all shards."""
     last = len(shape_of(op.operand)) - 1
 
     def lower(lowering: Lowering) -> None:
-        axes = lowering.dim_axes(op.operand, last)
+        axes = lowering.shardings.dim_axes(op.operand, last)
         if axes:
-            lowering.replace(op, *_of_all_shards(lowering, op, axes))
+            lowering.replace(op, *_top_k_over_shards(lowering, op, axes))
             return
-        for result in tuple(op.results):
-            lowering.make_local(result, op)
+        lowering.make_results_local(op)
 
     return lower
 
 
-def _of_all_shards(lowering: Lowering, op: TopKOp, axes: AxisList) -> Sequence[SSAValue]:
-    emit, sharding = lowering.emitter(op), lowering.sharding(op.operand)
-    assert sharding is not None  # cut
+def _top_k_over_shards(lowering: Lowering, op: TopKOp, axes: AxisList) -> Sequence[SSAValue]:
+    emit, sharding = lowering.emitter(op), lowering.shardings.of(op.operand)
+    assert sharding is not None  # the last dim is sharded
     last = len(shape_of(op.operand)) - 1
-    types = [lowering.local_type(result.type, lowering.sharding(result), op) for result in op.results]
-    kept = _largest(emit, op, op.operand, types)
+    types = lowering.local_result_types(op)
+    own = _largest(emit, op, op.operand, types)
     if op.indices.first_use is None:
-        (values,) = all_gather_values(emit, [kept.values], last, axes, lowering.on(sharding))
+        (values,) = all_gather_values(emit, [own.values], last, axes, lowering.shardings.common_mesh(sharding))
         return _largest(emit, op, values, types).results
-    offset = emit.offset(axes, lowering.mesh(sharding), shape_of(op.operand)[last])
-    indices = tensor_of(kept.indices)
-    before = emit.broadcast(emit.convert(offset, indices.element_type), indices)
-    candidates = [kept.values, emit.binary(AddOp, kept.indices, before)]
-    values, places = all_gather_values(emit, candidates, last, axes, lowering.on(sharding))
-    chosen = _largest(emit, op, values, types)
-    return chosen.values, _looked_up(emit, places, chosen.indices)
+    offset = emit.offset(axes, lowering.shardings.mesh(sharding), shape_of(op.operand)[last])
+    index_type = tensor_of(own.indices)
+    shard_offset = emit.broadcast(emit.convert(offset, index_type.element_type), index_type)
+    candidates = [own.values, emit.binary(AddOp, own.indices, shard_offset)]
+    values, indices = all_gather_values(emit, candidates, last, axes, lowering.shardings.common_mesh(sharding))
+    selected = _largest(emit, op, values, types)
+    return selected.values, _take_along_last_dim(emit, indices, selected.indices)
 
 
 def _largest(emit: Emitter, op: TopKOp, operand: SSAValue, types: Sequence[Attribute]) -> TopKOp:
-    """The largest elements of `operand`, as many as `op` takes, and their places in it."""
+    """Emit a `top_k` of `operand` with the k of `op`."""
     return emit.op(TopKOp, [operand], types, {"k": op.k})
 
 
-def _looked_up(emit: Emitter, values: SSAValue, places: SSAValue) -> SSAValue:
-    """Of each row the values at the places given for it, along the last dim."""
+def _take_along_last_dim(emit: Emitter, values: SSAValue, indices: SSAValue) -> SSAValue:
+    """Return for each row of `values` the elements at the indices in the same row of `indices`, along the last dim."""
     batch, last = tuple(range(len(shape_of(values)) - 1)), len(shape_of(values)) - 1
     numbers = GatherDimensionNumbers(
         collapsed_slice_dims=(last,),
@@ -85,4 +85,4 @@ def _looked_up(emit: Emitter, values: SSAValue, places: SSAValue) -> SSAValue:
         "slice_sizes": ints([1] * (last + 1)),
         "indices_are_sorted": FALSE,
     }
-    return emit.value(GatherOp, [values, places], with_shape(values, shape_of(places)), properties)
+    return emit.value(GatherOp, [values, indices], with_shape(values, shape_of(indices)), properties)

@@ -1,4 +1,4 @@
-"""`dynamic_update_slice` on one shard: a whole update, of which each device writes what falls into its shard.
+"""Local form of `dynamic_update_slice`: of an unsharded update, each device writes what is in its shard.
 
 Source: docs/spec/06, 8.1 (G4).
 """
@@ -22,47 +22,47 @@ FORMS = OpTable[LocalForm]()
 
 @FORMS.of(slicing.DynamicUpdateSliceOp)
 def dynamic_update_slice(op: slicing.DynamicUpdateSliceOp) -> LocalForm:
-    """Along dims that are cut and written in part, the shard is written with room for the update on both sides."""
-    whole, update = shape_of(op.operand), shape_of(op.update)
+    """Update the shard; along sharded dims that are updated partially, pad it by the update's size on both sides."""
+    global_shape, update = shape_of(op.operand), shape_of(op.update)
 
     def lower(lowering: Lowering) -> None:
-        written = [dim for dim in _cut_dims(lowering, op.operand) if update[dim] != whole[dim]]
-        if written:
-            lowering.replace(op, _written_with_room(lowering, op, whole, written))
+        partial_dims = [dim for dim in _sharded_dims(lowering, op.operand) if update[dim] != global_shape[dim]]
+        if partial_dims:
+            lowering.replace(op, _update_with_margin(lowering, op, global_shape, partial_dims))
         else:
             lowering.make_local(op.result, op)
 
     return lower
 
 
-def _cut_dims(lowering: Lowering, value: SSAValue) -> list[int]:
-    return [dim for dim in range(len(shape_of(value))) if lowering.shard_count(value, dim) > 1]
+def _sharded_dims(lowering: Lowering, value: SSAValue) -> list[int]:
+    return [dim for dim in range(len(shape_of(value))) if lowering.shardings.shard_count(value, dim) > 1]
 
 
-def _written_with_room(
-    lowering: Lowering, op: slicing.DynamicUpdateSliceOp, whole: Sequence[int], written: Sequence[int]
+def _update_with_margin(
+    lowering: Lowering, op: slicing.DynamicUpdateSliceOp, global_shape: Sequence[int], partial_dims: Sequence[int]
 ) -> SSAValue:
     emit = lowering.emitter(op)
     local, update = shape_of(op.operand), shape_of(op.update)
-    room = [size if dim in written else 0 for dim, size in enumerate(update)]
+    margin = [size if dim in partial_dims else 0 for dim, size in enumerate(update)]
     filler = emit.constant(TensorType(tensor_of(op.operand).element_type, []), [0])
-    roomy = emit.pad(op.operand, filler, room, room)
+    padded = emit.pad(op.operand, filler, margin, margin)
     starts: list[SSAValue] = []
     for dim, start in enumerate(op.start_indices):
-        # An update of a cut dim that is written whole is cut as well: its size says nothing of the start.
-        last = 0 if lowering.shard_count(op.update, dim) > 1 else whole[dim] - update[dim]
-        begin = _clamped(emit, start, last)
-        if dim in written:
-            begin = _start_in_room(emit, lowering, op.operand, dim, begin, room[dim])
-        starts.append(begin)
-    result = emit.value(slicing.DynamicUpdateSliceOp, [roomy, op.update, *starts], roomy.type)
-    limits = [size + before for size, before in zip(local, room, strict=True)]
-    properties = {"start_indices": ints(room), "limit_indices": ints(limits), "strides": ints([1] * len(local))}
+        # An update that covers a sharded dim is sharded as well, so its local size does not limit the start.
+        last = 0 if lowering.shardings.shard_count(op.update, dim) > 1 else global_shape[dim] - update[dim]
+        global_start = _clamped(emit, start, last)
+        if dim in partial_dims:
+            global_start = _start_in_padded_shard(emit, lowering, op.operand, dim, global_start, margin[dim])
+        starts.append(global_start)
+    result = emit.value(slicing.DynamicUpdateSliceOp, [padded, op.update, *starts], padded.type)
+    limits = [size + before for size, before in zip(local, margin, strict=True)]
+    properties = {"start_indices": ints(margin), "limit_indices": ints(limits), "strides": ints([1] * len(local))}
     return emit.value(slicing.SliceOp, [result], with_shape(result, local), dict(properties))
 
 
 def _clamped(emit: Emitter, start: SSAValue, last: int) -> SSAValue:
-    """A start as StableHLO moves it so that the update fits, as `tensor<i64>`."""
+    """Clamp a start index as StableHLO does, so that the update fits, and convert it to `tensor<i64>`."""
     largest = extreme(tensor_of(start).element_type, largest=True)
     assert isinstance(largest, int)  # indices are integers
     low = emit.constant(tensor_of(start), [0])
@@ -70,13 +70,13 @@ def _clamped(emit: Emitter, start: SSAValue, last: int) -> SSAValue:
     return emit.convert(emit.clamp(low, start, high), i64)
 
 
-def _start_in_room(
-    emit: Emitter, lowering: Lowering, operand: SSAValue, dim: int, start: SSAValue, room: int
+def _start_in_padded_shard(
+    emit: Emitter, lowering: Lowering, operand: SSAValue, dim: int, start: SSAValue, margin: int
 ) -> SSAValue:
-    """Where the update begins in the shard with room on both sides; all in one of the rooms if it is elsewhere."""
-    sharding = lowering.sharding(operand)
-    assert sharding is not None  # cut
+    """Return the start of the update in the padded shard; an update of another shard is clamped into the padding."""
+    sharding = lowering.shardings.of(operand)
+    assert sharding is not None  # the operand is sharded
     local = shape_of(operand)[dim]
-    offset = emit.offset(lowering.dim_axes(operand, dim), lowering.mesh(sharding), local)
-    start_here = emit.binary(elementwise.AddOp, emit.binary(elementwise.SubtractOp, start, offset), emit.index(room))
-    return emit.clamp(emit.index(0), start_here, emit.index(local + room))
+    offset = emit.offset(lowering.shardings.dim_axes(operand, dim), lowering.shardings.mesh(sharding), local)
+    local_start = emit.binary(elementwise.AddOp, emit.binary(elementwise.SubtractOp, start, offset), emit.index(margin))
+    return emit.clamp(emit.index(0), local_start, emit.index(local + margin))

@@ -1,1 +1,1 @@
-"""Whether an op can run on shards alone, along which dims, and what its devices must exchange: facts, no new ops."""
+"""Analyses of ops on shards: along which dims an op can run on shards alone, and what its devices must exchange."""

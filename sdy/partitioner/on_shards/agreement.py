@@ -1,4 +1,4 @@
-"""Do the tensors of an op agree, factor by factor, so that each device can run the op on its shards alone?"""
+"""Agreement of the tensors of an op: with equal axes for each factor, devices can run the op on their shards alone."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from sdy.propagation.projection import Projection, project
 
 @dataclass(frozen=True, slots=True)
 class ShardedLayout:
-    """A sharding that cuts some dim, and its mesh."""
+    """A sharding with at least one sharded dim, and its mesh."""
 
     sharding: TensorSharding
     mesh: Mesh
 
 
-OpLayouts = tuple[ShardedLayout | None, ...]  # an op's operands, then results; None: whole on every device
+OpLayouts = tuple[ShardedLayout | None, ...]  # of operands, then results; None if every device holds the full tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Two tensors, by their places among operands, then results, that are cut differently along what they share.
+    """Two tensors, by their indices among operands, then results, that have different axes along a shared factor.
 
-    One place twice: the op mixes the elements along a factor by which the tensor is cut.
+    If both indices are equal, the op mixes elements along a factor along which the tensor is sharded.
     """
 
     first: int
@@ -37,66 +37,66 @@ class Disagreement:
 
 
 def same_layout(first: ShardedLayout | None, second: ShardedLayout | None) -> bool:
-    """Whether every device holds the same elements of a tensor either way."""
+    """Return whether every device holds the same elements of a tensor in both layouts."""
     if first is None or second is None or first == second:
         return first is second or first == second
     if first.mesh == second.mesh and _axes(first) == _axes(second):
         return True
-    return _places(first) == _places(second)
+    return _shard_coordinates(first) == _shard_coordinates(second)
 
 
 def _axes(layout: ShardedLayout) -> tuple[object, ...]:
     return tuple(dim.axes for dim in layout.sharding.dims)
 
 
-def _places(layout: ShardedLayout) -> list[tuple[int, ...]]:
-    """Per dim, which piece each device holds."""
+def _shard_coordinates(layout: ShardedLayout) -> list[tuple[int, ...]]:
+    """Return for each dim the index of the shard that each device holds."""
     return [shard_coordinates(dim.axes, layout.mesh) for dim in layout.sharding.dims]
 
 
 @lru_cache(maxsize=65536)
 def disagreement(rule: OpShardingRule, layouts: OpLayouts) -> Disagreement | None:
-    """The first pair of tensors of an op with this rule that stands in the way; None where all agree."""
-    cut = [(place, layout) for place, layout in enumerate(layouts) if layout is not None]
-    if not cut:
+    """Return the first pair of tensors that disagree in an op with this rule, None if all agree."""
+    sharded = [(index, layout) for index, layout in enumerate(layouts) if layout is not None]
+    if not sharded:
         return None
-    first, reference = cut[0]
-    for place, layout in cut:
+    first, reference = sharded[0]
+    for index, layout in sharded:
         if layout.mesh != reference.mesh:
-            return Disagreement(first, place)
+            return Disagreement(first, index)
     shardings = tuple(None if layout is None else layout.sharding for layout in layouts)
     projection = project(rule, shardings, reference.mesh, missing_is_closed=True)
-    for place, tensor in enumerate(projection.tensors):
+    for index, tensor in enumerate(projection.tensors):
         if any(entry.overflow for entry in tensor.factors.values()):
-            return Disagreement(place, place)
-    for number in range(len(rule.factor_sizes)):
-        found = _along(projection, FactorIndex(number), rule.kind(FactorIndex(number)))
+            return Disagreement(index, index)
+    for factor in map(FactorIndex, range(len(rule.factor_sizes))):
+        found = _disagreement_along(projection, factor, rule.kind(factor))
         if found is not None:
             return found
-    return _overlap(projection)
+    return _overlapping_axes(projection)
 
 
-def _along(projection: Projection, factor: FactorIndex, kind: FactorKind) -> Disagreement | None:
+def _disagreement_along(projection: Projection, factor: FactorIndex, kind: FactorKind) -> Disagreement | None:
     present = [
-        (place, axes) for place, tensor in enumerate(projection.tensors) if (axes := tensor.axes(factor)) is not None
+        (index, axes) for index, tensor in enumerate(projection.tensors) if (axes := tensor.axes(factor)) is not None
     ]
-    for place, axes in present:
+    for index, axes in present:
         if axes != present[0][1]:
-            return Disagreement(present[0][0], place)
+            return Disagreement(present[0][0], index)
         if axes and kind in (FactorKind.NEED_REPLICATION, FactorKind.PERMUTATION):
-            return Disagreement(place, place)
+            return Disagreement(index, index)
     return None
 
 
-def _overlap(projection: Projection) -> Disagreement | None:
-    """Two tensors that are cut by one axis along different factors: a device has parts that do not belong together."""
+def _overlapping_axes(projection: Projection) -> Disagreement | None:
+    """Return two tensors sharded along one axis on different factors, so that a device holds unrelated shards."""
     used: dict[FactorIndex, tuple[int, AxisList]] = {}
-    for place, tensor in enumerate(projection.tensors):
+    for index, tensor in enumerate(projection.tensors):
         for factor, entry in tensor.factors.items():
             if not entry.axes:
                 continue
-            for other, (other_place, axes) in used.items():
+            for other, (other_index, axes) in used.items():
                 if other != factor and lists_overlap(entry.axes, axes):
-                    return Disagreement(other_place, place)
-            used.setdefault(factor, (place, entry.axes))
+                    return Disagreement(other_index, index)
+            used.setdefault(factor, (index, entry.axes))
     return None

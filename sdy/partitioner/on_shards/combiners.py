@@ -1,4 +1,4 @@
-"""Combiners: the ops by which reductions, scatters and collectives fold values, and their identity elements."""
+"""Combiners, the ops with which reductions, scatters and collectives combine values, and their identity elements."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ COMBINER_OF_KIND: dict[ReductionKind, type[BinaryOp]] = {
     ReductionKind.MIN: MinimumOp,
 }
 ORDER_INDEPENDENT = frozenset[Combiner]((AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp))
-IDEMPOTENT = frozenset[Combiner]((AndOp, MaximumOp, MinimumOp, OrOp))  # a value may count several times
+IDEMPOTENT = frozenset[Combiner]((AndOp, MaximumOp, MinimumOp, OrOp))  # a value may be combined several times
 
 
 def combining_body(combiner: Combiner, element_type: Attribute) -> Region:
-    """The region that applies an op to its two arguments, which are scalars."""
+    """Return a region that applies `combiner` to its two scalar arguments."""
     scalar = TensorType(element_type, [])
     block = Block(arg_types=[scalar, scalar])
     combined = combiner.create(operands=block.args, result_types=[scalar])
@@ -46,7 +46,7 @@ def combining_body(combiner: Combiner, element_type: Attribute) -> Region:
 
 
 def identity_element(combiner: Combiner, element_type: Attribute) -> Scalar:
-    """The element that, combined with any other, gives the other: of sums of floats -0.0, since -0.0 + 0.0 is 0.0."""
+    """Return the identity element of `combiner`. For sums of floats it is -0.0, because -0.0 + 0.0 is 0.0."""
     if combiner in (MaximumOp, MinimumOp):
         return extreme(element_type, largest=combiner is MinimumOp)
     if combiner is MultiplyOp:
@@ -67,28 +67,29 @@ def _all_ones(element_type: Attribute) -> int:
 
 
 def extreme(element_type: Attribute, *, largest: bool) -> Scalar:
-    """The largest or the least element of a type that is not complex: infinite where the type has infinities."""
+    """Return the largest or the smallest value of a type that is not complex: an infinity if the type has them."""
     codec = codec_of(element_type)
     if isinstance(codec, IntCodec):
         if codec.signedness is Signedness.UNSIGNED or codec.width == 1:
             return (1 << codec.width) - 1 if largest else 0
         return (1 << (codec.width - 1)) - 1 if largest else -(1 << (codec.width - 1))
-    assert isinstance(codec, FloatCodec)  # complex numbers have no order
+    assert isinstance(codec, FloatCodec)  # complex numbers are not ordered
     infinity = math.inf if largest else -math.inf
     return infinity if codec.decode(codec.encode(infinity)) == infinity else _largest_finite(codec, infinity)
 
 
 def _largest_finite(codec: FloatCodec, infinity: float) -> float:
-    """The finite value next to infinity, of a format that has no infinity."""
+    """Return the largest finite value with the sign of `infinity`, for a format without infinities."""
     values = (codec.decode(bits.to_bytes(codec.byte_width, "little")) for bits in range(1 << codec.bit_width))
     finite = [value for value in values if math.isfinite(value)]
     return max(finite) if infinity > 0 else min(finite)
 
 
 def combiners_of(body: Region) -> tuple[type[Operation], ...] | None:
-    """The class of the op behind each returned value; None where one is no binary op on its two arguments alone.
+    """Return the class of the op that defines each returned value of a body.
 
-    The arguments are the values so far, one per result, then the new ones.
+    The block arguments are the accumulated values, one per result, then the new ones. Returns None if a returned value
+    is not the result of a binary op on its two arguments.
     """
     terminator = body.block.last_op
     arguments = tuple(body.block.args)
@@ -112,7 +113,7 @@ def _combiner_of(returned: SSAValue, arguments: tuple[SSAValue, SSAValue]) -> ty
 
 
 def constant_scalar(value: SSAValue) -> Scalar | None:
-    """The only element of a constant, which may come in another shape; None of what is no constant, or of several."""
+    """Return the element of a splat constant, also through broadcasts and reshapes, None for every other value."""
     op = value.owner
     while isinstance(op, BroadcastInDimOp | ReshapeOp):
         op = op.operand.owner
@@ -122,5 +123,5 @@ def constant_scalar(value: SSAValue) -> Scalar | None:
 
 
 def may_repeat(init: SSAValue, combiner: Combiner) -> bool:
-    """Whether an initial value may be combined several times with what is folded from it."""
+    """Return whether an initial value may be combined several times without changing the result."""
     return combiner in IDEMPOTENT or constant_scalar(init) == identity_element(combiner, element_type_of(init))

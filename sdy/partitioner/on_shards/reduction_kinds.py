@@ -1,4 +1,7 @@
-"""How the partial results of an op combine when its reduction dims are cut. Source: docs/spec/05, 1.15."""
+"""Reduction kinds: how the partial results of an op combine if its reduction dims are sharded.
+
+Source: docs/spec/05, 1.15.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.model.sharding import ReductionKind
 from sdy.partitioner.on_shards.combiners import combiners_of
 
-Kinds = tuple[ReductionKind, ...]  # one per result
+ReductionKinds = tuple[ReductionKind, ...]  # one per result
 
 KIND_OF_BODY: dict[type[Operation], ReductionKind] = {
     AddOp: ReductionKind.SUM,
@@ -26,10 +29,10 @@ KIND_OF_BOOLEAN_BODY: dict[type[Operation], ReductionKind] = {
 }
 
 
-def reduction_kinds(op: Operation) -> Kinds | None:
-    """For each result the kind of all-reduce that completes it; None where there is no such kind.
+def reduction_kinds(op: Operation) -> ReductionKinds | None:
+    """Return for each result the kind of all-reduce that completes it, None if no kind does.
 
-    `reduce` and `scatter` have a choice, by their body; every other op with reduction dims adds.
+    The body of a `reduce` or `scatter` determines the kind; every other op with reduction dims adds.
     """
     if isinstance(op, ReduceOp):
         return body_kinds(op.body)
@@ -38,8 +41,8 @@ def reduction_kinds(op: Operation) -> Kinds | None:
     return (ReductionKind.SUM,) * len(op.results)
 
 
-def body_kinds(body: Region) -> Kinds | None:
-    """The kinds of a body each of whose results is one op on the two arguments for it."""
+def body_kinds(body: Region) -> ReductionKinds | None:
+    """Return the reduction kinds of a body, None if some result is not one op on its two arguments."""
     kinds: list[ReductionKind] = []
     for argument, combiner in zip(body.block.args, combiners_of(body) or (), strict=False):
         table = KIND_OF_BOOLEAN_BODY if element_type_of(argument) == i1 else KIND_OF_BODY

@@ -1,7 +1,7 @@
-"""How shards of several tensors become shards of all of them one after the other: who sends what, and where it goes.
+"""Plans for concatenating sharded tensors along a sharded dim: which slices to send, and where to copy them.
 
-Numbers alone: positions count along the dim that is joined. A device that holds shard i of every operand has them side
-by side, and is to hold shard i of the result, which is as long.
+Positions are indices along the concatenated dim. A device that holds shard i of every operand starts with their
+concatenation and ends with shard i of the result, which has the same length.
 """
 
 from __future__ import annotations
@@ -13,48 +13,48 @@ from itertools import accumulate
 
 from sdy.model.devices.edge_coloring import edge_colors
 
-Table = tuple[int, ...]  # one entry a shard
+PerShard = tuple[int, ...]  # one entry per shard
 
 
 @dataclass(frozen=True, slots=True)
 class Permute:
-    """Shards send each other `length` positions from `starts` on, by pairs of sender and receiver."""
+    """A permute of slices of `length` positions that begin at `starts`, by pairs of sender and receiver."""
 
     length: int
-    starts: Table
+    starts: PerShard
     pairs: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Placing:
-    """Each shard copies `length` positions from `starts` on to `targets` on.
+class ShardCopy:
+    """A copy of `length` positions within each shard, from `starts` to `targets`.
 
-    `starts` count what it had, then what the permutes brought, one after the other. Of some shards fewer positions mean
-    something: the others are overwritten by the next placing, or come behind the end of the shard.
+    `starts` index the concatenation of the own shard and the slices received by the permutes, in order. For some shards
+    only the first positions are meaningful: the next copy overwrites the others, or they are past the end of the shard.
     """
 
     length: int
-    starts: Table
-    targets: Table
+    starts: PerShard
+    targets: PerShard
 
 
 @dataclass(frozen=True, slots=True)
 class Regrouping:
-    """What is sent at the same time, one permute after the other; then where all goes, in order."""
+    """A plan: the permutes, then the copies that assemble each shard of `shard` positions, in order."""
 
     shard: int
     permutes: tuple[Permute, ...]
-    placings: tuple[Placing, ...]
+    copies: tuple[ShardCopy, ...]
 
     @property
     def received(self) -> int:
-        """Positions that each device is sent."""
+        """Return the number of positions that each device receives."""
         return sum(permute.length for permute in self.permutes)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Successive positions of a shard that a shard of the result gets."""
+    """A slice of a shard of the operands that one shard of the result contains."""
 
     sender: int
     receiver: int
@@ -65,7 +65,7 @@ class _Run:
 
 @lru_cache(maxsize=1024)
 def regrouping(sizes: tuple[int, ...], count: int) -> Regrouping:
-    """The regrouping of operands of these sizes, each cut into `count` shards, by as few permutes as there can be.
+    """Return a plan with the minimum number of permutes for operands of these sizes, each split into `count` shards.
 
     >>> plan = regrouping((8, 8), 4)
     >>> [(permute.length, permute.pairs) for permute in plan.permutes]
@@ -76,46 +76,46 @@ def regrouping(sizes: tuple[int, ...], count: int) -> Regrouping:
     sent = sorted((run for run in runs if run.sender != run.receiver), key=lambda run: -run.length)
     colors = edge_colors([(run.sender, run.receiver) for run in sent])
     permutes: list[Permute] = []
-    found_at = {run: run.start for run in runs if run.sender == run.receiver}
+    available_at = {run: run.start for run in runs if run.sender == run.receiver}
     end = shard
     for color in range(max(colors, default=-1) + 1):
-        together = [run for run, own in zip(sent, colors, strict=True) if own == color]
-        length = max(run.length for run in together)
+        same_color = [run for run, run_color in zip(sent, colors, strict=True) if run_color == color]
+        length = max(run.length for run in same_color)
         starts = [0] * count
-        for run in together:
+        for run in same_color:
             starts[run.sender] = min(run.start, shard - length)
-            found_at[run] = end + run.start - starts[run.sender]
-        pairs = tuple(sorted((run.sender, run.receiver) for run in together))
+            available_at[run] = end + run.start - starts[run.sender]
+        pairs = tuple(sorted((run.sender, run.receiver) for run in same_color))
         permutes.append(Permute(length, tuple(starts), pairs))
         end += length
-    return Regrouping(shard, tuple(permutes), _placings(found_at, count, shard))
+    return Regrouping(shard, tuple(permutes), _shard_copies(available_at, count, shard))
 
 
 def _runs(sizes: Sequence[int], count: int, shard: int) -> list[_Run]:
     runs: list[_Run] = []
     for size, before in zip(sizes, accumulate(sizes, initial=0), strict=False):
-        own = size // count
+        own_size = size // count
         for sender in range(count):
-            begin = before + sender * own
-            position = begin
-            while position < begin + own:
+            first = before + sender * own_size
+            position = first
+            while position < first + own_size:
                 receiver, target = divmod(position, shard)
-                length = min(begin + own - position, shard - target)
-                start = before // count + position - begin
+                length = min(first + own_size - position, shard - target)
+                start = before // count + position - first
                 runs.append(_Run(sender, receiver, start, target, length))
                 position += length
     return runs
 
 
-def _placings(found_at: dict[_Run, int], count: int, shard: int) -> tuple[Placing, ...]:
-    """The runs of each shard in the order of their targets; a shard that has no more copies behind its end."""
+def _shard_copies(available_at: dict[_Run, int], count: int, shard: int) -> tuple[ShardCopy, ...]:
+    """Return the copies: the runs of each shard by target. A shard without further runs copies past its end."""
     of_shard: list[list[_Run]] = [[] for _ in range(count)]
-    for run in sorted(found_at, key=lambda run: run.target):
+    for run in sorted(available_at, key=lambda run: run.target):
         of_shard[run.receiver].append(run)
-    placings: list[Placing] = []
-    for turn in range(max(map(len, of_shard))):
-        own = [runs[turn] if turn < len(runs) else None for runs in of_shard]
-        length = max(run.length for run in own if run is not None)
-        starts = tuple(0 if run is None else found_at[run] for run in own)
-        placings.append(Placing(length, starts, tuple(shard if run is None else run.target for run in own)))
-    return tuple(placings)
+    copies: list[ShardCopy] = []
+    for step in range(max(map(len, of_shard))):
+        step_runs = [runs[step] if step < len(runs) else None for runs in of_shard]
+        length = max(run.length for run in step_runs if run is not None)
+        starts = tuple(0 if run is None else available_at[run] for run in step_runs)
+        copies.append(ShardCopy(length, starts, tuple(shard if run is None else run.target for run in step_runs)))
+    return tuple(copies)

@@ -1,7 +1,7 @@
-"""Whether a region that compares and selects, such as that of an argmax, may reduce parts before it reduces the whole.
+"""Analysis of reduction bodies that compare and select, such as that of an argmax: may shards be reduced first?
 
-It is run on every case there is: a body that only compares elements for the same result, and hands on one of them,
-can but see in which order they are. Three elements have 13 orders, 26 with NaN.
+The body is evaluated on every case: a body that only compares elements of one result, and returns one of them, depends
+only on their order. Three elements have 13 orders, 26 with NaN.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.control import ReturnOp
 from sdy.partitioner.on_shards.combiners import extreme
 
-MOST_CASES = 1000  # of one body; two results have at most 676
+MOST_CASES = 1000  # per body; a body with two results has at most 676
 
 
 class Element(NamedTuple):
-    """Where an element is in the order of those for the same result, and which of those it is that compare equal there.
+    """An element: its rank in the order of the elements of a result, and its identity among elements of equal rank.
 
-    `level` is None for NaN. Equal integers are the same; equal floats need not be, for there are two zeros.
+    `level` is None for NaN. Equal integers are identical; equal floats may differ, because there are two zeros.
     """
 
     level: int | None
@@ -38,15 +38,15 @@ class Element(NamedTuple):
 
 
 class Domain(NamedTuple):
-    """What elements there are for a result: whether equal ones are the same, and which end of the order the init is."""
+    """The possible elements of a result: whether equal ones are identical, and whether the init is an extreme."""
 
     is_exact: bool
     init_is_least: bool
     init_is_largest: bool
 
 
-class Step(NamedTuple):
-    """An op of a body: its operands by number, arguments first, then what earlier steps give."""
+class BodyOp(NamedTuple):
+    """An op of a body. Its operands are numbers: the arguments come first, then the results of earlier ops."""
 
     op: type[Operation]
     operands: tuple[int, ...]
@@ -54,10 +54,10 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparing:
-    """A body that compares and selects."""
+class SelectingBody:
+    """A body that only compares and selects."""
 
-    steps: tuple[Step, ...]
+    body_ops: tuple[BodyOp, ...]
     returned: tuple[int, ...]
 
 
@@ -66,7 +66,7 @@ Elements = tuple[Element, ...]  # one per result
 Triple = tuple[Element, Element, Element]
 Combine = Callable[[Elements, Elements], Elements]
 
-HOLDS: dict[ComparisonDirection, Callable[[int, int], bool]] = {
+COMPARE: dict[ComparisonDirection, Callable[[int, int], bool]] = {
     ComparisonDirection.EQ: int.__eq__,
     ComparisonDirection.NE: int.__ne__,
     ComparisonDirection.LT: int.__lt__,
@@ -83,35 +83,35 @@ LOGIC: dict[type[Operation], Callable[..., bool]] = {
 
 
 def can_reduce_shards_first(body: Block, inits: Sequence[Scalar | None]) -> bool:
-    """Whether parts that follow each other, each reduced from `inits` on, give the whole when they are reduced again.
+    """Return whether reducing each shard from `inits`, and then the results in order, equals reducing all elements.
 
-    So it is for a*b the body, and i the inits, where (a*b)*c = a*(b*c), (i*a)*(i*b) = i*(a*b) and i*(i*a) = i*a for all
-    elements. An init is None where it is not known. Bodies that do more than compare and select are not looked into.
+    With a*b for the body and i for the inits, the conditions for all elements are (a*b)*c = a*(b*c), (i*a)*(i*b) =
+    i*(a*b) and i*(i*a) = i*a. An unknown init is None. Returns False for a body that does more than compare and select.
     """
-    comparing = _comparing(body)
-    if comparing is None:
+    parsed = _selecting_body(body)
+    if parsed is None:
         return False
     types = [element_type_of(argument) for argument in body.args[: len(inits)]]
-    return _holds_in_every_case(comparing, tuple(map(_domain, types, inits)))
+    return _holds_in_every_case(parsed, tuple(map(_domain, types, inits)))
 
 
 def ignores_trailing_inits(body: Block, inits: Sequence[Scalar | None]) -> bool:
-    """Whether it makes no difference when the inits come once more, behind all elements: (i*a)*i = i*a."""
-    comparing = _comparing(body)
-    if comparing is None:
+    """Return whether combining the inits once more after all elements changes nothing: (i*a)*i = i*a."""
+    parsed = _selecting_body(body)
+    if parsed is None:
         return False
     orders = [
         _orders_with_init(_domain(element_type_of(argument), init))
-        for argument, init in zip(body.args, inits, strict=False)  # the second half are the other elements
+        for argument, init in zip(body.args, inits, strict=False)  # the second half are the new elements
     ]
     if prod(map(len, orders)) > MOST_CASES:
         return False
-    begun = [(init, _run(comparing, init, first)) for init, first, _ in _cases(orders)]
-    return all(_run(comparing, reduced, init) == reduced for init, reduced in begun)
+    reduced_cases = [(init, _run(parsed, init, first)) for init, first, _ in _cases(orders)]
+    return all(_run(parsed, reduced, init) == reduced for init, reduced in reduced_cases)
 
 
 @lru_cache(maxsize=256)
-def _holds_in_every_case(body: Comparing, domains: tuple[Domain, ...]) -> bool:
+def _holds_in_every_case(body: SelectingBody, domains: tuple[Domain, ...]) -> bool:
     if prod(len(_orders(domain.is_exact)) for domain in domains) > MOST_CASES:
         return False
 
@@ -119,9 +119,9 @@ def _holds_in_every_case(body: Comparing, domains: tuple[Domain, ...]) -> bool:
     def combine(lhs: Elements, rhs: Elements) -> Elements:
         return _run(body, lhs, rhs)
 
-    every = _cases([_orders(domain.is_exact) for domain in domains])
+    all_cases = _cases([_orders(domain.is_exact) for domain in domains])
     with_init = _cases([_orders_with_init(domain) for domain in domains])
-    return all(_is_associative(combine, *case) for case in every) and all(
+    return all(_is_associative(combine, *case) for case in all_cases) and all(
         _absorbs(combine, *case) for case in with_init
     )
 
@@ -131,13 +131,13 @@ def _is_associative(combine: Combine, first: Elements, second: Elements, third: 
 
 
 def _absorbs(combine: Combine, init: Elements, first: Elements, second: Elements) -> bool:
-    """Whether an init in front of each part is as good as one in front of all."""
-    begun = combine(init, first)
-    apart = combine(begun, combine(init, second))
-    return combine(init, begun) == begun and apart == combine(init, combine(first, second))
+    """Return whether an init before each part gives the same result as one init before all elements."""
+    reduced_cases = combine(init, first)
+    apart = combine(reduced_cases, combine(init, second))
+    return combine(init, reduced_cases) == reduced_cases and apart == combine(init, combine(first, second))
 
 
-# The elements there are
+# Enumeration of elements
 
 
 def _domain(element_type: Attribute, init: Scalar | None) -> Domain:
@@ -147,7 +147,7 @@ def _domain(element_type: Attribute, init: Scalar | None) -> Domain:
 
 
 def _cases(orders: Sequence[Sequence[Triple]]) -> Iterator[tuple[Elements, Elements, Elements]]:
-    """Three elements for each result, in every combination of their orders."""
+    """Yield three elements for each result, in every combination of their orders."""
     for case in product(*orders):
         first, second, third = zip(*case, strict=True)
         yield first, second, third
@@ -155,7 +155,7 @@ def _cases(orders: Sequence[Sequence[Triple]]) -> Iterator[tuple[Elements, Eleme
 
 @cache
 def _orders(is_exact: bool) -> tuple[Triple, ...]:
-    """Every order of three elements."""
+    """Return every order of three elements."""
     return tuple(
         _triple(levels, is_exact=is_exact)
         for levels in product((None, 0, 1, 2), repeat=3)
@@ -164,7 +164,7 @@ def _orders(is_exact: bool) -> tuple[Triple, ...]:
 
 
 def _is_dense(levels: Sequence[int | None]) -> bool:
-    """Whether the levels are counted without gaps, so that each order comes up once."""
+    """Return whether the levels have no gaps, so that each order occurs once."""
     present = {level for level in levels if level is not None}
     return present == set(range(len(present)))
 
@@ -175,7 +175,7 @@ def _triple(levels: Sequence[int | None], *, is_exact: bool) -> Triple:
 
 
 def _orders_with_init(domain: Domain) -> tuple[Triple, ...]:
-    """Every order of three elements of which the first is the init."""
+    """Return every order of three elements whose first is the init."""
     orders = _orders(domain.is_exact)
     if not (domain.init_is_least or domain.init_is_largest):
         return orders
@@ -183,13 +183,13 @@ def _orders_with_init(domain: Domain) -> tuple[Triple, ...]:
     return tuple(
         _with_exact_init(triple)
         for triple in orders
-        if (begin := triple[0].level) is not None
-        and all(other.level is None or sign * begin <= sign * other.level for other in triple)
+        if (init_level := triple[0].level) is not None
+        and all(other.level is None or sign * init_level <= sign * other.level for other in triple)
     )
 
 
 def _with_exact_init(triple: Triple) -> Triple:
-    """An extreme of a type is one value: what is equal to it is the same."""
+    """Replace elements that equal the init by the init: an extreme of a type is a single value."""
     init, first, second = triple
     return (
         init,
@@ -198,64 +198,64 @@ def _with_exact_init(triple: Triple) -> Triple:
     )
 
 
-# Reading and running a body
+# Analysis and evaluation of a body
 
 
-def _comparing(body: Block) -> Comparing | None:
-    """A body as steps; None where an op does more than compare and select, or takes what is not made in the body."""
+def _selecting_body(body: Block) -> SelectingBody | None:
+    """Return the ops of a body, None if one does more than compare and select or uses a value from outside."""
     count = len(body.args) // 2
     number_of: dict[SSAValue, int] = {}
-    compared: list[int | None] = []  # for which result a value is; None: a boolean that says how elements compare
+    result_of: list[int | None] = []  # the result that a value belongs to; None for a boolean
     for number, argument in enumerate(body.args):
         if not isinstance(codec_of(element_type_of(argument)), IntCodec | FloatCodec):
             return None
         number_of[argument] = number
-        compared.append(number % count)
-    steps: list[Step] = []
+        result_of.append(number % count)
+    body_ops: list[BodyOp] = []
     for op in body.ops:
         if not all(operand in number_of for operand in op.operands):
             return None
         operands = tuple(number_of[operand] for operand in op.operands)
-        places = [compared[number] for number in operands]
+        results = [result_of[number] for number in operands]
         if isinstance(op, ReturnOp):
-            return Comparing(tuple(steps), operands) if places == list(range(count)) else None
-        if not _is_step(op, places):
+            return SelectingBody(tuple(body_ops), operands) if results == list(range(count)) else None
+        if not _is_supported(op, results):
             return None
-        number_of[op.results[0]] = len(compared)
-        compared.append(places[1] if isinstance(op, ops.SelectOp) else None)
+        number_of[op.results[0]] = len(result_of)
+        result_of.append(results[1] if isinstance(op, ops.SelectOp) else None)
         direction = op.comparison_direction.data if isinstance(op, ops.CompareOp) else None
-        steps.append(Step(type(op), operands, direction))
+        body_ops.append(BodyOp(type(op), operands, direction))
     return None
 
 
-def _is_step(op: Operation, places: Sequence[int | None]) -> bool:
-    """Whether an op compares, or chooses between, elements for one result, or works on booleans that say so."""
+def _is_supported(op: Operation, results: Sequence[int | None]) -> bool:
+    """Return whether an op compares elements of one result, selects between them, or combines booleans."""
     match op:
         case ops.CompareOp():
             is_total = op.compare_type is not None and op.compare_type.data is ComparisonType.TOTALORDER
-            return not is_total and places[0] == places[1] is not None
+            return not is_total and results[0] == results[1] is not None
         case ops.SelectOp():
-            return places[0] is None and places[1] == places[2] is not None
+            return results[0] is None and results[1] == results[2] is not None
         case _:
-            return type(op) in LOGIC and set(places) == {None}
+            return type(op) in LOGIC and set(results) == {None}
 
 
-def _run(body: Comparing, lhs: Elements, rhs: Elements) -> Elements:
+def _run(body: SelectingBody, lhs: Elements, rhs: Elements) -> Elements:
     cells: list[Cell] = [*lhs, *rhs]
-    for step in body.steps:
-        cells.append(_result(step, [cells[number] for number in step.operands]))
+    for body_op in body.body_ops:
+        cells.append(_result(body_op, [cells[number] for number in body_op.operands]))
     returned = (cells[number] for number in body.returned)
     return tuple(element for element in returned if isinstance(element, Element))
 
 
-def _result(step: Step, values: Sequence[Cell]) -> Cell:
+def _result(body_op: BodyOp, values: Sequence[Cell]) -> Cell:
     match values:
         case [Element(level=lhs), Element(level=rhs)]:
-            assert step.direction is not None  # elements are compared, or chosen by a boolean
+            assert body_op.direction is not None  # two elements are the operands of a comparison
             if lhs is None or rhs is None:
-                return step.direction is ComparisonDirection.NE
-            return HOLDS[step.direction](lhs, rhs)
-        case [bool(chosen), Element() as on_true, Element() as on_false]:
-            return on_true if chosen else on_false
+                return body_op.direction is ComparisonDirection.NE
+            return COMPARE[body_op.direction](lhs, rhs)
+        case [bool(condition), Element() as on_true, Element() as on_false]:
+            return on_true if condition else on_false
         case _:
-            return LOGIC[step.op](*values)
+            return LOGIC[body_op.op](*values)

@@ -1,6 +1,6 @@
-"""Ops whose shards exchange what each has found, or pieces: along which dims that gives the result of the whole.
+"""Ops whose local forms contain collectives: along which dims exchanging results or slices of shards is possible.
 
-Their local forms have the collectives in them. Everywhere else such dims must be whole.
+Along all other dims that an op mixes, its tensors must be unsharded.
 """
 
 from __future__ import annotations
@@ -21,37 +21,41 @@ from sdy.partitioner.on_shards.selecting_bodies import can_reduce_shards_first
 from sdy.partitioner.on_shards.shard_spans import spans_of
 from sdy.partitioner.on_shards.shard_windows import scan_direction
 
-MOST_PERMUTES = 4  # more are no better than gathering at once
+MOST_PERMUTES = 4  # more cost at least as much as an all-gather
 
 
 def can_exchange_results(op: Operation, dim: int, count: int) -> bool:
-    """Whether `op` can be run so on `count` shards of `dim` of its first operand, and sends no more than a gather."""
+    """Return whether `op` has such a form for `count` shards along `dim` of its first operand.
+
+    It must send no more than an all-gather of the operand.
+    """
     match op:
         case ReduceOp():
             return _is_worth_it(op, dim, count, 1) and _reduces_shards(op, dim)
         case TopKOp():
-            is_chosen_from = dim == len(shape_of(op.operand)) - 1
-            return is_chosen_from and _is_worth_it(op, dim, count, op.k.value.data)
+            is_selected_dim = dim == len(shape_of(op.operand)) - 1
+            return is_selected_dim and _is_worth_it(op, dim, count, op.k.value.data)
         case ReduceWindowOp():
-            return scan_direction(op, dim) is not None and _runs_on(op)
+            return scan_direction(op, dim) is not None and _can_combine_totals(op)
         case ConcatenateOp():
-            return dim == op.dimension.value.data and _moves_few_pieces(op, dim, count)
+            return dim == op.dimension.value.data and _needs_few_permutes(op, dim, count)
         case SliceOp() | PadOp():
-            return _moves_to_few(op, dim, count)
+            return _has_cheap_exchange(op, dim, count)
         case _:
             return False
 
 
 def _is_worth_it(op: Operation, dim: int, count: int, kept: int) -> bool:
-    """Whether `kept` elements of each result take no more bytes than what a shard of the first operand has of them."""
-    given = shape_of(op.operands[0])[dim] // count * element_bytes(element_type_of(op.operands[0]))
-    return kept * sum(element_bytes(element_type_of(result)) for result in op.results) <= given
+    """Return whether `kept` elements of each result have at most the bytes of the operand's shard along `dim`."""
+    operand_bytes = shape_of(op.operands[0])[dim] // count * element_bytes(element_type_of(op.operands[0]))
+    return kept * sum(element_bytes(element_type_of(result)) for result in op.results) <= operand_bytes
 
 
 def _reduces_shards(op: ReduceOp, dim: int) -> bool:
-    """Whether no all-reduce combines what shards give, but another reduction of that does.
+    """Return whether no all-reduce completes `op`, but a second reduction of the results of all shards does.
 
-    Where the body has an order, that is the order of the shards: along the most major of the reduced dims.
+    If the body depends on the order of elements, the shards must be in that order: `dim` must be the most major reduced
+    dim whose size is not 1.
     """
     dims = ints_of(op.dimensions)
     if dim not in dims or reduction_kinds(op) is not None:
@@ -64,8 +68,8 @@ def _reduces_shards(op: ReduceOp, dim: int) -> bool:
     return is_major and can_reduce_shards_first(op.body.block, [constant_scalar(init) for init in op.init_values])
 
 
-def _runs_on(op: ReduceWindowOp) -> bool:
-    """Whether windows may be folded piece by piece: in any order, from initial values that may count several times."""
+def _can_combine_totals(op: ReduceWindowOp) -> bool:
+    """Return whether a cumulative op may combine shard totals: in any order, with initial values that may repeat."""
     combiners = combiners_of(op.body)
     if combiners is None or not ORDER_INDEPENDENT.issuperset(combiners):
         return False
@@ -75,20 +79,20 @@ def _runs_on(op: ReduceWindowOp) -> bool:
     )
 
 
-def _moves_few_pieces(op: ConcatenateOp, dim: int, count: int) -> bool:
-    """Whether few permutes bring the pieces of shards to their places, and no more than a shard to any device.
+def _needs_few_permutes(op: ConcatenateOp, dim: int, count: int) -> bool:
+    """Return whether few permutes suffice and no device receives more than one shard.
 
-    So it must be for fewer shards as well: of how many there are, reshards have a say.
+    This must also hold for every divisor of `count`, because reshards may reduce the number of shards.
     """
     sizes = tuple(shape_of(value)[dim] for value in op.inputs)
     if any(size % count for size in sizes):
         return False
-    plans = [regrouping(sizes, each) for each in range(2, count + 1) if count % each == 0]
+    plans = [regrouping(sizes, divisor) for divisor in range(2, count + 1) if count % divisor == 0]
     return all(len(plan.permutes) <= MOST_PERMUTES and plan.received <= plan.shard for plan in plans)
 
 
-def _moves_to_few(op: SliceOp | PadOp, dim: int, count: int) -> bool:
-    """Whether each shard needs no more than a few others have, and less than a gather of the operand would send."""
+def _has_cheap_exchange(op: SliceOp | PadOp, dim: int, count: int) -> bool:
+    """Return whether few permutes suffice and send no more than an all-gather of the operand."""
     shard = shape_of(op.operand)[dim] // count
-    found = spans_of(op)(dim, count)
-    return found is not None and found.permutes <= MOST_PERMUTES and found.received <= (count - 1) * shard
+    exchange = spans_of(op)(dim, count)
+    return exchange is not None and exchange.permutes <= MOST_PERMUTES and exchange.received <= (count - 1) * shard

@@ -1,4 +1,4 @@
-"""By how much each shard moves its elements when a tensor is sliced or padded, where none come from another shard.
+"""Shifts of the elements within each shard of a slice or pad, if no element moves to another shard.
 
 Source: docs/spec/06, 0.10, 1.17, 1.18 and 8.1 (G18, G19).
 """
@@ -11,21 +11,21 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 
-Shifts = tuple[int, ...]  # one per shard of a dim, in order
+Shifts = tuple[int, ...]  # one entry per shard of a dim, in order
 MoveAlong = Callable[[int, int], Shifts | None]
 
 
 def shard_shifts_of(op: SliceOp | PadOp) -> MoveAlong:
-    """Of an op with whole tensors, a function of a dim and of the number of its shards.
+    """Return a function of a dim and its shard count for an op with global shapes.
 
-    It tells by how much each shard moves its elements, or None where some come from another shard.
+    The function returns by how much each shard shifts its elements, None if some element moves to another shard.
     """
-    whole, result = shape_of(op.operand), shape_of(op.result)
+    operand_shape, result_shape = shape_of(op.operand), shape_of(op.result)
 
     def moved_along(dim: int, count: int) -> Shifts | None:
-        if whole[dim] % count or result[dim] % count:
+        if operand_shape[dim] % count or result_shape[dim] % count:
             return None
-        shard, result_shard = whole[dim] // count, result[dim] // count
+        shard, result_shard = operand_shape[dim] // count, result_shape[dim] // count
         if isinstance(op, SliceOp):
             start, stride = (ints_of(each)[dim] for each in (op.start_indices, op.strides))
             return slice_shifts(start, stride, shard, result_shard, count)
@@ -36,24 +36,24 @@ def shard_shifts_of(op: SliceOp | PadOp) -> MoveAlong:
 
 
 def slice_shifts(start: int, stride: int, shard: int, result_shard: int, count: int) -> Shifts | None:
-    """Where each of `count` shards of a dim begins to slice its `shard` elements to `result_shard` elements.
+    """Return the start of the slice of each of `count` shards, of `shard` elements and with `result_shard` results.
 
-    None where a shard of the result needs elements that another shard of the operand holds.
+    Returns None if a shard of the result requires elements of another shard of the operand.
 
     >>> slice_shifts(1, 1, shard=2, result_shard=1, count=2)
     (1, 0)
     >>> slice_shifts(1, 1, shard=4, result_shard=3, count=2) is None
     True
     """
-    starts = tuple(start + place * (result_shard * stride - shard) for place in range(count))
+    starts = tuple(start + index * (result_shard * stride - shard) for index in range(count))
     span = max(0, (result_shard - 1) * stride + 1)
-    return starts if all(begin >= 0 and begin + span <= shard for begin in starts) else None
+    return starts if all(first >= 0 and first + span <= shard for first in starts) else None
 
 
 def pad_shifts(low: int, interior: int, shard: int, result_shard: int, count: int) -> Shifts | None:
-    """Where in its part of a padded dim each of `count` shards puts its first element, be it outside of the part.
+    """Return the position of the first element of each of `count` shards in its shard of the padded dim.
 
-    None where an element of a shard belongs into the part of another.
+    The position may be outside the shard of the result. Returns None if an element belongs to another shard.
 
     >>> pad_shifts(2, 0, shard=4, result_shard=6, count=2)
     (2, 0)
@@ -62,9 +62,9 @@ def pad_shifts(low: int, interior: int, shard: int, result_shard: int, count: in
     """
     step = interior + 1
     last = shard * count - 1
-    for place in range(count):
-        first_needed = max(0, -((low - place * result_shard) // step))
-        last_needed = min(last, ((place + 1) * result_shard - 1 - low) // step)
-        if first_needed <= last_needed and not first_needed // shard == place == last_needed // shard:
+    for index in range(count):
+        first_needed = max(0, -((low - index * result_shard) // step))
+        last_needed = min(last, ((index + 1) * result_shard - 1 - low) // step)
+        if first_needed <= last_needed and not first_needed // shard == index == last_needed // shard:
             return None
-    return tuple(place * (shard * step - result_shard) + low for place in range(count))
+    return tuple(index * (shard * step - result_shard) + low for index in range(count))

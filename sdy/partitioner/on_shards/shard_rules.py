@@ -1,7 +1,7 @@
-"""The rule by which each device can run an op on its shards alone.
+"""Rules on shards: sharding rules with which each device can run an op on its shards alone.
 
-It is the op's sharding rule, but what elements move along, or what no all-reduce completes, must be whole; and ops
-through which nothing propagates have one, so that every op can be run: in the worst case on whole tensors.
+A rule on shards is the sharding rule of the op, with need-replication factors for dims along which elements move or
+which no all-reduce completes. Ops without propagation also have one; in the worst case it replicates all tensors.
 Source: docs/spec/06, 8.1.
 """
 
@@ -45,10 +45,10 @@ from sdy.partitioner.on_shards.shard_windows import halos_of, tiles_shards, wind
 from sdy.rules.all import RULE_ATTRIBUTE, RULES, rule_key, sharding_rule
 from sdy.rules.elementwise import pointwise
 
-WHOLE = FactorKind.NEED_REPLICATION
+REPLICATED = FactorKind.NEED_REPLICATION
 Factors = Iterable[FactorIndex]
 
-# Ops that work on no tensor of their own, or hand values from one place to another.
+# Ops that compute nothing, or only pass values to regions, functions or results.
 WITHOUT_RULE = frozenset[type[Operation]](
     (
         ModuleOp,
@@ -64,8 +64,8 @@ WITHOUT_RULE = frozenset[type[Operation]](
     )
 )
 
-# Ops of which it depends on the number of shards whether they can be run on them.
-MOVING = frozenset[type[Operation]](
+# Ops whose factors are shardable for some shard counts only.
+COUNT_DEPENDENT = frozenset[type[Operation]](
     (
         slicing.ConcatenateOp,
         slicing.PadOp,
@@ -77,10 +77,10 @@ MOVING = frozenset[type[Operation]](
     )
 )
 
-# Ops that make new dims by repeating, or by drawing, what each device can do for its part.
+# Ops whose new dims each device can compute for its shard: they repeat elements, or generate random bits.
 REPEATING = frozenset[type[Operation]]((shape.BroadcastInDimOp, shape.BroadcastOp, random.RngBitGeneratorOp))
 
-# Rules of ops that the reference knows none for.
+# Rules of ops without one in Shardy.
 FURTHER_RULES = OpTable[OpShardingRule | None]()
 FURTHER_RULES.of(control.MapOp, *chlo.OPS, *(each for each in elementwise.OPS if each not in RULES))(pointwise)
 
@@ -98,72 +98,78 @@ def broadcast(op: shape.BroadcastOp) -> OpShardingRule:
 
 @FURTHER_RULES.of(linalg.BatchNormTrainingOp, linalg.BatchNormGradOp)
 def batch_norm(op: linalg.BatchNormTrainingOp | linalg.BatchNormGradOp) -> OpShardingRule:
-    """`([i, j], [j], [j]) -> ([i, j], [j], [j])`: j are the features, along all else means are taken."""
+    """`([i, j], [j], [j]) -> ([i, j], [j], [j])`: j are the features; all other dims are averaged."""
     ranks = ([len(_shape(value)) for value in values] for values in (op.operands, op.results))
     builder = RuleBuilder(*ranks)
     for dim, size in enumerate(_shape(op.operand)):
         is_feature = dim == op.feature_index.value.data
-        places = [
+        dims = [
             tuple(dim if len(_shape(value)) > 1 else 0 if is_feature else None for value in values)
             for values in (op.operands, op.results)
         ]
-        builder.factor(size, places[0], places[1], FactorKind.PASS_THROUGH if is_feature else WHOLE)
+        builder.factor(size, dims[0], dims[1], FactorKind.PASS_THROUGH if is_feature else REPLICATED)
     return builder.build()
 
 
 @FURTHER_RULES.of(TopKOp)
 def top_k(op: TopKOp) -> OpShardingRule:
-    """`([i, j]) -> ([i, k], [i, k])`: the k are chosen from all of the last dim."""
+    """`([i, j]) -> ([i, k], [i, k])`: the k largest elements are selected from the full last dim."""
     *batch, size = _shape(op.operand)
     last = len(batch)
     builder = RuleBuilder((last + 1,), (last + 1, last + 1))
     for dim, rows in enumerate(batch):
         builder.spread(dim, rows)
-    builder.factor(size, operands=(last,), results=(None, None), kind=WHOLE)
-    builder.factor(op.k.value.data, operands=(None,), results=(last, last), kind=WHOLE)
+    builder.factor(size, operands=(last,), results=(None, None), kind=REPLICATED)
+    builder.factor(op.k.value.data, operands=(None,), results=(last, last), kind=REPLICATED)
     return builder.build()
 
 
 def sharded_op_key(op: Operation, shardings: Iterable[TensorSharding | None]) -> Hashable:
-    """The same for ops that run on shards alike, as long as they live as they are; `shardings` are all of the op's."""
+    """Return a key that is equal for ops with the same checks on shards. `shardings` are those of operands and results.
+
+    The key is valid until the op is changed.
+    """
     signature = None if op.regions else rule_key(op)
     return op if signature is None else (signature, *shardings)
 
 
 def known_rule(op: Operation) -> OpShardingRule | None:
-    """The rule of an op that can be run on shards, whole where it must be; None of one that nothing is known of."""
+    """Return the rule on shards of `op`, None if its behavior is unknown."""
     rule = sharding_rule(op)
     if rule is None or rule.is_custom:
-        # What a user says of how shardings propagate does not change what an op does; of calls nobody else knows.
+        # A custom rule describes propagation, not the op. For custom calls, it is the only description.
         rule = RULES.get(op) or FURTHER_RULES.get(op) or rule
-    return None if rule is None else _with_movements_whole(op, rule)
+    return None if rule is None else _with_replicated_factors(op, rule)
 
 
-def _with_movements_whole(op: Operation, rule: OpShardingRule) -> OpShardingRule:
-    further, free = REPLICATED_FACTORS.get(type(op)), FREE_FACTORS.get(type(op))
-    must_be_whole = {
-        *(rule.need_replication if free is None else set(rule.need_replication) - {*free(op, rule)}),
+def _with_replicated_factors(op: Operation, rule: OpShardingRule) -> OpShardingRule:
+    replicated_factors, shardable_factors = REPLICATED_FACTORS.get(type(op)), SHARDABLE_FACTORS.get(type(op))
+    replicated = {
+        *(
+            rule.need_replication
+            if shardable_factors is None
+            else set(rule.need_replication) - {*shardable_factors(op, rule)}
+        ),
         *rule.permutation,
         *_factors_of_one_side(rule, type(op) in REPEATING),
-        *(() if further is None else further(op, rule)),
+        *(() if replicated_factors is None else replicated_factors(op, rule)),
     }
-    return with_need_replication(rule, must_be_whole)
+    return with_need_replication(rule, replicated)
 
 
 def shard_rule(op: Operation) -> OpShardingRule | None:
-    """The rule of an op that can be run on shards; None of one that works on no tensor.
+    """Return the rule on shards of `op`, None if the op computes nothing.
 
-    An op that nothing is known of must have whole tensors.
+    All tensors of an op with unknown behavior must be replicated.
     """
-    is_exempt = type(op) in WITHOUT_RULE or isinstance(op, UnregisteredOp) or op.has_trait(IsTerminator)
-    return None if is_exempt else known_rule(op) or _whole_rule(op)
+    has_no_rule = type(op) in WITHOUT_RULE or isinstance(op, UnregisteredOp) or op.has_trait(IsTerminator)
+    return None if has_no_rule else known_rule(op) or _replicated_rule(op)
 
 
 def can_run_on_shards(op: Operation, dim: int, count: int) -> bool:
-    """Whether an op that moves elements along `dim` of its first operand can be run on `count` shards of it.
+    """Return whether an op that moves elements along `dim` of its first operand can run on `count` shards of it.
 
-    None leaves its shard, or all that is needed is at the edges of neighbours, or what the shards give can be put
-    together.
+    It can if no element leaves its shard, if halos of neighbors suffice, or if the results of shards can be exchanged.
     """
     match op:
         case slicing.SliceOp() | slicing.PadOp():
@@ -177,69 +183,71 @@ def can_run_on_shards(op: Operation, dim: int, count: int) -> bool:
 
 
 def rule_for_shard_counts(op: Operation, counts: Sequence[int]) -> OpShardingRule | None:
-    """The rule of an op whose first operand has `counts` shards along each dim: these dims may be cut if they can be.
+    """Return the rule of an op whose first operand has `counts` shards along its dims, None if its behavior is unknown.
 
-    None where nothing is known of the op.
+    Dims along which the op can run on that many shards do not need replication.
     """
     rule = known_rule(op)
     if rule is None:
         return None
-    cut = {
+    shardable = {
         factor
         for dim, (count, factors) in enumerate(zip(counts, rule.operands[0], strict=True))
         if count > 1 and can_run_on_shards(op, dim, count)
         for factor in factors
     }
-    return with_need_replication(rule, {*rule.need_replication} - cut)
+    return with_need_replication(rule, {*rule.need_replication} - shardable)
 
 
 def allowed_shard_counts(op: Operation, counts: Iterable[int]) -> dict[FactorIndex, frozenset[int]]:
-    """Of the factors that are free only because of how the dims of an op are cut, the counts of shards that allow it.
+    """Return the allowed shard counts of each factor that is shardable for some counts only.
 
-    That they are free is said by the rule that the op carries; elsewhere there are none.
+    Only an op with a rule attribute has such factors, because the attribute was computed for its present shard counts.
     """
-    is_concerned = type(op) in MOVING and RULE_ATTRIBUTE in op.attributes
-    rule = RULES.get(op) or FURTHER_RULES.get(op) if is_concerned else None
+    may_depend_on_count = type(op) in COUNT_DEPENDENT and RULE_ATTRIBUTE in op.attributes
+    rule = RULES.get(op) or FURTHER_RULES.get(op) if may_depend_on_count else None
     if rule is None:
         return {}
-    moving = set(_with_movements_whole(op, rule).need_replication)
+    replicated = set(_with_replicated_factors(op, rule).need_replication)
     return {
         factor: frozenset(count for count in counts if can_run_on_shards(op, dim, count))
         for dim, factors in enumerate(rule.operands[0])
-        for factor in moving.intersection(factors)
+        for factor in replicated.intersection(factors)
     }
 
 
 def with_need_replication(rule: OpShardingRule, factors: Factors) -> OpShardingRule:
-    """The rule with the given factors along which tensors must be whole, and no others."""
-    whole = tuple(sorted(factors))
-    if whole == rule.need_replication and not {*whole}.intersection((*rule.permutation, *rule.reduction)):
-        return rule  # as it mostly is
+    """Return the rule with exactly `factors` as need-replication factors."""
+    need_replication = tuple(sorted(factors))
+    if need_replication == rule.need_replication and not {*need_replication}.intersection(
+        (*rule.permutation, *rule.reduction)
+    ):
+        return rule  # the common case
     return replace(
         rule,
-        need_replication=whole,
-        permutation=tuple(each for each in rule.permutation if each not in whole),
-        reduction=tuple(each for each in rule.reduction if each not in whole),
+        need_replication=need_replication,
+        permutation=tuple(each for each in rule.permutation if each not in need_replication),
+        reduction=tuple(each for each in rule.reduction if each not in need_replication),
     )
 
 
-def _whole_rule(op: Operation) -> OpShardingRule:
+def _replicated_rule(op: Operation) -> OpShardingRule:
     shapes = [[_shape(value) for value in values] for values in (op.operands, op.results)]
     builder = RuleBuilder(*([len(each) for each in side] for side in shapes))
     for side, tensors in enumerate(shapes):
-        for place, sizes in enumerate(tensors):
+        for index, sizes in enumerate(tensors):
             for dim, size in enumerate(sizes):
-                places: list[list[int | None]] = [[None] * len(each) for each in shapes]
-                places[side][place] = dim
-                builder.factor(size, places[0], places[1], WHOLE)
+                dims: list[list[int | None]] = [[None] * len(each) for each in shapes]
+                dims[side][index] = dim
+                builder.factor(size, dims[0], dims[1], REPLICATED)
     return builder.build()
 
 
 @lru_cache(maxsize=4096)
 def _factors_of_one_side(rule: OpShardingRule, repeats: bool) -> tuple[FactorIndex, ...]:
-    """What passes through, but from no operand, or into no result: each device would see a part of the work only.
+    """Return the pass-through factors that are in no operand or in no result: devices would compute partial results.
 
-    Of an op that repeats its operand it is no harm that a factor is only in the result.
+    An op that `repeats` elements may have factors that are in no operand.
     """
     operands, results = (
         {factor for mapping in side for factors in mapping for factor in factors}
@@ -257,20 +265,20 @@ def _shape(value: SSAValue) -> tuple[int, ...]:
     return static_shape(value.type) or ()
 
 
-# Factors that must be whole beyond what the rule says
+# Further need-replication factors of specific ops
 
 
-def _of_dim(rule: OpShardingRule, operand: int, dim: int) -> Factors:
+def _factors_of_dim(rule: OpShardingRule, operand: int, dim: int) -> Factors:
     return rule.operands[operand][dim]
 
 
 def _without_all_reduce(op: Operation, rule: OpShardingRule) -> Factors:
-    """What a body reduces that no all-reduce combines by."""
+    """Return the reduction factors if no all-reduce combines values as the body does."""
     return rule.reduction if reduction_kinds(op) is None else ()
 
 
 def _spatial_dims(op: Operation, rule: OpShardingRule) -> Factors:
-    """Spatial dims: every window needs neighbours. One window over all of a dim is a sum over it."""
+    """Yield spatial dims, along which windows require neighbors. One window over a full dim is a reduction instead."""
     assert isinstance(op, window.ConvolutionOp)
     numbers = op.dimension_numbers.data
     spatial = (
@@ -278,84 +286,84 @@ def _spatial_dims(op: Operation, rule: OpShardingRule) -> Factors:
         numbers.kernel_spatial_dimensions,
         numbers.output_spatial_dimensions,
     )
-    for place, (dim, kernel_dim, result_dim) in enumerate(zip(*spatial, strict=True)):
+    for index, (dim, kernel_dim, result_dim) in enumerate(zip(*spatial, strict=True)):
         yield from rule.results[0][result_dim]
-        if not _is_one_plain_window(op, place, _shape(op.lhs)[dim], _shape(op.rhs)[kernel_dim]):
-            yield from _of_dim(rule, 0, dim)
-            yield from _of_dim(rule, 1, kernel_dim)
+        if not _is_one_plain_window(op, index, _shape(op.lhs)[dim], _shape(op.rhs)[kernel_dim]):
+            yield from _factors_of_dim(rule, 0, dim)
+            yield from _factors_of_dim(rule, 1, kernel_dim)
 
 
-def _is_one_plain_window(op: window.ConvolutionOp, place: int, size: int, kernel_size: int) -> bool:
-    padding = (0, 0) if op.padding is None else op.padding.get_ints()[2 * place : 2 * place + 2]
-    steps = [ints_of(each)[place] for each in (op.lhs_dilation, op.rhs_dilation) if each is not None]
-    is_reversed = op.window_reversal is not None and bool(ints_of(op.window_reversal)[place])
-    return size == kernel_size and not any(padding) and set(steps) <= {1} and not is_reversed
+def _is_one_plain_window(op: window.ConvolutionOp, index: int, size: int, kernel_size: int) -> bool:
+    padding = (0, 0) if op.padding is None else op.padding.get_ints()[2 * index : 2 * index + 2]
+    dilations = [ints_of(each)[index] for each in (op.lhs_dilation, op.rhs_dilation) if each is not None]
+    is_reversed = op.window_reversal is not None and bool(ints_of(op.window_reversal)[index])
+    return size == kernel_size and not any(padding) and set(dilations) <= {1} and not is_reversed
 
 
-def _stretched_dims(op: Operation, rule: OpShardingRule) -> Factors:
-    """Dims with gaps between the elements of the operand, of which the rule does not know."""
+def _base_dilated_dims(op: Operation, rule: OpShardingRule) -> Factors:
+    """Yield dims with base dilation, which the sharding rule does not consider."""
     assert isinstance(op, window.ReduceWindowOp)
     for dim, dilation in enumerate(() if op.base_dilations is None else ints_of(op.base_dilations)):
         if dilation > 1:
-            yield from _of_dim(rule, 0, dim)
+            yield from _factors_of_dim(rule, 0, dim)
 
 
 def _sorted_dim(op: Operation, rule: OpShardingRule) -> Factors:
-    """The dim that is sorted, which the rule does not find where it is counted from the end."""
+    """Return the sorted dim, which the sharding rule misses if it is negative."""
     assert isinstance(op, linalg.SortOp)
     dim = op.dimension.value.data
-    return _of_dim(rule, 0, dim % len(rule.operands[0]))
+    return _factors_of_dim(rule, 0, dim % len(rule.operands[0]))
 
 
 def _padded_dims(op: Operation, rule: OpShardingRule) -> Factors:
-    """Dims whose elements move, unless their size stays, and no gaps come between them: shards exchange edges then."""
+    """Yield dims whose elements move. Without interior padding and change of size, shards exchange edges instead."""
     assert isinstance(op, slicing.PadOp)
     sizes, results = _shape(op.operand), _shape(op.result)
     amounts = zip(ints_of(op.edge_padding_low), ints_of(op.interior_padding), strict=True)
     for dim, (low, interior) in enumerate(amounts):
         if (low and sizes[dim] != results[dim]) or (interior and sizes[dim] > 1):
-            yield from _of_dim(rule, 0, dim)
+            yield from _factors_of_dim(rule, 0, dim)
 
 
-def single_index_factors(op: gather_scatter.ScatterOp, rule: OpShardingRule) -> Factors:
-    """Dims of the input along which an update is one place."""
+def unit_update_factors(op: gather_scatter.ScatterOp, rule: OpShardingRule) -> Factors:
+    """Yield dims of the input along which updates have one element."""
     for dim in range(len(_shape(op.inputs[0]))):
         update_dim = window_dim_of_update(op, dim)
         if update_dim is not None and _shape(op.updates[0])[update_dim] == 1:
-            yield from _of_dim(rule, 0, dim)
+            yield from _factors_of_dim(rule, 0, dim)
 
 
-def _indexed_places(op: Operation, rule: OpShardingRule) -> Factors:
-    """Dims of the input along which the index tells in which shards a whole update falls."""
+def _indexed_partial_dims(op: Operation, rule: OpShardingRule) -> Factors:
+    """Yield indexed dims of the input along which updates are smaller than it: the index determines their shards."""
     assert isinstance(op, gather_scatter.ScatterOp)
     for dim in op.scatter_dimension_numbers.data.scatter_dims_to_operand_dims:
         update_dim = window_dim_of_update(op, dim)
         if update_dim is not None and _shape(op.updates[0])[update_dim] < _shape(op.inputs[0])[dim]:
-            yield from _of_dim(rule, 0, dim)
+            yield from _factors_of_dim(rule, 0, dim)
 
 
-def _places_of_scatter(op: Operation, rule: OpShardingRule) -> Factors:
-    """Dims of the input that an update covers at a place that no index names, or all of, unless moved by an index."""
+def _unindexed_or_covered_dims(op: Operation, rule: OpShardingRule) -> Factors:
+    """Yield inserted dims that no index addresses, and indexed dims that an update covers."""
     assert isinstance(op, gather_scatter.ScatterOp)
     numbers = op.scatter_dimension_numbers.data
     for dim, size in enumerate(_shape(op.inputs[0])):
         update_dim = window_dim_of_update(op, dim)
         is_indexed = dim in numbers.scatter_dims_to_operand_dims
-        is_unnamed = dim in numbers.inserted_window_dims and not is_indexed
-        is_as_long = is_indexed and update_dim is not None and _shape(op.updates[0])[update_dim] == size
-        if is_unnamed or is_as_long:
-            yield from _of_dim(rule, 0, dim)
+        is_unindexed = dim in numbers.inserted_window_dims and not is_indexed
+        is_covered = is_indexed and update_dim is not None and _shape(op.updates[0])[update_dim] == size
+        if is_unindexed or is_covered:
+            yield from _factors_of_dim(rule, 0, dim)
 
 
 REPLICATED_FACTORS: dict[type[Operation], Callable[[Operation, OpShardingRule], Factors]] = {
     window.ConvolutionOp: _spatial_dims,
     reduction.ReduceOp: _without_all_reduce,
-    window.ReduceWindowOp: _stretched_dims,
+    window.ReduceWindowOp: _base_dilated_dims,
     linalg.SortOp: _sorted_dim,
     slicing.PadOp: _padded_dims,
-    gather_scatter.ScatterOp: _places_of_scatter,
+    gather_scatter.ScatterOp: _unindexed_or_covered_dims,
 }
-# Factors that need not be whole, though the rule says so.
-FREE_FACTORS: dict[type[Operation], Callable[[Operation, OpShardingRule], Factors]] = {
-    gather_scatter.ScatterOp: _indexed_places,
+# Factors that need no replication on shards although the sharding rule marks them.
+SHARDABLE_FACTORS: dict[type[Operation], Callable[[Operation, OpShardingRule], Factors]] = {
+    gather_scatter.ScatterOp: _indexed_partial_dims,
 }

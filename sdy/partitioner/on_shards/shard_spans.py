@@ -1,7 +1,7 @@
-"""Which elements of other shards each shard of a slice or a pad needs, where shards send each other what they lack.
+"""Plans for slices and pads that require elements of other shards: which slices of shards to exchange.
 
-Numbers alone: positions count along the dim, and in a span from the first element of a device's own shard on. Devices
-all send the same positions of their shards to those that are equally many shards away.
+Positions are indices along the dim; in a span they are relative to the first element of the own shard of a device. All
+devices send the same slice of their shards to the device that is a given number of shards away.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from functools import lru_cache
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.partitioner.on_shards.regrouping import PerShard
 
-Table = tuple[int, ...]  # one entry a shard
-SpanAlong = Callable[[int, int], "Span | None"]
+SpanAlong = Callable[[int, int], "ExchangeSpan | None"]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """`length` positions of the shard that is `distance` shards ahead, from `start` on.
+class ShardSlice:
+    """The slice of `length` positions, beginning at `start`, of the shard that is `distance` shards after the own one.
 
-    Where `pairs`, of sender and receiver, are empty, nobody needs what is there, unless the distance is 0.
+    `pairs` are the senders and receivers. If they are empty and the distance is not 0, no device requires the slice.
     """
 
     distance: int
@@ -32,94 +32,94 @@ class Piece:
 
     @property
     def is_sent(self) -> bool:
-        """Whether another device has it."""
+        """Return whether devices send this slice to each other."""
         return self.distance != 0 and bool(self.pairs)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """What lies side by side on every device, and where each device's `length` positions of the result begin in it.
+class ExchangeSpan:
+    """The slices that every device concatenates, and the start of the device's `length` result positions in them.
 
-    In the whole result, elements are from `first` to before `end`. Positions around them, which are in no shard, hold
-    zeros.
+    In the global result, the elements of the operand are at the positions from `first` to before `end`. Positions
+    outside all shards hold zeros.
     """
 
-    pieces: tuple[Piece, ...]
-    starts: Table
+    slices: tuple[ShardSlice, ...]
+    starts: PerShard
     length: int
     first: int
     end: int
 
     @property
     def is_full(self) -> bool:
-        """Whether there is an element everywhere in the result."""
+        """Return whether every position of the result holds an element of the operand."""
         return self.first <= 0 and self.end >= self.length * len(self.starts)
 
     @property
     def permutes(self) -> int:
-        """How many pieces are sent."""
-        return sum(piece.is_sent for piece in self.pieces)
+        """Return the number of slices that are sent."""
+        return sum(part.is_sent for part in self.slices)
 
     @property
     def received(self) -> int:
-        """Positions that each device is sent."""
-        return sum(piece.length for piece in self.pieces if piece.is_sent)
+        """Return the number of positions that each device receives."""
+        return sum(part.length for part in self.slices if part.is_sent)
 
 
 def spans_of(op: SliceOp | PadOp) -> SpanAlong:
-    """Of an op with whole tensors, a function of a dim and of the number of its shards: the span, if there is one."""
+    """Return a function of a dim and its shard count for an op with global shapes: the span, None if there is none."""
     sizes, results = shape_of(op.operand), shape_of(op.result)
     moved = [_moved_by(op, dim) for dim in range(len(sizes))]
 
-    def span_along(dim: int, count: int) -> Span | None:
-        size, result, by = sizes[dim], results[dim], moved[dim]
-        if by is None or not size or not result or size % count or result % count:
+    def span_along(dim: int, count: int) -> ExchangeSpan | None:
+        size, result, shift = sizes[dim], results[dim], moved[dim]
+        if shift is None or not size or not result or size % count or result % count:
             return None
-        return span(by, size // count, result // count, count)
+        return span(shift, size // count, result // count, count)
 
     return span_along
 
 
 def _moved_by(op: SliceOp | PadOp, dim: int) -> int | None:
-    """How far the elements of a whole tensor move along `dim`; None where gaps come between them, or some go."""
-    steps, still = (op.strides, 1) if isinstance(op, SliceOp) else (op.interior_padding, 0)
-    if ints_of(steps)[dim] != still:
+    """Return how far the elements move along `dim`, None if the op has a stride or interior padding along it."""
+    strides, identity_stride = (op.strides, 1) if isinstance(op, SliceOp) else (op.interior_padding, 0)
+    if ints_of(strides)[dim] != identity_stride:
         return None
     return -ints_of(op.start_indices)[dim] if isinstance(op, SliceOp) else ints_of(op.edge_padding_low)[dim]
 
 
 @lru_cache(maxsize=1024)
-def span(moved: int, shard: int, result_shard: int, count: int) -> Span:
-    """The span of shards of a dim whose elements all move by `moved`, into shards of another size.
+def span(moved: int, shard: int, result_shard: int, count: int) -> ExchangeSpan:
+    """Return the span of a dim whose elements all move by `moved`, with `result_shard` positions per result shard.
 
-    >>> for piece in span(-1, shard=16, result_shard=16, count=4).pieces:
-    ...     print(piece.distance, piece.start, piece.length, piece.pairs)
+    >>> for part in span(-1, shard=16, result_shard=16, count=4).slices:
+    ...     print(part.distance, part.start, part.length, part.pairs)
     0 1 15 ()
     1 0 1 ((1, 0), (2, 1), (3, 2))
     """
-    begins = tuple(place * (result_shard - shard) - moved for place in range(count))
-    first, end = min(begins), max(begins) + result_shard
-    pieces = [
-        piece
+    starts_in_shard = tuple(index * (result_shard - shard) - moved for index in range(count))
+    first, end = min(starts_in_shard), max(starts_in_shard) + result_shard
+    slices = [
+        part
         for distance in range(first // shard, -(-end // shard))
-        for piece in _pieces_of(distance, shard, begins, result_shard)
+        for part in _slices_of(distance, shard, starts_in_shard, result_shard)
     ]
-    starts = tuple(begin - first for begin in begins)
-    return Span(tuple(pieces), starts, result_shard, moved, moved + shard * count)
+    starts = tuple(start_in_shard - first for start_in_shard in starts_in_shard)
+    return ExchangeSpan(tuple(slices), starts, result_shard, moved, moved + shard * count)
 
 
-def _pieces_of(distance: int, shard: int, begins: Table, length: int) -> Iterator[Piece]:
-    """What of the shard that is `distance` ahead is in the span: what some device needs, and what is around it."""
-    own = distance * shard
-    low, high = max(own, min(begins)), min(own + shard, max(begins) + length)
+def _slices_of(distance: int, shard: int, starts_in_shard: PerShard, length: int) -> Iterator[ShardSlice]:
+    """Yield the slices of the shard that is `distance` shards after the own one: the required one and its margins."""
+    shard_start = distance * shard
+    low, high = max(shard_start, min(starts_in_shard)), min(shard_start + shard, max(starts_in_shard) + length)
     receivers = [
-        place
-        for place, begin in enumerate(begins)
-        if 0 <= place + distance < len(begins) and begin < high and low < begin + length
+        index
+        for index, start_in_shard in enumerate(starts_in_shard)
+        if 0 <= index + distance < len(starts_in_shard) and start_in_shard < high and low < start_in_shard + length
     ]
-    needed_from = max(low, min((begins[place] for place in receivers), default=high))
-    needed_to = min(high, max((begins[place] + length for place in receivers), default=high))
-    pairs = tuple((place + distance, place) for place in receivers) if distance else ()
-    for start, limit, own_pairs in ((low, needed_from, ()), (needed_from, needed_to, pairs), (needed_to, high, ())):
+    needed_from = max(low, min((starts_in_shard[index] for index in receivers), default=high))
+    needed_to = min(high, max((starts_in_shard[index] + length for index in receivers), default=high))
+    pairs = tuple((index + distance, index) for index in receivers) if distance else ()
+    for start, limit, slice_pairs in ((low, needed_from, ()), (needed_from, needed_to, pairs), (needed_to, high, ())):
         if start < limit:
-            yield Piece(distance, start - own, limit - start, own_pairs)
+            yield ShardSlice(distance, start - shard_start, limit - start, slice_pairs)

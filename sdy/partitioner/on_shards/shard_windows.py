@@ -1,6 +1,6 @@
-"""Whether the windows of pooling, and of scattered updates, lie within one shard each; how far others reach beyond.
+"""Windows of pooling, convolutions and scattered updates on shards: which fit in one shard, and the halos of others.
 
-Windows that reach from an end of a dim to each element are those of running sums, products and extremes.
+A `reduce_window` whose windows extend from an end of a dim to each element is a cumulative op.
 
 Source: docs/spec/06, 1.19 and 1.21, and 8.1 (G16, G22).
 """
@@ -23,7 +23,7 @@ HaloAlong = Callable[[int, int], "Halo | None"]
 
 
 def tiles_shards(op: PoolingOp, dim: int, count: int) -> bool:
-    """Whether each of `count` shards along `dim` is covered by windows of its own, and no window by several shards."""
+    """Return whether each window fits in one of `count` shards along `dim`, and each shard has equally many windows."""
     if count == 1:
         return True
     is_reduction = isinstance(op, ReduceWindowOp)
@@ -38,37 +38,37 @@ def tiles_shards(op: PoolingOp, dim: int, count: int) -> bool:
     return size // count == windows // count * stride
 
 
-class Running(Enum):
-    """From which end of a dim on its elements are folded up to each of them."""
+class ScanDirection(Enum):
+    """The end of a dim from which a cumulative op combines elements."""
 
     FROM_FIRST = auto()
     FROM_LAST = auto()
 
 
-def scan_direction(op: ReduceWindowOp, dim: int) -> Running | None:
-    """The end from which the windows reach to each element along `dim`; None where they do not."""
+def scan_direction(op: ReduceWindowOp, dim: int) -> ScanDirection | None:
+    """Return the direction in which `op` is cumulative along `dim`, None if it is not cumulative."""
     size, window = shape_of(op.inputs[0])[dim], _at(op.window_dimensions, dim)
     steps = (op.window_strides, op.base_dilations, op.window_dilations)
     if op.padding is None or window != size or any(_at(each, dim) != 1 for each in steps):
         return None
-    ends = {(size - 1, 0): Running.FROM_FIRST, (0, size - 1): Running.FROM_LAST}
+    ends = {(size - 1, 0): ScanDirection.FROM_FIRST, (0, size - 1): ScanDirection.FROM_LAST}
     low, high = op.padding.get_ints()[2 * dim : 2 * dim + 2]
     return ends.get((low, high))
 
 
 @dataclass(frozen=True, slots=True)
 class Halo:
-    """How many elements each shard needs of its left and of its right neighbour; negative: how many it drops."""
+    """The number of elements that a shard requires of its left and right neighbors; negative if it drops elements."""
 
     left: int
     right: int
 
 
 def halos_of(op: ConvolutionOp) -> HaloAlong:
-    """Of an op with whole tensors, a function of a dim of its input and of the number of its shards.
+    """Return a function of a dim of the input and its shard count for an op with global shapes.
 
-    It tells what shards need of each other so that each computes its part of the result; None where the dim is no
-    spatial one, or the parts are not equal, or some need more than their neighbours have.
+    The function returns the halo with which each shard computes its shard of the result. It returns None if the dim is
+    not spatial, if the shards of the result are not equal, or if a shard requires more than its neighbors hold.
     """
     numbers = op.dimension_numbers.data
     sizes, kernel, windows = shape_of(op.lhs), shape_of(op.rhs), shape_of(op.result)
@@ -76,14 +76,19 @@ def halos_of(op: ConvolutionOp) -> HaloAlong:
     def halo_along(dim: int, count: int) -> Halo | None:
         if dim not in numbers.input_spatial_dimensions:
             return None
-        place = numbers.input_spatial_dimensions.index(dim)
-        parts, stride = windows[numbers.output_spatial_dimensions[place]], _at(op.window_strides, place)
+        spatial_index = numbers.input_spatial_dimensions.index(dim)
+        result_size, stride = (
+            windows[numbers.output_spatial_dimensions[spatial_index]],
+            _at(op.window_strides, spatial_index),
+        )
         shard = sizes[dim] // count
-        is_even = sizes[dim] % count == 0 and parts % count == 0 and shard == parts // count * stride
-        if not is_even or _at(op.lhs_dilation, place) > 1:
+        is_even = sizes[dim] % count == 0 and result_size % count == 0 and shard == result_size // count * stride
+        if not is_even or _at(op.lhs_dilation, spatial_index) > 1:
             return None
-        window = (kernel[numbers.kernel_spatial_dimensions[place]] - 1) * _at(op.rhs_dilation, place) + 1
-        low = 0 if op.padding is None else op.padding.get_ints()[2 * place]
+        window = (kernel[numbers.kernel_spatial_dimensions[spatial_index]] - 1) * _at(
+            op.rhs_dilation, spatial_index
+        ) + 1
+        low = 0 if op.padding is None else op.padding.get_ints()[2 * spatial_index]
         halo = Halo(low, window - stride - low)
         return halo if -shard < min(halo.left, halo.right) and max(halo.left, halo.right) <= shard else None
 
@@ -95,8 +100,8 @@ def _at(values: Attribute | None, dim: int) -> int:
 
 
 def window_dim_of_update(op: ScatterOp, dim: int) -> int | None:
-    """The dim of an update whose elements go along `dim` of the input; None where an update covers one place of it."""
+    """Return the dim of the updates that corresponds to `dim` of the input, None if updates have no such dim."""
     numbers = op.scatter_dimension_numbers.data
-    without = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
-    windowed = [each for each in range(len(shape_of(op.inputs[0]))) if each not in without]
-    return numbers.update_window_dims[windowed.index(dim)] if dim in windowed else None
+    excluded = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
+    window_dims = [each for each in range(len(shape_of(op.inputs[0]))) if each not in excluded]
+    return numbers.update_window_dims[window_dims.index(dim)] if dim in window_dims else None

@@ -26,7 +26,7 @@ class ValueShardings:
     meshes: MeshTable
     read: Callable[[SSAValue], TensorSharding | None] = sharding_of
 
-    def sharding(self, value: SSAValue) -> TensorSharding | None:
+    def of(self, value: SSAValue) -> TensorSharding | None:
         """Return the sharding of `value`, None if it has none."""
         return self.read(value)
 
@@ -42,23 +42,23 @@ class ValueShardings:
 
     def dim_axes(self, value: SSAValue, dim: int) -> AxisList:
         """Return the axes along which `dim` of `value` is sharded, major first."""
-        sharding = self.sharding(value)
+        sharding = self.of(value)
         return sharding.dims[dim].axes if sharding is not None and sharding.dims else ()
 
     def shard_count(self, value: SSAValue, dim: int) -> int:
         """Return the number of shards along `dim` of `value`; 1 if the dim is not sharded."""
-        sharding = self.sharding(value)
+        sharding = self.of(value)
         return 1 if sharding is None else sharded_size(self.dim_axes(value, dim), self.mesh(sharding))
 
     def shard_counts(self, value: SSAValue) -> list[int]:
         """Return the number of shards along each dim of `value`, which has a sharding."""
-        sharding = self.sharding(value)
+        sharding = self.of(value)
         assert sharding is not None
         return [sharded_size(dim.axes, self.mesh(sharding)) for dim in sharding.dims]
 
     def is_sharded(self, value: SSAValue) -> bool:
         """Return whether some dim of `value` is sharded."""
-        sharding = self.sharding(value)
+        sharding = self.of(value)
         return sharding is not None and not sharding.is_fully_replicated
 
     def layout(self, sharding: TensorSharding | None) -> ShardedLayout | None:

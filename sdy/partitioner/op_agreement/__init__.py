@@ -1,1 +1,1 @@
-"""Where the tensors of one op are sharded differently: which axes the op runs on, and which tensors are resharded."""
+"""Resolution of sharding conflicts in one op: the axes that it runs on, and the tensors that are resharded."""

@@ -1,7 +1,7 @@
-"""Which axes an op runs on when its tensors disagree: one axis list a factor.
+"""Choice of the axes that an op runs on if its tensors disagree: one axis list per factor.
 
-Three ways, the first applicable one: the tensors agree already; there are just two tensors with dims, and one of
-them wins; or every prefix of every tensor's axes is a candidate, weighted by how many elements need not move.
+The first applicable case decides: the tensors agree; exactly two tensors have dims, and the preferred one keeps its
+axes; otherwise every prefix of every tensor's axes is a candidate, weighted by the elements that need not move.
 Source: docs/spec/05, 1.13.
 """
 
@@ -23,11 +23,11 @@ from sdy.model.rule import (
 from sdy.partitioner.op_agreement.factor_vote import vote
 from sdy.propagation.projection import Projection, TensorProjection
 
-FactorAxes = list[AxisList]  # one list a factor
+FactorAxes = list[AxisList]  # one list per factor
 
 
 def common_axes(rule: OpShardingRule, projection: Projection, elements: tuple[int, ...], mesh: Mesh) -> FactorAxes:
-    """The axes to shard each factor by. `elements` counts those of each tensor, operands then results."""
+    """Return the axes of each factor. `elements` are the element counts of the operands, then of the results."""
     agreed = agreed_axes(rule, projection)
     if agreed is not None:
         return agreed
@@ -35,12 +35,12 @@ def common_axes(rule: OpShardingRule, projection: Projection, elements: tuple[in
     if len(ranked) == 2 and not rule.need_replication and not has_multi_factor_dims(rule):
         return _axes_of_preferred(rule, projection, elements, mesh, (ranked[0], ranked[1]))
     axes = vote(rule, projection, elements, mesh)
-    _hand_to_batching_factors(rule, axes, mesh)
+    _move_to_batching_factors(rule, axes, mesh)
     return axes
 
 
 def agreed_axes(rule: OpShardingRule, projection: Projection) -> FactorAxes | None:
-    """The axes of each factor, where all tensors have the same, no axis twice, and none that needs replication."""
+    """Return the axes of each factor, None if tensors disagree, an axis repeats or a replicated factor has axes."""
     agreed: FactorAxes = []
     for factor in _factors(rule):
         lists = {entry.axes for tensor in projection.tensors if (entry := tensor.factors.get(factor)) is not None}
@@ -52,16 +52,16 @@ def agreed_axes(rule: OpShardingRule, projection: Projection) -> FactorAxes | No
 
 
 def _axes_of_preferred(
-    rule: OpShardingRule, projection: Projection, elements: tuple[int, ...], mesh: Mesh, places: tuple[int, int]
+    rule: OpShardingRule, projection: Projection, elements: tuple[int, ...], mesh: Mesh, indices: tuple[int, int]
 ) -> FactorAxes:
-    """The axes of the tensor that had better stay; a factor of the other alone keeps what does not overlap them."""
+    """Return the axes of the preferred tensor, and for factors of the other tensor alone its axes without overlap."""
 
-    def preference(place: int) -> tuple[bool, int, int]:
-        tensor = projection.tensors[place]
+    def preference(index: int) -> tuple[bool, int, int]:
+        tensor = projection.tensors[index]
         moves = any(tensor.axes(factor) for factor in rule.permutation)
-        return not moves, elements[place], sharding_size(tensor, mesh)
+        return not moves, elements[index], sharding_size(tensor, mesh)
 
-    first, second = places
+    first, second = indices
     if preference(second) > preference(first):
         first, second = second, first
     kept, other = projection.tensors[first], projection.tensors[second]
@@ -72,28 +72,28 @@ def _axes_of_preferred(
     ]
 
 
-def _hand_to_batching_factors(rule: OpShardingRule, axes: FactorAxes, mesh: Mesh) -> None:
-    """Empty the factors that need replication, and let batching factors take their axes as far as they fit."""
+def _move_to_batching_factors(rule: OpShardingRule, axes: FactorAxes, mesh: Mesh) -> None:
+    """Remove the axes of factors that need replication, and move them to batching factors as far as they fit."""
     batching = [factor for factor in _factors(rule) if is_batching(rule, factor)]
     for factor in rule.need_replication:
         left, axes[factor] = axes[factor], ()
         if not is_in_all_non_scalars(rule, factor):
             continue
-        for taker in batching:
-            size, used = rule.factor_sizes[taker], sharded_size(axes[taker], mesh)
+        for receiver in batching:
+            size, used = rule.factor_sizes[receiver], sharded_size(axes[receiver], mesh)
             if size == 0 or size % used:
                 continue
             capacity = size // used
             while left and capacity % mesh.size_of(left[0]) == 0:
                 capacity //= mesh.size_of(left[0])
-                axes[taker] = add_or_merge(axes[taker], left[0], mesh)
+                axes[receiver] = add_or_merge(axes[receiver], left[0], mesh)
                 left = left[1:]
 
 
 def sharding_size(tensor: TensorProjection, mesh: Mesh) -> int:
-    """Into how many pieces the tensor is cut, overflow included."""
+    """Return the number of shards of the tensor, overflow axes included."""
     return prod(sharded_size((*entry.axes, *entry.overflow), mesh) for entry in tensor.factors.values())
 
 
 def _factors(rule: OpShardingRule) -> list[FactorIndex]:
-    return [FactorIndex(number) for number in range(len(rule.factor_sizes))]
+    return [FactorIndex(factor) for factor in range(len(rule.factor_sizes))]

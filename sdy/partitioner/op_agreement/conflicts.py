@@ -1,4 +1,4 @@
-"""Which tensors of an op are resharded so that all agree, factor by factor.
+"""Choice of the tensors of an op to reshard so that all have equal axes along each factor.
 
 Source: docs/spec/05, 1.12 to 1.17.
 """
@@ -30,7 +30,7 @@ from sdy.propagation.projection import (
 
 @dataclass(frozen=True, slots=True)
 class OpTensors:
-    """An op's operands, then results: how they are sharded, and how many elements each has."""
+    """The shardings and element counts of the operands, then of the results of an op, and the op's rule."""
 
     rule: OpShardingRule
     shardings: tuple[TensorSharding | None, ...]
@@ -39,10 +39,10 @@ class OpTensors:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What to do about an op.
+    """The changes that an op requires.
 
-    `reshards` has one entry a tensor, operands then results: the sharding that the op needs it in, None where it
-    stays as it is. `reduction_axes` are those along which each device has partial results.
+    `reshards` has one entry per operand, then per result: its required sharding, None if it is not resharded.
+    `reduction_axes` are the axes along which devices have partial results.
     """
 
     reshards: tuple[TensorSharding | None, ...]
@@ -50,93 +50,95 @@ class Resolution:
 
 
 def resolve_conflicts(
-    tensors: OpTensors, on: CommonMesh, meshes: MeshTable, *, is_reshape: bool, is_strict: bool = False
+    tensors: OpTensors, common: CommonMesh, meshes: MeshTable, *, is_reshape: bool, is_strict: bool = False
 ) -> Resolution:
-    """The resolution after which all tensors agree on every factor.
+    """Return the resolution after which all tensors agree on every factor.
 
-    The reference leaves tensors at odds where one cannot be cut along a factor without one that is major to it in the
-    same dim; if `is_strict`, no tensor is cut along it then.
+    Shardy leaves a disagreement if a tensor cannot be sharded along a factor without a more major factor of the same
+    dim; if `is_strict`, no tensor is sharded along that factor.
     """
     rule = tensors.rule
-    projection = project(rule, tensors.shardings, on.mesh, missing_is_closed=True)
+    projection = project(rule, tensors.shardings, common.mesh, missing_is_closed=True)
     if is_reshape and has_overflow(projection) and not rule.need_replication:
-        axes = reshape_axes(rule, projection, on.mesh)
+        axes = reshape_axes(rule, projection, common.mesh)
         if is_strict:
-            axes = _expressible(tensors, axes, on)
-        moves = _moves_of_reshape(tensors, projection, axes, on)
+            axes = _expressible(tensors, axes, common)
+        is_resharded = _reshaped_sides(tensors, projection, axes, common)
     else:
-        axes = common_axes(rule, projection, tensors.elements, on.mesh)
+        axes = common_axes(rule, projection, tensors.elements, common.mesh)
         if is_strict:
-            axes = _expressible(tensors, axes, on)
-        moves = [
+            axes = _expressible(tensors, axes, common)
+        is_resharded = [
             _has_other_axes(tensor, axes) or has_overflow(Projection((tensor,), ())) for tensor in projection.tensors
         ]
     reshards = tuple(
-        _needed(tensors, place, tensor, axes, on) if is_moved or _has_other_devices(sharding, on, meshes) else None
-        for place, (tensor, sharding, is_moved) in enumerate(
-            zip(projection.tensors, tensors.shardings, moves, strict=True)
+        _required_sharding(tensors, index, tensor, axes, common)
+        if needs_reshard or _has_other_devices(sharding, common, meshes)
+        else None
+        for index, (tensor, sharding, needs_reshard) in enumerate(
+            zip(projection.tensors, tensors.shardings, is_resharded, strict=True)
         )
     )
     reduced = tuple(axis for factor in rule.reduction for axis in axes[factor])
-    return Resolution(reshards, _to_reduce(reduced, tensors, on))
+    return Resolution(reshards, _to_reduce(reduced, tensors, common))
 
 
-def _expressible(tensors: OpTensors, axes: FactorAxes, on: CommonMesh) -> FactorAxes:
-    """The axes of each factor as far as every tensor that has it can be cut so."""
+def _expressible(tensors: OpTensors, axes: FactorAxes, common: CommonMesh) -> FactorAxes:
+    """Return the axes of each factor, restricted to those that every tensor with the factor can express."""
     rule, sizes = tensors.rule, tensors.rule.factor_sizes
     while True:
-        common = list(axes)
+        restricted = list(axes)
         for mapping in rule.tensors:
             factors = {factor: FactorSharding(axes[factor]) for dim in mapping for factor in dim}
-            sharding = to_sharding(TensorProjection(factors), mapping, sizes, None, on.reference, on.mesh)
-            own = project_tensor(sharding, mapping, sizes, on.mesh)
+            sharding = to_sharding(TensorProjection(factors), mapping, sizes, None, common.reference, common.mesh)
+            expressible = project_tensor(sharding, mapping, sizes, common.mesh)
             for factor in factors:
-                common[factor] = common_prefix(common[factor], own.axes(factor) or ())
-        if common == axes:
+                restricted[factor] = common_prefix(restricted[factor], expressible.axes(factor) or ())
+        if restricted == axes:
             return axes
-        axes = common
+        axes = restricted
 
 
 @lru_cache(maxsize=65536)
-def resolve_dot(tensors: OpTensors, on: CommonMesh) -> Resolution | None:
-    """The light resolution of a product: change the result where that is cheaper than changing an operand."""
-    projection = project(tensors.rule, tensors.shardings, on.mesh, missing_is_closed=True)
-    found = cheaper_result_axes(tensors.rule, projection, tensors.elements)
-    if found is None:
+def resolve_dot(tensors: OpTensors, common: CommonMesh) -> Resolution | None:
+    """Return the resolution that reshards the result of a dot, None if resharding an operand is cheaper."""
+    projection = project(tensors.rule, tensors.shardings, common.mesh, missing_is_closed=True)
+    result_axes = cheaper_result_axes(tensors.rule, projection, tensors.elements)
+    if result_axes is None:
         return None
-    factor, axes = found
+    factor, axes = result_axes
     result = projection.results[0]
     entry = replace(result.factors[factor], axes=axes, overflow=())
-    needed = TensorProjection({**result.factors, factor: entry}, result.replicated, result.unreduced)
-    place = len(tensors.shardings) - 1
+    required = TensorProjection({**result.factors, factor: entry}, result.replicated, result.unreduced)
+    index = len(tensors.shardings) - 1
     sharding = to_sharding(
-        needed,
-        tensors.rule.tensors[place],
+        required,
+        tensors.rule.tensors[index],
         tensors.rule.factor_sizes,
-        tensors.shardings[place],
-        on.reference,
-        on.mesh,
+        tensors.shardings[index],
+        common.reference,
+        common.mesh,
     )
-    return Resolution((*(None,) * place, sharding))
+    return Resolution((*(None,) * index, sharding))
 
 
-def agreed_reduction_axes(tensors: OpTensors, on: CommonMesh) -> AxisList:
-    """The axes to reduce along where the tensors are left as they are: only those of an unreduced result count."""
+def agreed_reduction_axes(tensors: OpTensors, common: CommonMesh) -> AxisList:
+    """Return the reduction axes if no tensor is resharded; they matter only for an unreduced result."""
     result = _first_result(tensors)
     if result is None or not result.unreduced:
         return ()
-    projection = project(tensors.rule, tensors.shardings, on.mesh, missing_is_closed=True)
+    projection = project(tensors.rule, tensors.shardings, common.mesh, missing_is_closed=True)
     reduced: AxisList = ()
     for factor in tensors.rule.reduction:
         lists = {axes for tensor in projection.tensors if (axes := tensor.axes(factor)) is not None}
         reduced += lists.pop() if len(lists) == 1 else ()
-    return _to_reduce(reduced, tensors, on)
+    return _to_reduce(reduced, tensors, common)
 
 
-def _to_reduce(axes: AxisList, tensors: OpTensors, on: CommonMesh) -> AxisList:
+def _to_reduce(axes: AxisList, tensors: OpTensors, common: CommonMesh) -> AxisList:
     result = _first_result(tensors)
-    kept = () if result is None else result.unreduced
-    return sort_and_merge(set_difference(axes, kept, on.mesh), on.mesh)
+    unreduced = () if result is None else result.unreduced
+    return sort_and_merge(set_difference(axes, unreduced, common.mesh), common.mesh)
 
 
 def _first_result(tensors: OpTensors) -> TensorSharding | None:
@@ -147,25 +149,27 @@ def _has_other_axes(tensor: TensorProjection, axes: FactorAxes) -> bool:
     return any(entry.axes != axes[factor] for factor, entry in tensor.factors.items())
 
 
-def _has_other_devices(sharding: TensorSharding | None, on: CommonMesh, meshes: MeshTable) -> bool:
+def _has_other_devices(sharding: TensorSharding | None, common: CommonMesh, meshes: MeshTable) -> bool:
     if sharding is None or sharding.is_fully_replicated:
         return False
     mesh = resolve_mesh(sharding.mesh, meshes)
-    return mesh is not None and mesh.device_ids != on.mesh.device_ids
+    return mesh is not None and mesh.device_ids != common.mesh.device_ids
 
 
-def _needed(
-    tensors: OpTensors, place: int, tensor: TensorProjection, axes: FactorAxes, on: CommonMesh
+def _required_sharding(
+    tensors: OpTensors, index: int, tensor: TensorProjection, axes: FactorAxes, common: CommonMesh
 ) -> TensorSharding:
     factors = {factor: replace(entry, axes=axes[factor], overflow=()) for factor, entry in tensor.factors.items()}
-    needed = TensorProjection(factors, tensor.replicated, tensor.unreduced)
+    required = TensorProjection(factors, tensor.replicated, tensor.unreduced)
     rule = tensors.rule
-    return to_sharding(needed, rule.tensors[place], rule.factor_sizes, tensors.shardings[place], on.reference, on.mesh)
+    return to_sharding(
+        required, rule.tensors[index], rule.factor_sizes, tensors.shardings[index], common.reference, common.mesh
+    )
 
 
-def _moves_of_reshape(tensors: OpTensors, projection: Projection, axes: FactorAxes, on: CommonMesh) -> Sequence[bool]:
-    """For a reshape dealt out anew, whether a side's sharding changes at all."""
+def _reshaped_sides(tensors: OpTensors, projection: Projection, axes: FactorAxes, common: CommonMesh) -> Sequence[bool]:
+    """Return for each side of a reshape with redistributed axes whether its sharding changes."""
     return [
-        not is_equivalent(sharding, _needed(tensors, place, tensor, axes, on))
-        for place, (tensor, sharding) in enumerate(zip(projection.tensors, tensors.shardings, strict=True))
+        not is_equivalent(sharding, _required_sharding(tensors, index, tensor, axes, common))
+        for index, (tensor, sharding) in enumerate(zip(projection.tensors, tensors.shardings, strict=True))
     ]

@@ -1,6 +1,6 @@
-"""A dot whose result should be sharded like its contracting dim: better reshard the result than an operand.
+"""Dots whose result should be resharded instead of an operand, because it has the axes of the contracting dim.
 
-Source: docs/spec/05, 1.17. Used where explicit reshards are inserted only in the light version.
+Source: docs/spec/05, 1.17. Used only by the light version of explicit reshards.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from sdy.propagation.projection import Projection
 def cheaper_result_axes(
     rule: OpShardingRule, projection: Projection, elements: tuple[int, ...]
 ) -> tuple[FactorIndex, AxisList] | None:
-    """The one factor of the result to change, and the axes that the operands have for it; None to leave the dot alone.
+    """Return the factor of the result to reshard and the axes of the operands for it, None to leave the dot unchanged.
 
-    `elements` counts those of lhs, rhs and result.
+    `elements` are the element counts of lhs, rhs and result.
     """
     lhs, rhs = projection.operands
     reduction: AxisList = ()
@@ -42,5 +42,5 @@ def cheaper_result_axes(
         found = factor, axes
     if found is None:
         return None
-    wanted = projection.results[0].axes(found[0])
-    return found if wanted and wanted == reduction else None
+    result_axes = projection.results[0].axes(found[0])
+    return found if result_axes and result_axes == reduction else None

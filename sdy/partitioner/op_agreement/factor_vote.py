@@ -1,4 +1,4 @@
-"""A vote on the axes of each factor: every prefix of every tensor's axes stands, heavier tensors count more.
+"""Vote on the axes of each factor: the candidates are the prefixes of the axes of all tensors, weighted by size.
 
 Source: docs/spec/05, 1.13.3.
 """
@@ -25,7 +25,10 @@ Rank = tuple[int, int, int, FactorIndex, tuple[int, tuple[tuple[str, int, int], 
 
 @dataclass(slots=True)
 class _Candidate:
-    """`axes` for `factor`. `weight`: elements of the tensors that have them; `gain`: more pieces than assigned."""
+    """The candidate `axes` for `factor`.
+
+    `weight` is the number of elements of the tensors that have them, `gain` the factor by which the shard count grows.
+    """
 
     factor: FactorIndex
     axes: AxisList
@@ -33,34 +36,34 @@ class _Candidate:
     gain: int
 
     def rank(self, rule: OpShardingRule) -> Rank:
-        """Compares candidates; the largest wins. In a tie the axis that is later by name does."""
+        """Return a sort key: the candidate with the largest one wins. In a tie, the last axis by name wins."""
         kind = RANK_OF_KIND[rule.kind(self.factor)]
         return self.weight, kind, self.gain, self.factor, list_order_key(self.axes)
 
 
 def vote(rule: OpShardingRule, projection: Projection, elements: tuple[int, ...], mesh: Mesh) -> list[AxisList]:
-    """The winning axes of each factor. `elements` counts those of each tensor, operands then results."""
+    """Return the winning axes of each factor. `elements` are the element counts of the operands, then the results."""
     assigned: list[AxisList] = [()] * len(rule.factor_sizes)
-    waits_for = _dependencies(rule)
+    blockers = _dependencies(rule)
     candidates = _candidates(projection, elements, mesh)
-    while ready := [candidate for candidate in candidates if not waits_for[candidate.factor]]:
+    while ready := [candidate for candidate in candidates if not blockers[candidate.factor]]:
         winner = max(ready, key=lambda candidate: candidate.rank(rule))
         assigned[winner.factor] = winner.axes
         if sharded_size(winner.axes, mesh) == rule.factor_sizes[winner.factor]:
-            for others in waits_for:
+            for others in blockers:
                 others.discard(winner.factor)
-        candidates = [candidate for candidate in candidates if _survives(candidate, winner, assigned, mesh)]
+        candidates = [candidate for candidate in candidates if _remains(candidate, winner, assigned, mesh)]
     return assigned
 
 
 def _dependencies(rule: OpShardingRule) -> list[set[FactorIndex]]:
-    """For each factor, those right before it in some dim: until they are full, its axes would be strided."""
-    waits_for: list[set[FactorIndex]] = [set() for _ in rule.factor_sizes]
+    """Return for each factor those directly before it in some dim: until these are full, its axes would be strided."""
+    blockers: list[set[FactorIndex]] = [set() for _ in rule.factor_sizes]
     for mapping in rule.tensors:
         for dim in mapping:
             for major, minor in pairwise(dim):
-                waits_for[minor].add(major)
-    return waits_for
+                blockers[minor].add(major)
+    return blockers
 
 
 def _candidates(projection: Projection, elements: tuple[int, ...], mesh: Mesh) -> list[_Candidate]:
@@ -85,8 +88,8 @@ def _weight(projection: Projection, elements: tuple[int, ...], factor: FactorInd
     return weight
 
 
-def _survives(candidate: _Candidate, winner: _Candidate, assigned: list[AxisList], mesh: Mesh) -> bool:
-    """Whether the candidate still stands after `winner`; brings its axes and its gain up to date."""
+def _remains(candidate: _Candidate, winner: _Candidate, assigned: list[AxisList], mesh: Mesh) -> bool:
+    """Return whether the candidate remains after `winner`; update its axes and its gain."""
     if candidate.factor == winner.factor:
         if not is_strict_list_prefix(winner.axes, candidate.axes):
             return False
@@ -94,7 +97,7 @@ def _survives(candidate: _Candidate, winner: _Candidate, assigned: list[AxisList
         return True
     left = truncate_overlaps(candidate.axes, winner.axes)
     if left == candidate.axes:
-        # The full size, whatever its factor has been assigned: so the reference decides ties.
+        # The full size, regardless of the axes assigned to its factor: Shardy decides ties this way.
         candidate.gain = sharded_size(left, mesh)
         return True
     if left == assigned[candidate.factor]:

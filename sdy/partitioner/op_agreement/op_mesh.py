@@ -1,4 +1,4 @@
-"""On which mesh an op runs when its tensors name several. Source: docs/spec/05, 1.11."""
+"""Choice of the mesh of an op whose tensors refer to several meshes. Source: docs/spec/05, 1.11."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sdy.model.sharding import TensorSharding
 
 
 def op_mesh(shardings: Sequence[TensorSharding | None], meshes: MeshTable) -> CommonMesh | None:
-    """The mesh that most sharded tensors name; None where the meshes have other axes, or there is none.
+    """Return the mesh that most sharded tensors refer to, None if there is none or the meshes have different axes.
 
-    Meshes may differ in the order of devices. Of two that are named equally often, the one that got there first wins.
+    Meshes may differ in the order of devices. In a tie, the mesh that reaches the count first wins.
     """
     common = common_mesh(shardings, meshes, ignore_device_order=True)
     if common is None or common.mesh.is_maximal:

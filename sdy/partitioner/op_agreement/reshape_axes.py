@@ -1,10 +1,10 @@
-"""The axes of a reshape whose operand or result has axes that do not fit its factors.
+"""Choice of the axes of a reshape whose operand or result has axes that do not fit its factors.
 
-The axes of the more sharded side are dealt out anew over the factors of both sides; what both can have is common.
+The axes of the side with more shards are redistributed over the factors of both sides; the common prefix is kept.
 Source: docs/spec/05, 1.16.
 
     tensor<48> [{"q"}] -> tensor<6x8>      "q"=4, factors i=6, j=8
-    dealt out   i "q":(1)2, j "q":(2)2     (6 and 4 share 2)
+    shares      i "q":(1)2, j "q":(2)2     (6 and 4 share 2)
     common      i "q":(1)2                 (j would be strided in tensor<48>)
 """
 
@@ -23,12 +23,12 @@ from sdy.propagation.projection import FactorSharding, Projection, TensorProject
 
 
 def has_overflow(projection: Projection) -> bool:
-    """Whether some tensor has axes that its factors could not take."""
+    """Return whether some tensor has overflow axes."""
     return any(entry.overflow for tensor in projection.tensors for entry in tensor.factors.values())
 
 
 def reshape_axes(rule: OpShardingRule, projection: Projection, mesh: Mesh) -> FactorAxes:
-    """The axes to shard each factor of a reshape by."""
+    """Return the axes of each factor of a reshape."""
     operand, result = projection.operands[0], projection.results[0]
     preferred = operand if sharding_size(operand, mesh) >= sharding_size(result, mesh) else result
     axes = [
@@ -37,18 +37,18 @@ def reshape_axes(rule: OpShardingRule, projection: Projection, mesh: Mesh) -> Fa
         if (entry := preferred.factors.get(FactorIndex(number))) is not None
         for axis in (*entry.axes, *entry.overflow)
     ]
-    sides = [_dealt_out(axes, rule.factor_sizes, mapping, mesh) for mapping in rule.tensors]
+    sides = [_redistributed(axes, rule.factor_sizes, mapping, mesh) for mapping in rule.tensors]
     common: FactorAxes = []
     for number in range(len(rule.factor_sizes)):
-        lists = [own for side in sides if (own := side.axes(FactorIndex(number))) is not None]
+        lists = [side_axes for side in sides if (side_axes := side.axes(FactorIndex(number))) is not None]
         common.append(_common_prefix_of_all(lists))
     return common
 
 
-def _dealt_out(
+def _redistributed(
     axes: Sequence[AxisRef], factor_sizes: tuple[int, ...], mapping: TensorMapping, mesh: Mesh
 ) -> TensorProjection:
-    """One side with the axes dealt out over its factors, as far as its dims can express it."""
+    """Return the projection of one side with `axes` distributed over its factors, as far as its dims can express."""
     order = [factor for dim in mapping for factor in dim]
     if not order:
         return TensorProjection({})
@@ -60,35 +60,35 @@ def _dealt_out(
 
 
 def distributed(axes: Sequence[AxisRef], sizes: Sequence[int], mesh: Mesh) -> tuple[list[AxisList], AxisList]:
-    """The share of each factor, given their sizes in order, and what no factor could take."""
-    room = list(sizes)
-    shares: list[AxisList] = [()] * len(room)
-    left = list(axes)
-    while left:
-        rest: AxisRef | None = left[0]
-        before = list(room)
-        for place in range(len(room)):
+    """Return the share of each factor, given their sizes in order, and the axes that fit no factor."""
+    capacity = list(sizes)
+    shares: list[AxisList] = [()] * len(capacity)
+    remaining = list(axes)
+    while remaining:
+        rest: AxisRef | None = remaining[0]
+        before = list(capacity)
+        for index in range(len(capacity)):
             if rest is None:
                 break
-            rest = _give(rest, place, room, shares, mesh)
+            rest = _assign(rest, index, capacity, shares, mesh)
         if rest is None:
-            left.pop(0)
-        elif room == before:
-            return shares, extended((), (rest, *left[1:]), mesh)
+            remaining.pop(0)
+        elif capacity == before:
+            return shares, extended((), (rest, *remaining[1:]), mesh)
         else:
-            left[0] = rest
+            remaining[0] = rest
     return shares, ()
 
 
-def _give(axis: AxisRef, place: int, room: list[int], shares: list[AxisList], mesh: Mesh) -> AxisRef | None:
-    """Give the factor at `place` what fits of `axis`; what is left of it."""
+def _assign(axis: AxisRef, index: int, capacity: list[int], shares: list[AxisList], mesh: Mesh) -> AxisRef | None:
+    """Add the largest fitting sub-axis of `axis` to the factor at `index`; return the rest, None if there is none."""
     size = mesh.size_of(axis)
-    common = gcd(room[place], size)
-    if room[place] <= 1 or (common == 1 and size != 1):
+    common = gcd(capacity[index], size)
+    if capacity[index] <= 1 or (common == 1 and size != 1):
         return axis
-    part, rest = (axis, None) if common == size else split_at(axis, common, mesh)
-    shares[place] = add_or_merge(shares[place], part, mesh)
-    room[place] //= common
+    sub_axis, rest = (axis, None) if common == size else split_at(axis, common, mesh)
+    shares[index] = add_or_merge(shares[index], sub_axis, mesh)
+    capacity[index] //= common
     return rest
 
 

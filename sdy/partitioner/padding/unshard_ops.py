@@ -16,6 +16,7 @@ from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.partitioner.emit.emitter import Style
 from sdy.partitioner.local.all import check
 from sdy.partitioner.local.lowering import Lowering
+from sdy.partitioner.local.shard_checks import ShardChecks
 from sdy.partitioner.on_shards.shard_rules import REPLICATED_FACTORS, shard_rule
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder
@@ -27,12 +28,12 @@ def unshard_unsupported_ops(module: ModuleOp, padder: Padder) -> None:
 
     Requires: every sharded dim divides.
     """
-    lowering = Lowering(module, Style())
+    checks = Lowering(module, Style()).checks
     unsupported = [
         op
         for op in pre_order(module)
         if (_changes_sharding(op, padder) if isinstance(op, PadOp | SliceOp) else _rule_is_insufficient(op))
-        and not _runs_on_shards(op, lowering)
+        and not _runs_on_shards(op, checks)
     ]
     for op in unsupported:
         compute_unpadded(op, padder)
@@ -53,9 +54,9 @@ def _rule_is_insufficient(op: Operation) -> bool:
     return own is None or type(op) in REPLICATED_FACTORS or bool(more)
 
 
-def _runs_on_shards(op: Operation, lowering: Lowering) -> bool:
+def _runs_on_shards(op: Operation, checks: ShardChecks) -> bool:
     try:
-        check(op, lowering)
+        check(op, checks)
     except SdyError:
         return False
     return True

@@ -1,4 +1,4 @@
-// All and any.
+// Reductions of booleans: all and any.
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<8x4xi1> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) -> (tensor<8xi1>, tensor<4xi1>) {
   %t = stablehlo.constant dense<true> : tensor<i1>

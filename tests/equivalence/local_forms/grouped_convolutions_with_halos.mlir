@@ -1,4 +1,4 @@
-// A spatial dim is cut, and so is the batch, or the features, in groups.
+// Grouped convolutions with a sharded spatial dim and a sharded batch or feature dim.
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%image: tensor<8x8x6x4xf32>, %kernel: tensor<3x3x4x2xf32>, %line: tensor<2x8x4xf32>, %filter: tensor<3x2x6xf32>)
     -> (tensor<4x8x6x2xf32>, tensor<2x8x6xf32>) {

@@ -1,4 +1,4 @@
-// Ops without a rule.
+// Ops without a sharding rule in Shardy.
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) -> (tensor<2x8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}, {}]>}, tensor<8x4xf32>, tensor<8x4xf32>, tensor<i32>, tensor<8x2xf32>, tensor<8x2xi32>) {
   %0 = stablehlo.broadcast %a, sizes = [2] : (tensor<8x4xf32>) -> tensor<2x8x4xf32>

@@ -57,7 +57,7 @@ class ConvertGlobalToLocalPass(ModulePass):
         erase_barriers(op)
         lowering = Lowering(op, style)
         every_op = [inner for inner in pre_order(op) if not isinstance(inner, ModuleOp | MeshOp)]
-        check_all(every_op, lowering)
+        check_all(every_op, lowering.checks)
         for form in [local_form(inner) for inner in every_op]:
             form(lowering)
         lowering.finish()

@@ -19,7 +19,7 @@ from sdy.model.mesh_table import CommonMesh, MeshTable
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
-from sdy.partitioner.on_shards.reduction_kinds import Kinds, reduction_kinds
+from sdy.partitioner.on_shards.reduction_kinds import ReductionKinds, reduction_kinds
 from sdy.partitioner.op_agreement.conflicts import (
     OpTensors,
     Resolution,
@@ -100,7 +100,7 @@ def _apply(op: Operation, resolution: Resolution, on: CommonMesh) -> None:
             set_sharding(result, needed)
 
 
-def _reduce_results(op: Operation, axes: AxisList, on: CommonMesh, kinds: Kinds) -> None:
+def _reduce_results(op: Operation, axes: AxisList, on: CommonMesh, kinds: ReductionKinds) -> None:
     """All-reduce every result right after the op, before any reshard."""
     last = op
     for result, kind in zip(op.results, kinds, strict=True):

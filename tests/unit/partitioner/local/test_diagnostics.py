@@ -1,4 +1,4 @@
-"""What `sdy-convert-global-to-local` refuses by itself: one diagnostic, at the op, before anything is changed."""
+"""Diagnostics of `sdy-convert-global-to-local`: one at the op, before any op is changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ X = 'tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}'
 BY_X = '{sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>}'
 BY_Y = '{sdy.sharding = #sdy.sharding_per_value<[<@m, [{"y"}, {}]>]>}'
 
-REFUSED = {
+OPS_WITH_ERRORS = {
     "SDY-L001": "%0 = stablehlo.custom_call @unheard_of(%a) : (tensor<8x4xf32>) -> tensor<8x4xf32>",
     "SDY-L002": f"%0 = stablehlo.tanh %a {BY_Y} : tensor<8x4xf32>",
     "SDY-L003": f"%0 = stablehlo.iota dim = 0 {BY_X} : tensor<3x4xi32>",
@@ -23,7 +23,7 @@ REFUSED = {
 }
 
 
-def refusal_of(text: str) -> Diagnostic:
+def error_of(text: str) -> Diagnostic:
     module = parse_module(text, "test.mlir")
     before = print_module(module)
     with pytest.raises(SdyError) as raised:
@@ -33,17 +33,17 @@ def refusal_of(text: str) -> Diagnostic:
     return diagnostic
 
 
-@pytest.mark.parametrize("code", REFUSED)
-def test_op_without_a_form_is_refused_where_it_stands(code: str) -> None:
-    line = REFUSED[code]
-    diagnostic = refusal_of(f"{MESH}func.func @main(%a: {X}) {{\n  {line}\n  return\n}}")
+@pytest.mark.parametrize("code", OPS_WITH_ERRORS)
+def test_error_at_op_without_local_form(code: str) -> None:
+    line = OPS_WITH_ERRORS[code]
+    diagnostic = error_of(f"{MESH}func.func @main(%a: {X}) {{\n  {line}\n  return\n}}")
     assert diagnostic.code == code
     assert diagnostic.span is not None
     assert diagnostic.span.line == 3
     assert diagnostic.hint is not None
 
 
-def test_windows_that_reach_over_shards_are_refused() -> None:
+def test_error_for_windows_across_shards() -> None:
     window = f"""%0 = "stablehlo.reduce_window"(%a, %z) <{{
   window_dimensions = array<i64: 3, 1>, padding = dense<[[1, 1], [0, 0]]> : tensor<2x2xi64>
 }}> ({{
@@ -51,7 +51,7 @@ def test_windows_that_reach_over_shards_are_refused() -> None:
   %s = stablehlo.add %p, %q : tensor<f32>
   stablehlo.return %s : tensor<f32>
 }}) {BY_X} : (tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>"""
-    diagnostic = refusal_of(f"{MESH}func.func @main(%a: {X}, %z: tensor<f32>) {{\n{window}\nreturn\n}}")
+    diagnostic = error_of(f"{MESH}func.func @main(%a: {X}, %z: tensor<f32>) {{\n{window}\nreturn\n}}")
     assert diagnostic.code == "SDY-L012"
 
 
@@ -65,14 +65,14 @@ def test_windows_that_reach_over_shards_are_refused() -> None:
     ],
     ids=("returned", "passed to a function", "passed to a result"),
 )
-def test_values_are_handed_over_as_they_are_cut(body: str) -> None:
-    diagnostic = refusal_of(MESH + body)
+def test_error_for_passed_value_with_other_sharding(body: str) -> None:
+    diagnostic = error_of(MESH + body)
     assert diagnostic.code == "SDY-L013"
     assert '[{"x"}, {}]' in diagnostic.message
-    assert "whole on every device" in diagnostic.message
+    assert "replicated" in diagnostic.message
 
 
-def test_one_axis_may_not_cut_what_does_not_belong_together() -> None:
+def test_error_for_one_axis_on_different_factors() -> None:
     body = (
         '%0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], '
         "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> "
@@ -80,12 +80,12 @@ def test_one_axis_may_not_cut_what_does_not_belong_together() -> None:
         "-> tensor<4x4xf32>"
     )
     indices = 'tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}'
-    assert refusal_of(f"{MESH}func.func @main(%a: {X}, %i: {indices}) {{\n{body}\nreturn\n}}").code == "SDY-L002"
+    assert error_of(f"{MESH}func.func @main(%a: {X}, %i: {indices}) {{\n{body}\nreturn\n}}").code == "SDY-L002"
 
 
-def test_ops_that_are_alike_but_cut_otherwise_are_told_apart() -> None:
+def test_equal_ops_with_different_shardings_are_both_checked() -> None:
     lines = f"%0 = stablehlo.tanh %a {BY_X} : tensor<8x4xf32>\n%1 = stablehlo.tanh %a {BY_Y} : tensor<8x4xf32>"
-    diagnostic = refusal_of(f"{MESH}func.func @main(%a: {X}) {{\n{lines}\nreturn\n}}")
+    diagnostic = error_of(f"{MESH}func.func @main(%a: {X}) {{\n{lines}\nreturn\n}}")
     assert diagnostic.code == "SDY-L002"
     assert diagnostic.span is not None
     assert diagnostic.span.line == 4

@@ -1,4 +1,4 @@
-"""The values that change nothing when they are combined with others."""
+"""Identity elements of combiners."""
 
 from __future__ import annotations
 

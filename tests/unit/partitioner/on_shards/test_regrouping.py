@@ -1,4 +1,4 @@
-"""Shards of several tensors become shards of all of them: played through on lists."""
+"""Plans for concatenation, simulated on lists."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from sdy.partitioner.on_shards.regrouping import Regrouping, regrouping
 
 
 def regrouped(plan: Regrouping, shards: list[list[int]]) -> list[list[int]]:
-    """What each device holds in the end; it holds a list of numbers first."""
-    found = [list(shard) for shard in shards]
+    """Return the final shard of each device, given the concatenated operand shards of each device."""
+    available = [list(shard) for shard in shards]
     for permute in plan.permutes:
-        brought = [[0] * permute.length for _ in shards]
+        received = [[0] * permute.length for _ in shards]
         assert len({sender for sender, _ in permute.pairs}) == len(permute.pairs)
         assert len({receiver for _, receiver in permute.pairs}) == len(permute.pairs)
         for sender, receiver in permute.pairs:
             start = permute.starts[sender]
             assert start + permute.length <= plan.shard
-            brought[receiver] = shards[sender][start : start + permute.length]
-        found = [before + more for before, more in zip(found, brought, strict=True)]
+            received[receiver] = shards[sender][start : start + permute.length]
+        available = [before + more for before, more in zip(available, received, strict=True)]
     results = [[0] * plan.shard for _ in shards]
-    for placing in plan.placings:
+    for copy in plan.copies:
         for device, result in enumerate(results):
-            start, target = placing.starts[device], placing.targets[device]
-            result[target : target + placing.length] = found[device][start : start + placing.length]
+            start, target = copy.starts[device], copy.targets[device]
+            result[target : target + copy.length] = available[device][start : start + copy.length]
     return [result[: plan.shard] for result in results]
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=4).filter(any), st.integers(2, 6))
-def test_every_element_gets_to_its_place(shard_sizes: list[int], count: int) -> None:
+def test_plan_assembles_the_result(shard_sizes: list[int], count: int) -> None:
     sizes = tuple(size * count for size in shard_sizes)
     shards: list[list[int]] = [[] for _ in range(count)]
     first = 1
     for size, own in zip(sizes, shard_sizes, strict=True):
-        for place, shard in enumerate(shards):
-            shard.extend(range(first + place * own, first + (place + 1) * own))
+        for index, shard in enumerate(shards):
+            shard.extend(range(first + index * own, first + (index + 1) * own))
         first += size
     plan = regrouping(sizes, count)
     everything = list(range(1, first))
-    expected = [everything[place * plan.shard : (place + 1) * plan.shard] for place in range(count)]
+    expected = [everything[index * plan.shard : (index + 1) * plan.shard] for index in range(count)]
     assert regrouped(plan, shards) == expected
 
 
@@ -54,5 +54,5 @@ def test_every_element_gets_to_its_place(shard_sizes: list[int], count: int) -> 
         ((64,), 4, []),
     ],
 )
-def test_how_much_is_sent(sizes: tuple[int, ...], count: int, lengths: list[int]) -> None:
+def test_lengths_of_permutes(sizes: tuple[int, ...], count: int, lengths: list[int]) -> None:
     assert [permute.length for permute in regrouping(sizes, count).permutes] == lengths

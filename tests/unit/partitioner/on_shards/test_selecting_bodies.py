@@ -1,4 +1,4 @@
-"""Which bodies that compare and select may reduce parts before they reduce the whole."""
+"""Bodies that compare and select: which may reduce shards first?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RETURN = "stablehlo.return %r : tensor<{e}>"
 
 
 def body_of(lines: list[str], element: str) -> Block:
-    """A body with arguments %p, %q."""
+    """Return a body with arguments %p and %q."""
     body = "\n".join(lines).format(e=element)
     text = f"""func.func @main(%a: tensor<8x{element}>, %z: tensor<{element}>, %c: tensor<i1>) -> tensor<{element}> {{
       %0 = "stablehlo.reduce"(%a, %z) <{{dimensions = array<i64: 0>}}> ({{
@@ -34,20 +34,20 @@ def body_of(lines: list[str], element: str) -> Block:
     return op.body.block
 
 
-def verdict(lines: list[str], element: str, *inits: Scalar | None) -> bool:
-    """Of such a body."""
+def is_reducible(lines: list[str], element: str, *inits: Scalar | None) -> bool:
+    """Return whether the body may reduce shards first."""
     return can_reduce_shards_first(body_of(lines, element), inits)
 
 
-def test_the_larger_integer_has_no_order() -> None:
-    assert verdict([GREATER, SELECT, RETURN], "i32", None)
+def test_larger_integer() -> None:
+    assert is_reducible([GREATER, SELECT, RETURN], "i32", None)
 
 
-def test_without_a_word_on_nan_the_larger_float_depends_on_the_order() -> None:
-    assert not verdict([GREATER, SELECT, RETURN], "f32", -math.inf)
+def test_larger_float_without_nan_check() -> None:
+    assert not is_reducible([GREATER, SELECT, RETURN], "f32", -math.inf)
 
 
-def test_nan_that_wins() -> None:
+def test_larger_float_with_nan_check() -> None:
     lines = [
         GREATER.replace("%b", "%g"),
         IS_NAN,
@@ -55,13 +55,13 @@ def test_nan_that_wins() -> None:
         SELECT,
         RETURN,
     ]
-    assert verdict(lines, "f32", -math.inf)
-    assert verdict(lines, "f32", math.inf)
+    assert is_reducible(lines, "f32", -math.inf)
+    assert is_reducible(lines, "f32", math.inf)
 
 
-def test_an_unknown_float_in_front_of_each_part_may_show() -> None:
+def test_larger_float_with_unknown_init() -> None:
     lines = [GREATER.replace("%b", "%g"), IS_NAN, "%b = stablehlo.or %g, %n : tensor<i1>", SELECT, RETURN]
-    assert not verdict(lines, "f32", None)
+    assert not is_reducible(lines, "f32", None)
 
 
 @pytest.mark.parametrize(
@@ -69,31 +69,31 @@ def test_an_unknown_float_in_front_of_each_part_may_show() -> None:
     [
         ["%r = stablehlo.add %p, %q : tensor<{e}>", RETURN],
         ["%n = stablehlo.negate %q : tensor<{e}>", GREATER, SELECT.replace("%q", "%n"), RETURN],
-        [SELECT.replace("%b", "%c"), RETURN],  # the program's own boolean, not the body's
+        [SELECT.replace("%b", "%c"), RETURN],  # a boolean from outside the body
     ],
 )
-def test_what_else_a_body_does_is_not_looked_into(lines: list[str]) -> None:
-    assert not verdict(lines, "i32", 0)
+def test_other_bodies_are_rejected(lines: list[str]) -> None:
+    assert not is_reducible(lines, "i32", 0)
 
 
-def test_the_total_order_of_floats_is_not_looked_into() -> None:
+def test_total_order_is_rejected() -> None:
     compare = "%b = stablehlo.compare GT, %p, %q, TOTALORDER : (tensor<{e}>, tensor<{e}>) -> tensor<i1>"
-    assert not verdict([compare, SELECT, RETURN], "f32", -math.inf)
+    assert not is_reducible([compare, SELECT, RETURN], "f32", -math.inf)
 
 
-def test_the_first_and_the_last_of_all() -> None:
+def test_first_and_last_element() -> None:
     last = ["%b = stablehlo.compare NE, %p, %p : (tensor<{e}>, tensor<{e}>) -> tensor<i1>", SELECT, RETURN]
-    assert verdict(last, "i32", 0)
+    assert is_reducible(last, "i32", 0)
     first = ["%b = stablehlo.compare EQ, %p, %p : (tensor<{e}>, tensor<{e}>) -> tensor<i1>", SELECT, RETURN]
-    assert verdict(first, "i32", 0)
+    assert is_reducible(first, "i32", 0)
 
 
-def test_inits_behind_all_elements_lose_as_those_in_front_do() -> None:
+def test_trailing_inits_of_maximum() -> None:
     body = body_of([GREATER, SELECT, RETURN], "i32")
     assert ignores_trailing_inits(body, [-(2**31)])
 
 
-def test_inits_behind_all_elements_win_where_the_last_one_does() -> None:
+def test_trailing_inits_of_last_element() -> None:
     last = body_of(["stablehlo.return %q : tensor<{e}>"], "i32")
     assert can_reduce_shards_first(last, [0])
     assert not ignores_trailing_inits(last, [0])

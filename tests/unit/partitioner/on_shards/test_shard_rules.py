@@ -1,4 +1,4 @@
-"""Along which factors an op must have whole tensors to be run on shards."""
+"""Rules on shards: the factors that need replication."""
 
 from __future__ import annotations
 
@@ -62,19 +62,19 @@ def first_op(line: str) -> Operation:
         (f"%0 = chlo.erf %a : {A} -> {A}", "([i, j])->([i, j]) {i=8, j=4}"),
     ],
 )
-def test_what_must_be_whole(line: str, expected: str) -> None:
+def test_factors_that_need_replication(line: str, expected: str) -> None:
     rule = shard_rule(first_op(line))
     assert rule is not None
     assert expected in write_rule(rule)
 
 
-def test_plain_ops_keep_their_rule() -> None:
+def test_elementwise_and_transpose_keep_their_rule() -> None:
     transpose = f"%0 = stablehlo.transpose %a, dims = [1, 0] : ({A}) -> tensor<4x8xf32>"
     for line in (f"%0 = stablehlo.add %a, %a : {A}", transpose):
         op = first_op(line)
         assert shard_rule(op) == sharding_rule(op)
 
 
-def test_what_hands_values_over_has_none() -> None:
+def test_ops_that_compute_nothing_have_no_rule() -> None:
     assert shard_rule(first_op(f"%0 = stablehlo.optimization_barrier %a : {A}")) is None
     assert shard_rule(first_op("%0 = stablehlo.iota dim = 0 : tensor<8xi32>")) is None

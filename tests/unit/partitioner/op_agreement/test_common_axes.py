@@ -1,4 +1,4 @@
-"""Which axes an op runs on when its tensors disagree."""
+"""Axes that an op runs on if its tensors disagree."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def test_common_axes(mesh: str, rule_text: str, dims: list[str], expected: str) 
     assert " ".join(named) == expected
 
 
-def test_a_reshape_with_overflow_deals_the_axes_out_anew() -> None:
+def test_reshape_with_overflow_redistributes_the_axes() -> None:
     rule = parse_rule("<([ij])->([i, j]) {i=6, j=8}>")
     projection = _project(rule, ['{"q"}', '{"p"} {"r"}'], G)
     assert has_overflow(projection)
     assert [write_axis_list(axes) for axes in reshape_axes(rule, projection, parse_mesh(G))] == ['{"q":(1)2}', "{}"]
 
 
-def test_a_dot_with_its_contracting_axes_on_the_result_changes_the_result() -> None:
+def test_dot_with_contracting_axes_on_the_result_reshards_the_result() -> None:
     rule = parse_rule(f"<{DOT.format(32, 32, 64)}>")
     projection = _project(rule, ['{"q"} {"p","r"}', '{"p","r"} {}', '{"p","r"} {}'], G)
     found = cheaper_result_axes(rule, projection, (32 * 64, 64 * 32, 32 * 32))

@@ -1,4 +1,4 @@
-"""Scattered updates that lie in several shards of a cut dim: each device writes what falls into its own."""
+"""Scatter updates that overlap several shards: each device writes the elements that are in its shard."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ SET = "stablehlo.return %q : tensor<f32>"
 ADD = "%s = stablehlo.add %p, %q : tensor<f32>\n stablehlo.return %s : tensor<f32>"
 
 
-def scattered(window: int, count: int, index: str, body: str, cuts: str, mesh: str = MESHES[0]) -> Program:
-    """Updates of `window` rows each, whole on every device, into 16 rows."""
+def scatter(window: int, count: int, index: str, body: str, dim_shardings: str, mesh: str = MESHES[0]) -> Program:
+    """Return a program that scatters replicated updates of `window` rows into 16 rows."""
     inputs = f"tensor<16x6xf32>, tensor<{count}x1x{index}>, tensor<{count}x{window}x6xf32>"
     shape, indices, updates = inputs.split(", ")
     return Program.from_text(f"""
 sdy.mesh @m = {mesh}
-func.func @main(%a: {shape} {{sdy.sharding = #sdy.sharding<@m, {cuts}>}}, %i: {indices}, %u: {updates})
-    -> ({shape} {{sdy.sharding = #sdy.sharding<@m, {cuts}>}}) {{
+func.func @main(%a: {shape} {{sdy.sharding = #sdy.sharding<@m, {dim_shardings}>}}, %i: {indices}, %u: {updates})
+    -> ({shape} {{sdy.sharding = #sdy.sharding<@m, {dim_shardings}>}}) {{
   %0 = "stablehlo.scatter"(%a, %i, %u) <{{indices_are_sorted = true, scatter_dimension_numbers = #stablehlo.scatter<
       update_window_dims = [1, 2], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
   ^bb0(%p: tensor<f32>, %q: tensor<f32>):
@@ -32,11 +32,11 @@ func.func @main(%a: {shape} {{sdy.sharding = #sdy.sharding<@m, {cuts}>}}, %i: {i
 
 @pytest.mark.parametrize("window", [0, 1, 2, 3, 5, 13, 15])
 @pytest.mark.parametrize("index", ["i32", "ui8", "i8"])
-@pytest.mark.parametrize("cuts", ['[{"x"}, {}]', '[{"x", "y"}, {}]', '[{"x"}, {"y"}]'])
-def test_updates_of_rows(window: int, index: str, cuts: str) -> None:
+@pytest.mark.parametrize("dim_shardings", ['[{"x"}, {}]', '[{"x", "y"}, {}]', '[{"x"}, {"y"}]'])
+def test_random_updates(window: int, index: str, dim_shardings: str) -> None:
     generator = np.random.default_rng(window)
-    low, high = (0, 17) if index == "ui8" else (-3, 19)  # also such that stick out of the whole
-    program = scattered(window, 3, index, ADD, cuts, MESHES[window % 2])
+    low, high = (0, 17) if index == "ui8" else (-3, 19)  # some are out of bounds
+    program = scatter(window, 3, index, ADD, dim_shardings, MESHES[window % 2])
     (shape, _), (_, index_dtype), (update_shape, _) = program.input_types
     values, updates = (generator.standard_normal(each).astype(np.float32) for each in (shape, update_shape))
     indices = np.sort(generator.integers(low, high, (3, 1)), axis=0).astype(index_dtype)
@@ -45,22 +45,22 @@ def test_updates_of_rows(window: int, index: str, cuts: str) -> None:
 
 
 @pytest.mark.parametrize("start", range(-4, 17))
-def test_a_slice_that_is_set(start: int) -> None:
-    program = scattered(5, 1, "i32", SET, '[{"x"}, {}]')
+def test_slice_update(start: int) -> None:
+    program = scatter(5, 1, "i32", SET, '[{"x"}, {}]')
     values = np.arange(96, dtype=np.float32).reshape(16, 6)
     update = -1 - np.arange(30, dtype=np.float32).reshape(1, 5, 6)
     assert count_of_collectives(program) == {}
     assert_same_on_shards(program, [values, np.array([[start]], np.int32), update])
 
 
-def test_an_update_as_long_as_the_dim_is_moved_by_its_index() -> None:
-    program = scattered(16, 1, "i32", SET, '[{"x"}, {}]')
+def test_update_of_the_size_of_the_dim() -> None:
+    program = scatter(16, 1, "i32", SET, '[{"x"}, {}]')
     values = np.arange(96, dtype=np.float32).reshape(16, 6)
     assert_same_on_shards(program, [values, np.array([[3]], np.int32), -values[None] - 1])
 
 
 @pytest.mark.parametrize("starts", [(0, 0), (3, 1), (7, 2), (-1, 1), (6, 3)])
-def test_two_cut_dims_that_indices_are_for(starts: tuple[int, int]) -> None:
+def test_two_sharded_indexed_dims(starts: tuple[int, int]) -> None:
     program = Program.from_text(f"""
 sdy.mesh @m = {MESHES[1]}
 func.func @main(%a: tensor<8x4xi32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}, {{"y"}}]>}}, %i: tensor<2xi32>,

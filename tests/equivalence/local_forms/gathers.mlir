@@ -1,4 +1,4 @@
-// Lookups.
+// Gathers from a sharded operand.
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%t: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}, %i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {}]>}, %b: tensor<4x1xi8>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>) {
   %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<8x4xf32>, tensor<4x1xi32>) -> tensor<4x4xf32>

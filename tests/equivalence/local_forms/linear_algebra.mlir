@@ -1,4 +1,4 @@
-// Matrices.
+// Cholesky, triangular solve and matrix products.
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<4x3x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}, {}]>}, %b: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) -> (tensor<4x3x3xf32>, tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>}) {
   %t = stablehlo.transpose %b, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>

@@ -1,4 +1,4 @@
-"""Tensors joined along a cut dim: pieces of shards are sent to where the result has them."""
+"""Concatenation along a sharded dim: devices exchange slices of their shards by permutes."""
 
 from __future__ import annotations
 
@@ -13,31 +13,33 @@ from sdy.program.program import Program
 MESHES = ('<["x"=4, "y"=2]>', '<["x"=4, "y"=2], device_ids=[6, 1, 0, 3, 2, 7, 4, 5]>')
 
 
-def joined(sizes: tuple[int, ...], cuts: list[str], result_cut: str, element: str = "f32", mesh: str = "") -> Program:
-    """Operands of `sizes` rows, cut by `cuts`."""
+def concatenation(
+    sizes: tuple[int, ...], shardings: list[str], result_sharding: str, element: str = "f32", mesh: str = ""
+) -> Program:
+    """Return a program that concatenates operands of `sizes` rows with the dim shardings `shardings`."""
     types = [f"tensor<{size}x6x{element}>" for size in sizes]
     arguments = ", ".join(
-        f"%a{place}: {each} {{sdy.sharding = #sdy.sharding<@m, {cut}>}}"
-        for place, (each, cut) in enumerate(zip(types, cuts, strict=True))
+        f"%a{index}: {each} {{sdy.sharding = #sdy.sharding<@m, {sharding}>}}"
+        for index, (each, sharding) in enumerate(zip(types, shardings, strict=True))
     )
     result = f"tensor<{sum(sizes)}x6x{element}>"
     return Program.from_text(f"""
 sdy.mesh @m = {mesh or MESHES[0]}
-func.func @main({arguments}) -> ({result} {{sdy.sharding = #sdy.sharding<@m, {result_cut}>}}) {{
-  %0 = stablehlo.concatenate {", ".join(f"%a{place}" for place in range(len(sizes)))}, dim = 0
+func.func @main({arguments}) -> ({result} {{sdy.sharding = #sdy.sharding<@m, {result_sharding}>}}) {{
+  %0 = stablehlo.concatenate {", ".join(f"%a{index}" for index in range(len(sizes)))}, dim = 0
     : ({", ".join(types)}) -> {result}
   return %0 : {result}
 }}""")
 
 
-def arrays_for(program: Program) -> list[np.ndarray]:
+def random_inputs(program: Program) -> list[np.ndarray]:
     generator = np.random.default_rng(11)
     return [generator.integers(0, 100, shape).astype(dtype) for shape, dtype in program.input_types]
 
 
 @pytest.mark.parametrize("mesh", MESHES)
 @pytest.mark.parametrize(
-    ("sizes", "cut", "permutes"),
+    ("sizes", "sharding", "permutes"),
     [
         ((64, 64), '[{"x"}, {}]', 2),
         ((8, 8), '[{"y"}, {}]', 1),
@@ -48,22 +50,22 @@ def arrays_for(program: Program) -> list[np.ndarray]:
         ((4, 0, 8, 4), '[{"x"}, {}]', 4),
     ],
 )
-def test_pieces_go_to_their_places(sizes: tuple[int, ...], cut: str, permutes: int, mesh: str) -> None:
+def test_few_permutes_exchange_the_slices(sizes: tuple[int, ...], sharding: str, permutes: int, mesh: str) -> None:
     for element in ("f32", "i1", "bf16"):
-        program = joined(sizes, [cut] * len(sizes), cut, element, mesh)
+        program = concatenation(sizes, [sharding] * len(sizes), sharding, element, mesh)
         counts = count_of_collectives(program)
         assert set(counts) == {CollectiveKind.COLLECTIVE_PERMUTE}
         assert counts[CollectiveKind.COLLECTIVE_PERMUTE] <= permutes
-        assert_same_on_shards(program, arrays_for(program))
+        assert_same_on_shards(program, random_inputs(program))
 
 
-def test_no_more_than_a_shard_is_sent() -> None:
-    program = joined((64, 64), ['[{"x"}, {}]'] * 2, '[{"x"}, {}]')
+def test_at_most_one_shard_is_sent() -> None:
+    program = concatenation((64, 64), ['[{"x"}, {}]'] * 2, '[{"x"}, {}]')
     assert statistics_of(program.partition().local).bytes_sent == 32 * 6 * 4
 
 
 @pytest.mark.parametrize(
-    ("sizes", "cuts", "result_cut"),
+    ("sizes", "shardings", "result_sharding"),
     [
         ((8, 8), ['[{"x"}, {}]', "[{}, {}]"], '[{"x"}, {}]'),
         ((8, 8), ['[{"x"}, {}]', '[{"y"}, {}]'], '[{"x", "y"}, {}]'),
@@ -72,6 +74,8 @@ def test_no_more_than_a_shard_is_sent() -> None:
         ((4,) * 12, ['[{"x"}, {}]'] * 12, '[{"x"}, {}]'),
     ],
 )
-def test_tensors_cut_otherwise(sizes: tuple[int, ...], cuts: list[str], result_cut: str) -> None:
-    program = joined(sizes, cuts, result_cut)
-    assert_same_on_shards(program, arrays_for(program))
+def test_operands_and_result_with_different_shardings(
+    sizes: tuple[int, ...], shardings: list[str], result_sharding: str
+) -> None:
+    program = concatenation(sizes, shardings, result_sharding)
+    assert_same_on_shards(program, random_inputs(program))

@@ -1,4 +1,4 @@
-// While with cut values.
+// A loop with sharded values.
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) -> tensor<8x4xf32> {
   %n = stablehlo.constant dense<3> : tensor<i32>

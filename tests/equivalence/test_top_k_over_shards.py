@@ -1,4 +1,4 @@
-"""`top_k` along a cut dim: each shard's k largest are gathered, and what comes out is what the whole gives."""
+"""`top_k` along a sharded dim: the k largest elements of each shard are gathered, and k of them are selected."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ MESHES = ('<["x"=4, "y"=2]>', '<["x"=4, "y"=2], device_ids=[6, 1, 0, 3, 2, 7, 4,
 ONE_GATHER = {CollectiveKind.ALL_GATHER: 1}
 
 
-def largest(
+def top_k(
     sizes: tuple[int, ...],
     k: int,
-    cuts: str,
+    dim_shardings: str,
     element: str = "f32",
     mesh: str = MESHES[0],
     *,
-    result_cuts: str = "",
+    result_sharding: str = "",
     with_indices: bool = True,
 ) -> Program:
-    """The k largest elements along the last dim, and where they are."""
-    whole, kept = ("".join(f"{size}x" for size in each) for each in (sizes, (*sizes[:-1], k)))
-    types = [f"tensor<{kept}{element}>", f"tensor<{kept}i32>"]
+    """Return a program that computes the k largest elements along the last dim and their indices."""
+    sizes_text, result_text = ("".join(f"{size}x" for size in each) for each in (sizes, (*sizes[:-1], k)))
+    types = [f"tensor<{result_text}{element}>", f"tensor<{result_text}i32>"]
     count = 1 + with_indices
-    cut = f"{{sdy.sharding = #sdy.sharding<@m, {result_cuts}>}}" if result_cuts else ""
+    attribute = f"{{sdy.sharding = #sdy.sharding<@m, {result_sharding}>}}" if result_sharding else ""
     return Program.from_text(f"""
 sdy.mesh @m = {mesh}
-func.func @main(%a: tensor<{whole}{element}> {{sdy.sharding = #sdy.sharding<@m, {cuts}>}})
-    -> ({", ".join(f"{each} {cut}" for each in types[:count])}) {{
-  %0, %1 = chlo.top_k(%a, k = {k}) : tensor<{whole}{element}> -> ({", ".join(types)})
+func.func @main(%a: tensor<{sizes_text}{element}> {{sdy.sharding = #sdy.sharding<@m, {dim_shardings}>}})
+    -> ({", ".join(f"{each} {attribute}" for each in types[:count])}) {{
+  %0, %1 = chlo.top_k(%a, k = {k}) : tensor<{sizes_text}{element}> -> ({", ".join(types)})
   return {", ".join(["%0", "%1"][:count])} : {", ".join(types[:count])}
 }}""")
 
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize(
-    ("sizes", "k", "cuts", "element"),
+    ("sizes", "k", "dim_shardings", "element"),
     [
         ((8, 64), 4, '[{}, {"x"}]', "f32"),
         ((64,), 8, '[{"x"}]', "f32"),
@@ -52,9 +52,9 @@ func.func @main(%a: tensor<{whole}{element}> {{sdy.sharding = #sdy.sharding<@m, 
         ((2, 64), 3, '[{}, {"y", "x"}]', "i32"),
     ],
 )
-def test_the_largest(sizes: tuple[int, ...], k: int, cuts: str, element: str, seed: int) -> None:
-    result_cuts = '[{"y"}, {}, {}]' if cuts.startswith('[{"y"}, ') else ""
-    program = largest(sizes, k, cuts, element, MESHES[seed % 2], result_cuts=result_cuts)
+def test_top_k(sizes: tuple[int, ...], k: int, dim_shardings: str, element: str, seed: int) -> None:
+    result_sharding = '[{"y"}, {}, {}]' if dim_shardings.startswith('[{"y"}, ') else ""
+    program = top_k(sizes, k, dim_shardings, element, MESHES[seed % 2], result_sharding=result_sharding)
     generator = np.random.default_rng(seed)
     dtype = program.input_types[0][1]
     special = (1, 2, 3, -4) if element == "i32" else (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan)
@@ -63,23 +63,23 @@ def test_the_largest(sizes: tuple[int, ...], k: int, cuts: str, element: str, se
     assert_same_on_shards(program, [values])
 
 
-def test_indices_that_nobody_reads_are_not_sent() -> None:
-    program = largest((8, 64), 4, '[{}, {"x"}]')
-    alone = largest((8, 64), 4, '[{}, {"x"}]', with_indices=False)
-    sent = [statistics_of(each.partition().local).bytes_sent for each in (program, alone)]
+def test_unused_indices_are_not_sent() -> None:
+    program = top_k((8, 64), 4, '[{}, {"x"}]')
+    values_only = top_k((8, 64), 4, '[{}, {"x"}]', with_indices=False)
+    sent = [statistics_of(each.partition().local).bytes_sent for each in (program, values_only)]
     assert sent == [2 * 4 * 3 * 32, 4 * 3 * 32]
-    assert_same_on_shards(alone, [np.random.default_rng(1).standard_normal((8, 64)).astype(np.float32)])
+    assert_same_on_shards(values_only, [np.random.default_rng(1).standard_normal((8, 64)).astype(np.float32)])
 
 
-def test_where_shards_would_keep_most_of_what_they_have_it_is_gathered_as_it_is() -> None:
-    program = largest((2, 16), 3, '[{}, {"x"}]')
+def test_large_k_gathers_the_operand() -> None:
+    program = top_k((2, 16), 3, '[{}, {"x"}]')
     assert statistics_of(program.partition().local).bytes_sent == 2 * 12 * 4
     assert_same_on_shards(program, [np.random.default_rng(1).standard_normal((2, 16)).astype(np.float32)])
 
 
 @pytest.mark.parametrize("optimize", [True, False])
-def test_rows_that_are_cut_are_chosen_from_where_they_are(*, optimize: bool) -> None:
-    program = replace(largest((8, 16), 3, '[{"x"}, {}]'), optimize_communication=optimize)
+def test_sharded_rows_need_no_communication(*, optimize: bool) -> None:
+    program = replace(top_k((8, 16), 3, '[{"x"}, {}]'), optimize_communication=optimize)
     (op,) = [op for op in program.partition().local.walk() if isinstance(op, TopKOp)]
     assert shape_of(op.operand) == (2, 16)
     assert_same_on_shards(program, [np.random.default_rng(1).standard_normal((8, 16)).astype(np.float32)])

@@ -1,4 +1,4 @@
-// Branches cut differently.
+// Branches whose results have different shardings.
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%p: tensor<i1>, %k: tensor<i32>, %a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) -> (tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {}]>}, tensor<4x8xf32>) {
   %0 = "stablehlo.if"(%p) ({

@@ -1,4 +1,4 @@
-// Sorting along the last dim by default.
+// A sort without a dimension attribute sorts along the last dim.
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>}) -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>}) {
   %0 = "stablehlo.sort"(%a) ({

@@ -1,0 +1,77 @@
+"""Emission of the exchange between the shards of a slice or a pad; positions outside the global tensor are filled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.ir import SSAValue
+
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.elementwise import AddOp, AndOp
+from sdy.dialects.stablehlo.shape import IotaOp
+from sdy.model.axis import AxisList
+from sdy.model.axis_on_mesh import replica_groups
+from sdy.model.devices.tiling import shard_coordinates
+from sdy.model.mesh import Mesh
+from sdy.partitioner.emit.collective_ops import collective_permute
+from sdy.partitioner.emit.emitter import Emitter, tensor_of
+from sdy.partitioner.on_shards.shard_spans import ExchangeSpan, ShardSlice
+
+
+@dataclass(frozen=True, slots=True)
+class ShardedDim:
+    """A dim and the axes along which it is sharded."""
+
+    dim: int
+    axes: AxisList
+    mesh: Mesh
+
+
+def exchanged(
+    emit: Emitter, value: SSAValue, sharded: ShardedDim, span: ExchangeSpan, filler: SSAValue | None
+) -> SSAValue:
+    """Return the shard of the result, given the shard `value` of the operand.
+
+    Positions without an element hold the scalar `filler`, or zeros if there is none.
+    """
+    available = emit.concatenate([_received(emit, value, sharded, part) for part in span.slices], sharded.dim)
+    sizes = list(shape_of(value))
+    sizes[sharded.dim] = span.length
+    if len(set(span.starts)) == 1:
+        result = emit.slice_along(available, sharded.dim, span.starts[0], span.starts[0] + span.length)
+    else:
+        starts = [emit.index(0) for _ in sizes]
+        starts[sharded.dim] = emit.own_entry(
+            [span.starts[index] for index in shard_coordinates(sharded.axes, sharded.mesh)]
+        )
+        result = emit.dynamic_slice(available, starts, sizes)
+    return result if filler is None or span.is_full else _filled(emit, result, sharded, span, filler)
+
+
+def _received(emit: Emitter, value: SSAValue, sharded: ShardedDim, part: ShardSlice) -> SSAValue:
+    own = emit.slice_along(value, sharded.dim, part.start, part.start + part.length)
+    if not part.distance:
+        return own
+    if not part.pairs:
+        return emit.constant(tensor_of(own), [0])
+    groups = replica_groups(sharded.axes, sharded.mesh)
+    return collective_permute(
+        emit, own, [(group[sender], group[receiver]) for group in groups for sender, receiver in part.pairs]
+    )
+
+
+def _filled(emit: Emitter, value: SSAValue, sharded: ShardedDim, span: ExchangeSpan, filler: SSAValue) -> SSAValue:
+    shard = shape_of(value)[sharded.dim]
+    index_type = TensorType(i64, [shard])
+    local_index = emit.value(IotaOp, [], index_type, {"iota_dimension": IntegerAttr(0, i64)})
+    global_index = emit.binary(
+        AddOp, local_index, emit.broadcast(emit.offset(sharded.axes, sharded.mesh, shard), index_type)
+    )
+    is_after_first = emit.compare(
+        ComparisonDirection.GE, global_index, emit.broadcast(emit.index(span.first), index_type)
+    )
+    is_before_end = emit.compare(ComparisonDirection.LT, global_index, emit.broadcast(emit.index(span.end), index_type))
+    inside = emit.broadcast(emit.binary(AndOp, is_after_first, is_before_end), tensor_of(value), [sharded.dim])
+    return emit.select(inside, value, emit.broadcast(filler, tensor_of(value)))
