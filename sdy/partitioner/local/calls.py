@@ -7,7 +7,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.partitioner.local.lowering import LocalForm, Lowering
-from sdy.partitioner.local.shard_checks import LocalCheck
+from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[LocalCheck]()
@@ -40,9 +40,7 @@ def check_call(op: CallOp) -> LocalCheck:
         if callee is None:
             return
         for index in range(len(op.operands)):
-            checks.check_operand_sharding(
-                op, index, argument_sharding(callee, index), f"the callee's argument {index}"
-            )
+            checks.check_operand_sharding(op, index, argument_sharding(callee, index), f"the callee's argument {index}")
         for index, result in enumerate(op.results):
             own = (f"result {index}", checks.shardings.of(result))
             checks.check_same_layout(op, own, ("the callee's result", function_result_sharding(callee, index)))
