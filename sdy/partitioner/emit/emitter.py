@@ -13,9 +13,7 @@ from xdsl.dialects.builtin import (
     I64,
     DenseArrayBase,
     IntegerAttr,
-    IntegerType,
     LocationAttr,
-    Signedness,
     TensorType,
     i1,
     i64,
@@ -25,21 +23,15 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import Scalar
 from sdy.dialects.ir.fast_ops import make_op
-from sdy.dialects.stablehlo import collectives, elementwise, shape, slicing
+from sdy.dialects.stablehlo import elementwise, shape, slicing
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandle, ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonDirectionAttr
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
-from sdy.model.axis import AxisList
-from sdy.model.axis_list import sharded_size
-from sdy.model.collective import AxesPerDim
-from sdy.model.devices.tiling import shard_coordinates
-from sdy.model.mesh import Mesh
 from sdy.partitioner.on_shards.combiners import Combiner, identity_element
 
 OpT = TypeVar("OpT", bound=Operation)
 Properties = dict[str, Attribute]
 
-UI32 = IntegerType(32, Signedness.UNSIGNED)
 INDEX = TensorType(i64, [])
 DEVICE_TO_DEVICE = 1  # the type of a channel handle
 
@@ -160,35 +152,6 @@ class Emitter:
         properties: Properties = {"dimension": IntegerAttr(dim, i64)}
         return self.value(slicing.ConcatenateOp, values, with_shape(values[0], sizes), properties)
 
-    def dynamic_slice(self, value: SSAValue, starts: Sequence[SSAValue], sizes: Sequence[int]) -> SSAValue:
-        """Slice `sizes` elements of `value`, starting at the values `starts`."""
-        properties: Properties = {"slice_sizes": ints(sizes)}
-        return self.value(slicing.DynamicSliceOp, [value, *starts], with_shape(value, sizes), properties)
-
-    def slice_along(self, value: SSAValue, dim: int, start: int, limit: int) -> SSAValue:
-        """Slice `value` along `dim` from `start` to before `limit`; return `value` itself if that is the full range."""
-        sizes = list(shape_of(value))
-        if (start, limit) == (0, sizes[dim]):
-            return value
-        limits = [limit if each == dim else size for each, size in enumerate(sizes)]
-        properties: Properties = {
-            "start_indices": ints([start if each == dim else 0 for each in range(len(sizes))]),
-            "limit_indices": ints(limits),
-            "strides": ints([1] * len(sizes)),
-        }
-        sizes[dim] = limit - start
-        return self.value(slicing.SliceOp, [value], with_shape(value, sizes), properties)
-
-    def pad(self, value: SSAValue, filler: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:
-        """Pad `value` with `filler` at both ends of each dim."""
-        sizes = [before + size + after for before, size, after in zip(low, shape_of(value), high, strict=True)]
-        properties: Properties = {
-            "edge_padding_low": ints(low),
-            "edge_padding_high": ints(high),
-            "interior_padding": ints([0] * len(sizes)),
-        }
-        return self.value(slicing.PadOp, [value, filler], with_shape(value, sizes), properties)
-
     # Arithmetic
 
     def binary(self, op_class: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
@@ -211,45 +174,6 @@ class Emitter:
     def select(self, mask: SSAValue, on_true: SSAValue, on_false: SSAValue) -> SSAValue:
         """Select elements of `on_true` where `mask` is true, otherwise of `on_false`."""
         return self.value(elementwise.SelectOp, [mask, on_true, on_false], on_true.type)
-
-    # Device position
-
-    def device_number(self) -> SSAValue:
-        """Return the number of the device that runs the program, as `tensor<i64>`."""
-        number = collectives.ReplicaIdOp if self.style.counts_replicas else collectives.PartitionIdOp
-        return self.convert(self.value(number, [], TensorType(UI32, [])), i64)
-
-    def entry_of_device(self, table: Sequence[Scalar], element_type: Attribute, number: SSAValue) -> SSAValue:
-        """Return entry `number` of a table with one entry per device, as a tensor with one element."""
-        entries = self.constant(TensorType(element_type, [len(table)]), table)
-        return self.dynamic_slice(entries, [number], [1])
-
-    def own_entry(self, table: Sequence[int]) -> SSAValue:
-        """Return the entry of this device in a table with one entry per device, as `tensor<i64>`."""
-        return self.reshape(self.entry_of_device(table, i64, self.device_number()), [])
-
-    def offset(self, axes: AxisList, mesh: Mesh, shard_size: int) -> SSAValue:
-        """Return the offset of this device's shard along a dim sharded along `axes`, as `tensor<i64>`."""
-        return self.own_entry([coordinate * shard_size for coordinate in shard_coordinates(axes, mesh)])
-
-    def offsets(self, axes: AxesPerDim, mesh: Mesh, shard_sizes: Sequence[int]) -> list[SSAValue]:
-        """Return the offset of this device's shard along each dim; zero along unsharded dims."""
-        return [
-            self.offset(own, mesh, size) if own else self.index(0) for own, size in zip(axes, shard_sizes, strict=True)
-        ]
-
-    def own_slice(self, value: SSAValue, axes: AxesPerDim, mesh: Mesh) -> SSAValue:
-        """Slice this device's shard out of a tensor whose dims are to be sharded along `axes`."""
-        sizes = [size // sharded_size(own, mesh) for size, own in zip(shape_of(value), axes, strict=True)]
-        return self.dynamic_slice(value, self.offsets(axes, mesh, sizes), sizes)
-
-    def is_first(self, axes: AxisList, mesh: Mesh, tensor: AnyTensor) -> SSAValue:
-        """Return a mask in the shape of `tensor`: whether this device is the first one along `axes`."""
-        number = self.device_number()
-        answer = self.entry_of_device(
-            [int(coordinate == 0) for coordinate in shard_coordinates(axes, mesh)], i1, number
-        )
-        return self.broadcast(answer, tensor, [0]) if tensor.get_shape() else self.reshape(answer, [])
 
 
 def ints(values: Sequence[int]) -> DenseArrayBase[I64]:

@@ -20,6 +20,7 @@ from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed, with_dim
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
+from sdy.partitioner.emit.slices import pad_edges
 
 
 def annotated(value: SSAValue, sharding: TensorSharding | None) -> SSAValue:
@@ -50,7 +51,7 @@ def padded_to(
 ) -> SSAValue:
     """Pad `value` with `filler` at the end of each dim to `sizes`."""
     high = [size - own for size, own in zip(sizes, shape_of(value), strict=True)]
-    return annotated(emit.pad(value, filler, [0] * len(high), high), sharding)
+    return annotated(pad_edges(emit, value, filler, [0] * len(high), high), sharding)
 
 
 def padded_with_interior(

@@ -21,8 +21,10 @@ from sdy.model.mesh import Mesh
 from sdy.model.mesh_digits import device_stride
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.collective_ops import collective_permute
+from sdy.partitioner.emit.device_position import device_entry, device_number
 from sdy.partitioner.emit.emitter import Emitter, tensor_of
 from sdy.partitioner.emit.sharded_emitter import annotated, is_zero_constant, padded_with_interior
+from sdy.partitioner.emit.slices import slice_at
 from sdy.partitioner.halo.plan import DimExchange
 
 
@@ -52,7 +54,7 @@ class Exchanger:
         starts = [start if dim == plan.dim else zero for dim in range(rank)]
         sizes = list(shape_of(value))
         sizes[plan.dim] = plan.part
-        return annotated(emit.dynamic_slice(padded, starts, sizes), self.sharding)
+        return annotated(slice_at(emit, padded, starts, sizes), self.sharding)
 
     def _shards(self, value: SSAValue, plan: DimExchange) -> list[SSAValue]:
         left = [(-hops, self.received(value, plan.axes, hops)) for hops in range(plan.left, 0, -1)]
@@ -85,7 +87,7 @@ class Exchanger:
         emit = self.emit
         index = shard_index(emit, plan.axes, self.mesh)
         if plan.table is not None:
-            start = emit.reshape(emit.entry_of_device(plan.table, i64, index), [])
+            start = emit.reshape(device_entry(emit, plan.table, i64, index), [])
             return start, emit.index(0)
         slope, offset = emit.index(plan.slope), emit.index(plan.offset)
         start = emit.binary(elementwise.AddOp, emit.binary(elementwise.MultiplyOp, index, slope), offset)
@@ -102,9 +104,9 @@ def make_exchanger(
 
 def shard_index(emit: Emitter, axes: AxisList, mesh: Mesh) -> SSAValue:
     """Return the index of this device's shard of a dim sharded along `axes`, as `tensor<i64>`."""
-    number = emit.device_number()
+    number = device_number(emit)
     if mesh.device_ids:
-        return emit.reshape(emit.entry_of_device(shard_coordinates(axes, mesh), i64, number), [])
+        return emit.reshape(device_entry(emit, shard_coordinates(axes, mesh), i64, number), [])
     index: SSAValue | None = None
     for ref in axes:
         size = mesh.size_of(ref)

@@ -18,6 +18,7 @@ from sdy.model.devices.tiling import source_target_pairs
 from sdy.model.mesh_table import CommonMesh
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.emit import collective_ops as emit_collectives
+from sdy.partitioner.emit.device_position import is_first_device, own_shard, shard_offsets
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, tensor_of, with_shape
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck
@@ -87,7 +88,7 @@ def all_slice(op: ops.AllSliceOp) -> LocalForm:
 
     def lower(lowering: Lowering) -> None:
         mesh = lowering.shardings.mesh(op.out_sharding.data)
-        lowering.replace(op, lowering.emitter(op).own_slice(op.tensor, op.slicing_axes.data, mesh))
+        lowering.replace(op, own_shard(lowering.emitter(op), op.tensor, op.slicing_axes.data, mesh))
 
     return lower
 
@@ -124,7 +125,7 @@ def reduce_scatter(op: ops.ReduceScatterOp) -> LocalForm:
             scattered = _scatter_dims(emit, op.tensor, axes, common, _kind(op))
         else:
             reduced = emit_collectives.all_reduce(emit, op.tensor, _joined(axes), common, _kind(op))
-            scattered = emit.own_slice(reduced, axes, common.mesh)
+            scattered = own_shard(emit, reduced, axes, common.mesh)
         lowering.replace(op, scattered)
 
     return lower
@@ -225,7 +226,7 @@ def replicated_to_unreduced(op: ops.ReplicatedToUnreducedOp) -> LocalForm:
     def lower(lowering: Lowering) -> None:
         sharding, emit = op.out_sharding.data, lowering.emitter(op)
         tensor = tensor_of(op.tensor)
-        is_first = emit.is_first(op.axes.data, lowering.shardings.mesh(sharding), tensor)
+        is_first = is_first_device(emit, op.axes.data, lowering.shardings.mesh(sharding), tensor)
         lowering.replace(op, emit.select(is_first, op.tensor, _identity_tensor(emit, tensor, sharding)))
 
     return lower
@@ -241,7 +242,7 @@ def sharded_to_unreduced(op: ops.ShardedToUnreducedOp) -> LocalForm:
         sizes = shape_of(op.tensor)
         larger = with_shape(op.tensor, [size * sharded_size(own, mesh) for size, own in zip(sizes, axes, strict=True)])
         background = _identity_tensor(emit, larger, sharding)
-        starts = emit.offsets(axes, mesh, sizes)
+        starts = shard_offsets(emit, axes, mesh, sizes)
         lowering.replace(op, emit.value(DynamicUpdateSliceOp, [background, op.tensor, *starts], larger))
 
     return lower

@@ -15,7 +15,9 @@ from sdy.model.axis_on_mesh import replica_groups
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.partitioner.emit.collective_ops import collective_permute
+from sdy.partitioner.emit.device_position import device_entry, device_number
 from sdy.partitioner.emit.emitter import Emitter, with_shape
+from sdy.partitioner.emit.slices import slice_along, slice_at
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 from sdy.partitioner.on_shards.regrouping import Permute, PerShard, Regrouping, ShardCopy, regrouping
@@ -66,7 +68,7 @@ class _RegroupingEmitter:
         self._dim = dim
         self._coordinates = shard_coordinates(axes, mesh)
         self._groups = replica_groups(axes, mesh)
-        self._number = emit.device_number()
+        self._number = device_number(emit)
 
     def value(self, operands: Sequence[SSAValue], plan: Regrouping) -> SSAValue:
         """Return the shard of the result."""
@@ -80,7 +82,7 @@ class _RegroupingEmitter:
         result = self._zeros(own, max(max(copy.targets) + copy.length for copy in plan.copies))
         for copy in plan.copies:
             result = self._copied(result, available, copy)
-        return self._emit.slice_along(result, self._dim, 0, plan.shard)
+        return slice_along(self._emit, result, self._dim, 0, plan.shard)
 
     def _zeros(self, like: SSAValue, length: int) -> SSAValue:
         sizes = list(shape_of(like))
@@ -100,7 +102,7 @@ class _RegroupingEmitter:
         """Return `length` elements of `value` along the dim, starting at the index of this device in `starts`."""
         sizes = list(shape_of(value))
         sizes[self._dim] = length
-        return self._emit.dynamic_slice(value, self._starts(starts, len(sizes)), sizes)
+        return slice_at(self._emit, value, self._starts(starts, len(sizes)), sizes)
 
     def _starts(self, table: PerShard, rank: int) -> list[SSAValue]:
         starts = [self._emit.index(0) for _ in range(rank)]
@@ -108,6 +110,6 @@ class _RegroupingEmitter:
             starts[self._dim] = self._emit.index(table[0])
         else:
             per_device = [table[index] for index in self._coordinates]
-            entry = self._emit.entry_of_device(per_device, i64, self._number)
+            entry = device_entry(self._emit, per_device, i64, self._number)
             starts[self._dim] = self._emit.reshape(entry, [])
         return starts

@@ -19,7 +19,9 @@ from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.dialects.stablehlo.window import ReduceWindowOp
 from sdy.partitioner.emit.collective_ops import all_gather_values
+from sdy.partitioner.emit.device_position import shard_offset
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
+from sdy.partitioner.emit.slices import slice_along
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.on_shards.combiners import combiners_of
 from sdy.partitioner.on_shards.shard_windows import ScanDirection, scan_direction
@@ -84,11 +86,11 @@ def _with_other_shards(
     assert combiners is not None  # checked
     axes, common = sharding.dims[dim].axes, lowering.shardings.common_mesh(sharding)
     last = shape_of(values[0])[dim] - 1 if direction is ScanDirection.FROM_FIRST else 0
-    totals = [emit.slice_along(value, dim, last, last + 1) for value in values]
+    totals = [slice_along(emit, value, dim, last, last + 1) for value in values]
     totals = all_gather_values(emit, totals, dim, axes, common)
     count = shape_of(totals[0])[dim]
     indices = emit.constant(TensorType(i64, [count]), range(count))
-    own_index = emit.broadcast(emit.offset(axes, common.mesh, 1), tensor_of(indices))
+    own_index = emit.broadcast(shard_offset(emit, axes, common.mesh, 1), tensor_of(indices))
     comparison = ComparisonDirection.LT if direction is ScanDirection.FROM_FIRST else ComparisonDirection.GT
     is_before = emit.compare(comparison, indices, own_index)
     totals = [

@@ -16,7 +16,9 @@ from sdy.model.axis_on_mesh import replica_groups
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.partitioner.emit.collective_ops import collective_permute
+from sdy.partitioner.emit.device_position import own_entry, shard_offset
 from sdy.partitioner.emit.emitter import Emitter, tensor_of
+from sdy.partitioner.emit.slices import slice_along, slice_at
 from sdy.partitioner.on_shards.shard_spans import ExchangeSpan, ShardSlice
 
 
@@ -40,18 +42,18 @@ def exchanged(
     sizes = list(shape_of(value))
     sizes[sharded.dim] = span.length
     if len(set(span.starts)) == 1:
-        result = emit.slice_along(available, sharded.dim, span.starts[0], span.starts[0] + span.length)
+        result = slice_along(emit, available, sharded.dim, span.starts[0], span.starts[0] + span.length)
     else:
         starts = [emit.index(0) for _ in sizes]
-        starts[sharded.dim] = emit.own_entry(
-            [span.starts[index] for index in shard_coordinates(sharded.axes, sharded.mesh)]
+        starts[sharded.dim] = own_entry(
+            emit, [span.starts[index] for index in shard_coordinates(sharded.axes, sharded.mesh)]
         )
-        result = emit.dynamic_slice(available, starts, sizes)
+        result = slice_at(emit, available, starts, sizes)
     return result if filler is None or span.is_full else _filled(emit, result, sharded, span, filler)
 
 
 def _received(emit: Emitter, value: SSAValue, sharded: ShardedDim, part: ShardSlice) -> SSAValue:
-    own = emit.slice_along(value, sharded.dim, part.start, part.start + part.length)
+    own = slice_along(emit, value, sharded.dim, part.start, part.start + part.length)
     if not part.distance:
         return own
     if not part.pairs:
@@ -67,7 +69,7 @@ def _filled(emit: Emitter, value: SSAValue, sharded: ShardedDim, span: ExchangeS
     index_type = TensorType(i64, [shard])
     local_index = emit.value(IotaOp, [], index_type, {"iota_dimension": IntegerAttr(0, i64)})
     global_index = emit.binary(
-        AddOp, local_index, emit.broadcast(emit.offset(sharded.axes, sharded.mesh, shard), index_type)
+        AddOp, local_index, emit.broadcast(shard_offset(emit, sharded.axes, sharded.mesh, shard), index_type)
     )
     is_after_first = emit.compare(
         ComparisonDirection.GE, global_index, emit.broadcast(emit.index(span.first), index_type)

@@ -23,6 +23,7 @@ from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import ReductionKind, TensorSharding
+from sdy.partitioner.emit.device_position import shard_offset
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, ints, tensor_of, with_shape
 from sdy.partitioner.local.index_shift import IndexedDim, broadcast_to_indices, index_ranges, widened_indices
 from sdy.partitioner.local.lowering import LocalForm, Lowering
@@ -131,7 +132,7 @@ def _local_indices(emit: Emitter, op: GatherOp, operand: _ShardedOperand) -> _Lo
 
 def _and_holds_first(emit: Emitter, mask: SSAValue | None, dim: IndexedDim, mesh: Mesh) -> SSAValue:
     """Return `mask`, restricted to devices that hold index 0 along `dim`."""
-    offset = emit.offset(dim.axes, mesh, dim.shard_size)
+    offset = shard_offset(emit, dim.axes, mesh, dim.shard_size)
     is_first = emit.compare(ComparisonDirection.EQ, offset, emit.index(0))
     if mask is None:
         return is_first

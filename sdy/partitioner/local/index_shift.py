@@ -15,6 +15,7 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.model.axis import AxisList
 from sdy.model.mesh import Mesh
+from sdy.partitioner.emit.device_position import shard_offset
 from sdy.partitioner.emit.emitter import Emitter, tensor_of
 from sdy.partitioner.on_shards.combiners import extreme
 
@@ -62,7 +63,7 @@ def index_ranges(
 def _lowest_index(emit: Emitter, dim: IndexedDim, mesh: Mesh, scalar: TensorType[Attribute]) -> SSAValue:
     if not dim.axes:
         return emit.constant(scalar, [0])
-    return emit.convert(emit.offset(dim.axes, mesh, dim.shard_size), scalar.element_type)
+    return emit.convert(shard_offset(emit, dim.axes, mesh, dim.shard_size), scalar.element_type)
 
 
 def broadcast_to_indices(emit: Emitter, per_dim: Sequence[SSAValue], indices: SSAValue, vector_dim: int) -> SSAValue:

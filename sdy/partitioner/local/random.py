@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.random import RngBitGeneratorOp
+from sdy.partitioner.emit.device_position import own_shard
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 
 FORMS = OpTable[LocalForm]()
@@ -25,7 +26,7 @@ def rng_bit_generator(op: RngBitGeneratorOp) -> LocalForm:
         generated = emit.op(RngBitGeneratorOp, [op.initial_state], types, {"rng_algorithm": op.rng_algorithm})
         axes = tuple(dim.axes for dim in sharding.dims)
         lowering.replace(
-            op, generated.output_state, emit.own_slice(generated.output, axes, lowering.shardings.mesh(sharding))
+            op, generated.output_state, own_shard(emit, generated.output, axes, lowering.shardings.mesh(sharding))
         )
 
     return lower

@@ -15,6 +15,7 @@ from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis import AxisList
 from sdy.partitioner.emit.collective_ops import all_gather_stacked
+from sdy.partitioner.emit.device_position import is_first_device
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, ints, tensor_of
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck
@@ -78,7 +79,7 @@ def _init_on_first_device(
     sharding = lowering.shardings.of(op.inputs[0])
     assert sharding is not None  # a reduced dim is sharded
     emit = lowering.emitter(op)
-    is_first = emit.is_first(axes, lowering.shardings.mesh(sharding), tensor_of(init))
+    is_first = is_first_device(emit, axes, lowering.shardings.mesh(sharding), tensor_of(init))
     return emit.select(is_first, init, _repeatable_init(emit, init, combiner))
 
 

@@ -17,7 +17,9 @@ from sdy.dialects.stablehlo.elementwise import SubtractOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, ScatterOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import lists_overlap
+from sdy.partitioner.emit.device_position import is_first_device
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, tensor_of, with_shape
+from sdy.partitioner.emit.slices import pad_edges, slice_along
 from sdy.partitioner.local.index_shift import IndexedDim, broadcast_to_indices, lowest_indices, widened_indices
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
@@ -100,7 +102,7 @@ def scatter(op: ScatterOp) -> LocalForm:
         local.attributes.update(op.attributes)
         results: list[SSAValue] = list(local.results)
         for dim, margin in enumerate(margins):
-            results = [emit.slice_along(result, dim, margin, margin + shard[dim]) for result in results]
+            results = [slice_along(emit, result, dim, margin, margin + shard[dim]) for result in results]
         lowering.replace(op, *results)
 
     return lower
@@ -120,7 +122,7 @@ def _with_margins(emit: Emitter, value: SSAValue, margins: Sequence[int]) -> SSA
     if not any(margins):
         return value
     filler = emit.constant(TensorType(tensor_of(value).element_type, []), [0])
-    return emit.pad(value, filler, margins, margins)
+    return pad_edges(emit, value, filler, margins, margins)
 
 
 def _inputs_on_first(emit: Emitter, op: ScatterOp, axes: AxisList, lowering: Lowering) -> list[SSAValue]:
@@ -134,7 +136,7 @@ def _inputs_on_first(emit: Emitter, op: ScatterOp, axes: AxisList, lowering: Low
     for value, combiner in zip(op.inputs, combiners, strict=True):
         tensor = tensor_of(value)
         neutral = identity_constant(emit, combiner, TensorType(tensor.element_type, []))
-        is_first = emit.is_first(axes, mesh, tensor)
+        is_first = is_first_device(emit, axes, mesh, tensor)
         selected.append(emit.select(is_first, value, emit.broadcast(neutral, tensor)))
     return selected
 

@@ -18,6 +18,7 @@ from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.devices.device_shifts import mesh_reversed_along
 from sdy.model.equivalence import is_equivalent_across_reshape
+from sdy.partitioner.emit.device_position import own_shard, shard_offset
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
@@ -87,7 +88,7 @@ def constant(op: ShardedConstantOp | ops.ConstantOp) -> LocalForm:
         else:
             assert sharding is not None
             axes = tuple(dim.axes for dim in sharding.dims)
-            value = emit.own_slice(emit.constant_of(elements), axes, lowering.shardings.mesh(sharding))
+            value = own_shard(emit, emit.constant_of(elements), axes, lowering.shardings.mesh(sharding))
         lowering.replace(op, value)
 
     return lower
@@ -107,7 +108,7 @@ def iota(op: ops.IotaOp) -> LocalForm:
         iota_value = emit.value(ops.IotaOp, [], local, {"iota_dimension": op.iota_dimension})
         axes = lowering.shardings.dim_axes(op.output, dim)
         if axes:
-            start = emit.offset(axes, lowering.shardings.mesh(sharding), local.get_shape()[dim])
+            start = shard_offset(emit, axes, lowering.shardings.mesh(sharding), local.get_shape()[dim])
             iota_value = emit.value(elementwise.AddOp, [iota_value, _broadcast_as(emit, start, local)], local)
         lowering.replace(op, iota_value)
 

@@ -19,8 +19,10 @@ from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis_list import sharded_size
 from sdy.model.devices.tiling import shard_coordinates
+from sdy.partitioner.emit.device_position import device_entry, device_number
 from sdy.partitioner.emit.emitter import Emitter, ints, with_shape
 from sdy.partitioner.emit.sharded_emitter import is_zero_constant
+from sdy.partitioner.emit.slices import slice_at
 from sdy.partitioner.local.edge_exchange import ShardedDim, exchanged
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
@@ -117,7 +119,7 @@ def slice_(op: ops.SliceOp) -> LocalForm:
                 ends[dim] = size if limits[dim] == global_shape[dim] else starts[dim] + extents[dim]
         source: SSAValue = op.operand
         if any(len(set(shift)) > 1 for shift in shifts):
-            source = emit.dynamic_slice(source, _own_starts(emit, shifts), extents)
+            source = slice_at(emit, source, _own_starts(emit, shifts), extents)
             if extents == list(local.get_shape()):
                 lowering.replace(op, source)
                 return
@@ -155,7 +157,7 @@ def pad(op: ops.PadOp) -> LocalForm:
         high = [max(0, size - min(shift) - own) for size, shift, own in zip(local, shifts, dilated, strict=True)]
         padded = _padded(emit, op, low, high, dilated)
         starts = [tuple(first - own_shift for own_shift in shift) for first, shift in zip(low, shifts, strict=True)]
-        lowering.replace(op, emit.dynamic_slice(padded, _own_starts(emit, starts), local))
+        lowering.replace(op, slice_at(emit, padded, _own_starts(emit, starts), local))
 
     return lower
 
@@ -173,9 +175,9 @@ def _padded(emit: Emitter, op: ops.PadOp, low: Sequence[int], high: Sequence[int
 
 def _own_starts(emit: Emitter, starts: DeviceShifts) -> list[SSAValue]:
     """Return the start of this device along each dim: a constant if all devices have the same one."""
-    number = emit.device_number()
+    number = device_number(emit)
     return [
-        emit.index(table[0]) if len(set(table)) == 1 else emit.reshape(emit.entry_of_device(table, i64, number), [])
+        emit.index(table[0]) if len(set(table)) == 1 else emit.reshape(device_entry(emit, table, i64, number), [])
         for table in starts
     ]
 

@@ -18,6 +18,7 @@ from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp
 from sdy.model.axis import AxisList
 from sdy.partitioner.emit.collective_ops import all_gather_values
+from sdy.partitioner.emit.device_position import shard_offset
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck
@@ -56,10 +57,10 @@ def _top_k_over_shards(lowering: Lowering, op: TopKOp, axes: AxisList) -> Sequen
     if op.indices.first_use is None:
         (values,) = all_gather_values(emit, [own.values], last, axes, lowering.shardings.common_mesh(sharding))
         return _largest(emit, op, values, types).results
-    offset = emit.offset(axes, lowering.shardings.mesh(sharding), shape_of(op.operand)[last])
+    offset = shard_offset(emit, axes, lowering.shardings.mesh(sharding), shape_of(op.operand)[last])
     index_type = tensor_of(own.indices)
-    shard_offset = emit.broadcast(emit.convert(offset, index_type.element_type), index_type)
-    candidates = [own.values, emit.binary(AddOp, own.indices, shard_offset)]
+    index_offset = emit.broadcast(emit.convert(offset, index_type.element_type), index_type)
+    candidates = [own.values, emit.binary(AddOp, own.indices, index_offset)]
     values, indices = all_gather_values(emit, candidates, last, axes, lowering.shardings.common_mesh(sharding))
     selected = _largest(emit, op, values, types)
     return selected.values, _take_along_last_dim(emit, indices, selected.indices)

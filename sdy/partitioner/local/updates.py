@@ -13,7 +13,9 @@ from xdsl.ir import SSAValue
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import elementwise, slicing
 from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.partitioner.emit.device_position import shard_offset
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
+from sdy.partitioner.emit.slices import pad_edges
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.on_shards.combiners import extreme
 
@@ -46,7 +48,7 @@ def _update_with_margin(
     local, update = shape_of(op.operand), shape_of(op.update)
     margin = [size if dim in partial_dims else 0 for dim, size in enumerate(update)]
     filler = emit.constant(TensorType(tensor_of(op.operand).element_type, []), [0])
-    padded = emit.pad(op.operand, filler, margin, margin)
+    padded = pad_edges(emit, op.operand, filler, margin, margin)
     starts: list[SSAValue] = []
     for dim, start in enumerate(op.start_indices):
         # An update that covers a sharded dim is sharded as well, so its local size does not limit the start.
@@ -77,6 +79,6 @@ def _start_in_padded_shard(
     sharding = lowering.shardings.of(operand)
     assert sharding is not None  # the operand is sharded
     local = shape_of(operand)[dim]
-    offset = emit.offset(lowering.shardings.dim_axes(operand, dim), lowering.shardings.mesh(sharding), local)
+    offset = shard_offset(emit, lowering.shardings.dim_axes(operand, dim), lowering.shardings.mesh(sharding), local)
     local_start = emit.binary(elementwise.AddOp, emit.binary(elementwise.SubtractOp, start, offset), emit.index(margin))
     return emit.clamp(emit.index(0), local_start, emit.index(local + margin))

@@ -15,6 +15,7 @@ from sdy.dialects.stablehlo import window as ops
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.model.devices.device_shifts import shift_pairs
 from sdy.partitioner.emit.collective_ops import collective_permute
+from sdy.partitioner.emit.slices import slice_along
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
@@ -100,12 +101,12 @@ def _add_halos(op: ops.ConvolutionOp, halos: list[tuple[int, Halo]], lowering: L
     for dim, halo in halos:
         axes = sharding.dims[dim].axes
         size = shape_of(value)[dim]
-        parts = [emit.slice_along(value, dim, max(0, -halo.left), size - max(0, -halo.right))]
+        parts = [slice_along(emit, value, dim, max(0, -halo.left), size - max(0, -halo.right))]
         if halo.left > 0:
-            edge = emit.slice_along(value, dim, size - halo.left, size)
+            edge = slice_along(emit, value, dim, size - halo.left, size)
             parts.insert(0, collective_permute(emit, edge, shift_pairs(axes, mesh, 1)))
         if halo.right > 0:
-            edge = emit.slice_along(value, dim, 0, halo.right)
+            edge = slice_along(emit, value, dim, 0, halo.right)
             parts.append(collective_permute(emit, edge, shift_pairs(axes, mesh, -1)))
         value = emit.concatenate(parts, dim) if len(parts) > 1 else parts[0]
         spatial_index = op.dimension_numbers.data.input_spatial_dimensions.index(dim)

@@ -20,6 +20,7 @@ from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.emitter import Emitter
 from sdy.partitioner.emit.sharded_emitter import annotated, first_elements_mask, sliced, zero_scalar
+from sdy.partitioner.emit.slices import pad_edges
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.facts import Sizes
 from sdy.partitioner.padding.padder import Padder, Rule
@@ -71,7 +72,7 @@ def _shifted(
 ) -> SSAValue:
     """Return a new value: `value` with zeros added, or elements removed, at both ends of each dim."""
     if any((*low, *high)) or sharding is None:
-        return annotated(emit.pad(value, zero_scalar(emit, value), low, high), sharding)
+        return annotated(pad_edges(emit, value, zero_scalar(emit, value), low, high), sharding)
     return emit.value(ReshardOp, [value], value.type, {"sharding": TensorShardingAttr(sharding)})
 
 

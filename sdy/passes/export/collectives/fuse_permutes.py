@@ -29,7 +29,9 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.collectives import AllToAllOp, CollectivePermuteOp
 from sdy.partitioner.combining.exchanges import Exchange, permuted_after, permuted_before
 from sdy.partitioner.emit.collective_ops import device_table
+from sdy.partitioner.emit.device_position import own_entry
 from sdy.partitioner.emit.emitter import Emitter, Style, with_shape
+from sdy.partitioner.emit.slices import slice_at
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, op_order
 
@@ -134,9 +136,9 @@ def _kept(emit: Emitter, received: SSAValue, dim: int, exchange: Exchange) -> SS
     """Return the half along `dim` that this device keeps."""
     sizes = list(shape_of(received))
     sizes[dim] //= exchange.halves
-    start = emit.own_entry([half * sizes[dim] for half in exchange.kept])
+    start = own_entry(emit, [half * sizes[dim] for half in exchange.kept])
     zero = emit.index(0)
-    return emit.dynamic_slice(received, [start if each == dim else zero for each in range(len(sizes))], sizes)
+    return slice_at(emit, received, [start if each == dim else zero for each in range(len(sizes))], sizes)
 
 
 def _remark(ctx: Context, pair: _Pair) -> None:

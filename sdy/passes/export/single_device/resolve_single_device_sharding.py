@@ -40,6 +40,7 @@ from sdy.model.axis import AxisRef
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import CommonMesh
 from sdy.model.sharding_update import fully_closed
+from sdy.partitioner.emit.device_position import device_number
 from sdy.partitioner.emit.emitter import Emitter, Style
 from sdy.passes.export.single_device.single_device import device_mesh, global_mesh
 from sdy.passes.rewriting.device_counts import device_style
@@ -88,7 +89,7 @@ def _check_unsharded(op: Operation, device: str) -> None:
 def _run_on(op: Operation, device: int, on: CommonMesh, meshes: Mapping[str, Mesh], style: Style) -> None:
     """Move `op` into a branch that only `device` takes, and sum the results of all devices."""
     emit = Emitter(op, style)
-    number = emit.device_number()
+    number = device_number(emit)
     is_here = emit.compare(ComparisonDirection.EQ, number, emit.constant(TensorType(i64, []), [device]))
     bypassed = _reshards_to_device(op, meshes)
     mapper: dict[SSAValue, SSAValue] = {each.result: each.input for each in bypassed}
