@@ -14,10 +14,20 @@ import sdy
 pytestmark = pytest.mark.skipif(not STEMS, reason=MISSING)
 
 
+STORED_BY = "0.10."  # the version of JAX that wrote the stored texts
+
+
 @pytest.mark.parametrize("name", STEMS)
-def test_the_program_is_the_stored_text(name: str) -> None:
+def test_the_program_is_the_stored_text_or_computes_the_same(name: str) -> None:
     model = shared_model(name)
-    assert str(sdy.from_jax(model.function, *model.described)) == (MODELS / f"{name}.mlir").read_text()
+    program = sdy.from_jax(model.function, *model.described)
+    if jax.__version__.startswith(STORED_BY):
+        assert str(program) == (MODELS / f"{name}.mlir").read_text()
+    returned = jax.tree.leaves(jax.eval_shape(model.function, *model.arguments))
+    partitioned = jax.tree.leaves(program.partition().run(*model.arguments))
+    assert [leaf.shape for leaf in partitioned] == [leaf.shape for leaf in returned]
+    for ours, theirs in zip(partitioned, model.returned, strict=True):
+        np.testing.assert_allclose(np.asarray(ours, np.float64), theirs.astype(np.float64), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", STEMS)
