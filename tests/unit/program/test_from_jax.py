@@ -376,3 +376,22 @@ def test_other_errors_of_jax_are_not_changed() -> None:
 
 def affine_rows(x: jax.Array) -> jax.Array:
     return 2 * x + 1
+
+
+def test_programs_with_explicit_axes_are_partitioned() -> None:
+    mesh = AbstractMesh((4, 2), ("data", "model"), axis_types=(AxisType.Explicit,) * 2)
+
+    def on_mesh(*spec: str | None) -> NamedSharding:
+        return NamedSharding(mesh, PartitionSpec(*spec))
+
+    def loss(params: dict[str, jax.Array], x: jax.Array) -> jax.Array:
+        hidden = jax.nn.relu(jnp.dot(x, params["up"], out_sharding=on_mesh("data", "model")))
+        y = jnp.dot(hidden, params["down"], out_sharding=on_mesh("data", None))
+        return jnp.mean(jax.sharding.reshard(y, on_mesh("data", "model")))
+
+    def described(shape: tuple[int, ...], *spec: str | None) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(shape, jnp.float32, sharding=on_mesh(*spec))
+
+    params = {"up": described((16, 32), None, "model"), "down": described((32, 16), "model", None)}
+    program = sdy.from_jax(jax.value_and_grad(loss), params, described((8, 16), "data", None))
+    assert all(outcome.agrees for outcome in program.verify())
