@@ -1,4 +1,4 @@
-"""Combined collectives: fewer launches, the same bytes, no more memory, and results that are equal bit for bit."""
+"""Combining collectives yields fewer collectives, the same bytes, no more memory, and bitwise equal results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MODELS = Path(__file__).parents[3] / "shared" / "models"
 STEMS = sorted(path.stem for path in MODELS.glob("*.mlir"))
 needs_models = pytest.mark.skipif(not STEMS, reason="the shared models are not beside the repository")
 
-# Launches before and after: all-reduces, all-gathers. Other collectives have one operand in StableHLO.
+# All-reduces and all-gathers, each before and after. Other collectives have one operand in StableHLO.
 COUNTS = {
     "mlp_dp8": ((9, 2), (4, 2)),
     "mlp_dp4_tp2": ((10, 2), (3, 2)),
@@ -45,23 +45,23 @@ T32_COUNTS = {
 
 
 def _with_and_without(program: Program) -> tuple[PartitionedProgram, PartitionedProgram]:
-    """The same program on whole tensors, lowered with combined collectives and without."""
+    """Partition a program once, and lower it with combined collectives and without."""
     combined = program.partition()
     local = local_program(combined.folded, make_context(), optimize_communication=False)
     return combined, replace(combined, local=local)
 
 
 def _check(program: Program, inputs: Sequence[Array]) -> tuple[Statistics, Statistics]:
-    combined, apart = _with_and_without(program)
-    after, before = statistics_of(combined.local), statistics_of(apart.local)
+    combined, separate = _with_and_without(program)
+    after, before = statistics_of(combined.local), statistics_of(separate.local)
     assert after.bytes_sent == pytest.approx(before.bytes_sent, rel=1e-12)
     assert after.peak_bytes <= before.peak_bytes
-    for ours, theirs in zip(combined.run_flat(inputs), apart.run_flat(inputs), strict=True):
+    for ours, theirs in zip(combined.run_flat(inputs), separate.run_flat(inputs), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     return after, before
 
 
-def _launches(before: Statistics, after: Statistics) -> tuple[tuple[int, int], ...]:
+def _collective_counts(before: Statistics, after: Statistics) -> tuple[tuple[int, int], ...]:
     kinds = (CollectiveKind.ALL_REDUCE, CollectiveKind.ALL_GATHER)
     pairs = ((before.collectives.get(kind), after.collectives.get(kind)) for kind in kinds)
     return tuple((old.places if old else 0, new.places if new else 0) for old, new in pairs)
@@ -69,16 +69,16 @@ def _launches(before: Statistics, after: Statistics) -> tuple[tuple[int, int], .
 
 @needs_models
 @pytest.mark.parametrize("name", STEMS)
-def test_a_model_computes_the_same_in_fewer_launches(name: str) -> None:
+def test_models_compute_the_same_with_fewer_collectives(name: str) -> None:
     program = load(MODELS / f"{name}.mlir")
     after, before = _check(program, load_arrays(str(MODELS / f"{name}.npz")).inputs)
     if name in COUNTS:
-        assert _launches(before, after) == COUNTS[name]
+        assert _collective_counts(before, after) == COUNTS[name]
 
 
 @pytest.mark.parametrize("share", range(4))
-def test_a_random_program_computes_the_same(share: int) -> None:
-    """60 programs."""
+def test_random_programs_compute_the_same(share: int) -> None:
+    """Check 60 programs, in four shares."""
     options = Options(ops=16, executable=True, max_devices=16)
     for seed in range(7000 + share, 7060, 4):
         program = Program.from_text(random_program(seed, options))
@@ -87,10 +87,10 @@ def test_a_random_program_computes_the_same(share: int) -> None:
 
 @needs_models
 @pytest.mark.parametrize("name", T32_COUNTS)
-def test_a_transformer_takes_as_many_launches_as_its_longest_chain(t32: Path, name: str) -> None:
+def test_transformers_have_as_many_collectives_as_their_longest_chain(t32: Path, name: str) -> None:
     program = load(t32 / f"t2_{name}.mlir")
-    combined, apart = _with_and_without(program)
-    after, before = statistics_of(combined.local), statistics_of(apart.local)
-    assert _launches(before, after) == T32_COUNTS[name]
+    combined, separate = _with_and_without(program)
+    after, before = statistics_of(combined.local), statistics_of(separate.local)
+    assert _collective_counts(before, after) == T32_COUNTS[name]
     assert after.bytes_sent == pytest.approx(before.bytes_sent, rel=1e-12)
     assert after.peak_bytes <= before.peak_bytes

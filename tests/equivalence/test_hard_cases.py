@@ -1,4 +1,4 @@
-"""Small functions whose cut dims make partitioners gather: how many collectives of which kind ours have."""
+"""Small functions that partitioners tend to gather: the collectives of the local program."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", MOST)
-def test_little_is_sent_and_the_result_is_right(name: str, folder: Path) -> None:
+def test_few_bytes_are_sent_and_the_result_is_correct(name: str, folder: Path) -> None:
     program, stored = load(folder / f"{name}.mlir"), load_arrays(str(folder / f"{name}.npz"))
     assert [each.problem for each in program.verify(*stored.inputs, expected=stored.outputs) if not each.agrees] == []
     found = statistics_of(program.partition().local)

@@ -1,4 +1,4 @@
-"""The transformer that PartIR counts collectives of, in seven layouts: as many as upstream, no more when optimized."""
+"""The transformer of the PartIR paper in seven layouts: as many collectives as upstream, no more when optimized."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from sdy.program.program import Program, load
 pytestmark = pytest.mark.skipif(not MODELS.is_dir(), reason=MISSING)
 KINDS = ("all_gather", "all_reduce", "reduce_scatter", "all_to_all")
 LAYOUTS = ("bp", "mp", "bpmp", "z2", "z3", "z2_priorities", "z3_priorities")
-KINDS_KEPT = ("mp", "z2_priorities", "z3_priorities")  # in the others, reductions are shared, and gathered behind
+KINDS_KEPT = ("mp", "z2_priorities", "z3_priorities")  # in the others, reductions are shared, and gathered afterwards
 VERIFIED = ("bp", "z2", "z3_priorities")
-WEIGHTS = 19  # of two layers; then come as many first and second moments, the tokens and the labels
+WEIGHTS = 19  # of two layers; followed by as many first and second moments, the tokens and the labels
 
 
 def expected(layout: str, layers: int) -> tuple[int, int, int, int]:
-    """All-gathers, all-reduces, reduce-scatters and all-to-alls by upstream's passes."""
+    """Return the number of all-gathers, all-reduces, reduce-scatters and all-to-alls with upstream's passes."""
     if layout.endswith("priorities"):
         return 4 * layers + 2, 9 * layers + 1, 4 * layers + 1, 1
     return 0, {"bp": 9 * layers + 3, "mp": 4 * layers, "bpmp": 13 * layers + 3}[layout], 0, 0
 
 
 def counted(path: Path) -> tuple[int, ...]:
-    """The collectives of a program behind propagation, explicit reshards and their collectives."""
+    """Return the number of collectives of a program after propagation, explicit reshards and reshard-to-collectives."""
     module = parse_module(path.read_text(), str(path))
     passes = [
         PropagationPipeline(),
@@ -54,37 +54,37 @@ def counted(path: Path) -> tuple[int, ...]:
 
 
 def statistics(path: Path, *, optimize: bool) -> Statistics:
-    """Of one device."""
+    """Return the statistics of the local program."""
     return statistics_of(replace(load(path), optimize_communication=optimize).partition().local)
 
 
-def launches(found: Statistics) -> dict[str, int]:
-    """How many collectives of each kind a device runs."""
+def collective_counts(found: Statistics) -> dict[str, int]:
+    """Return the number of collectives of each kind that a device runs."""
     return {kind.value: each.places for kind, each in found.collectives.items()}
 
 
 def inputs_of(program: Program) -> list[Array]:
-    """Small weights, second moments far from zero: the step divides by their roots."""
+    """Return small weights, and second moments far from zero, because the step divides by their roots."""
     random = np.random.default_rng(0)
 
-    def drawn(place: int, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
+    def drawn(index: int, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
         if dtype.kind == "i":
             return random.integers(0, 512, shape).astype(dtype)
         values = 0.1 * random.standard_normal(shape)
-        return (1 + values**2 if 2 * WEIGHTS <= place < 3 * WEIGHTS else values).astype(dtype)
+        return (1 + values**2 if 2 * WEIGHTS <= index < 3 * WEIGHTS else values).astype(dtype)
 
-    return [drawn(place, *each) for place, each in enumerate(program.input_types)]
+    return [drawn(index, *each) for index, each in enumerate(program.input_types)]
 
 
 @pytest.mark.parametrize("layout", [each for each in LAYOUTS if each not in ("z2", "z3")])
-def test_as_many_collectives_as_upstream(t32: Path, layout: str) -> None:
+def test_collective_counts_equal_upstream(t32: Path, layout: str) -> None:
     assert counted(t32 / f"t2_{layout}.mlir") == expected(layout, 2)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_no_more_collectives_by_the_optimizer(t32: Path, layout: str) -> None:
+def test_optimizer_adds_no_collectives(t32: Path, layout: str) -> None:
     plain, optimized = (statistics(t32 / f"t2_{layout}.mlir", optimize=optimize) for optimize in (False, True))
-    before, after = launches(plain), launches(optimized)
+    before, after = collective_counts(plain), collective_counts(optimized)
     assert sum(after.values()) <= sum(before.values())
     if layout in KINDS_KEPT:
         assert all(count <= before[kind] for kind, count in after.items())
@@ -104,11 +104,11 @@ def test_a_step_of_two_layers_computes_the_same(t32: Path, layout: str, optimize
 
 @pytest.mark.slow
 def test_layouts_of_32_layers(tmp_path: Path) -> None:
-    """Without priorities, at most twice as many collectives as with them."""
+    """Check that layouts without priorities have at most twice as many collectives as those with them."""
     subprocess.run([sys.executable, str(MODELS / "gen_t32.py"), str(tmp_path), "32"], check=True, capture_output=True)
     for layout in LAYOUTS:
         if layout in ("z2", "z3"):
-            sent = launches(statistics(tmp_path / f"t32_{layout}.mlir", optimize=True))
+            sent = collective_counts(statistics(tmp_path / f"t32_{layout}.mlir", optimize=True))
             assert sum(sent.values()) <= 2 * sum(expected(f"{layout}_priorities", 32)), sent
         else:
             assert counted(tmp_path / f"t32_{layout}.mlir") == expected(layout, 32), layout

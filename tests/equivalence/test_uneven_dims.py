@@ -1,4 +1,4 @@
-"""Dims inside of a program that do not divide stay cut: what devices then send, and that they compute the same."""
+"""Uneven dims inside a program stay sharded: the bytes that devices send, and equal results."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def never(padded: Statistics, even: Statistics) -> bool:
 
 @pytest.fixture
 def pads_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pad also where that is not cheaper."""
+    """Pad even if that is not cheaper."""
     monkeypatch.setattr(pad_where_cheaper, "is_cheaper", always)
 
 
-# What is sent
+# Bytes sent
 
 DIFFERENCES = """
 sdy.mesh @m = <["x"=4]>
@@ -55,7 +55,7 @@ func.func @main(%a: tensor<64x5xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {
 }"""
 
 
-def test_differences_of_neighbours_take_one_row() -> None:
+def test_differences_of_neighbours_exchange_one_row() -> None:
     program = Program.from_text(DIFFERENCES)
     assert count_of_collectives(program) == {REDUCE: 1, PERMUTE: 1}
     assert statistics_of(program.partition().local).bytes_sent == 5 * FLOAT + 2 * 3 / 4 * FLOAT
@@ -67,29 +67,29 @@ Loss = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
 Gradient = Callable[[jax.Array, jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 
 
-def taken(activations: jax.Array, weights: jax.Array, tokens: jax.Array) -> jax.Array:
+def loss_by_gather(activations: jax.Array, weights: jax.Array, tokens: jax.Array) -> jax.Array:
     logits = (activations @ weights)[:, :-1]
     scores = jax.nn.log_softmax(logits)
     return -jnp.take_along_axis(scores, tokens[:, 1:, None], -1).mean()
 
 
-def one_hot(activations: jax.Array, weights: jax.Array, tokens: jax.Array) -> jax.Array:
+def loss_by_one_hot(activations: jax.Array, weights: jax.Array, tokens: jax.Array) -> jax.Array:
     scores = jax.nn.log_softmax(activations @ weights)
     return -jnp.einsum("bsv,bsv->", scores[:, :-1], jax.nn.one_hot(tokens[:, 1:], VOCABULARY)) / (4 * (SEQUENCE - 1))
 
 
 def arguments() -> tuple[jax.Array, ...]:
     mesh = jax.make_mesh((2, 4), ("d", "x"), axis_types=(AxisType.Auto, AxisType.Auto))
-    cut, whole = (NamedSharding(mesh, PartitionSpec(*axes)) for axes in (("d", "x"), ()))
+    sharded, replicated = (NamedSharding(mesh, PartitionSpec(*axes)) for axes in (("d", "x"), ()))
     random = np.random.default_rng(0)
     return (
-        cast(jax.Array, jax.device_put(random.standard_normal((4, SEQUENCE, 16)).astype(np.float32), cut)),
-        cast(jax.Array, jax.device_put(random.standard_normal((16, VOCABULARY)).astype(np.float32), whole)),
-        cast(jax.Array, jax.device_put(random.integers(0, VOCABULARY, (4, SEQUENCE)).astype(np.int32), cut)),
+        cast(jax.Array, jax.device_put(random.standard_normal((4, SEQUENCE, 16)).astype(np.float32), sharded)),
+        cast(jax.Array, jax.device_put(random.standard_normal((16, VOCABULARY)).astype(np.float32), replicated)),
+        cast(jax.Array, jax.device_put(random.integers(0, VOCABULARY, (4, SEQUENCE)).astype(np.int32), sharded)),
     )
 
 
-@pytest.mark.parametrize("loss", [taken, one_hot])
+@pytest.mark.parametrize("loss", [loss_by_gather, loss_by_one_hot])
 def test_next_token_loss_gathers_nothing(loss: Loss) -> None:
     program = sdy.from_jax(loss, *arguments())
     assert count_of_collectives(program) == {REDUCE: 1, PERMUTE: 1}
@@ -97,8 +97,8 @@ def test_next_token_loss_gathers_nothing(loss: Loss) -> None:
     assert [outcome.problem for outcome in program.verify(*arguments()) if not outcome.agrees] == []
 
 
-@pytest.mark.parametrize("loss", [taken, one_hot])
-def test_its_gradient_sends_that_of_the_weights(loss: Loss) -> None:
+@pytest.mark.parametrize("loss", [loss_by_gather, loss_by_one_hot])
+def test_gradient_of_next_token_loss_sends_only_that_of_the_weights(loss: Loss) -> None:
     gradient = cast(Gradient, jax.grad(loss, argnums=(0, 1)))
     program = sdy.from_jax(gradient, *arguments())
     assert count_of_collectives(program) == {REDUCE: 1, PERMUTE: 1}
@@ -106,12 +106,12 @@ def test_its_gradient_sends_that_of_the_weights(loss: Loss) -> None:
     assert [outcome.problem for outcome in program.verify(*arguments()) if not outcome.agrees] == []
 
 
-# What is computed
+# Results
 
 
 @pytest.mark.usefixtures("pads_always")
 @pytest.mark.parametrize("name", uneven_cases())
-def test_function_computes_the_same(name: str) -> None:
+def test_uneven_functions_compute_the_same(name: str) -> None:
     case = uneven_cases()[name]
     program = sdy.from_jax(case.function, *case.arguments)
     outcomes = program.verify(*case.arguments)
@@ -126,11 +126,11 @@ def test_random_programs_compute_the_same(first: int) -> None:
         assert [outcome.problem for outcome in outcomes if not outcome.agrees] == [], program.text
 
 
-# When it is done
+# Choice between padding and unsharding
 
 
 @pytest.mark.parametrize("first", range(2000, 2040, 20))
-def test_never_more_is_sent_for_as_much_work(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_padding_is_chosen_only_if_cheaper(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for program in (UnevenProgram(seed) for seed in range(first, first + 20)):
         found = statistics_of(Program.from_text(program.text).partition().local)
         with monkeypatch.context() as patch:

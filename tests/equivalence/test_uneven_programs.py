@@ -1,4 +1,4 @@
-"""Programs on dims that do not divide, partitioned by padding and halo exchange, compute what they should."""
+"""Programs with uneven dims, partitioned by padding and halo exchange, compute the same as on one device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdy.program.program import Program
 
 
 def check(text: str, inputs: Sequence[Array], *, exchanges: bool) -> str:
-    """Run a program both ways; the program of one device."""
+    """Check that a program computes the same when partitioned; return the local program."""
     program = Program.from_text(text)
     by_passes = partitioned(program, program.module.clone(), exchanges=exchanges)
     pairs = zip(by_passes.run_flat(inputs), program.run_flat(inputs), strict=True)
@@ -53,5 +53,5 @@ def test_programs_in_the_partition_pipeline(seed: int) -> None:
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == [], program.text
 
 
-def test_all_meshes_are_met() -> None:
+def test_random_programs_cover_all_meshes() -> None:
     assert all(any(mesh in UnevenProgram(seed).text for seed in range(len(MESHES))) for mesh, _ in MESHES)
