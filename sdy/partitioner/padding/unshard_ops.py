@@ -17,7 +17,8 @@ from sdy.partitioner.emit.emitter import Style
 from sdy.partitioner.local.all import check
 from sdy.partitioner.local.lowering import Lowering
 from sdy.partitioner.local.shard_checks import ShardChecks
-from sdy.partitioner.on_shards.shard_rules import REPLICATED_FACTORS, shard_rule
+from sdy.partitioner.on_shards.op_facts import facts_of
+from sdy.partitioner.on_shards.shard_rules import shard_rule
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder
 from sdy.rules.all import sharding_rule
@@ -51,7 +52,7 @@ def _rule_is_insufficient(op: Operation) -> bool:
     if rule is None:
         return False
     more = {*rule.need_replication} - {*(() if own is None else (*own.need_replication, *own.permutation))}
-    return own is None or type(op) in REPLICATED_FACTORS or bool(more)
+    return own is None or facts_of(op).replicated is not None or bool(more)
 
 
 def _runs_on_shards(op: Operation, checks: ShardChecks) -> bool:

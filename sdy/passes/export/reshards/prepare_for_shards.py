@@ -31,7 +31,6 @@ from sdy.dialects.stablehlo.control import IfOp
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.grammar.write import write_axis_list
 from sdy.model.axis import AxisList
-from sdy.model.axis_list import sharded_size
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import TensorSharding
@@ -43,6 +42,7 @@ from sdy.partitioner.on_shards.shard_rules import (
     sharded_op_key,
     with_need_replication,
 )
+from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.export.close.barriers import erase_barriers
 from sdy.passes.export.reshards.reshard_uses import adapt_use
 from sdy.propagation.projection import project_tensor
@@ -90,46 +90,36 @@ def _required_rule(
     source = shardings[0] if op.operands else None
     if rule is None or source is None:
         return rule
-    counts = [_count(source, dim, meshes) for dim in range(len(source.dims))]
+    values = ValueShardings(meshes)
+    counts = values.shard_counts(op.operands[0])
+    layouts = [values.layout(sharding) for sharding in shardings]
     lenient = rule_for_shard_counts(op, counts)
     if lenient is None or lenient == rule:
         return rule
-    if disagreement(lenient, tuple(_layout(sharding, meshes) for sharding in shardings)) is None:
+    if disagreement(lenient, tuple(layouts)) is None:
         return lenient
     exchanged = {
         factor
         for dim, (count, factors) in enumerate(zip(counts, rule.operands[0], strict=True))
         if count > 1 and not isinstance(op, SliceOp | PadOp) and can_exchange_results(op, dim, count)
         for factor in factors
-        if _has_common_axes(rule, factor, shardings, meshes)
+        if _has_common_axes(rule, factor, layouts)
     }
     return with_need_replication(rule, {*rule.need_replication} - exchanged)
 
 
-def _has_common_axes(
-    rule: OpShardingRule, factor: FactorIndex, shardings: Sequence[TensorSharding | None], meshes: MeshTable
-) -> bool:
+def _has_common_axes(rule: OpShardingRule, factor: FactorIndex, layouts: Sequence[ShardedLayout | None]) -> bool:
     """Return whether all tensors sharded along a factor use the same axes of one mesh."""
-    layouts = {index: layout for index, each in enumerate(shardings) if (layout := _layout(each, meshes)) is not None}
-    cuts = [
+    sharded = {index: layout for index, layout in enumerate(layouts) if layout is not None}
+    projections = [
         project_tensor(layout.sharding, rule.tensors[index], rule.factor_sizes, layout.mesh, missing_is_closed=True)
-        for index, layout in layouts.items()
+        for index, layout in sharded.items()
     ]
     return (
-        len({layout.mesh for layout in layouts.values()})
+        len({layout.mesh for layout in sharded.values()})
         == 1
-        == len({axes for each in cuts if (axes := each.axes(factor))})
+        == len({axes for each in projections if (axes := each.axes(factor))})
     )
-
-
-def _count(sharding: TensorSharding, dim: int, meshes: MeshTable) -> int:
-    mesh = resolve_mesh(sharding.mesh, meshes)
-    return 1 if mesh is None else sharded_size(sharding.dims[dim].axes, mesh)
-
-
-def _layout(sharding: TensorSharding | None, meshes: MeshTable) -> ShardedLayout | None:
-    mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
-    return None if sharding is None or mesh is None or sharding.is_fully_replicated else ShardedLayout(sharding, mesh)
 
 
 def _adapt_branches(op: IfOp, meshes: MeshTable) -> None:
