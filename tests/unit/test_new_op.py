@@ -12,13 +12,13 @@ from xdsl.traits import IsTerminator
 from sdy.dialects.chlo.dialect import CHLO
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 from sdy.interpreter.ops.all import KERNELS
-from sdy.partitioner.on_shards.shard_rules import FURTHER_RULES
-from sdy.partitioner.on_shards.shard_rules import WITHOUT_RULE as WITHOUT_RULE_ON_SHARDS
+from sdy.partitioner.on_shards.op_facts import FACTS
 from sdy.rules.all import RULES, WITHOUT_RULE
+from sdy.rules.partitioner_rules import PARTITIONER_RULES
 
 FILE_TESTS = Path(__file__).parents[1] / "filecheck" / "dialects"
 TEXT = "\n".join(path.read_text() for path in sorted(FILE_TESTS.glob("*.mlir")))
-RULED = {*RULES, *FURTHER_RULES, *WITHOUT_RULE, *WITHOUT_RULE_ON_SHARDS}
+RULED = {*RULES, *PARTITIONER_RULES, *WITHOUT_RULE, *(op for op, facts in FACTS.items() if not facts.has_rule)}
 
 DYNAMIC = "dynamic shapes are not sharded"
 NO_TENSOR = "its values are not tensors"
