@@ -88,7 +88,7 @@ def test_sessions_and_files_are_run() -> None:
 
 
 def test_an_output_block_without_an_example_is_an_error() -> None:
-    with pytest.raises(ValueError, match="shows the output of nothing"):
+    with pytest.raises(ValueError, match="expected an example before the output"):
         examples(fenced("python", "print(1)\n") + "prose\n" + fenced("text", "1\n"))
 
 

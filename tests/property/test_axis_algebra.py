@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support.model.strategies import MESH, disjoint_lists, pieces, refs_of_u
+from support.model.strategies import MESH, covering_sub_axes, disjoint_lists, refs_of_u
 
 from sdy.model.axis import (
     AxisList,
@@ -73,7 +73,7 @@ def test_containment_is_transitive(a: AxisRef, b: AxisRef, c: AxisRef) -> None:
         assert contains(a, c)
 
 
-@given(pieces())
+@given(covering_sub_axes())
 def test_all_sub_axes_of_a_mesh_merge_to_its_axes(refs: AxisList) -> None:
     assert sort_and_merge(reversed(refs), MESH) == tuple(AxisRef(axis.name) for axis in MESH.axes)
     assert prod(MESH.size_of(ref) for ref in refs) == MESH.device_count
@@ -96,7 +96,7 @@ def test_a_difference_does_not_overlap_the_subtracted_refs(a: AxisList, b: AxisL
     assert all(any(contains(ref, part) for ref in a) for part in left)
 
 
-@given(pieces(), st.integers(0, 7), st.integers(0, 7))
+@given(covering_sub_axes(), st.integers(0, 7), st.integers(0, 7))
 def test_a_difference_and_the_intersection_cover_the_list(refs: AxisList, first: int, last: int) -> None:
     a, b = refs, refs[first:last]
     left = set_difference(a, sort_and_merge(b, MESH), MESH)

@@ -6,7 +6,7 @@ from math import prod
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.model.strategies import MESH, pieces
+from support.model.strategies import MESH, covering_sub_axes
 
 from sdy.grammar.hlo_text import read_hlo_sharding, write_hlo_sharding
 from sdy.grammar.partition_spec import read_partition_spec, write_partition_spec
@@ -25,7 +25,7 @@ ROTATED = Mesh(MESH.axes, tuple((7 * place + 5) % MESH.device_count for place in
 @st.composite
 def closed_shardings(draw: st.DrawFn) -> TensorSharding:
     """Generate shardings of up to three dims along sub-axes in any order; some are unreduced."""
-    refs = list(draw(st.permutations(draw(pieces()))))
+    refs = list(draw(st.permutations(draw(covering_sub_axes()))))
     dims: list[AxisList] = []
     for _ in range(draw(st.integers(0, 3))):
         count = draw(st.integers(0, min(2, len(refs))))

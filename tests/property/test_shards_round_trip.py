@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support.model.strategies import MESH, pieces
+from support.model.strategies import MESH, covering_sub_axes
 
 from sdy.interpreter.devices.grid import grid_of_mesh
 from sdy.interpreter.devices.shards import shard, shard_each, unshard, unshard_each
@@ -25,7 +25,7 @@ ROTATED = Mesh(MESH.axes, tuple((7 * place + 5) % MESH.device_count for place in
 @st.composite
 def cut_tensors(draw: st.DrawFn) -> tuple[tuple[int, ...], TensorSharding, Mesh]:
     """A shape, a sharding that need not divide it, and a mesh in any order of devices."""
-    refs = list(draw(st.permutations(draw(pieces()))))
+    refs = list(draw(st.permutations(draw(covering_sub_axes()))))
     rank = draw(st.integers(0, 3))
     dims: list[AxisList] = []
     for _ in range(rank):

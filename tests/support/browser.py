@@ -1,4 +1,4 @@
-"""A page in headless Chromium: what its document is after a script ran in it, and what it complained of."""
+"""Run scripts in HTML pages in headless Chromium."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _ANSWER = re.compile(r'<pre id="answer">(.*?)</pre>', re.DOTALL)
 
 
 def answers(page: str, script: str, directory: Path) -> dict[str, object]:
-    """What `script`, the body of a function that returns an object, finds once the page has loaded.
+    """Return the object that `script`, the body of a function, returns in the loaded page.
 
-    Fails where the page, or the script, writes to the console: all errors are written there.
+    Fail if the page or the script writes to the console, as all errors do.
     """
     assert BROWSER is not None
-    asking = f"""<script>addEventListener("load", () => {{
+    query = f"""<script>addEventListener("load", () => {{
       const answer = document.createElement("pre");
       answer.id = "answer";
       answer.textContent = JSON.stringify((() => {{ {script} }})());
@@ -31,12 +31,12 @@ def answers(page: str, script: str, directory: Path) -> dict[str, object]:
     }});</script>"""
     file = directory / "page.html"
     before, end, after = page.rpartition("</body>")
-    file.write_text(before + asking + end + after, encoding="utf-8")
+    file.write_text(before + query + end + after, encoding="utf-8")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--window-size=1400,900"]
-    places = [f"--user-data-dir={directory / 'profile'}", "--virtual-time-budget=3000", "--dump-dom", file.as_uri()]
-    done = subprocess.run([BROWSER, *flags, *places], capture_output=True, text=True, timeout=120, check=True)
-    complaints = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    assert complaints == []
+    arguments = [f"--user-data-dir={directory / 'profile'}", "--virtual-time-budget=3000", "--dump-dom", file.as_uri()]
+    done = subprocess.run([BROWSER, *flags, *arguments], capture_output=True, text=True, timeout=120, check=True)
+    messages = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert messages == []
     found = _ANSWER.search(done.stdout)
     assert found is not None
     return json.loads(unescape(found[1]))

@@ -1,4 +1,4 @@
-"""The programs that ship with the package."""
+"""The example programs of the package."""
 
 from __future__ import annotations
 

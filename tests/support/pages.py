@@ -1,12 +1,12 @@
-"""Runs the examples of a Markdown page, in order, and compares what they print with what the page shows.
+"""Run the examples of a Markdown page in order, and compare their output with the page.
 
-    python      all blocks of a page share their names; one that begins with `# NAME.py` is a file
+    python      all blocks of a page share one namespace; one that begins with `# NAME.py` is a file
     mlir        begins with `// NAME.mlir`, and is a file; or with `// sdy-opt: FLAGS`, and the next block is the output
     sh          commands of sdy, one per line; `!` before one that fails
     console     the same, each after `$ ` and with its output below, which may be left out
-    text        what the block before it prints; a block without one prints nothing
+    text        the output of the block before it; a block without one prints nothing
 
-usage: python -m support.pages [--update] [PAGE ...]     all pages without; --update writes down what they print
+usage: python -m support.pages [--update] [PAGE ...]     default: all pages; --update rewrites the outputs
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FLAGS = re.compile(r"// sdy-opt: (.*)\n")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block. `start` and `end` are those of its text in the page."""
+    """A fenced block. `start` and `end` are the bounds of its text in the page."""
 
     kind: str
     text: str
@@ -47,7 +47,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A block that does something, and the text that shows what it prints."""
+    """A block that is run, and the block that shows its output."""
 
     block: Block
     shown: Block | None
@@ -55,30 +55,30 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An example that prints something else than its page shows."""
+    """An example whose output differs from the page."""
 
     example: Example
     printed: str
 
 
 def pages() -> list[Path]:
-    """All pages with examples."""
-    return [page for place in PAGES for page in (sorted(place.glob("*.md")) if place.is_dir() else [place])]
+    """Return all pages with examples."""
+    return [page for path in PAGES for page in (sorted(path.glob("*.md")) if path.is_dir() else [path])]
 
 
 def examples(page: str) -> list[Example]:
-    """The examples of a page. Raises: ValueError where a text shows the output of nothing."""
+    """Return the examples of a page. Raises: ValueError if a `text` block does not follow an example."""
     blocks = [Block(match[1], match[2], match.start(2), match.end(2)) for match in _FENCE.finditer(page)]
     shown = {first.start: second for first, second in pairwise(blocks) if _shows(page, first, second)}
     outputs = {block.start for block in shown.values()}
     stray = [block for block in blocks if block.kind == "text" and block.start not in outputs]
     if stray:
-        raise ValueError(f"a text shows the output of nothing: {stray[0].text}")
+        raise ValueError(f"expected an example before the output block: {stray[0].text}")
     return [Example(block, shown.get(block.start)) for block in blocks if block.start not in outputs]
 
 
 def _shows(page: str, first: Block, second: Block) -> bool:
-    """Whether `second` follows directly, and is the output of `first`."""
+    """Return whether `second` is the output of `first`: it follows directly and is of the right kind."""
     is_next = not page[first.end + len("```") : second.start].strip().removeprefix(f"```{second.kind}")
     return is_next and second.kind == _kind_of_output(first)
 
@@ -88,9 +88,9 @@ def _kind_of_output(block: Block) -> str:
 
 
 def differences(page: str) -> Iterator[Difference]:
-    """Run the examples in a folder of their own, and yield what prints something else than is shown."""
+    """Run the examples in a temporary directory, and yield those whose output differs from the page."""
     names: dict[str, object] = {"__name__": "__main__"}
-    with TemporaryDirectory() as place, chdir(place):
+    with TemporaryDirectory() as folder, chdir(folder):
         Path("sdy").mkdir()
         Path("sdy", "examples").symlink_to(ROOT / "sdy" / "examples")
         for example in examples(page):
@@ -100,7 +100,7 @@ def differences(page: str) -> Iterator[Difference]:
 
 
 def _printed(block: Block, names: dict[str, object]) -> str:
-    """What a block prints; of commands with their output below them, the block."""
+    """Run a block and return its output; for a `console` block whose output differs, the updated block."""
     file, flags = _FILE.match(block.text), _FLAGS.match(block.text)
     if file is not None:
         Path(file[1]).write_text(block.text)
@@ -115,7 +115,7 @@ def _printed(block: Block, names: dict[str, object]) -> str:
         case "console":
             return _run_session(block.text)
         case _:
-            raise ValueError(f"a block of {block.kind} that is neither run nor shown as output: {block.text}")
+            raise ValueError(f"expected a block that is run or is an output, got a block of {block.kind}: {block.text}")
 
 
 def _run_python(code: str, names: dict[str, object]) -> str:
@@ -126,7 +126,7 @@ def _run_python(code: str, names: dict[str, object]) -> str:
 
 
 def _run_session(text: str) -> str:
-    """Nothing where each command prints what stands below it, otherwise the whole session."""
+    """Run a session; return it with its actual output, or an empty text if every output is as shown."""
     session: list[str] = []
     differs = False
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
@@ -136,22 +136,24 @@ def _run_session(text: str) -> str:
     return "".join(session) if differs else ""
 
 
-def _run_command(command: str, given: str = "") -> str:
-    """What a command prints; with its complaints, where it is to fail. Raises: ValueError where it exits otherwise."""
-    words = shlex.split(command)
-    must_fail = words[0] == "!"
-    name, *arguments = words[int(must_fail) :]
-    is_loading = any(word.startswith("--load") for word in arguments)
-    code, out, err = (_call_elsewhere if is_loading else call)(name, arguments, given)
+def _run_command(command: str, stdin: str = "") -> str:
+    """Run a command and return its output, including stderr if it must fail.
+
+    Raises: ValueError if it succeeds and must fail, or the reverse."""
+    tokens = shlex.split(command)
+    must_fail = tokens[0] == "!"
+    name, *arguments = tokens[int(must_fail) :]
+    is_loading = any(argument.startswith("--load") for argument in arguments)
+    code, out, err = (_call_in_new_process if is_loading else call)(name, arguments, stdin)
     if (code != 0) != must_fail:
         raise ValueError(f"$ {command}\nexit code {code}\n{out}{err}")
     return out + (err if must_fail else "")
 
 
-def _call_elsewhere(name: str, arguments: Sequence[str], given: str) -> tuple[int, str, str]:
-    """As `call`, in a process of its own: what a module registers stays."""
+def _call_in_new_process(name: str, arguments: Sequence[str], stdin: str) -> tuple[int, str, str]:
+    """Do the same as `call` in a new process, because modules cannot be unregistered."""
     command = [sys.executable, "-P", "-m", TOOLS[name], *arguments]  # -P: the folder has a `sdy` in it, with examples
-    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=60)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -160,7 +162,7 @@ def _without_blank_ends(text: str) -> str:
 
 
 def updated(page: str, found: Sequence[Difference]) -> str:
-    """The page with what its examples print."""
+    """Return the page with the actual output of its examples."""
     for difference in reversed(found):
         block, shown = difference.example.block, difference.example.shown
         if block.kind == "console":
@@ -173,10 +175,10 @@ def updated(page: str, found: Sequence[Difference]) -> str:
     return page
 
 
-def main(words: Sequence[str]) -> int:
-    """1 where a page shows something else than happens, and it is not updated."""
-    flags = [word for word in words if word == "--update"]
-    named = [Path(word).resolve() for word in words if word not in flags] or pages()
+def main(arguments: Sequence[str]) -> int:
+    """Check or update pages; return 1 if the output of an example differs from its page."""
+    flags = [argument for argument in arguments if argument == "--update"]
+    named = [Path(argument).resolve() for argument in arguments if argument not in flags] or pages()
     if len(named) == 1:
         return _check(named[0], is_update=bool(flags))
     command = [sys.executable, "-m", "support.pages", *flags]
@@ -185,7 +187,7 @@ def main(words: Sequence[str]) -> int:
 
 def _check(path: Path, *, is_update: bool) -> int:
     os.environ |= {"COLUMNS": "100", "JAX_PLATFORMS": "cpu"}
-    os.environ.pop("XLA_FLAGS", None)  # pages say how many devices they want
+    os.environ.pop("XLA_FLAGS", None)  # pages set the number of devices themselves
     page = path.read_text()
     found = list(differences(page))
     if is_update:

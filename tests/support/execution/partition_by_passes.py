@@ -1,4 +1,4 @@
-"""Programs partitioned by upstream's passes one by one, as `sdy-opt` would run them."""
+"""Partition programs with the individual passes of upstream, as `sdy-opt` would run them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from sdy.program.sharded_program import boundary_of
 
 
 def propagated(module: ModuleOp) -> ModuleOp:
-    """A copy of a module, propagated, with closed shardings; rules stay."""
+    """Return a propagated copy of a module, with closed shardings and with its sharding rules."""
     copy = module.clone()
     run_passes(make_context(), copy, [*propagation(), *CLOSE], verify_each=False)
     return copy
 
 
 def partitioned(program: Program, module: ModuleOp, *, exchanges: bool) -> PartitionedProgram:
-    """A program whose `module` is propagated, or was written so; that becomes the one of each device.
+    """Partition a propagated `module` in place and return the partitioned program.
 
-    Where elements move between shards, the shards exchange halos, or gather what moves.
+    If `exchanges`, shards exchange halos where elements move between them; otherwise they are gathered.
     """
-    whole = module.clone()
+    global_module = module.clone()
     passes = [
         InsertExplicitReshardsPass(enable_full_version=True),
         CanonicalizePass(("sdy-reshard",)),
@@ -45,4 +45,4 @@ def partitioned(program: Program, module: ModuleOp, *, exchanges: bool) -> Parti
         DropShardingAndMeshPass(),
     ]
     run_passes(make_context(), module, passes)
-    return PartitionedProgram(whole, module, boundary_of(whole), program.origin)
+    return PartitionedProgram(global_module, module, boundary_of(global_module), program.origin)

@@ -1,1 +1,1 @@
-"""File tests: `.mlir` files whose RUN lines call our tools and whose CHECK lines say what they print."""
+"""File tests: `.mlir` files whose RUN lines call our tools and whose CHECK lines match their output."""

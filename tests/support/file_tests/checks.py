@@ -1,4 +1,4 @@
-"""Match the output of a tool against the CHECK lines of a file, and say where they first differ."""
+"""Match the output of a tool against the CHECK lines of a file, and report the first mismatch."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """Rewrite the CHECK lines of a file test so that they match what the tools print now: `pytest --update`.
 
-The first CHECK line that does not match is replaced by the text that stands in its position, and so on until all match:
+The first CHECK line that does not match is replaced by the text at its position, and so on until all match:
 
 * a run of `CHECK-NEXT` lines by the lines that follow in the output, up to the line that ended the run before;
 * `CHECK` and `CHECK-LABEL` by the most similar line that follows;
 * `CHECK-SAME` by the rest of the line.
 
-`CHECK-NOT`, `CHECK-DAG` and `CHECK-COUNT` say something that output alone cannot: they stay, and the test still fails.
+`CHECK-NOT`, `CHECK-DAG` and `CHECK-COUNT` cannot be derived from the output: they stay, and the test still fails.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""JAX functions of many kinds, each with arguments on the eight devices of a 4x2 mesh."""
+"""JAX functions that use many transformations, with arguments on the eight devices of a 4x2 mesh."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AnyFunction = Callable[..., object]
 
 @dataclass(frozen=True)
 class JaxCase:
-    """A call of a function."""
+    """A function and the arguments to call it with."""
 
     function: AnyFunction
     arguments: tuple[object, ...]
@@ -101,7 +101,7 @@ def moved(x: jax.Array) -> jax.Array:
 
 
 def cases() -> dict[str, JaxCase]:
-    """By name. Made anew on each call, as arrays may be donated."""
+    """Return new cases by name. They are not shared because arrays may be donated."""
     w, x = array((8, 16), None, "y"), array((8, 8), "x", seed=1)
     rows, columns = PartitionSpec("x"), PartitionSpec(None, "y")
     positive = np.abs(np.random.default_rng(2).standard_normal((8, 4)).astype(np.float32)) + 1

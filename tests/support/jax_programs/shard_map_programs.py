@@ -1,8 +1,8 @@
-# The edge to JAX, whose functions of arrays say nothing of their types:
+# The edge to JAX, whose array functions have no types:
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false, reportUnknownVariableType=false
-"""Writes programs of `shard_map` as JAX lowers them, with what JAX computes on 8 CPU devices: `python ... FOLDER`.
+"""Write `shard_map` programs as JAX lowers them, and their results on 8 CPU devices: `python ... FOLDER`.
 
-A process of its own, because the number of devices is fixed when JAX is first used.
+It runs in a separate process because the number of devices is fixed when JAX is first used.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from jax.sharding import PartitionSpec as P
 Body = Callable[..., Any]
 
 MESH_SIZES = {"x": 4, "y": 2}
-RING = [(place, (place + 1) % 4) for place in range(4)]
+RING = [(device, (device + 1) % 4) for device in range(4)]
 
 
 def nested(x: Any) -> Any:
-    """A `shard_map` along y in one along x."""
+    """Apply a `shard_map` along y inside one along x."""
     inner = jax.shard_map(
         lambda z: lax.psum(z, "y") + lax.axis_index("x"), in_specs=P("y"), out_specs=P(), axis_names={"y"}
     )
@@ -34,16 +34,16 @@ def nested(x: Any) -> Any:
 
 
 def branch(x: Any) -> Any:
-    """Devices that go different ways."""
+    """Take different branches on different devices."""
     return lax.cond(lax.axis_index("x") % 2 == 0, lambda z: z + 1, lambda z: z * lax.axis_index("y"), x)
 
 
 def ring_sum(x: Any) -> Any:
-    """A sum that goes round, one device after the other."""
+    """Compute a sum around a ring of devices."""
     return lax.fori_loop(0, 3, lambda _, z: x + lax.ppermute(z, "x", RING), x)
 
 
-# name: what each device runs, how the argument is cut, how the result is
+# name: what each device runs, the sharding of the argument, that of the result
 PROGRAMS: dict[str, tuple[Body, P, P]] = {
     "all_gather_tiled": (partial(lax.all_gather, axis_name="x", tiled=True), P("x", "y"), P(None, "y")),
     "all_gather_stacked": (partial(lax.all_gather, axis_name="x"), P("x", "y"), P(None, "x", "y")),
@@ -81,7 +81,7 @@ PROGRAMS: dict[str, tuple[Body, P, P]] = {
 
 
 def main(folder: Path) -> None:
-    """One `.mlir` and one `.npz` a program."""
+    """Write one `.mlir` and one `.npz` file per program."""
     mesh = jax.make_mesh(tuple(MESH_SIZES.values()), tuple(MESH_SIZES), axis_types=(AxisType.Auto,) * 2)
     random = np.random.default_rng(0)
     for name, (body, into, out_of) in PROGRAMS.items():

@@ -1,4 +1,4 @@
-"""The JAX functions of the shared models, where they are beside the repository, called as their makers say."""
+"""The JAX functions of the shared models, if those are in a directory beside the repository."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ MISSING = "the shared models are not beside the repository"
 
 @dataclass(frozen=True)
 class SharedModel:
-    """A jitted function, the arguments that it is lowered for, arrays to call it with, and what it then returns."""
+    """A jitted function, the arguments it is lowered for, input arrays and the expected results."""
 
     function: Callable[..., object]
-    described: tuple[object, ...]
+    abstract_arguments: tuple[object, ...]
     arguments: tuple[object, ...]
     returned: Sequence[Array]
 
 
 @cache
-def _makers() -> Mapping[str, Callable[[], Sequence[object]]]:
+def _factories() -> Mapping[str, Callable[[], Sequence[object]]]:
     spec = spec_from_file_location("shared_models_source", MODELS / "models.py")
     assert spec is not None
     assert spec.loader is not None
@@ -42,16 +42,16 @@ def _makers() -> Mapping[str, Callable[[], Sequence[object]]]:
 
 
 def shared_model(name: str) -> SharedModel:
-    """The model of a name, with the arrays that are stored beside its text."""
-    made, stored = _makers()[name](), load_arrays(str(MODELS / f"{name}.npz"))
-    function = cast(Callable[..., object], made[0])
-    jitted = jax.jit(function, out_shardings=made[2]) if len(made) > 2 and made[2] is not None else jax.jit(function)
+    """Return the model called `name`, with the arrays stored beside its text."""
+    model, stored = _factories()[name](), load_arrays(str(MODELS / f"{name}.npz"))
+    function = cast(Callable[..., object], model[0])
+    jitted = jax.jit(function, out_shardings=model[2]) if len(model) > 2 and model[2] is not None else jax.jit(function)
 
-    def described(leaf: tuple[object, NamedSharding]) -> object:
+    def abstract(leaf: tuple[object, NamedSharding]) -> object:
         value = np.asarray(cast(Array, leaf[0]))
         return jax.ShapeDtypeStruct(value.shape, value.dtype, sharding=leaf[1])
 
-    arguments = cast(tuple[object, ...], jax.tree.map(described, made[1], is_leaf=_is_leaf))
+    arguments = cast(tuple[object, ...], jax.tree.map(abstract, model[1], is_leaf=_is_leaf))
     leaves = iter(stored.inputs)
 
     def array_for(_: object) -> Array:

@@ -1,4 +1,4 @@
-"""One of two processes with four devices each: runs programs on all eight, and compares what its own devices hold.
+"""Run programs as one of two processes with four devices each, and compare the shards of its own devices.
 
 usage: python -m support.jax_programs.two_processes PORT PROCESS FILE ...
 """
@@ -18,7 +18,7 @@ from sdy.program.arrays import load_arrays
 
 
 def main(port: str, process: int, files: Sequence[str]) -> None:
-    """Prints `agrees FILE` for each program whose results are those stored beside it."""
+    """Print `agrees FILE` for each program whose results equal those stored beside it."""
     jax.distributed.initialize(f"127.0.0.1:{port}", num_processes=2, process_id=process)
     assert (jax.local_device_count(), jax.device_count()) == (4, 8)
     for file in files:
@@ -26,9 +26,9 @@ def main(port: str, process: int, files: Sequence[str]) -> None:
         results = sdy.load(file).partition().to_jax()(*stored.inputs)
         for ours, theirs in zip(cast(list[jax.Array], results), stored.outputs, strict=True):
             for shard in ours.addressable_shards:
-                wanted = theirs[shard.index].astype(np.float64)
-                np.testing.assert_allclose(np.asarray(shard.data), wanted, rtol=1e-4, atol=1e-5)
-        print(f"agrees {file}", flush=True)  # in a line of its own: others print too
+                expected = theirs[shard.index].astype(np.float64)
+                np.testing.assert_allclose(np.asarray(shard.data), expected, rtol=1e-4, atol=1e-5)
+        print(f"agrees {file}", flush=True)  # flushed, because libraries print too
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Graphs for tests of propagation, built by hand from the notation."""
+"""Build propagation graphs by hand, from the text of meshes, shardings and rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 
 
 class GraphBuilder:
-    """One function, `main`, on mesh `@m` unless a sharding names another one."""
+    """A builder of one function, `main`, on mesh `@m` unless a sharding names another one."""
 
     def __init__(self, mesh: str, **others: str) -> None:
         meshes: dict[str, Mesh] = {"m": parse_mesh(mesh)} | {name: parse_mesh(text) for name, text in others.items()}
@@ -25,7 +25,7 @@ class GraphBuilder:
         self._results: list[Value] = []
 
     def argument(self, shape: Shape, sharding: str | None = None) -> Value:
-        """An argument of the function."""
+        """Add an argument to the function."""
         return self._value(self.function, shape, sharding, is_block_argument=True)
 
     def op(
@@ -39,12 +39,15 @@ class GraphBuilder:
         pass_through: PassThrough = PassThrough.NO,
         erasable: bool = True,
     ) -> list[Value]:
-        """An op with that rule; its results, with one sharding each if any is given."""
+        """Add an op with the sharding rule `rule`; return its results.
+
+        `shardings` is empty or has one entry per result.
+        """
         node = self._node(NodeKind.OPAQUE if rule is None else NodeKind.RULE, operands)
         node.is_elementwise, node.is_erasable = elementwise, erasable
         node.pass_through = PassThrough.BOTH if elementwise else pass_through
-        given = list(shardings) or [None] * len(shapes)
-        node.results = [self._value(node, shape, text) for shape, text in zip(shapes, given, strict=True)]
+        texts = list(shardings) or [None] * len(shapes)
+        node.results = [self._value(node, shape, text) for shape, text in zip(shapes, texts, strict=True)]
         holders = [result.holder for result in node.results if result.holder is not None]
         for holder in holders:
             holder.siblings = holders
@@ -54,7 +57,7 @@ class GraphBuilder:
         return node.results
 
     def elementwise(self, *operands: Value, shape: Shape, sharding: str | None = None) -> Value:
-        """An element-wise op over tensors of one shape."""
+        """Add an element-wise op over tensors of one shape."""
         node = self._node(NodeKind.RULE, operands)
         node.is_elementwise, node.is_erasable, node.pass_through = True, True, PassThrough.BOTH
         node.rule = self.graph.rules.number(identity_rule(shape, len(operands)))
@@ -63,7 +66,7 @@ class GraphBuilder:
         return node.results[0]
 
     def barrier(self, operand: Value, shape: Shape, direction: Direction) -> Value:
-        """A propagation barrier."""
+        """Add a propagation barrier."""
         node = self._node(NodeKind.BARRIER, [operand])
         node.direction, node.is_elementwise, node.is_erasable = direction, True, True
         node.rule = self.graph.rules.number(identity_rule(shape))
@@ -72,12 +75,12 @@ class GraphBuilder:
         return node.results[0]
 
     def group(self, *members: Value) -> None:
-        """Shard these alike."""
+        """Put `members` into one sharding group."""
         for member in members:
             member.group = list(members)
 
     def returns(self, *values: tuple[Value, Shape, str | None]) -> None:
-        """End the function with these values, their shapes and result attributes."""
+        """Return values from the function, each with its shape and result sharding."""
         self._node(NodeKind.RETURN, [value for value, _, _ in values])
         for value, shape, text in values:
             holder = self._holder(shape, text, Value(None))
@@ -86,7 +89,7 @@ class GraphBuilder:
             self.graph.main_results.append(FunctionResult(value, holder, rule))
 
     def propagate(self, schedule: Schedule, *, by_user_priority: bool = False) -> None:
-        """Run the engine over what was built."""
+        """Run the propagation engine over the graph."""
         engine = Engine(self.graph, schedule)
         if by_user_priority:
             run_by_user_priority(self.graph, engine)
@@ -94,11 +97,11 @@ class GraphBuilder:
             engine.run()
 
     def text(self, value: Value) -> str | None:
-        """The sharding of a value, without its mesh where that is `@m`."""
+        """Return the text of the sharding of a value, without its mesh if that is `@m`."""
         return None if value.holder is None else self._text(value.holder)
 
     def result_text(self, index: int) -> str | None:
-        """The sharding of a function result."""
+        """Return the text of the sharding of a function result."""
         return self._text(self._results[index])
 
     def _text(self, holder: Value) -> str | None:

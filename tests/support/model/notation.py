@@ -1,4 +1,4 @@
-"""Values of the model by their text, for tests."""
+"""Short names for the parsers of model values."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ rule = parse_rule
 
 
 def sharding(text: str) -> TensorSharding:
-    """The sharding on @m that `text` describes behind the mesh: `[{"x"}], replicated={"y"}`."""
+    """Parse a sharding on mesh @m; `text` is what follows the mesh: `[{"x"}], replicated={"y"}`."""
     return parse_sharding(f"<@m, {text}>")

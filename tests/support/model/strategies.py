@@ -1,4 +1,4 @@
-"""Hypothesis strategies of meshes, axis refs, shardings, rules."""
+"""Hypothesis strategies for meshes, axis refs, shardings and rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 
-# Free values: anything that a text may say, whether or not it makes sense.
+# Values that can be written as text, whether or not they are valid on a mesh.
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 sub_axes = st.builds(SubAxis, INT64, INT64)
@@ -27,7 +27,7 @@ dim_shardings = st.builds(DimSharding, axis_lists, st.booleans(), st.none() | st
 
 @st.composite
 def meshes(draw: st.DrawFn) -> Mesh:
-    """A valid mesh of up to 24 devices, in any order."""
+    """Draw a valid mesh of up to 24 devices, in any order."""
     sizes = draw(st.lists(st.integers(1, 4), max_size=3).filter(lambda sizes: prod(sizes) <= 24))
     if not sizes:
         return Mesh((), draw(st.just(()) | st.integers(0, 99).map(lambda device: (device,))))
@@ -38,7 +38,7 @@ def meshes(draw: st.DrawFn) -> Mesh:
 
 @st.composite
 def tensor_shardings(draw: st.DrawFn) -> TensorSharding:
-    """Any sharding that its text can say: a kind is written with unreduced axes only."""
+    """Draw any sharding that can be written as text: a reduction kind needs unreduced axes."""
     unreduced = draw(axis_lists)
     return TensorSharding(
         draw(names.filter(bool) | meshes()),
@@ -72,7 +72,7 @@ edge_nodes = st.builds(EdgeNode, st.sampled_from(EdgeNodeKind), INT64)
 
 @st.composite
 def axis_flows(draw: st.DrawFn) -> AxisFlow:
-    """A flow from one node to others, each once."""
+    """Draw a flow from one node to distinct others."""
     source, *targets = draw(st.lists(edge_nodes, min_size=2, max_size=4, unique=True))
     return AxisFlow(draw(axis_refs), source, tuple(targets))
 
@@ -82,36 +82,36 @@ propagation_steps = st.builds(
 )
 propagation_edges = st.lists(propagation_steps, min_size=1, max_size=3, unique_by=lambda step: step.index).map(tuple)
 
-# Values that fit MESH.
+# Values that are valid on MESH.
 
 MESH = Mesh((MeshAxis("v", 2), MeshAxis("u", 24), MeshAxis("w", 4)))
-_CUTS = {"u": [(1, 2, 4, 12, 24), (1, 3, 6, 24), (1, 2, 6, 24), (1, 24)], "v": [(1, 2)], "w": [(1, 2, 4), (1, 4)]}
+_SPLITS = {"u": [(1, 2, 4, 12, 24), (1, 3, 6, 24), (1, 2, 6, 24), (1, 24)], "v": [(1, 2)], "w": [(1, 2, 4), (1, 4)]}
 
 
 @st.composite
-def pieces(draw: st.DrawFn) -> AxisList:
-    """All of MESH, each axis cut to sub-axes that coexist, in mesh order."""
+def covering_sub_axes(draw: st.DrawFn) -> AxisList:
+    """Draw sub-axes that cover MESH, in mesh order."""
     refs: list[AxisRef] = []
     for axis in MESH.axes:
-        cuts = draw(st.sampled_from(_CUTS[axis.name]))
-        for start, end in pairwise(cuts):
+        bounds = draw(st.sampled_from(_SPLITS[axis.name]))
+        for start, end in pairwise(bounds):
             refs.append(AxisRef(axis.name) if (start, end) == (1, axis.size) else sub_axis_ref(axis.name, start, end))
     return tuple(refs)
 
 
 @st.composite
 def disjoint_lists(draw: st.DrawFn) -> AxisList:
-    """Some of the pieces of MESH, in any order."""
-    return tuple(draw(st.permutations(draw(pieces()))))[: draw(st.integers(0, 5))]
+    """Draw some disjoint sub-axes of MESH, in any order."""
+    return tuple(draw(st.permutations(draw(covering_sub_axes()))))[: draw(st.integers(0, 5))]
 
 
 def refs_of_u() -> st.SearchStrategy[AxisRef]:
-    """Any valid ref of the axis "u", the whole axis included."""
+    """Draw any valid ref to the axis "u", including the full axis."""
     divisors = [1, 2, 3, 4, 6, 8, 12, 24]
-    parts = [
+    sub_axes_of_u = [
         sub_axis_ref("u", start, end)
         for start in divisors
         for end in divisors
         if end > start and end % start == 0 and end // start < 24
     ]
-    return st.sampled_from([AxisRef("u"), *parts])
+    return st.sampled_from([AxisRef("u"), *sub_axes_of_u])

@@ -1,4 +1,4 @@
-"""What our passes and those of real Shardy make of one program: the same, different, or nothing to compare."""
+"""Compare the output of our passes on a program with that of Shardy."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from support.oracle.process import OracleAbortError, OracleProcess
 Normalise = Callable[[str], str]
 
 ON_ONE_DEVICE = frozenset({"SDY-L016", "SDY-L017"})
-LEFT_APART = "two consecutive sub-axes can be merged"
+UNMERGED_SUB_AXES = "two consecutive sub-axes can be merged"
 MESH_OF_ONE_DEVICE = re.compile(r"<\[\], device_ids=\[\d+\]>")
 
 
 class Verdict(Enum):
-    """How a comparison came out."""
+    """The outcome of a comparison."""
 
     SAME = "same"
-    BOTH_REJECT = "both reject the program, or what a pass has made of it"
+    BOTH_REJECT = "both reject the program or the output of a pass"
     ABORT = "the oracle aborts"
-    LEFT_APART = "the oracle rejects sub-axes that it has left side by side"
-    NEWER = "ours knows ops on one device, the oracle does not yet"
+    UNMERGED_SUB_AXES = "the oracle rejects sub-axes that it did not merge"
+    NEWER = "we support ops on one device, the oracle does not yet"
     ONLY_OURS_REJECTS = "only ours rejects"
     ONLY_THEIRS_REJECTS = "only the oracle rejects"
     DIFFERENT = "different"
 
     @property
     def is_difference(self) -> bool:
-        """Whether it is to be looked into."""
+        """Return whether our output differs in a way that must be explained."""
         return self in (Verdict.ONLY_OURS_REJECTS, Verdict.ONLY_THEIRS_REJECTS, Verdict.DIFFERENT)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The verdict, and what people need to see of it."""
+    """A verdict and the details to report."""
 
     verdict: Verdict
     details: str = ""
 
 
 def ours(text: str, pipeline: str, *, verify_each: bool = False) -> str:
-    """What our passes make of a module, printed. Raises: SdyError."""
+    """Run our passes on a module and return the printed result. Raises: SdyError if a pass or the verifier fails."""
     module = parse_module(text, "program.mlir")
     verify_module(module)
     passes = [build_pass(request) for request in parse_pipeline(pipeline)]
@@ -64,8 +64,8 @@ def compare(
 ) -> Comparison:
     """Run `pipeline`, a text like `builtin.module(...)`, on both sides.
 
-    `reprint`: compare what our printer makes of the generic text of the oracle, for what MLIR leaves out of the other
-    form. `normalise` takes out of our text what the oracle does not know yet.
+    `reprint`: print the generic text of the oracle with our printer before comparing, because the pretty form of MLIR
+    omits some attributes. `normalise` removes from our text what the oracle does not support yet.
     """
     try:
         theirs = oracle.run(text, pipeline, generic=reprint)
@@ -81,7 +81,9 @@ def compare(
         return Comparison(Verdict.BOTH_REJECT if expected is None else Verdict.ONLY_OURS_REJECTS, str(error))
     if expected is None:
         problem = theirs.get("error", "")
-        return Comparison(Verdict.LEFT_APART if LEFT_APART in problem else Verdict.ONLY_THEIRS_REJECTS, problem)
+        return Comparison(
+            Verdict.UNMERGED_SUB_AXES if UNMERGED_SUB_AXES in problem else Verdict.ONLY_THEIRS_REJECTS, problem
+        )
     if reprint:
         expected = print_module(parse_module(expected, "oracle.mlir"))
     if actual == expected.strip():
@@ -92,7 +94,7 @@ def compare(
 
 
 def difference(actual: str, expected: str) -> str:
-    """The lines that differ."""
+    """Return the lines that differ, as a diff."""
     lines = difflib.unified_diff(
         actual.strip().splitlines(), expected.strip().splitlines(), "ours", "theirs", lineterm="", n=0
     )

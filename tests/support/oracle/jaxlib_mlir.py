@@ -1,4 +1,4 @@
-"""Real Shardy and real MLIR, as jaxlib carries them: black boxes to compare with."""
+"""Run Shardy and MLIR as jaxlib ships them, to compare with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ passmanager = pytest.importorskip("jaxlib.mlir.passmanager")
 
 
 def run_pipeline(text: str, pipeline: str) -> str:
-    """What the passes make of a module, printed."""
+    """Run passes on a module and return the printed result."""
     context = jax_mlir.make_ir_context()
     context.enable_multithreading(False)
     with context:
@@ -20,7 +20,7 @@ def run_pipeline(text: str, pipeline: str) -> str:
 
 
 def generic_text(text: str) -> str:
-    """The module in generic form. Raises: jaxlib's MLIRError where MLIR does not accept it."""
+    """Return the module in generic form. Raises: jaxlib's MLIRError if MLIR rejects it."""
     context = jax_mlir.make_ir_context()
     context.allow_unregistered_dialects = True
     with context:
@@ -29,7 +29,7 @@ def generic_text(text: str) -> str:
 
 
 def pretty_text(text: str) -> str:
-    """The module as MLIR prints it. Raises: jaxlib's MLIRError where MLIR does not accept it."""
+    """Return the module as MLIR prints it. Raises: jaxlib's MLIRError if MLIR rejects it."""
     context = jax_mlir.make_ir_context()
     with context:
         return str(ir.Module.parse(text))

@@ -1,4 +1,4 @@
-"""Real Shardy in a process of its own, because a failed check of its own ends the process that it runs in."""
+"""Run Shardy in a child process, because a failed assertion in it ends the process."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ TESTS = Path(__file__).resolve().parents[1]
 
 
 class Answer(TypedDict, total=False):
-    """One of the two: the printed module, or why there is none."""
+    """The printed module, or the error."""
 
     text: str
     error: str
 
 
 class OracleAbortError(Exception):
-    """The process of the oracle ended instead of answering."""
+    """The oracle's process ended without an answer."""
 
 
 class OracleProcess:
-    """Runs passes of real Shardy. Started when it is first asked, and again after it has aborted."""
+    """A process that runs passes of Shardy. It is started at the first request, and again after it has aborted."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -40,9 +40,9 @@ class OracleProcess:
         self.close()
 
     def run(self, text: str, pipeline: str, *, generic: bool = False) -> Answer:
-        """What `pipeline`, a text like `builtin.module(...)`, makes of a module; printed in generic form if wanted.
+        """Run `pipeline`, a text like `builtin.module(...)`, on a module; `generic`: print the generic form.
 
-        Raises: OracleAbortError.
+        Raises: OracleAbortError if the process ends without an answer.
         """
         process = self._process = self._process or _start()
         assert process.stdin is not None
@@ -59,7 +59,7 @@ class OracleProcess:
         return cast("Answer", json.loads(line))
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """End the process if it is running."""
         process, self._process = self._process, None
         if process is None:
             return

@@ -1,4 +1,4 @@
-"""The child process of `oracle_process`: one request a line, one answer a line, both JSON."""
+"""The child process of `OracleProcess`: one JSON request per line, one JSON answer per line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from support.oracle.jaxlib_mlir import ir, jax_mlir, passmanager
 
 
 def main() -> None:
-    """Answer until the input ends. What MLIR prints goes to stderr, so answers have a file of their own."""
+    """Answer requests until the input ends.
+
+    MLIR prints to standard output, which is redirected to stderr; answers use a duplicate of the original one."""
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)
         context = jax_mlir.make_ir_context()

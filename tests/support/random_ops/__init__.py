@@ -1,1 +1,1 @@
-"""Seeded programs of one StableHLO op each, on random constants."""
+"""Draw programs of one StableHLO op each, on random constants, from a seed."""

@@ -1,4 +1,4 @@
-"""Programs of one op of CHLO that StableHLO says exactly, in more ops."""
+"""Draw programs of one CHLO op that can be expressed exactly in StableHLO ops."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ HALF_TO_DOUBLE = ("f16", "bf16", "f32", "f64")
 
 
 def broadcast(draft: Draft) -> None:
-    """An op of operands whose shapes differ by dims of size 1, or by leading dims."""
-    whole = draft.shape(1, 4)
-    some = tuple(1 if draft.random.random() < 0.3 else size for size in whole)
-    last = tuple(1 if draft.random.random() < 0.3 else size for size in whole[draft.size(0, len(whole) + 1) :])
+    """Add an op on operands whose shapes differ in dims of size 1 or in leading dims."""
+    full = draft.shape(1, 4)
+    some = tuple(1 if draft.random.random() < 0.3 else size for size in full)
+    last = tuple(1 if draft.random.random() < 0.3 else size for size in full[draft.size(0, len(full) + 1) :])
     shapes = (some, last) if draft.random.random() < 0.5 else (last, some)
     result = _common(some, last)
     name, elements = BROADCAST[int(draft.random.integers(len(BROADCAST)))]
@@ -47,7 +47,7 @@ BROADCAST: tuple[tuple[str, Sequence[str]], ...] = (
 
 
 def exact(draft: Draft) -> None:
-    """A function of elements that is exact, or a constant, or the largest elements."""
+    """Add an exact element-wise op, a constant, or a top_k."""
     shape = draft.shape(1, 4)
     name, elements = EXACT[int(draft.random.integers(len(EXACT)))]
     element = draft.pick(*elements)
@@ -94,6 +94,6 @@ def _op(draft: Draft, name: str, operands: Sequence[str], result: str, propertie
 
 
 def _common(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
-    """The shape that both are broadcast to; `right` has no more dims."""
+    """Return the shape that both are broadcast to; the rank of `right` must not exceed that of `left`."""
     padded = (*left[: len(left) - len(right)], *right)
     return tuple(other if size == 1 else size for size, other in zip(left, padded, strict=True))

@@ -1,4 +1,4 @@
-"""Programs of one op that moves elements, or decides which ones."""
+"""Draw programs of one op that moves or selects elements."""
 
 from __future__ import annotations
 
@@ -84,16 +84,16 @@ def slicing(draft: Draft) -> None:
             draft.op(f"stablehlo.pad {operand}, {value}, {amounts} : {types}", result)
         case _:
             dim = draft.size(0, len(shape))
-            other = [draft.size() if place == dim else size for place, size in enumerate(shape)]
-            whole = [size + (other[dim] if place == dim else 0) for place, size in enumerate(shape)]
-            second, result = draft.tensor(other, element), tensor(whole, element)
+            other = [draft.size() if index == dim else size for index, size in enumerate(shape)]
+            joined = [size + (other[dim] if index == dim else 0) for index, size in enumerate(shape)]
+            second, result = draft.tensor(other, element), tensor(joined, element)
             types = f"({kind}, {tensor(other, element)}) -> {result}"
             draft.op(f"stablehlo.concatenate {operand}, {second}, dim = {dim} : {types}", result)
 
 
 @dataclass(frozen=True)
-class _Places:
-    """Where slices of a tensor begin: the dims that take part, and the shape of the indices."""
+class _StartPositions:
+    """Start positions of slices of a tensor: the indexed dims and the shape of the indices."""
 
     mapped: list[int]
     batching: list[int]  # dims of the operand, of which each position has indices of its own
@@ -102,50 +102,52 @@ class _Places:
     vector_dim: int
 
     @property
-    def whole(self) -> tuple[int, ...]:
-        """The shape of the indices."""
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of the indices."""
         before, after = self.index_shape[: self.vector_dim], self.index_shape[self.vector_dim :]
         return (*before, len(self.mapped), *after)
 
 
-def _places(draft: Draft, shape: tuple[int, ...]) -> _Places:
+def _start_positions(draft: Draft, shape: tuple[int, ...]) -> _StartPositions:
     order = [int(dim) for dim in draft.random.permutation(len(shape))]
     batching = sorted(order[: draft.size(0, 2)])
     others = [dim for dim in order if dim not in batching]
     sizes = [*draft.shape(0, 3)]
-    spots = sorted(int(spot) for spot in draft.random.choice(len(sizes) + len(batching), len(batching), replace=False))
-    for spot, dim in zip(spots, batching, strict=True):
-        sizes.insert(spot, shape[dim])
+    positions = sorted(
+        int(position) for position in draft.random.choice(len(sizes) + len(batching), len(batching), replace=False)
+    )
+    for position, dim in zip(positions, batching, strict=True):
+        sizes.insert(position, shape[dim])
     vector_dim = draft.size(0, len(sizes) + 1)
-    return _Places(
+    return _StartPositions(
         mapped=others[: draft.size(0, len(others) + 1)],
         batching=batching,
-        indices_batching=[spot + (spot >= vector_dim) for spot in spots],
+        indices_batching=[position + (position >= vector_dim) for position in positions],
         index_shape=tuple(sizes),
         vector_dim=vector_dim,
     )
 
 
 def gather(draft: Draft) -> None:
-    """Elements at indices, some of which are out of range; also with sizes that are known when it runs only."""
+    """Add a gather at indices, some of which are out of range; at times its slice sizes are an operand."""
     shape, element = draft.filled_shape(1, 4), draft.pick(*ALL)
-    rank, places = len(shape), _places(draft, shape)
-    collapsed = sorted(dim for dim in range(rank) if dim not in places.batching and draft.random.random() < 0.4)
-    removed = [*collapsed, *places.batching]
+    rank, starts = len(shape), _start_positions(draft, shape)
+    collapsed = sorted(dim for dim in range(rank) if dim not in starts.batching and draft.random.random() < 0.4)
+    removed = [*collapsed, *starts.batching]
     sizes = [1 if dim in removed else draft.size(1, size + 1) for dim, size in enumerate(shape)]
-    indices = draft.constant(draft.random.integers(-2, 6, places.whole).astype(np.int64), "i64")
+    indices = draft.constant(draft.random.integers(-2, 6, starts.shape).astype(np.int64), "i64")
     window = [size for dim, size in enumerate(sizes) if dim not in removed]
-    result_rank = len(places.index_shape) + len(window)
+    result_rank = len(starts.index_shape) + len(window)
     offset = sorted(int(dim) for dim in draft.random.choice(result_rank, len(window), replace=False)) if window else []
-    window_sizes, index_sizes = iter(window), iter(places.index_shape)
+    window_sizes, index_sizes = iter(window), iter(starts.index_shape)
     result = tensor([next(window_sizes if dim in offset else index_sizes) for dim in range(result_rank)], element)
     numbers = (
-        f"offset_dims = {offset}, collapsed_slice_dims = {collapsed}, operand_batching_dims = {places.batching}, "
-        f"start_indices_batching_dims = {places.indices_batching}, start_index_map = {places.mapped}, "
-        f"index_vector_dim = {places.vector_dim}"
+        f"offset_dims = {offset}, collapsed_slice_dims = {collapsed}, operand_batching_dims = {starts.batching}, "
+        f"start_indices_batching_dims = {starts.indices_batching}, start_index_map = {starts.mapped}, "
+        f"index_vector_dim = {starts.vector_dim}"
     )
     operand = draft.tensor(shape, element)
-    types = f"{tensor(shape, element)}, {tensor(places.whole, 'i64')}"
+    types = f"{tensor(shape, element)}, {tensor(starts.shape, 'i64')}"
     if draft.random.random() < 0.5:
         attributes = f"<{{dimension_numbers = #stablehlo.gather<{numbers}>, slice_sizes = {array(sizes)}}}>"
         draft.op(f'"stablehlo.gather"({operand}, {indices}) {attributes} : ({types}) -> {result}', result)
@@ -157,31 +159,31 @@ def gather(draft: Draft) -> None:
 
 
 def scatter(draft: Draft) -> None:
-    """Updates at indices, some of which are out of range, and which may meet."""
+    """Add a scatter at indices, some of which are out of range or equal."""
     shape, element = draft.filled_shape(1, 4), draft.pick("i1", *NUMBERS)
-    rank, places = len(shape), _places(draft, shape)
-    inserted = sorted(dim for dim in range(rank) if dim not in places.batching and draft.random.random() < 0.4)
-    removed = [*inserted, *places.batching]
+    rank, starts = len(shape), _start_positions(draft, shape)
+    inserted = sorted(dim for dim in range(rank) if dim not in starts.batching and draft.random.random() < 0.4)
+    removed = [*inserted, *starts.batching]
     sizes = [draft.size(1, size + 1) for dim, size in enumerate(shape) if dim not in removed]
-    indices = draft.constant(draft.random.integers(-1, 5, places.whole).astype(np.int32), "i32")
-    update_rank = len(places.index_shape) + len(sizes)
+    indices = draft.constant(draft.random.integers(-1, 5, starts.shape).astype(np.int32), "i32")
+    update_rank = len(starts.index_shape) + len(sizes)
     window = sorted(int(dim) for dim in draft.random.choice(update_rank, len(sizes), replace=False)) if sizes else []
-    window_sizes, index_sizes = iter(sizes), iter(places.index_shape)
+    window_sizes, index_sizes = iter(sizes), iter(starts.index_shape)
     update_shape = [next(window_sizes if dim in window else index_sizes) for dim in range(update_rank)]
     numbers = (
-        f"update_window_dims = {window}, inserted_window_dims = {inserted}, input_batching_dims = {places.batching}, "
-        f"scatter_indices_batching_dims = {places.indices_batching}, "
-        f"scatter_dims_to_operand_dims = {places.mapped}, index_vector_dim = {places.vector_dim}"
+        f"update_window_dims = {window}, inserted_window_dims = {inserted}, input_batching_dims = {starts.batching}, "
+        f"scatter_indices_batching_dims = {starts.indices_batching}, "
+        f"scatter_dims_to_operand_dims = {starts.mapped}, index_vector_dim = {starts.vector_dim}"
     )
     base, updates = draft.numbers(shape, element), draft.numbers(update_shape, element)
     operands = f"{base}, {indices}, {updates}"
     body = draft.pick("stablehlo.add %a, %b", "stablehlo.maximum %a, %b", "stablehlo.subtract %a, %b", "keep")
     body = body.replace("subtract", "xor") if element == "i1" else body
     if "add" in body or "subtract" in body:
-        draft.adds(1 + prod(places.index_shape), element, base, updates)
+        draft.adds(1 + prod(starts.index_shape), element, base, updates)
     code = region(element, body) if body != "keep" else _second(element)
     kind = tensor(shape, element)
-    types = f"({kind}, {tensor(places.whole, 'i32')}, {tensor(update_shape, element)}) -> {kind}"
+    types = f"({kind}, {tensor(starts.shape, 'i32')}, {tensor(update_shape, element)}) -> {kind}"
     attributes = f"<{{scatter_dimension_numbers = #stablehlo.scatter<{numbers}>}}>"
     draft.op(f'"stablehlo.scatter"({operands}) {attributes} {code} : {types}', kind)
 

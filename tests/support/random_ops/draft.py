@@ -1,4 +1,4 @@
-"""A program of one op that is being written, and its random constants."""
+"""Build a program of one op and its random constants."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ ELEMENTS: dict[str, Attribute] = {
 }
 SIGNED = ("i2", "i4", "i8", "i16", "i32", "i64")
 UNSIGNED = ("ui2", "ui4", "ui8", "ui16", "ui32", "ui64")
-# Not among them: f8E8M0FNU, which has neither zero nor sign, and is there to be converted and moved.
+# Without f8E8M0FNU, which has neither zero nor sign; it is only converted and moved.
 FLOATS = ("bf16", *(name for name in ELEMENTS if name[0] == "f" and name != "f8E8M0FNU"))
 COMPLEX = ("complex<f32>", "complex<f64>")
 INTEGERS = SIGNED + UNSIGNED
@@ -96,11 +96,11 @@ EMPTY_SHARE = 0.03
 
 @dataclass
 class Draft:
-    """A program that is being written: constants and ops, then what it returns.
+    """A program under construction: constants, ops and results.
 
-    `ulps` says how many floats apart results may lie, for complex ones in units of the last place of their modulus; 0
-    is bit for bit. Results that add `terms` elements up may differ by as many times the relative error of the format
-    as `magnitudes` says, or by `bounds`, one per result.
+    Results may differ by `ulps` units in the last place (for complex results, of their modulus); 0 means bit for bit.
+    Results that add up `terms` elements may differ by a multiple of the relative error of the format, which depends on
+    `magnitudes`, or by `bounds`, one per result.
     """
 
     random: np.random.Generator
@@ -125,36 +125,36 @@ class Draft:
         return int(self.random.integers(low, high))
 
     def replaced(self, other: T, is_replaced: bool = True) -> T:
-        """`other`, which stands for something that the reference refuses, or gets wrong; how often is counted."""
+        """Return `other`, and count a replacement of something that the reference rejects or computes incorrectly."""
         self.replacements += is_replaced
         return other
 
     def shape(self, low_rank: int = 0, high_rank: int = 4) -> tuple[int, ...]:
-        """Small sizes, sometimes 0."""
+        """Draw a shape of small sizes, sometimes 0."""
         sizes = list(self.filled_shape(low_rank, high_rank))
         if sizes and self.random.random() < EMPTY_SHARE:
             sizes[self.size(0, len(sizes))] = 0
         return tuple(sizes)
 
     def filled_shape(self, low_rank: int = 0, high_rank: int = 4) -> tuple[int, ...]:
-        """Small sizes."""
+        """Draw a shape of small nonzero sizes."""
         return tuple(self.size() for _ in range(int(self.random.integers(low_rank, high_rank))))
 
     def constant(self, array: Array, element: str) -> str:
-        """A constant of these elements; its name."""
+        """Add a constant and return its name."""
         name = f"%c{len(self.constants)}"
         self.constants[name] = array
         self.types[name] = tensor(array.shape, element)
         return name
 
     def sizes(self, sizes: Array, element: str = "i64") -> str:
-        """A constant that decides a shape, so that it is the same on all devices; its name."""
+        """Add a constant that determines a shape, so it must be the same on all devices, and return its name."""
         name = self.constant(sizes, element)
         self.deciding.add(name)
         return name
 
     def values(self, shape: Sequence[int], element: str) -> Array:
-        """Random elements: small numbers, large ones, and those that functions treat in a way of their own."""
+        """Draw random elements: small and large numbers, and special values."""
         dtype = dtype_of(ELEMENTS[element])
         count = int(np.prod(shape))
         if element == "f8E8M0FNU":
@@ -176,7 +176,7 @@ class Draft:
         return flat.reshape(tuple(shape))
 
     def plain(self, shape: Sequence[int], element: str) -> Array:
-        """Random elements without the special ones, for ops that add many of them up."""
+        """Draw random elements without special values, for ops that add up many of them."""
         dtype = dtype_of(ELEMENTS[element])
         if is_float(dtype) and element != "f8E8M0FNU":
             return self.random.normal(size=tuple(shape)).astype(compute_dtype(dtype)).astype(dtype)
@@ -189,11 +189,11 @@ class Draft:
         return self.constant(self.plain(shape, element), element)
 
     def adds(self, terms: int, element: str, *addends: str) -> None:
-        """Results are sums of up to so many elements of these constants, or of products of one of each."""
+        """Record that results are sums of up to `terms` elements of `addends`, or of products of one of each."""
         self.terms, self.summed, self.addends = terms, element, addends
 
     def op(self, text: str, *types: str) -> None:
-        """An op whose results, of these types, the program returns."""
+        """Add an op whose results, of these types, the program returns."""
         names = [f"%r{len(self.lines)}_{index}" for index in range(len(types))]
         self.lines.append(f"{', '.join(names)} = {text}")
         for name, kind in zip(names, types, strict=True):
@@ -201,14 +201,14 @@ class Draft:
                 self.results.append((name, kind))
                 continue
             self.has_complex_results = True
-            # What carries results out of the reference knows no complex numbers.
+            # The way to read results from the reference does not support complex numbers.
             real = kind.replace("complex<", "", 1).replace(">", "", 1)
             for part in ("real", "imag"):
                 self.lines.append(f"{name}_{part} = stablehlo.{part} {name} : ({kind}) -> {real}")
                 self.results.append((f"{name}_{part}", real))
 
     def text(self) -> str:
-        """The program."""
+        """Return the program with its constants in the text."""
         constants = [
             f'{name} = stablehlo.constant dense<"0x{_hex(array)}"> : {self.types[name]}'
             for name, array in self.constants.items()
@@ -216,7 +216,7 @@ class Draft:
         return self._function("", [*constants, *self.lines])
 
     def magnitudes(self) -> Draft:
-        """The program in f64 on the absolute values of what it adds up: how large sums are before anything cancels."""
+        """Return the program in f64 on absolute values of its addends, whose results are sums without cancellation."""
         wide = replace(self, constants={}, types={}, lines=[], results=[])
         for name, array in self.constants.items():
             is_widened = self.types[name].endswith(("x" + self.summed + ">", "<" + self.summed + ">"))
@@ -230,7 +230,7 @@ class Draft:
         return wide
 
     def text_with_arguments(self) -> str:
-        """The program with its constants as arguments, in order."""
+        """Return the program with its constants as arguments, in order."""
         return self._function(", ".join(f"{name}: {kind}" for name, kind in self.types.items()), self.lines)
 
     def _function(self, arguments: str, lines: Sequence[str]) -> str:
@@ -249,7 +249,7 @@ def _hex(array: Array) -> str:
 
 
 def _widened(text: str, element: str) -> str:
-    """The text with tensors of f64 in place of those of `element`, or of its parts."""
+    """Replace tensors of `element`, or of its real and imaginary parts, by tensors of f64."""
     part = element.removeprefix("complex<").removesuffix(">")
     for kind in (element, part):
         text = text.replace(f"x{kind}>", "xf64>").replace(f"<{kind}>", "<f64>")
@@ -257,17 +257,17 @@ def _widened(text: str, element: str) -> str:
 
 
 def tensor(shape: Sequence[int], element: str) -> str:
-    """The type of a tensor, as text."""
+    """Return the text of a tensor type."""
     return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
 
 
 def array(numbers: Sequence[int]) -> str:
-    """`array<i64: 1, 2>`."""
+    """Return the text of an array attribute: `array<i64: 1, 2>`."""
     return f"array<i64: {', '.join(map(str, numbers))}>" if numbers else "array<i64>"
 
 
 def region(element: str, body: str, count: int = 2) -> str:
-    """A region of one op, `%0 = body : type`, on scalars `%a`, `%b` and so on."""
+    """Return the text of a region of one op, `%0 = body : type`, on scalars `%a`, `%b`..."""
     scalar = tensor((), element)
     arguments = ", ".join(f"%{'abcd'[index]}: {scalar}" for index in range(count))
     return f"({{\n  ^bb0({arguments}):\n    %0 = {body} : {scalar}\n    stablehlo.return %0 : {scalar}\n  }})"

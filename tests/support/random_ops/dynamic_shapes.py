@@ -1,4 +1,4 @@
-"""Programs of one op whose shape comes from a tensor."""
+"""Draw programs of one op whose shape is an operand."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from support.random_ops.draft import ALL, NUMBERS, Draft, tensor
 
 
 def _sizes(draft: Draft, sizes: Sequence[int]) -> tuple[str, str]:
-    """A constant of these numbers, and its type."""
+    """Add a constant; return its name and its type."""
     element = draft.pick("i32", "i64")
     name = draft.sizes(np.array(sizes, np.int32 if element == "i32" else np.int64), element)
     return name, draft.types[name]
 
 
 def dynamic_shape(draft: Draft) -> None:
-    """An iota, a reshape, a broadcast, a padding, or the size of a dim."""
+    """Add an iota, a reshape, a broadcast, a padding, or the size of a dim."""
     element, shape = draft.pick(*ALL), draft.shape(1, 4)
     operand, kind, rank = draft.tensor(shape, element), tensor(shape, element), len(shape)
     match draft.pick("dynamic_iota", "dynamic_reshape", "dynamic_broadcast_in_dim", "dynamic_pad", "size"):
@@ -30,9 +30,9 @@ def dynamic_shape(draft: Draft) -> None:
             result = tensor(shape[::-1], element)
             draft.op(f"stablehlo.dynamic_reshape {operand}, {sizes} : ({kind}, {of}) -> {result}", result)
         case "dynamic_broadcast_in_dim":
-            wanted = (draft.size(), *shape)
-            sizes, of = _sizes(draft, wanted)
-            dims, result = list(range(1, rank + 1)), tensor(wanted, element)
+            target = (draft.size(), *shape)
+            sizes, of = _sizes(draft, target)
+            dims, result = list(range(1, rank + 1)), tensor(target, element)
             text = f"stablehlo.dynamic_broadcast_in_dim {operand}, {sizes}, dims = {dims}"
             draft.op(f"{text} : ({kind}, {of}) -> {result}", result)
         case "dynamic_pad":

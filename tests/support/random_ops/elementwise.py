@@ -1,4 +1,4 @@
-"""Programs of one elementwise op."""
+"""Draw programs of one element-wise op."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def binary(draft: Draft) -> None:
 
 
 def operands_of(draft: Draft, op: str, element: str, *shapes: Sequence[int]) -> list[str]:
-    """Two constants that the reference can compute `op` of; sets how exact the result has to be."""
+    """Add two constants for which the reference can compute `op`; set the required accuracy of the result."""
     left, right = (draft.values(shape, element) for shape in shapes)
     if op in ("divide", "remainder") and element in INTEGERS:
         # The reference divides as the processor does, which stops at these.
@@ -154,11 +154,11 @@ def bitcast(draft: Draft) -> None:
     source, target = draft.pick(*BIT_WIDTHS), draft.pick(*BIT_WIDTHS)
     shape = draft.shape(0, 3)
     ratio = BIT_WIDTHS[target] // BIT_WIDTHS[source]
-    given = (*shape, ratio) if ratio > 1 else shape
+    operand_shape = (*shape, ratio) if ratio > 1 else shape
     back = BIT_WIDTHS[source] // BIT_WIDTHS[target]
     result = tensor((*shape, back) if back > 1 else shape, target)
-    operand = draft.tensor(given, source)
-    draft.op(f"stablehlo.bitcast_convert {operand} : ({tensor(given, source)}) -> {result}", result)
+    operand = draft.tensor(operand_shape, source)
+    draft.op(f"stablehlo.bitcast_convert {operand} : ({tensor(operand_shape, source)}) -> {result}", result)
 
 
 BIT_WIDTHS = {
@@ -170,10 +170,10 @@ BIT_WIDTHS = {
 
 def complex_numbers(draft: Draft) -> None:
     element, shape = draft.pick("f32", "f64"), draft.shape()
-    part, whole = tensor(shape, element), tensor(shape, f"complex<{element}>")
+    part, complex_type = tensor(shape, element), tensor(shape, f"complex<{element}>")
     if draft.random.random() < 0.5:
         operands = f"{draft.tensor(shape, element)}, {draft.tensor(shape, element)}"
-        draft.op(f"stablehlo.complex {operands} : {whole}", whole)
+        draft.op(f"stablehlo.complex {operands} : {complex_type}", complex_type)
         return
     op, operand = draft.pick("real", "imag"), draft.tensor(shape, draft.pick(element, f"complex<{element}>"))
     draft.op(f"stablehlo.{op} {operand} : ({draft.types[operand]}) -> {part}", part)

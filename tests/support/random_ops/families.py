@@ -1,4 +1,4 @@
-"""The families of ops that random programs are made of."""
+"""The families of ops that random programs are drawn from."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FAMILIES: dict[str, Callable[[Draft], None]] = {
 
 
 def random_program(family: str, seed: int) -> Draft:
-    """A program of one op of the family; the same for the same seed."""
+    """Return a program of one op of the family, determined by the seed."""
     draft = Draft(np.random.default_rng([seed, *family.encode()]))
     FAMILIES[family](draft)
     return draft

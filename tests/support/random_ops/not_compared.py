@@ -1,4 +1,4 @@
-"""The ops that no random program has, because the reference interpreter does not run them, and what tests them."""
+"""Ops that are not in random programs because the reference interpreter does not run them, and their tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Exceptions:
-    """Ops, why the reference cannot say what is right, and the test that does, which names them."""
+    """Ops, the reason why the reference does not run them, and the test that covers them by name."""
 
     reason: str
     tested_by: str  # below tests

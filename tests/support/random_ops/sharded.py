@@ -1,4 +1,4 @@
-"""Random programs of one op whose arguments and results are cut at random, each dim as far as it divides."""
+"""Draw programs of one op whose arguments and results are sharded at random, along axes that divide the dims."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TYPE = re.compile(r"tensor<((?:\d+x)*)")
 
 
 def sharded_program(family: str, seed: int) -> tuple[Draft, str]:
-    """An op of the family, with its constants as arguments; and the module. The same for the same seed."""
+    """Return a program of one op of the family, with its constants as arguments, and the module with shardings."""
     draft = random_program(family, seed)
     random = np.random.default_rng([seed, 17])
     mesh, axes = list(MESHES.items())[seed % len(MESHES)]
@@ -41,17 +41,17 @@ def _sharding(kind: str, axes: dict[str, int], random: np.random.Generator) -> s
     found = _TYPE.match(kind)
     assert found is not None
     sizes = [int(size) for size in found[1].split("x")[:-1]]
-    cuts: list[list[str]] = [[] for _ in sizes]
+    dims: list[list[str]] = [[] for _ in sizes]
     for axis in random.permutation(list(axes)):
         fitting = [
             dim
             for dim, size in enumerate(sizes)
-            if size and size % (axes[axis] * prod(axes[other] for other in cuts[dim])) == 0
+            if size and size % (axes[axis] * prod(axes[other] for other in dims[dim])) == 0
         ]
         if fitting and random.random() < 0.75:
-            cuts[int(random.choice(fitting))].append(str(axis))
-    dims = ", ".join("{" + ", ".join([*(f'"{axis}"' for axis in cut), *_openness(random)]) + "}" for cut in cuts)
-    return f"<@m, [{dims}]>"
+            dims[int(random.choice(fitting))].append(str(axis))
+    texts = ("{" + ", ".join([*(f'"{axis}"' for axis in each), *_openness(random)]) + "}" for each in dims)
+    return f"<@m, [{', '.join(texts)}]>"
 
 
 def _openness(random: np.random.Generator) -> list[str]:

@@ -1,4 +1,4 @@
-"""Programs that decide what runs, or group values without computing anything."""
+"""Draw programs of control flow, calls, tuples and optimization barriers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def control(draft: Draft) -> None:
 
 
 def branch(draft: Draft) -> None:
-    """One of two branches."""
+    """Add a case op with two branches."""
     element, shape = draft.pick(*ALL), draft.shape()
     kind, values = tensor(shape, element), [draft.tensor(shape, element) for _ in range(2)]
     predicate = draft.tensor((), "i1")
@@ -38,7 +38,7 @@ def branch(draft: Draft) -> None:
 
 
 def indirect(draft: Draft) -> None:
-    """Values that go through a function, a composite or a barrier."""
+    """Pass values through a call, a composite or an optimization barrier."""
     element, shape = draft.pick(*ALL), draft.shape()
     kind, operand = tensor(shape, element), draft.tensor(shape, element)
     swap = f"func.func private @swap(%a: {kind}, %b: {kind}) -> ({kind}, {kind}) {{ return %b, %a : {kind}, {kind} }}\n"
@@ -56,7 +56,7 @@ def indirect(draft: Draft) -> None:
 
 
 def tupled(draft: Draft) -> None:
-    """An element of a pair."""
+    """Add a tuple of two and take an element of it."""
     element, shape = draft.pick(*ALL), draft.shape()
     kind = tensor(shape, element)
     pair = f"tuple<{kind}, {kind}>"

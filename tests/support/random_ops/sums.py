@@ -1,4 +1,4 @@
-"""Programs of one op that adds elements up, or folds them in another way."""
+"""Draw programs of one op that folds elements: reductions, windows, products, linear algebra."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def dot_general(draft: Draft) -> None:
     dims: list[tuple[list[int], list[int]]] = []
     for order, free in zip(orders, (left, right), strict=True):
         sizes = [*batch, *summed, *free]
-        shape = [sizes[int(place)] for place in order]
-        place_of = {int(place): index for index, place in enumerate(order)}
+        shape = [sizes[int(dim)] for dim in order]
+        position_of = {int(dim): index for index, dim in enumerate(order)}
         names.append(draft.numbers(shape, element))
         shapes.append(tensor(shape, element))
         # Free dims come out in the order in which the operand has them.
-        free[:] = [sizes[int(place)] for place in order if place >= len(batch) + len(summed)]
-        batch_dims = [place_of[place] for place in range(len(batch))]
-        dims.append((batch_dims, [place_of[len(batch) + place] for place in range(len(summed))]))
+        free[:] = [sizes[int(dim)] for dim in order if dim >= len(batch) + len(summed)]
+        batch_dims = [position_of[dim] for dim in range(len(batch))]
+        dims.append((batch_dims, [position_of[len(batch) + dim] for dim in range(len(summed))]))
     result = tensor([*batch, *left, *right], _wider(draft, element))
     draft.adds(prod(summed), element, *names)
     text = f"batching_dims = {dims[0][0]} x {dims[1][0]}, contracting_dims = {dims[0][1]} x {dims[1][1]}"
@@ -49,7 +49,7 @@ def dot_general(draft: Draft) -> None:
 
 
 def _wider(draft: Draft, element: str) -> str:
-    """The element type of a product: that of its factors, or sometimes a wider one.
+    """Return the element type of a product: that of its operands, or sometimes a wider one.
 
     Of convolutions, the reference computes wider results in the type of the factors.
     """
@@ -75,7 +75,7 @@ def reduce(draft: Draft) -> None:
 
 
 def _folded(draft: Draft, op: str, element: str, count: int, shape: Sequence[int]) -> str:
-    """An operand of which `op` folds so many elements at a time, and the one that it begins with."""
+    """Add an operand of which `op` folds `terms` elements at a time, and its init value."""
     operand, init = draft.numbers(shape, element), draft.numbers((), element)
     if op == "add":
         draft.adds(count + 1, element, operand, init)
@@ -206,11 +206,14 @@ def fft(draft: Draft) -> None:
     # The reference stops at f32, and gives garbage for the inverse of a real transform to an odd length.
     shape, part = (*draft.shape(0, 2), 2 * draft.size(1, 4)), "f64"
     length, kind = shape[-1], draft.pick("FFT", "IFFT", "RFFT", "IRFFT")
-    half, whole = (*shape[:-1], length // 2 + 1), f"complex<{part}>"
-    operands = {"RFFT": tensor(shape, part), "IRFFT": tensor(half, whole)}
-    results = {"RFFT": tensor(half, whole), "IRFFT": tensor(shape, part)}
-    operand, result = operands.get(kind, tensor(shape, whole)), results.get(kind, tensor(shape, whole))
-    name = draft.numbers(half if kind == "IRFFT" else shape, part if kind == "RFFT" else whole)
+    half, complex_element = (*shape[:-1], length // 2 + 1), f"complex<{part}>"
+    operands = {"RFFT": tensor(shape, part), "IRFFT": tensor(half, complex_element)}
+    results = {"RFFT": tensor(half, complex_element), "IRFFT": tensor(shape, part)}
+    operand, result = (
+        operands.get(kind, tensor(shape, complex_element)),
+        results.get(kind, tensor(shape, complex_element)),
+    )
+    name = draft.numbers(half if kind == "IRFFT" else shape, part if kind == "RFFT" else complex_element)
     draft.op(f"stablehlo.fft {name}, type = {kind}, length = {[length]} : ({operand}) -> {result}", result)
     # Each result is a sum of all elements with factors of modulus 1, which are transcendental, and off by 4 themselves.
     # A real inverse counts each half twice.
@@ -220,7 +223,7 @@ def fft(draft: Draft) -> None:
 
 
 def triangular_solve(draft: Draft) -> None:
-    """Systems whose diagonal is large, so that their solutions are well defined."""
+    """Return triangular systems with a large diagonal, so that their solutions are well conditioned."""
     # The reference stops at batch dims, and at adjoints.
     element, size, other = draft.pick("f32", "f64", *COMPLEX), draft.size(), draft.size()
     is_left, is_lower, is_unit = (draft.random.random() < 0.5 for _ in range(3))
@@ -247,7 +250,7 @@ def triangular_solve(draft: Draft) -> None:
 
 
 def _bound_of_solution(triangle: Numbers, rhs: Numbers, is_left: bool) -> NDArray[np.float64]:
-    """By how many relative errors a solution x of a x = b may be off: n |a^-1| |a| |x|, as of substitution."""
+    """Return the bound n |a^-1| |a| |x|, in relative errors, on the error of x in a x = b, solved by substitution."""
     left, right = (triangle, rhs) if is_left else (triangle.T, rhs.T)
     inverse = np.linalg.inv(left)
     bound = len(left) * (np.abs(inverse) @ np.abs(left) @ np.abs(inverse @ right))

@@ -1,1 +1,1 @@
-"""Seeded programs of many ops with annotations of every kind."""
+"""Draw programs of many ops, with all kinds of sharding annotations, from a seed."""

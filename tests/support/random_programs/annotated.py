@@ -1,4 +1,4 @@
-"""Random ops that speak of shardings: constraints, groups, barriers, custom calls with rules."""
+"""Draw ops about shardings: constraints, groups, barriers, custom calls with rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ POINTWISE = ("mhlo.erf", "MoveToHost", "MoveToDevice", "LayoutConstraint", "X64S
 
 
 def sharding_constraint(block: Block) -> None:
-    """A sharding that a value must have."""
+    """Add a sharding constraint."""
     operand = block.pick()
     name = block.draft.name()
     sharding = block.sharding(operand.shape)
@@ -20,7 +20,7 @@ def sharding_constraint(block: Block) -> None:
 
 
 def propagation_barrier(block: Block) -> None:
-    """A value that shardings pass in one direction, or not at all."""
+    """Add a propagation barrier."""
     operand = block.pick()
     name, direction = block.draft.name(), block.random.choice(("NONE", "FORWARD", "BACKWARD"))
     head = f"sdy.propagation_barrier {operand.name} allowed_direction={direction}"
@@ -29,7 +29,7 @@ def propagation_barrier(block: Block) -> None:
 
 
 def sharding_group(block: Block) -> None:
-    """A value joins the group of those of its shape in this block."""
+    """Add a value to the sharding group of its shape in this block."""
     member = block.pick(1)
     if member.shape not in block.groups:
         block.draft.groups += 1
@@ -38,7 +38,7 @@ def sharding_group(block: Block) -> None:
 
 
 def custom_call(block: Block) -> None:
-    """A target that is known, one that is not, or one that brings its rule."""
+    """Add a custom call whose target is known, unknown, or has its sharding rule as an attribute."""
     match block.random.randrange(4):
         case 0:
             operand = block.pick(1)
@@ -56,7 +56,7 @@ def custom_call(block: Block) -> None:
 
 
 def with_rule(block: Block) -> None:
-    """A custom call whose rule connects dims of equal size at random."""
+    """Add a custom call with a sharding rule that connects dims of equal size at random."""
     operands = [block.pick(1, 3) for _ in range(block.random.randint(1, 2))]
     shape = tuple(block.random.choice(block.random.choice(operands).shape) for _ in range(block.random.randint(1, 2)))
     sizes: list[int] = []
@@ -69,7 +69,7 @@ def with_rule(block: Block) -> None:
 
 
 def _mapping(block: Block, shape: Shape, sizes: list[int]) -> list[int]:
-    """A factor for each dim, one that others have as well where the sizes are equal."""
+    """Return a factor per dim; dims of equal size may share one."""
     mapping: list[int] = []
     for size in shape:
         known = [factor for factor, own in enumerate(sizes) if own == size and factor not in mapping]
@@ -82,13 +82,13 @@ def _mapping(block: Block, shape: Shape, sizes: list[int]) -> list[int]:
 
 
 def _kinds(block: Block, letters: Sequence[str], kept: Sequence[int]) -> str:
-    """Which factors are special. One that the result has is not summed over."""
+    """Return the special factors of the rule. A factor of the result is not a reduction factor."""
     text, left = "", list(letters)
-    for word in ("reduction", "need_replication", "permutation"):
-        refused = [letters[factor] for factor in kept] if word == "reduction" else []
+    for kind in ("reduction", "need_replication", "permutation"):
+        refused = [letters[factor] for factor in kept] if kind == "reduction" else []
         some = [letter for letter in left if letter not in refused and block.draft.chance(0.12)]
         left = [letter for letter in left if letter not in some]
-        text += f" {word}={{{', '.join(some)}}}" if some else ""
+        text += f" {kind}={{{', '.join(some)}}}" if some else ""
     blocked = [letter for letter in letters if block.draft.chance(0.12)]
     return text + (f" blocked_propagation={{{', '.join(blocked)}}}" if blocked else "")
 

@@ -1,4 +1,4 @@
-"""Random meshes, and random shardings on them, as text."""
+"""Draw meshes, and shardings on them, as text."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class RandomMesh:
-    """A mesh of the program: its name, and the sizes of its axes by name."""
+    """A mesh of the program: its name and the axis sizes by axis name."""
 
     name: str
     axes: dict[str, int]
     device_ids: tuple[int, ...] = ()
 
     def text(self) -> str:
-        """The op that declares it."""
+        """Return the `sdy.mesh` op that declares the mesh."""
         ids = f", device_ids={list(self.device_ids)}" if self.device_ids else ""
         return f"sdy.mesh @{self.name} = <[{self.axis_list()}]{ids}>"
 
     def axis_list(self) -> str:
-        """`"x"=2, "y"=4`."""
+        """Return the axes as text: `"x"=2, "y"=4`."""
         return ", ".join(f'"{name}"={size}' for name, size in self.axes.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """How often a sharding of the program has what."""
+    """Probabilities of the features of shardings."""
 
     priorities: float = 0.2
     closed: float = 0.3
-    explicit: float = 0.15  # of all axes: they cut no dim
+    explicit: float = 0.15  # of all axes: replicated or unreduced
     unreduced: float = 0.25  # of the explicit axes
     sub_axes: float = 0.3
     inlined: float = 0.1  # of the meshes, where there are several
 
 
 class Annotations:
-    """Draws shardings on the meshes of one program; the first mesh is the one that most of them are on."""
+    """A source of shardings on the meshes of one program, mostly on the first mesh."""
 
     def __init__(self, source: random.Random, habits: Habits, *, max_devices: int, one_mesh: bool) -> None:
         self._random = source
@@ -56,7 +56,7 @@ class Annotations:
 
     @property
     def axes(self) -> dict[str, int]:
-        """The axes of the first mesh."""
+        """Return the axis sizes of the first mesh by name."""
         return self.meshes[0].axes
 
     def _another_mesh(self, max_devices: int) -> RandomMesh:
@@ -72,7 +72,7 @@ class Annotations:
                 return _random_mesh(self._random, "other", max_devices)
 
     def sharding(self, shape: Shape, manual_axes: Collection[str] = (), *, unreduced: bool = True) -> str:
-        """A sharding of a tensor of that shape: `<@m, [{"x", ?}, {?}]>`, without the axes that are manual here."""
+        """Draw a sharding of a tensor of that shape, without manual axes: `<@m, [{"x", ?}, {?}]>`."""
         mesh = self.meshes[0]
         if len(self.meshes) > 1 and not manual_axes and self._random.random() < 0.25:
             mesh = self.meshes[1]
@@ -88,22 +88,22 @@ class Annotations:
         return self.write(mesh, [self.dim(refs) for refs in dims], replicated, partial)
 
     def some_refs(self, axes: dict[str, int]) -> list[AxisRef]:
-        """Axes and pieces of axes, in random order, no two of which overlap."""
+        """Draw axes and sub-axes that do not overlap, in random order."""
         chosen = [name for name in axes if self._random.random() < 0.55]
         refs = [ref for name in chosen for ref in self._pieces(name, axes[name])]
         self._random.shuffle(refs)
         return refs
 
     def _pieces(self, name: str, size: int) -> list[AxisRef]:
-        cuts = [cut for cut in range(2, size) if size % cut == 0]
-        if not cuts or self._random.random() >= self._habits.sub_axes:
+        divisors = [pre_size for pre_size in range(2, size) if size % pre_size == 0]
+        if not divisors or self._random.random() >= self._habits.sub_axes:
             return [AxisRef(name)]
-        cut = self._random.choice(cuts)
-        pieces = [AxisRef(name, SubAxis(1, cut)), AxisRef(name, SubAxis(cut, size // cut))]
-        return self._random.sample(pieces, self._random.randint(1, 2))
+        pre_size = self._random.choice(divisors)
+        refs = [AxisRef(name, SubAxis(1, pre_size)), AxisRef(name, SubAxis(pre_size, size // pre_size))]
+        return self._random.sample(refs, self._random.randint(1, 2))
 
     def spread(self, refs: Sequence[AxisRef], rank: int) -> list[list[AxisRef]]:
-        """The axes on the dims of a tensor; those that find no place are left out."""
+        """Distribute axes over the dims of a tensor; axes that fit no dim are dropped."""
         dims: list[list[AxisRef]] = [[] for _ in range(rank)]
         for ref in refs:
             if rank:
@@ -113,7 +113,7 @@ class Annotations:
         return dims
 
     def dim(self, refs: Sequence[AxisRef], *, priorities: bool = True) -> str:
-        """One dim with these axes."""
+        """Return the text of a dim sharding with these axes."""
         open_mark = [] if self._random.random() < self._habits.closed else ["?"]
         parts = [*map(axis_text, refs), *open_mark]
         priority = (
@@ -128,11 +128,11 @@ class Annotations:
         replicated: Sequence[AxisRef] = (),
         unreduced: Sequence[AxisRef] = (),
     ) -> str:
-        """A sharding with these dims and explicit axes."""
+        """Return the text of a sharding with these dims and explicit axes."""
         text = f"<{self._reference(mesh)}, [{', '.join(dims)}]"
-        for word, refs in (("replicated", replicated), ("unreduced", unreduced)):
+        for kind, refs in (("replicated", replicated), ("unreduced", unreduced)):
             if refs:
-                text += f", {word}={{{', '.join(map(axis_text, in_mesh_order(refs, mesh)))}}}"
+                text += f", {kind}={{{', '.join(map(axis_text, in_mesh_order(refs, mesh)))}}}"
         return f"{text}>"
 
     def _reference(self, mesh: RandomMesh) -> str:
@@ -142,13 +142,13 @@ class Annotations:
 
 
 def axis_text(ref: AxisRef) -> str:
-    """`"x"` or `"x":(2)4`."""
-    piece = ref.sub_axis
-    return f'"{ref.name}"' + ("" if piece is None else f":({piece.pre_size}){piece.size}")
+    """Return the text of an axis ref: `"x"` or `"x":(2)4`."""
+    sub_axis = ref.sub_axis
+    return f'"{ref.name}"' + ("" if sub_axis is None else f":({sub_axis.pre_size}){sub_axis.size}")
 
 
 def in_mesh_order(refs: Sequence[AxisRef], mesh: RandomMesh) -> list[AxisRef]:
-    """The axes as lists of explicit axes want them: sorted, and no piece next to the one that it continues."""
+    """Sort axes as lists of explicit axes require, and merge consecutive sub-axes."""
     names = list(mesh.axes)
     ordered = sorted(refs, key=lambda ref: (names.index(ref.name), ref.sub_axis.pre_size if ref.sub_axis else 1))
     kept: list[AxisRef] = []

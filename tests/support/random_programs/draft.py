@@ -1,4 +1,4 @@
-"""A program that is being written: its values, its blocks, its functions."""
+"""Build random programs: values, blocks and functions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ MAX_ELEMENTS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What kind of programs is wanted.
+    """Options of random programs.
 
-    `executable`: only what the interpreter can run, and what has one meaning: no unknown custom calls, no unreduced
-    axes. `standalone`: for passes that run on their own instead of the propagation pipeline. Named computations stand
-    in the program already, and all meshes have names.
+    `executable`: only ops that the interpreter can run with one possible result: no unknown custom calls, no unreduced
+    axes. `standalone`: for passes that run outside of the propagation pipeline: the program has named computations,
+    and all meshes have names.
     """
 
     ops: int = 10
@@ -32,7 +32,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A value: its name, and its type in parts."""
+    """A value: its name, shape and element type."""
 
     name: str
     shape: Shape
@@ -40,37 +40,37 @@ class Tensor:
 
     @property
     def type(self) -> str:
-        """The type as text."""
+        """Return the type as text."""
         return tensor_type(self.shape, self.element)
 
 
 def tensor_type(shape: Sequence[int], element: str) -> str:
-    """`tensor<2x3xf32>`."""
+    """Return the text of a tensor type: `tensor<2x3xf32>`."""
     return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
 
 
 def types_of(tensors: Iterable[Tensor]) -> str:
-    """`tensor<2xf32>, tensor<3xf32>`."""
+    """Return the types of tensors: `tensor<2xf32>, tensor<3xf32>`."""
     return ", ".join(tensor.type for tensor in tensors)
 
 
 def names_of(tensors: Iterable[Tensor]) -> str:
-    """`%a, %b`."""
+    """Return the names of tensors: `%a, %b`."""
     return ", ".join(tensor.name for tensor in tensors)
 
 
 def array(numbers: Sequence[int]) -> str:
-    """`array<i64: 1, 2>`."""
+    """Return the text of an array attribute: `array<i64: 1, 2>`."""
     return f"array<i64: {', '.join(map(str, numbers))}>" if numbers else "array<i64>"
 
 
 class Draft:
-    """What all blocks of a program share."""
+    """The state that all blocks of a program share."""
 
     def __init__(self, seed: int, options: Options) -> None:
         self.random = random.Random(seed)
         self.options = options
-        # Shardy does not survive priorities of what is dead. That of jaxlib does not look at unreduced axes of calls.
+        # Shardy crashes on priorities of dead values. Shardy of jaxlib ignores unreduced axes of calls.
         self.leaves_dead, self.has_calls = self.chance(0.2), self.chance(0.6)
         habits = Habits(
             priorities=0.0 if self.leaves_dead else Habits().priorities,
@@ -80,7 +80,7 @@ class Draft:
         self.annotations = Annotations(
             self.random, habits, max_devices=options.max_devices, one_mesh=options.one_mesh or options.executable
         )
-        # Integers add up to the same in every order.
+        # The sum of integers does not depend on their order.
         self.element = self.random.choice(("i32", "i32", "f32") if options.executable else ("f32", "f32", "i32"))
         self.functions: list[Function] = []
         self.groups = 0
@@ -88,20 +88,20 @@ class Draft:
         self._names = 0
 
     def name(self, prefix: str = "v") -> str:
-        """A name that no other value has."""
+        """Return a new value name."""
         self._names += 1
         return f"%{prefix}{self._names}"
 
     def chance(self, probability: float) -> bool:
-        """Whether something of that probability happens."""
+        """Return True with that probability."""
         return self.random.random() < probability
 
     def size(self) -> int:
-        """The size of a dim."""
+        """Draw the size of a dim."""
         return self.random.choice(DIM_SIZES)
 
     def shape(self, low_rank: int = 1, high_rank: int = 3) -> Shape:
-        """The shape of a tensor that is not too large."""
+        """Draw the shape of a tensor of at most MAX_ELEMENTS elements."""
         shape = tuple(self.size() for _ in range(self.random.randint(low_rank, high_rank)))
         while prod(shape) > MAX_ELEMENTS:
             shape = shape[1:]
@@ -110,7 +110,7 @@ class Draft:
 
 @dataclass(slots=True)
 class Function:
-    """A function that calls may name. Axes that are manual where it is called stay out of its shardings."""
+    """A callable function. Its shardings do not use the axes that are manual at its calls."""
 
     name: str
     arguments: tuple[Tensor, ...]
@@ -121,9 +121,9 @@ class Function:
 
 @dataclass(slots=True)
 class Block:
-    """A block that is being written, and the values that its ops may read.
+    """A block under construction and the values that its ops may use.
 
-    `new_argument` gives the function an argument more, where the block sees those.
+    `new_argument` adds an argument to the function, if the block can see function arguments.
     """
 
     draft: Draft
@@ -138,17 +138,17 @@ class Block:
 
     @property
     def random(self) -> random.Random:
-        """The source of all choices."""
+        """Return the random number generator of the program."""
         return self.draft.random
 
     def use(self, tensor: Tensor) -> Tensor:
-        """An operand."""
+        """Mark a value as used and return it."""
         if tensor in self.unused:
             self.unused.remove(tensor)
         return tensor
 
     def pick(self, low_rank: int = 0, high_rank: int = 9, element: str | None = None) -> Tensor:
-        """A value to read: of the program's own element type unless another is named; a new one if there is none."""
+        """Return an operand of `element` (default: the element type of the program), a new one if none exists."""
         element = element or self.draft.element
         fitting = [each for each in self.values if each.element == element and low_rank <= len(each.shape) <= high_rank]
         if not fitting:
@@ -157,7 +157,7 @@ class Block:
         return self.use(self.random.choice(recent))
 
     def alike(self, shape: Shape, element: str | None = None) -> Tensor:
-        """A value of that shape to read: one of those that are there, or a new one."""
+        """Return an operand of that shape, existing or new."""
         element = element or self.draft.element
         fitting = [each for each in self.values if (each.shape, each.element) == (shape, element)]
         if fitting and self.draft.chance(0.7):
@@ -165,7 +165,7 @@ class Block:
         return self.fresh(shape, element)
 
     def fresh(self, shape: Shape, element: str) -> Tensor:
-        """A new value to read: an argument of the function, or a constant."""
+        """Return a new operand: a function argument, an iota or a constant."""
         if self.new_argument is not None and self.draft.chance(0.7):
             return self.new_argument(shape, element)
         if shape and self.draft.chance(0.3) and element != "i1":
@@ -177,7 +177,7 @@ class Block:
         return self.constant(text, shape, element)
 
     def constant(self, text: str, shape: Shape, element: str) -> Tensor:
-        """A constant whose elements are all alike, to read."""
+        """Add a splat constant and return it."""
         result = Tensor(self.draft.name("c"), shape, element)
         attributes = self.sharding_attributes([result])
         self.lines.append(f"{result.name} = stablehlo.constant{braced(attributes)} dense<{text}> : {result.type}")
@@ -185,11 +185,11 @@ class Block:
         return result
 
     def define(self, head: str, attributes: str, types: str, *results: tuple[Shape, str]) -> Tensor:
-        """Write an op, with a sharding perhaps; its first result."""
+        """Add an op, at times with shardings; return its first result."""
         return self.define_all(head, attributes, types, *results)[0]
 
     def define_all(self, head: str, attributes: str, types: str, *results: tuple[Shape, str]) -> list[Tensor]:
-        """Write an op, with shardings perhaps; its results."""
+        """Add an op, at times with shardings; return its results."""
         name = self.draft.name()
         if len(results) == 1:
             tensors = [Tensor(name, *results[0])]
@@ -202,13 +202,13 @@ class Block:
         return tensors
 
     def add(self, *tensors: Tensor) -> None:
-        """Let later ops read these."""
+        """Make values available to later ops."""
         self.values.extend(tensors)
         self.unused.extend(tensors)
         self.defined.extend(tensors)
 
     def sharding_attributes(self, tensors: Sequence[Tensor]) -> str:
-        """`sdy.sharding = ...` of an op with these results, or nothing."""
+        """Return the attribute `sdy.sharding = ...` of an op with these results, or an empty text."""
         if not self.draft.chance(self.draft.options.annotated):
             return ""
         # Results of one op must have the same unreduced axes.
@@ -216,18 +216,18 @@ class Block:
         return f"sdy.sharding = #sdy.sharding_per_value<[{texts}]>"
 
     def sharding(self, shape: Shape, *, unreduced: bool = True) -> str:
-        """A sharding that may stand here."""
+        """Draw a sharding that is valid in this block."""
         return self.draft.annotations.sharding(shape, self.manual_axes, unreduced=unreduced)
 
     def keep_alive(self) -> None:
-        """Let what nobody has read so far be in a sharding group of its own: nothing is dead then."""
+        """Add each unused value to a new sharding group, so that none is dead."""
         for tensor in () if self.draft.leaves_dead else list(self.unused):
             self.draft.groups += 1
             self.use(tensor)
             self.lines.append(f"sdy.sharding_group {tensor.name} group_id={self.draft.groups} : {tensor.type}")
 
     def inner(self, arguments: Sequence[Tensor], manual_axes: Collection[str] = (), *, sees_outside: bool) -> Block:
-        """A block inside an op of this one."""
+        """Return a block of a region of an op in this block."""
         inside = Block(
             self.draft,
             [*(self.values if sees_outside else ()), *arguments],
@@ -240,5 +240,5 @@ class Block:
 
 
 def braced(attributes: str) -> str:
-    """An attribute dictionary after a space, or nothing."""
+    """Return a space and an attribute dictionary, or an empty text."""
     return f" {{{attributes}}}" if attributes else ""

@@ -1,4 +1,4 @@
-"""Random gathers and scatters: which dims are batches, which are indexed, which are taken whole."""
+"""Draw gathers and scatters with batching, indexed and full dims."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.random_programs.draft import MAX_ELEMENTS, Block, Tensor, array, te
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the dims of operand, indices and slices belong together."""
+    """The correspondence of the dims of operand, indices and slices."""
 
     slice_sizes: tuple[int, ...]
     offset_dims: tuple[int, ...]
@@ -25,20 +25,20 @@ class Layout:
 
 
 def random_layout(block: Block, operand: Shape) -> Layout:
-    """A layout for an operand of that shape: each dim of it is of one of five kinds."""
-    kinds = [block.random.choice(("batch", "collapsed", "part", "whole", "whole")) for _ in operand]
-    if not {"collapsed", "part"} & set(kinds):
+    """Draw a layout for an operand of that shape; each dim is one of five kinds."""
+    kinds = [block.random.choice(("batch", "collapsed", "window", "full", "full")) for _ in operand]
+    if not {"collapsed", "window"} & set(kinds):
         kinds[block.random.randrange(len(kinds))] = "collapsed"
     batching = [dim for dim, kind in enumerate(kinds) if kind == "batch"]
-    indexed = [dim for dim, kind in enumerate(kinds) if kind in ("collapsed", "part")]
+    indexed = [dim for dim, kind in enumerate(kinds) if kind in ("collapsed", "window")]
     block.random.shuffle(indexed)
-    # Dims of the indices: batch dims by their place in the operand, and free ones.
+    # Dims of the indices: batching dims as dims of the operand, and free ones as negative numbers.
     free = [block.draft.size() for _ in range(block.random.choice((0, 1, 1, 2)))]
     sources = block.random.sample([*batching, *(-1 - index for index in range(len(free)))], len(batching) + len(free))
     batch_shape = [operand[source] if source >= 0 else free[-1 - source] for source in sources]
     sizes = [_slice_size(block, kind, size) for kind, size in zip(kinds, operand, strict=True)]
-    kept = [sizes[dim] for dim, kind in enumerate(kinds) if kind in ("part", "whole")]
-    places = sorted(block.random.sample(range(len(batch_shape) + len(kept)), len(kept)))
+    kept = [sizes[dim] for dim, kind in enumerate(kinds) if kind in ("window", "full")]
+    window_dims = sorted(block.random.sample(range(len(batch_shape) + len(kept)), len(kept)))
     has_vector_dim = len(indexed) > 1 or block.draft.chance(0.5)
     vector_dim = block.random.choice((0, len(batch_shape), len(batch_shape))) if has_vector_dim else len(batch_shape)
     shift = has_vector_dim and vector_dim == 0
@@ -46,10 +46,10 @@ def random_layout(block: Block, operand: Shape) -> Layout:
     if has_vector_dim:
         indices_shape.insert(vector_dim, len(indexed))
     left_batch, left_kept = list(batch_shape), list(kept)
-    slices = [(left_kept if dim in places else left_batch).pop(0) for dim in range(len(batch_shape) + len(kept))]
+    slices = [(left_kept if dim in window_dims else left_batch).pop(0) for dim in range(len(batch_shape) + len(kept))]
     return Layout(
         tuple(sizes),
-        tuple(places),
+        tuple(window_dims),
         tuple(dim for dim, kind in enumerate(kinds) if kind == "collapsed"),
         tuple(batching),
         tuple(sources.index(dim) + shift for dim in batching),
@@ -64,14 +64,14 @@ def _slice_size(block: Block, kind: str, size: int) -> int:
     match kind:
         case "batch" | "collapsed":
             return 1
-        case "part":
+        case "window":
             return block.random.randint(1, size)
         case _:
             return size
 
 
 def gather(block: Block) -> None:
-    """Slices of a tensor, at places that indices name."""
+    """Add a gather."""
     operand = block.pick(1)
     layout = random_layout(block, operand.shape)
     if prod(layout.slices_shape) > MAX_ELEMENTS:
@@ -90,7 +90,7 @@ def gather(block: Block) -> None:
 
 
 def scatter(block: Block) -> None:
-    """Slices put into a tensor, or added to it, at places that indices name."""
+    """Add a scatter that overwrites or combines elements."""
     operand = block.pick(1)
     layout = random_layout(block, operand.shape)
     if prod(layout.slices_shape) > MAX_ELEMENTS:
@@ -112,7 +112,7 @@ def scatter(block: Block) -> None:
 
 
 def _update(block: Block, operand: Tensor) -> str:
-    """What is done with an element and its update. Replacing it has no meaning where two updates meet."""
+    """Draw the region of a scatter. It does not overwrite if two updates may have one index."""
     old, new, result = (block.draft.name("r") for _ in range(3))
     scalar = tensor_type((), operand.element)
     op = block.random.choice(("add", "add", "maximum"))

@@ -1,4 +1,4 @@
-"""Random programs with annotations of every kind, none of whose ops is dead: Shardy's records do not survive those."""
+"""Draw programs with all kinds of annotations and without dead ops, which crash Shardy when it keeps records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MESH = '<["x"=2, "y"=4, "z"=4]>'
 
 
 class RandomProgram:
-    """A function on square matrices, drawn from a seed."""
+    """A function on square matrices, determined by a seed."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -22,7 +22,7 @@ class RandomProgram:
         self._unused: list[str] = []
 
     def text(self) -> str:
-        """The module."""
+        """Return the text of the module."""
         arguments = ", ".join(self._argument(index) for index in range(self._random.randint(1, 3)))
         for _ in range(self._random.randint(2, 9)):
             self._random.choice(self._kinds())()
@@ -45,8 +45,8 @@ class RandomProgram:
 
     def _sharding(self, *, priorities: bool = True) -> str:
         axes = self._random.sample(AXES, self._random.randint(0, 3))
-        cut = self._random.randint(0, len(axes))
-        dims = ", ".join(self._dim(part, priorities) for part in (axes[:cut], axes[cut:]))
+        split = self._random.randint(0, len(axes))
+        dims = ", ".join(self._dim(part, priorities) for part in (axes[:split], axes[split:]))
         return f"<@m, [{dims}]>"
 
     def _dim(self, axes: list[str], priorities: bool) -> str:

@@ -1,4 +1,4 @@
-"""Random ops that compute element by element."""
+"""Draw element-wise ops."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ BINARY = ("add", "add", "subtract", "multiply", "maximum", "minimum")
 
 
 def unary(block: Block) -> None:
-    """One operand."""
+    """Add a unary op."""
     operand = block.pick()
     name = block.random.choice(UNARY[operand.element])
     block.define(f"stablehlo.{name} {operand.name}", "", operand.type, (operand.shape, operand.element))
 
 
 def binary(block: Block) -> None:
-    """Two operands of one type, the same one at times."""
+    """Add a binary op, at times with one value as both operands."""
     left = block.pick()
     right = left if block.draft.chance(0.1) else block.alike(left.shape)
     name = block.random.choice(BINARY)
@@ -24,7 +24,7 @@ def binary(block: Block) -> None:
 
 
 def select(block: Block) -> None:
-    """A comparison decides, or one predicate for all."""
+    """Add a select by a comparison or by a scalar predicate."""
     left = block.pick()
     right = block.alike(left.shape)
     if block.draft.chance(0.25):
@@ -44,7 +44,7 @@ def select(block: Block) -> None:
 
 
 def clamp(block: Block) -> None:
-    """Between two scalars, or between two tensors."""
+    """Add a clamp between two scalars or two tensors."""
     operand = block.pick()
     shape = () if block.draft.chance(0.6) else operand.shape
     low, high = block.alike(shape), block.alike(shape)
@@ -54,7 +54,7 @@ def clamp(block: Block) -> None:
 
 
 def convert(block: Block) -> None:
-    """To another element type and back."""
+    """Convert to another element type and back."""
     operand = block.pick()
     for element in ("i64" if operand.element == "i32" else "f64", operand.element):
         result = tensor_type(operand.shape, element)
@@ -64,7 +64,7 @@ def convert(block: Block) -> None:
 
 
 def constant(block: Block) -> None:
-    """A splat, or an iota."""
+    """Add a splat constant or an iota."""
     shape = block.draft.shape()
     if block.draft.chance(0.5):
         block.unused.append(

@@ -1,4 +1,4 @@
-"""A random program: a few ops of any kind in `@main`, its functions and its meshes."""
+"""Draw programs: some ops of any kind in `@main`, functions and meshes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ONLY_STANDALONE: dict[RegionKind, int] = {regions.named_computation: 4}
 
 
 def random_program(seed: int, options: Options | None = None) -> str:
-    """The text of a program that is drawn from the seed."""
+    """Return the text of the program of a seed."""
     draft = Draft(seed, options or Options())
     arguments: list[Tensor] = []
 
@@ -74,8 +74,8 @@ def random_program(seed: int, options: Options | None = None) -> str:
     meshes = [mesh.text() for mesh in draft.annotations.meshes]
     functions = [function.text for function in draft.functions]
     draft.random.shuffle(functions)
-    cut = draft.random.randint(0, len(functions))
-    return "\n".join([*meshes, *functions[:cut], *main, *functions[cut:], ""])
+    position = draft.random.randint(0, len(functions))
+    return "\n".join([*meshes, *functions[:position], *main, *functions[position:], ""])
 
 
 def fill(block: Block, count: int) -> None:
@@ -105,7 +105,7 @@ def _filled(kind: RegionKind) -> Kind:
 
 
 def _results(block: Block) -> list[Tensor]:
-    """All that nobody reads, so that nothing is dead; in some programs a part of it, and values that are read."""
+    """Return the results of `@main`: all unused values, so that no op is dead, if none may be dead."""
     left = list(dict.fromkeys(block.unused))
     if block.draft.leaves_dead:
         left = [each for each in left if block.draft.chance(0.6)]

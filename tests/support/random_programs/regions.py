@@ -1,4 +1,4 @@
-"""Random ops with regions, and calls: while, case, manual and named computations, functions, optimization barriers."""
+"""Draw ops with regions and calls: while, case, manual and named computations, calls, optimization barriers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Fill = Callable[[Block, int], None]  # writes some ops into a block
 
 
 def optimization_barrier(block: Block) -> None:
-    """One to three values pass together."""
+    """Add an optimization barrier of one to three values."""
     operands = list(dict.fromkeys(block.pick() for _ in range(block.random.randint(1, 3))))
     head = f'"stablehlo.optimization_barrier"({names_of(operands)})'
     types = f"({types_of(operands)}) -> ({types_of(operands)})"
@@ -22,31 +22,31 @@ def optimization_barrier(block: Block) -> None:
 
 
 def arguments_for(block: Block, shapes: Sequence[tuple[Shape, str]], prefix: str = "b") -> list[Tensor]:
-    """Names for the arguments of a block."""
+    """Return new block arguments of these shapes."""
     return [Tensor(block.draft.name(prefix), *shape) for shape in shapes]
 
 
 def headed(arguments: Sequence[Tensor]) -> str:
-    """`%a: type, %b: type`."""
+    """Return the argument list of a block: `%a: type, %b: type`."""
     return ", ".join(f"{each.name}: {each.type}" for each in arguments)
 
 
-def like(block: Block, wanted: Tensor) -> Tensor:
-    """A value of the type of `wanted` to return, rather a new one."""
-    fitting = [each for each in block.values if (each.shape, each.element) == (wanted.shape, wanted.element)]
+def like(block: Block, model: Tensor) -> Tensor:
+    """Return a value of the type of `model`, preferably one defined in this block."""
+    fitting = [each for each in block.values if (each.shape, each.element) == (model.shape, model.element)]
     new = [each for each in fitting if each in block.defined]
     return block.use(block.random.choice(new or fitting))
 
 
 def some_results(block: Block, count: int) -> list[Tensor]:
-    """What a block returns, all that is left over among it: nearly nothing is dead."""
+    """Return the results of a block: mostly all unused values, so that few ops are dead."""
     if block.unused and not (block.draft.leaves_dead and block.draft.chance(0.3)):
         return [block.use(each) for each in list(block.unused)]
     return [block.pick(1) for _ in range(count)]
 
 
 def while_loop(block: Block, fill: Fill) -> None:
-    """A loop of one to three rounds over one or two values."""
+    """Add a loop of one to three iterations over one or two values."""
     carried = [block.pick(1) for _ in range(block.random.randint(1, 2))]
     counter = block.constant("0", (), "i32")
     limit = block.constant(str(block.random.randint(1, 3)), (), "i32")
@@ -71,32 +71,32 @@ def while_loop(block: Block, fill: Fill) -> None:
 
 
 def case(block: Block, fill: Fill) -> None:
-    """One of two or three branches, each of which gives a value of the same type."""
-    wanted = block.pick(1)
+    """Add a case op of two or three branches with one result."""
+    model = block.pick(1)
     index = block.alike((), "i32")
     branches: list[str] = []
     for _ in range(block.random.randint(2, 3)):
         inside = block.inner((), sees_outside=True)
         fill(inside, 2)
-        result = like(inside, wanted)
+        result = like(inside, model)
         inside.keep_alive()
         branches.append("\n".join(["{", *inside.lines, f"stablehlo.return {result.name} : {result.type}", "}"]))
     head = f'"stablehlo.case"({index.name}) ({", ".join(branches)})'
-    block.define(head, "", f"({index.type}) -> {wanted.type}", (wanted.shape, wanted.element))
+    block.define(head, "", f"({index.type}) -> {model.type}", (model.shape, model.element))
 
 
 def named_computation(block: Block, fill: Fill) -> None:
-    """A body with a name, with shardings of arguments and results at times."""
+    """Add a named computation, at times with shardings of arguments and results."""
     operands = [block.pick(1) for _ in range(block.random.randint(1, 2))]
     arguments = arguments_for(block, [(each.shape, each.element) for each in operands])
     inside = block.inner(arguments, sees_outside=False)
     fill(inside, 3)
     results = some_results(inside, 1)
     shardings = ""
-    for word, tensors in (("in", operands), ("out", results)):
+    for side, tensors in (("in", operands), ("out", results)):
         if block.draft.chance(0.5):
             texts = ", ".join(block.sharding(each.shape) for each in tensors)
-            shardings += f" {word}_shardings=[{texts}]"
+            shardings += f" {side}_shardings=[{texts}]"
     body = "\n".join([*inside.lines, f"sdy.return {names_of(results)} : {types_of(results)}"])
     head = f'sdy.named_computation<"part">({names_of(operands)}){shardings} ({headed(arguments)}) {{\n{body}\n}}'
     _define_region_op(block, head, operands, results)
@@ -111,14 +111,14 @@ def _define_region_op(block: Block, head: str, operands: Sequence[Tensor], resul
 
 
 def manual_computation(block: Block, fill: Fill) -> None:
-    """A body that sees shards along some axes."""
+    """Add a manual computation along some axes."""
     axes = block.draft.annotations.axes
     free = [name for name in axes if name not in block.manual_axes]
-    # The interpreter does not run one inside another.
+    # Executable programs do not nest manual computations.
     if not free or (block.draft.options.executable and block.manual_axes):
         return
     manual = sorted(block.random.sample(free, min(len(free), block.random.choice((1, 1, 2)))), key=list(axes).index)
-    # A value of rank 0 cannot be cut; its copies would have to be equal.
+    # A value of rank 0 cannot be sharded; its copies would have to be equal.
     operands = [block.pick(1) for _ in range(block.random.randint(1, 2))]
     into = [_manual_axes_of(block, each.shape, manual) for each in operands]
     local = [_resized(each.shape, dims, axes, shrink=True) for each, dims in zip(operands, into, strict=True)]
@@ -145,7 +145,10 @@ def manual_computation(block: Block, fill: Fill) -> None:
 
 
 def _manual_axes_of(block: Block, shape: Shape, manual: Sequence[str], *, is_result: bool = False) -> list[list[str]]:
-    """Which dims are cut by which manual axes. A result that is the same on several devices may be not."""
+    """Return the manual axes of each dim.
+
+    In executable programs results are sharded along all of them, because devices may hold different values.
+    """
     axes = block.draft.annotations.axes
     dims: list[list[str]] = [[] for _ in shape]
     sizes = list(shape)
@@ -165,7 +168,7 @@ def _resized(shape: Shape, dims: Sequence[Sequence[str]], axes: dict[str, int], 
 
 
 def _manual_sharding(block: Block, manual_dims: Sequence[Sequence[str]], manual: Sequence[str]) -> str:
-    """Manual axes first in each dim, then free ones; manual axes that cut no dim are replicated."""
+    """Return a sharding with manual axes before free ones in each dim; manual axes in no dim are replicated."""
     annotations, taken = block.draft.annotations, {*block.manual_axes, *manual}
     free = annotations.some_refs({name: size for name, size in annotations.axes.items() if name not in taken})
     free_dims = annotations.spread(free[: block.random.randint(0, 2)], len(manual_dims))
@@ -178,7 +181,7 @@ def _manual_sharding(block: Block, manual_dims: Sequence[Sequence[str]], manual:
 
 
 def call(block: Block, fill: Fill) -> None:
-    """A call of a function that is there already, where its arguments are at hand, or of a new one."""
+    """Add a call of a new function, or of an existing one if values for its arguments exist."""
     function = _known_function(block) if block.draft.chance(0.5) else None
     if function is None:
         function = _new_function(block, [block.pick(1) for _ in range(block.random.randint(1, 2))], fill)
@@ -216,7 +219,7 @@ def _new_function(block: Block, like_these: Sequence[Tensor], fill: Fill) -> Fun
 
 
 def boundary_sharding(block: Block, shape: Shape) -> str:
-    """The attributes of an argument or a result of a function: a sharding, or nothing."""
+    """Return the attributes of a function argument or result: a sharding, or an empty text."""
     if not block.draft.chance(block.draft.options.annotated + 0.15):
         return ""
     return f" {{sdy.sharding = #sdy.sharding{block.sharding(shape)}}}"

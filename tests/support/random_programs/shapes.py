@@ -1,4 +1,4 @@
-"""Random ops that give the elements of a tensor another place."""
+"""Draw ops that move elements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _define(block: Block, head: str, operands: list[Tensor], shape: Shape) -> Te
 
 
 def transpose(block: Block) -> None:
-    """Dims in another order."""
+    """Add a transpose."""
     operand = block.pick(2)
     order = block.random.sample(range(len(operand.shape)), len(operand.shape))
     shape = tuple(operand.shape[dim] for dim in order)
@@ -23,7 +23,7 @@ def transpose(block: Block) -> None:
 
 
 def reverse(block: Block) -> None:
-    """Some dims backward."""
+    """Add a reverse."""
     operand = block.pick(1)
     dims = sorted(block.random.sample(range(len(operand.shape)), block.random.randint(1, len(operand.shape))))
     head = f"stablehlo.reverse {operand.name}, dims = {dims}"
@@ -31,14 +31,14 @@ def reverse(block: Block) -> None:
 
 
 def reshape(block: Block) -> None:
-    """The same elements in dims of other sizes: dims split, joined, and dims of size 1 that come and go."""
+    """Add a reshape that splits and merges dims, and adds and removes dims of size 1."""
     operand = block.pick()
     shape = regrouped(block, operand.shape)
     _define(block, f"stablehlo.reshape {operand.name}", [operand], shape)
 
 
 def regrouped(block: Block, shape: Shape) -> Shape:
-    """Another shape with as many elements."""
+    """Return another shape with the same number of elements."""
     primes = [prime for size in shape for prime in _primes(size)]
     if block.draft.chance(0.3):
         block.random.shuffle(primes)
@@ -64,7 +64,7 @@ def _primes(size: int) -> list[int]:
 
 
 def broadcast_in_dim(block: Block) -> None:
-    """New dims, and dims of size 1 that grow."""
+    """Add a broadcast_in_dim."""
     operand = block.pick(0, 3)
     rank = len(operand.shape) + block.random.randint(0, 2)
     dims = sorted(block.random.sample(range(rank), len(operand.shape)))
@@ -79,7 +79,7 @@ def broadcast_in_dim(block: Block) -> None:
 
 
 def concatenate(block: Block) -> None:
-    """Two or three tensors in a row, or slices of one."""
+    """Add a concatenation of two or three tensors, or of slices of one."""
     first = block.pick(1)
     dim = block.random.randrange(len(first.shape))
     parts = [first]
@@ -104,7 +104,7 @@ def _cut(block: Block, operand: Tensor, dim: int, start: int, limit: int) -> Ten
 
 
 def pad(block: Block) -> None:
-    """Elements before, after and between, of some dims."""
+    """Add a pad."""
     operand, value = block.pick(1), block.alike(())
     low, high, interior = ([0] * len(operand.shape) for _ in range(3))
     for dim, size in enumerate(operand.shape):
@@ -120,7 +120,7 @@ def pad(block: Block) -> None:
 
 
 def slicing(block: Block) -> None:
-    """A part of a tensor, with steps at times."""
+    """Add a slice, at times with strides."""
     operand = block.pick(1)
     ranges: list[tuple[int, int, int]] = []
     for size in operand.shape:
@@ -133,7 +133,7 @@ def slicing(block: Block) -> None:
 
 
 def dynamic_slice(block: Block) -> None:
-    """A part of a tensor that scalars choose."""
+    """Add a dynamic_slice."""
     operand = block.pick(1)
     shape = tuple(_part(block, size) for size in operand.shape)
     starts = [block.alike((), "i32") for _ in shape]
@@ -142,7 +142,7 @@ def dynamic_slice(block: Block) -> None:
 
 
 def dynamic_update_slice(block: Block) -> None:
-    """A part of a tensor, chosen by scalars, replaced."""
+    """Add a dynamic_update_slice."""
     operand = block.pick(1)
     update = block.alike(tuple(_part(block, size) for size in operand.shape))
     starts = [block.alike((), "i32") for _ in operand.shape]

@@ -1,4 +1,4 @@
-"""Random ops that combine many elements into one: products, reductions, windows, sorts."""
+"""Draw ops that combine elements: products, reductions, windows, sorts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ REDUCERS = ("add", "maximum", "minimum")
 
 
 def dot_general(block: Block) -> None:
-    """A product with random batch, contracting and free dims."""
+    """Add a dot_general with random batching, contracting and free dims."""
     left = block.pick(1)
     roles = [block.random.choice(("batch", "contract", "contract", "free", "free")) for _ in left.shape]
     free = [block.draft.size() for _ in range(block.random.randint(0, 2))]
     shared = [dim for dim, role in enumerate(roles) if role != "free"]
-    # The dims of the right side: those that are shared, by their place on the left, then free ones.
+    # The dims of the right side: shared dims as dims of the left side, then free ones.
     sources = block.random.sample([*shared, *(-1 - index for index in range(len(free)))], len(shared) + len(free))
     right_shape = tuple(left.shape[source] if source >= 0 else free[-1 - source] for source in sources)
     batch = [dim for dim in shared if roles[dim] == "batch"]
@@ -35,7 +35,7 @@ def dot_general(block: Block) -> None:
 
 
 def reduce(block: Block) -> None:
-    """Along some dims; of two tensors at once at times."""
+    """Add a reduce of one or two tensors."""
     first = block.pick(1)
     dims = sorted(block.random.sample(range(len(first.shape)), block.random.randint(1, len(first.shape))))
     inputs = [first, *([block.alike(first.shape)] if block.draft.chance(0.2) else [])]
@@ -63,7 +63,7 @@ def reduce(block: Block) -> None:
 
 
 def reduce_window(block: Block) -> None:
-    """A window that moves over the tensor."""
+    """Add a reduce_window."""
     operand, init = block.pick(1), block.alike(())
     windows = [block.random.choice((1, 1, min(2, size), size)) for size in operand.shape]
     strides = [block.random.choice((1, 1, 2, window)) for window in windows]
@@ -92,7 +92,7 @@ def _reducer(block: Block) -> str:
 
 
 def convolution(block: Block) -> None:
-    """Batch, one or two spatial dims, features; grouped at times."""
+    """Add a convolution of one or two spatial dims, at times grouped."""
     draft, spatial = block.draft, block.random.randint(1, 2)
     groups, is_batch = block.random.choice(((1, False), (1, False), (2, False), (2, True)))
     batch, features, outputs = (block.random.choice((2, 4, 8)) for _ in range(3))
@@ -117,7 +117,7 @@ def convolution(block: Block) -> None:
 
 
 def sort(block: Block) -> None:
-    """Along one dim; a second tensor follows at times."""
+    """Add a sort of one or two tensors."""
     first = block.pick(1)
     tensors: list[Tensor] = [first, *([block.alike(first.shape)] if block.draft.chance(0.4) else [])]
     names = [block.draft.name("r") for _ in range(2 * len(tensors))]

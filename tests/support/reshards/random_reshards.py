@@ -1,4 +1,4 @@
-"""Random reshards: meshes, orders of devices, shardings with sub-axes, shapes that they divide, and the program."""
+"""Draw random reshards: meshes, device orders, shardings with sub-axes and shapes that they divide."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MIXED = (*BINARY, (2, 3), (6, 4), (3, 2, 2), (12,), (3, 3, 2))
 
 @dataclass(frozen=True)
 class Reshard:
-    """From one sharding to another, of a tensor of `shape`. The meshes differ in the order of devices, if at all."""
+    """A reshard of a tensor of `shape`. The two meshes differ at most in the order of devices."""
 
     source: TensorSharding
     target: TensorSharding
@@ -34,17 +34,17 @@ class Reshard:
 def random_reshards(
     rng: random.Random, count: int, sizes: tuple[int, ...], *, unreduced: bool = False, turned: bool = False
 ) -> list[Reshard]:
-    """Reshards on one mesh whose axes have the sizes given; some to another order of devices."""
-    mesh = Mesh(tuple(MeshAxis("abcd"[place], size) for place, size in enumerate(sizes)))
+    """Return `count` reshards on a mesh with axes of `sizes`; if `turned`, some change the order of devices."""
+    mesh = Mesh(tuple(MeshAxis("abcd"[index], size) for index, size in enumerate(sizes)))
     other = _turned(rng, mesh) if turned else mesh
     return [_random_reshard(rng, mesh, other, unreduced=unreduced) for _ in range(count)]
 
 
 def _random_reshard(rng: random.Random, mesh: Mesh, other: Mesh, *, unreduced: bool) -> Reshard:
     rank = rng.randint(1, 3)
-    pieces = [piece for axis in mesh.axes for piece in _pieces(rng, axis)]
-    partial = (pieces.pop(rng.randrange(len(pieces))),) if unreduced and rng.random() < 0.4 else ()
-    source, target = (_random_sharding(rng, mesh, rank, pieces, partial) for _ in range(2))
+    refs = [ref for axis in mesh.axes for ref in _split_axis(rng, axis)]
+    partial = (refs.pop(rng.randrange(len(refs))),) if unreduced and rng.random() < 0.4 else ()
+    source, target = (_random_sharding(rng, mesh, rank, refs, partial) for _ in range(2))
     counts = [
         lcm(*(sharded_size(dim.axes, mesh) for dim in dims)) for dims in zip(source.dims, target.dims, strict=True)
     ]
@@ -59,7 +59,7 @@ def _random_reshard(rng: random.Random, mesh: Mesh, other: Mesh, *, unreduced: b
 
 
 def _turned(rng: random.Random, mesh: Mesh) -> Mesh:
-    """Another order of devices: axes swapped, or no order at all."""
+    """Return the mesh with another order of devices: axes swapped, or a random permutation."""
     ids = list(range(mesh.device_count))
     if rng.random() < 0.5:
         rng.shuffle(ids)
@@ -69,41 +69,41 @@ def _turned(rng: random.Random, mesh: Mesh) -> Mesh:
     return Mesh(mesh.axes, tuple(int(device) for device in grid.transpose(order).ravel()))
 
 
-def _pieces(rng: random.Random, axis: MeshAxis) -> Iterator[AxisRef]:
-    cuts = [cut for cut in range(2, axis.size) if axis.size % cut == 0]
-    if not cuts or rng.random() < 0.5:
+def _split_axis(rng: random.Random, axis: MeshAxis) -> Iterator[AxisRef]:
+    divisors = [size for size in range(2, axis.size) if axis.size % size == 0]
+    if not divisors or rng.random() < 0.5:
         yield AxisRef(axis.name)
         return
-    cut = rng.choice(cuts)
-    yield sub_axis_ref(axis.name, 1, cut)
-    yield sub_axis_ref(axis.name, cut, axis.size)
+    size = rng.choice(divisors)
+    yield sub_axis_ref(axis.name, 1, size)
+    yield sub_axis_ref(axis.name, size, axis.size)
 
 
 def _random_sharding(
-    rng: random.Random, mesh: Mesh, rank: int, pieces: list[AxisRef], partial: AxisList
+    rng: random.Random, mesh: Mesh, rank: int, refs: list[AxisRef], partial: AxisList
 ) -> TensorSharding:
     dims: list[list[AxisRef]] = [[] for _ in range(rank)]
-    for piece in rng.sample(pieces, len(pieces)):
+    for ref in rng.sample(refs, len(refs)):
         if rng.random() < 0.75:
-            rng.choice(dims).append(piece)
+            rng.choice(dims).append(ref)
     return TensorSharding(
         "m", tuple(DimSharding(extended((), axes, mesh)) for axes in dims), unreduced=sort_and_merge(partial, mesh)
     )
 
 
 def reshard_program(reshards: list[Reshard], elements: list[str]) -> str:
-    """A program that reshards its arguments, one each."""
+    """Return a program that reshards each of its arguments."""
     meshes = {reshard.target.mesh: reshard.target_mesh for reshard in reshards} | {"m": reshards[0].mesh}
     arguments: list[str] = []
     results: list[str] = []
     lines: list[str] = []
-    for place, (reshard, element) in enumerate(zip(reshards, elements, strict=True)):
+    for index, (reshard, element) in enumerate(zip(reshards, elements, strict=True)):
         tensor = f"tensor<{'x'.join(map(str, reshard.shape))}x{element}>"
         source, target = write_sharding(reshard.source), write_sharding(reshard.target)
-        arguments.append(f"%a{place}: {tensor} {{sdy.sharding = #sdy.sharding{source}}}")
+        arguments.append(f"%a{index}: {tensor} {{sdy.sharding = #sdy.sharding{source}}}")
         results.append(f"{tensor} {{sdy.sharding = #sdy.sharding{target}}}")
-        lines.append(f"  %r{place} = sdy.reshard %a{place} {target} : {tensor}")
-    names = ", ".join(f"%r{place}" for place in range(len(reshards)))
+        lines.append(f"  %r{index} = sdy.reshard %a{index} {target} : {tensor}")
+    names = ", ".join(f"%r{index}" for index in range(len(reshards)))
     types = ", ".join(result.split(" ")[0] for result in results)
     return "\n".join(
         [
@@ -116,8 +116,8 @@ def reshard_program(reshards: list[Reshard], elements: list[str]) -> str:
     )
 
 
-def whole_axis_shardings(mesh: Mesh, rank: int) -> list[TensorSharding]:
-    """Every assignment of ordered, disjoint lists of whole axes to the dims of a tensor."""
+def full_axis_shardings(mesh: Mesh, rank: int) -> list[TensorSharding]:
+    """Return every assignment of ordered, disjoint lists of full axes to the dims of a tensor."""
     axes = [AxisRef(axis.name) for axis in mesh.axes]
     found: list[TensorSharding] = []
     for count in range(len(axes) + 1):

@@ -1,4 +1,4 @@
-"""Parts of the text of collectives on tensors of i32."""
+"""Attributes and regions of collectives on tensors of i32."""
 
 from __future__ import annotations
 

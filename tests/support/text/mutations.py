@@ -1,4 +1,4 @@
-"""Programs broken in one place or several: bytes, tokens, lines, nesting, numbers, escapes."""
+"""Mutate the text of programs: bytes, tokens, lines, nesting, numbers, escapes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,30 @@ from collections.abc import Callable
 from random import Random
 
 TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[%@#!^]?[\w.$-]+|->|\S')
-CUTS = ("{", "}", "(", ")", "[", "]", "<", ">", '"', ",", ":", "=", "->", "?", "@", "%", "#", "!", "^", "//", "x", "-")
+DELIMITERS = (
+    "{",
+    "}",
+    "(",
+    ")",
+    "[",
+    "]",
+    "<",
+    ">",
+    '"',
+    ",",
+    ":",
+    "=",
+    "->",
+    "?",
+    "@",
+    "%",
+    "#",
+    "!",
+    "^",
+    "//",
+    "x",
+    "-",
+)
 NUMBERS = ("0", "-1", "9" * 30, "1e999", "0x", "0xFFFFFFFFFFFFFFFFFF", "18446744073709551616", "1.5.5", "nan")
 ESCAPES = ('"\\q"', '"\\FG"', '"\\', '"\\00"', '"\n"', "\\", '"\\u1234"')
 BRACKETS = {"(": ")", "[": "]", "{": "}", "<": ">"}
@@ -21,8 +44,10 @@ def _at(random: Random, text: str) -> int:
 
 
 def _byte(random: Random, text: str, _: str) -> str:
-    place = _at(random, text)
-    return text[:place] + chr(random.choice((random.randrange(128), random.randrange(0x2000)))) + text[place + 1 :]
+    position = _at(random, text)
+    return (
+        text[:position] + chr(random.choice((random.randrange(128), random.randrange(0x2000)))) + text[position + 1 :]
+    )
 
 
 def _truncate(random: Random, text: str, _: str) -> str:
@@ -30,18 +55,18 @@ def _truncate(random: Random, text: str, _: str) -> str:
 
 
 def _delete(random: Random, text: str, _: str) -> str:
-    place = _at(random, text)
-    return text[:place] + text[place + random.randrange(1, 40) :]
+    position = _at(random, text)
+    return text[:position] + text[position + random.randrange(1, 40) :]
 
 
 def _token(random: Random, text: str, other: str) -> str:
-    """One token by one of another program, or by a delimiter."""
+    """Replace a token by one of another program, or by a delimiter."""
     found = list(TOKEN.finditer(text))
     if not found:
         return text
     match = random.choice(found)
     tokens = TOKEN.findall(other)
-    new = random.choice(tokens) if tokens and random.random() < 0.6 else random.choice(CUTS)
+    new = random.choice(tokens) if tokens and random.random() < 0.6 else random.choice(DELIMITERS)
     return text[: match.start()] + new + text[match.end() :]
 
 
@@ -55,12 +80,12 @@ def _swap_tokens(random: Random, text: str, _: str) -> str:
 
 
 def _line(random: Random, text: str, other: str) -> str:
-    """A line doubled, moved, or taken from another program."""
+    """Duplicate a line, replace it, or insert one of another program."""
     lines, others = text.splitlines(keepends=True), other.splitlines(keepends=True)
     if not lines or not others:
         return text
-    place = random.randrange(len(lines))
-    lines[place : place + random.randrange(2)] = [random.choice((random.choice(lines), random.choice(others)))]
+    position = random.randrange(len(lines))
+    lines[position : position + random.randrange(2)] = [random.choice((random.choice(lines), random.choice(others)))]
     return "".join(lines)
 
 
@@ -75,18 +100,18 @@ def _number(random: Random, text: str, _: str) -> str:
 def _escape(random: Random, text: str, _: str) -> str:
     found = list(re.finditer(r'"[^"\n]*"', text))
     match = random.choice(found) if found else None
-    place = match.span() if match else (_at(random, text),) * 2
-    return text[: place[0]] + random.choice(ESCAPES) + text[place[1] :]
+    position = match.span() if match else (_at(random, text),) * 2
+    return text[: position[0]] + random.choice(ESCAPES) + text[position[1] :]
 
 
 def _nest(random: Random, text: str, _: str) -> str:
-    """Something in brackets, thousands of times over."""
-    found = [place for place, char in enumerate(text) if char in BRACKETS]
-    place = random.choice(found) if found else _at(random, text)
-    opening = text[place : place + 1] if found else "("
+    """Nest brackets up to thousands of levels deep."""
+    found = [position for position, char in enumerate(text) if char in BRACKETS]
+    position = random.choice(found) if found else _at(random, text)
+    opening = text[position : position + 1] if found else "("
     depth = random.choice((50, 500, DEEP))
     closing = BRACKETS.get(opening, ")") * random.choice((0, depth))
-    return text[:place] + opening * depth + closing + text[place:]
+    return text[:position] + opening * depth + closing + text[position:]
 
 
 MUTATIONS: tuple[Mutation, ...] = (
@@ -105,7 +130,7 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 
 def mutated(random: Random, text: str, other: str) -> str:
-    """`text` after one to three mutations, some of them with pieces of `other`."""
+    """Return `text` after one to three mutations, some of which insert tokens or lines of `other`."""
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         text = random.choice(MUTATIONS)(random, text, other)
     return text

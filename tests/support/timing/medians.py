@@ -1,4 +1,4 @@
-"""Medians of timings, each in a fresh process with empty caches; those to be compared take turns."""
+"""Measure medians of timings, each in a new process with empty caches; tasks to be compared alternate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROUNDS = 5
 
 
 def measure(files: Mapping[int, Path], *tasks: str, rounds: int = ROUNDS) -> dict[int, list[float]]:
-    """The median of each task on each program, by its number of layers."""
+    """Return the median of each task on each program, by the program's number of layers."""
     results: dict[int, list[list[float]]] = {layers: [[] for _ in tasks] for layers in files}
     for _ in range(rounds):
         for layers, file in files.items():
@@ -30,6 +30,6 @@ def _one(task: str, file: Path) -> float:
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Rows as Markdown, to be shown and to be kept in the docs."""
+    """Return rows as a Markdown table, for the terminal and the docs."""
     lines = [f"\n{title}\n", f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])

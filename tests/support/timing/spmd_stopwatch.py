@@ -1,6 +1,6 @@
-"""Runs of one program in a process of its own: `python spmd_stopwatch.py whole|partitioned FILE` prints a JSON object.
+"""Time one program in a separate process: `python spmd_stopwatch.py unpartitioned|partitioned FILE`.
 
-It holds the CPU seconds and the seconds of a second run, and the bytes by which runs raised the peak of the process.
+It prints a JSON object with the CPU and wall-clock seconds of a second run and the growth of the peak memory in bytes.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from sdy.program.program import load
 
 
 def main(mode: str, path: Path) -> dict[str, float]:
-    """Time the run, once what is done once for all runs is done."""
+    """Time the second run: the first one includes compilation."""
     program, stored = load(path), load_arrays(str(path.with_suffix(".npz")))
-    run = program.run_flat if mode == "whole" else program.partition().run_flat
+    run = program.run_flat if mode == "unpartitioned" else program.partition().run_flat
     before = _peak()
     run(stored.inputs)
     cpu, wall = time.process_time(), time.perf_counter()
     results = run(stored.inputs)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     error = max(
-        float(np.abs(np.subtract(found, wanted)).max()) for found, wanted in zip(results, stored.outputs, strict=True)
+        float(np.abs(np.subtract(found, expected)).max())
+        for found, expected in zip(results, stored.outputs, strict=True)
     )
     return {"cpu": cpu, "wall": wall, "peak": _peak() - before, "error": error}
 

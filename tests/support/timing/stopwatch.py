@@ -1,6 +1,6 @@
-"""One timing in a process of its own: `python stopwatch.py TASK FILE` prints seconds of CPU time.
+"""Time one task in a separate process: `python stopwatch.py TASK FILE` prints seconds of CPU time.
 
-CPU time, because both sides are single-threaded and other work on the machine must not count.
+Both sides are single-threaded, and CPU time does not include other work on the machine.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ PROPAGATION = "sdy-propagation-pipeline"
 
 
 def seconds(task: Callable[[], object]) -> float:
-    """How long `task` takes."""
+    """Return the CPU seconds that `task` takes."""
     start = time.process_time()
     task()
     return time.process_time() - start
 
 
 def ours_parse(text: str) -> float:
-    """Text to a verified module."""
+    """Time parsing and verification of a module."""
     from sdy.dialects.module_text import make_context, parse_module
     from sdy.dialects.verification.verify_module import verify_module
 
@@ -32,7 +32,7 @@ def ours_parse(text: str) -> float:
 
 
 def ours_print(text: str) -> float:
-    """Module to text."""
+    """Time printing of a module."""
     from sdy.dialects.module_text import parse_module, print_module
 
     module = parse_module(text)
@@ -40,7 +40,7 @@ def ours_print(text: str) -> float:
 
 
 def ours_propagate(text: str) -> float:
-    """The whole pipeline, and verification of what it leaves."""
+    """Time the propagation pipeline and verification of its result."""
     from sdy.dialects.module_text import make_context, parse_module
     from sdy.dialects.verification.verify_module import verify_module
     from sdy.passes.manager.pipelines import PropagationPipeline
@@ -56,7 +56,7 @@ def ours_propagate(text: str) -> float:
 
 
 def ours_partition(text: str) -> float:
-    """From propagated shardings to the program of one device, and verification of what it leaves."""
+    """Time partitioning of a propagated module to the local program, and its verification."""
     from sdy.dialects.module_text import make_context, parse_module
     from sdy.dialects.verification.verify_module import verify_module
     from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
@@ -75,13 +75,13 @@ def ours_partition(text: str) -> float:
 
 
 def ours_memory(text: str) -> float:
-    """Bytes that a module takes, per op."""
+    """Return the memory of a module, in bytes per op."""
     import tracemalloc
 
     from sdy.dialects.ir.walk import pre_order
     from sdy.dialects.module_text import parse_module
 
-    parse_module(text)  # so that what is made once for all modules does not count
+    parse_module(text)  # so that objects shared by all modules do not count
     gc.collect()
     tracemalloc.start()
     module = parse_module(text)
@@ -90,7 +90,7 @@ def ours_memory(text: str) -> float:
 
 
 def op_count(text: str) -> float:
-    """The ops of a module."""
+    """Return the number of ops of a module."""
     from sdy.dialects.ir.walk import pre_order
     from sdy.dialects.module_text import parse_module
 
@@ -107,14 +107,14 @@ def _jaxlib() -> tuple[Any, Any, Any]:
 
 
 def jaxlib_parse(text: str) -> float:
-    """Text to a verified module."""
+    """Time parsing and verification of a module."""
     context, ir, _ = _jaxlib()
     with context:
         return seconds(lambda: ir.Module.parse(text))
 
 
 def jaxlib_print(text: str) -> float:
-    """Module to text."""
+    """Time printing of a module."""
     context, ir, _ = _jaxlib()
     with context:
         module = ir.Module.parse(text)
@@ -122,7 +122,7 @@ def jaxlib_print(text: str) -> float:
 
 
 def jaxlib_propagate(text: str) -> float:
-    """The whole pipeline, with verification after each pass."""
+    """Time the propagation pipeline, with verification after each pass."""
     context, ir, passmanager = _jaxlib()
     with context:
         module = ir.Module.parse(text)

@@ -1,4 +1,4 @@
-"""Programs on one mesh each, in which one op meets a dim that its axes do not divide."""
+"""Programs in which one op has a dim that its axes do not divide."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 
 def _sharded(*dims: str) -> str:
-    """The attribute of an op whose result is cut so. The size of a sub-axis stands behind its name."""
+    """Return the sharding attribute of an op with one result. The size of a sub-axis follows its name."""
     refs = [[re.sub(r"^\w+", r'"\g<0>"', ref) for ref in dim.split()] for dim in dims]
-    cut = ", ".join("{" + ", ".join(dim) + "}" for dim in refs)
-    return f"{{sdy.sharding = #sdy.sharding_per_value<[<@m, [{cut}]>]>}}"
+    dims_text = ", ".join("{" + ", ".join(dim) + "}" for dim in refs)
+    return f"{{sdy.sharding = #sdy.sharding_per_value<[<@m, [{dims_text}]>]>}}"
 
 
 def _case(mesh: str, arguments: str, result: str, *lines: str) -> str:
@@ -54,7 +54,7 @@ CASES: dict[str, str] = {
         " : (tensor<7xf32>, tensor<f32>) -> tensor<f32>",
         "return %1 : tensor<f32>",
     ),
-    "dot over a cut dim": _case(
+    "dot that contracts a sharded dim": _case(
         '"x"=4',
         "%a: tensor<3x7xf32>, %b: tensor<7x5xf32>",
         "tensor<3x5xf32>",
@@ -63,7 +63,7 @@ CASES: dict[str, str] = {
         f"%2 = stablehlo.dot %0, %1 {_sharded('', '')} : (tensor<3x7xf32>, tensor<7x5xf32>) -> tensor<3x5xf32>",
         "return %2 : tensor<3x5xf32>",
     ),
-    "convolution over cut features": _case(
+    "convolution that contracts sharded features": _case(
         '"x"=2',
         "%a: tensor<1x8x3xf32>, %k: tensor<2x3x5xf32>",
         "tensor<1x7x5xf32>",
@@ -74,7 +74,7 @@ CASES: dict[str, str] = {
         " : (tensor<1x8x3xf32>, tensor<2x3x5xf32>) -> tensor<1x7x5xf32>",
         "return %2 : tensor<1x7x5xf32>",
     ),
-    "scatter of cut updates": _case(
+    "scatter of sharded updates": _case(
         '"x"=2',
         "%a: tensor<6xi32>, %u: tensor<3xi32>, %b: tensor<3x1xi32>",
         "tensor<6xi32>",
@@ -88,7 +88,7 @@ CASES: dict[str, str] = {
         "  }) : (tensor<6xi32>, tensor<3x1xi32>, tensor<3xi32>) -> tensor<6xi32>",
         "return %1 : tensor<6xi32>",
     ),
-    "padding behind what is padded": _case(
+    "padding of a padded value": _case(
         '"x"=2',
         "%a: tensor<7xi32>",
         "tensor<15xi32>",
@@ -98,7 +98,7 @@ CASES: dict[str, str] = {
         " : (tensor<7xi32>, tensor<i32>) -> tensor<15xi32>",
         "return %1 : tensor<15xi32>",
     ),
-    "a dim cut by one axis, then by two": _case(
+    "a dim sharded along one axis, then along two": _case(
         '"x"=2, "y"=4',
         "%a: tensor<5xi32>",
         "tensor<5xi32>",
@@ -118,7 +118,7 @@ CASES: dict[str, str] = {
         f"%2 = stablehlo.negate %1 {_sharded('', 'y x')} : tensor<5x7xi32>",
         "return %2 : tensor<5x7xi32>",
     ),
-    "a loop over a cut value": _case(
+    "a loop over a sharded value": _case(
         '"x"=4',
         "%a: tensor<7xi32>",
         "tensor<7xi32>",
@@ -168,7 +168,7 @@ CASES: dict[str, str] = {
         " : (tensor<8xi32>, tensor<i32>) -> tensor<8xi32>",
         "return %1 : tensor<8xi32>",
     ),
-    "rows gathered from a cut dim": _case(
+    "rows gathered from a sharded dim": _case(
         '"x"=4',
         "%a: tensor<7x3xi32>, %i: tensor<9x1xi32>",
         "tensor<9x3xi32>",
@@ -179,7 +179,7 @@ CASES: dict[str, str] = {
         " : (tensor<7x3xi32>, tensor<9x1xi32>) -> tensor<9x3xi32>",
         "return %1 : tensor<9x3xi32>",
     ),
-    "a sort along a whole dim": _case(
+    "a sort along an unsharded dim": _case(
         '"x"=2',
         "%a: tensor<3x5xi32>",
         "tensor<3x5xi32>",
@@ -191,7 +191,7 @@ CASES: dict[str, str] = {
         f"  }}) {_sharded('x', '')} : (tensor<3x5xi32>) -> tensor<3x5xi32>",
         "return %1 : tensor<3x5xi32>",
     ),
-    "a scatter of updates as long as the cut dim": _case(
+    "a scatter of updates as long as the sharded dim": _case(
         '"x"=2',
         "%a: tensor<3x4xi32>, %i: tensor<3x1xi32>, %u: tensor<3x4xi32>",
         "tensor<3x4xi32>",
@@ -218,7 +218,7 @@ CASES: dict[str, str] = {
         " : (tensor<2x4x2xi32>, tensor<2x2x4xi32>) -> tensor<1x5x4xi32>",
         "return %2 : tensor<1x5x4xi32>",
     ),
-    "reverse along a sub-axis of what cuts another dim behind a further axis": _case(
+    "reverse along a sub-axis of an axis that also shards another dim, after another axis": _case(
         '"s"=2, "t"=6',
         "%a: tensor<4x7xi32>",
         "tensor<4x7xi32>",
@@ -226,7 +226,7 @@ CASES: dict[str, str] = {
         f"%1 = stablehlo.reverse %0, dims = [0] {_sharded('t:(1)3', 's t:(3)2')} : tensor<4x7xi32>",
         "return %1 : tensor<4x7xi32>",
     ),
-    "reshape of one dim, while another axis cuts another dim": _case(
+    "reshape of one dim while another axis shards another dim": _case(
         '"x"=2, "y"=4',
         "%a: tensor<4x6xi32>",
         "tensor<4x2x3xi32>",
@@ -234,7 +234,7 @@ CASES: dict[str, str] = {
         f"%1 = stablehlo.reshape %0 {_sharded('x', 'y:(1)2', 'y:(2)2')} : (tensor<4x6xi32>) -> tensor<4x2x3xi32>",
         "return %1 : tensor<4x2x3xi32>",
     ),
-    "a barrier behind which a dim is said to be whole": _case(
+    "a barrier after which a dim is annotated as unsharded": _case(
         '"x"=2',
         "%a: tensor<3xi32>",
         "tensor<3xi32>",

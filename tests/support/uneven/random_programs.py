@@ -1,4 +1,4 @@
-"""Random programs whose values are cut inside, at random, by axes that mostly do not divide the dims."""
+"""Draw random programs whose intermediate values are sharded along axes that mostly do not divide the dims."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MESHES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ('<["x"=4, "y"=2]>', ("x", "y")),
 )
 LARGEST_RANK = 3
-LARGEST_VALUE = 400  # elements; larger ones are not computed with any further
+LARGEST_VALUE = 400  # elements; larger values are not used as operands
 REDUCERS = {"add": 0, "maximum": -(2**31), "minimum": 2**31 - 1, "multiply": 1}
 
 
 class UnevenProgram:
-    """A program of some ops on `i32` tensors. The same for the same seed."""
+    """A program of some ops on `i32` tensors, determined by its seed."""
 
     def __init__(self, seed: int, *, length: int = 4, reverses: bool = True) -> None:
         self.random = np.random.default_rng([seed, 29])
@@ -30,7 +30,7 @@ class UnevenProgram:
         self.lines: list[str] = []
         self.values: list[tuple[str, Sizes]] = []
         self.arguments = [self._argument() for _ in range(2)]
-        makers: list[Callable[[str, Sizes], None]] = [
+        op_writers: list[Callable[[str, Sizes], None]] = [
             self.pad,
             self.slice,
             self.concatenate,
@@ -40,14 +40,14 @@ class UnevenProgram:
             self.negate,
         ]
         if reverses:
-            makers.append(self.reverse)
+            op_writers.append(self.reverse)
         while len(self.lines) < length:
-            makers[self._below(len(makers))](*self._operand())
+            op_writers[self._below(len(op_writers))](*self._operand())
         self.text = self._module(mesh)
 
     @property
     def inputs(self) -> list[np.ndarray[Sizes, np.dtype[np.int32]]]:
-        """Values of the arguments."""
+        """Return random values for the arguments."""
         return [self.random.integers(-9, 10, sizes).astype(np.int32) for sizes in self.arguments]
 
     def _below(self, limit: int) -> int:
@@ -72,11 +72,11 @@ class UnevenProgram:
     def _sharding(self, sizes: Sizes) -> str:
         if not sizes or self.random.random() < 0.15:
             return ""
-        cuts: list[list[str]] = [[] for _ in sizes]
+        dims: list[list[str]] = [[] for _ in sizes]
         for axis in self.random.permutation(list(self.axes)):
             if self.random.random() < 0.85:
-                cuts[self._below(len(sizes))].append(f'"{axis}"')
-        return f"<@m, [{', '.join('{' + ', '.join(cut) + '}' for cut in cuts)}]>"
+                dims[self._below(len(sizes))].append(f'"{axis}"')
+        return f"<@m, [{', '.join('{' + ', '.join(axes) + '}' for axes in dims)}]>"
 
     def _scalar(self, value: int) -> str:
         name = f"%c{len(self.lines)}"
@@ -86,11 +86,11 @@ class UnevenProgram:
     # Ops
 
     def negate(self, name: str, sizes: Sizes) -> None:
-        """One element from one element."""
+        """Add an element-wise op."""
         self._add(f"stablehlo.negate {name}", sizes, _type(sizes))
 
     def pad(self, name: str, sizes: Sizes) -> None:
-        """Padded by what is mostly not zero, or cut off."""
+        """Add padding with a mostly nonzero value; negative amounts remove elements."""
         low, high = (self.random.integers(-1, 5, len(sizes)).tolist() for _ in range(2))
         interior = (self.random.random(len(sizes)) < 0.25).astype(int).tolist()
         result = tuple(
@@ -107,7 +107,7 @@ class UnevenProgram:
         )
 
     def slice(self, name: str, sizes: Sizes) -> None:
-        """Some elements in a row, or every second one."""
+        """Add a slice, at times with stride 2."""
         starts = [self._below(max(1, size // 2)) for size in sizes]
         limits = [start + 1 + self._below(size - start) for start, size in zip(starts, sizes, strict=True)]
         strides = [2 if self.random.random() < 0.15 else 1 for _ in sizes]
@@ -121,7 +121,7 @@ class UnevenProgram:
         self._add(f"stablehlo.slice {name} [{ranges}]", result, f"({_type(sizes)}) -> {_type(result)}")
 
     def concatenate(self, name: str, sizes: Sizes) -> None:
-        """A value, and itself or another one that fits."""
+        """Add a concatenation with the value itself or another one that fits."""
         dim = self._below(len(sizes))
         fitting = [other for other in self.values if _fits(other[1], sizes, dim)]
         other, other_sizes = fitting[self._below(len(fitting))]
@@ -130,13 +130,13 @@ class UnevenProgram:
         self._add(f"stablehlo.concatenate {name}, {other}, dim = {dim}", result, types)
 
     def reverse(self, name: str, sizes: Sizes) -> None:
-        """Some dims in the other order."""
+        """Add a reversal of some dims."""
         dims = [dim for dim in range(len(sizes)) if self.random.random() < 0.6]
         if dims:
             self._add(f"stablehlo.reverse {name}, dims = {dims}", sizes, _type(sizes))
 
     def reduce(self, name: str, sizes: Sizes) -> None:
-        """One dim less."""
+        """Add a reduction of one dim."""
         reducer = list(REDUCERS)[self._below(len(REDUCERS))]
         dim = self._below(len(sizes))
         result = (*sizes[:dim], *sizes[dim + 1 :])
@@ -148,23 +148,23 @@ class UnevenProgram:
         )
 
     def dot(self, name: str, sizes: Sizes) -> None:
-        """Products with a value that shares a dim, summed."""
+        """Add a product that contracts a dim with one of another value."""
         dim = self._below(len(sizes))
         fitting = [other for other in self.values if sizes[dim] in other[1] and len(other[1]) + len(sizes) <= 5]
         if not fitting:
             return
         other, other_sizes = fitting[self._below(len(fitting))]
-        place = other_sizes.index(sizes[dim])
+        other_dim = other_sizes.index(sizes[dim])
         result = tuple(size for at, size in enumerate(sizes) if at != dim)
-        result += tuple(size for at, size in enumerate(other_sizes) if at != place)
+        result += tuple(size for at, size in enumerate(other_sizes) if at != other_dim)
         self._add(
-            f"stablehlo.dot_general {name}, {other}, contracting_dims = [{dim}] x [{place}]",
+            f"stablehlo.dot_general {name}, {other}, contracting_dims = [{dim}] x [{other_dim}]",
             result,
             f"({_type(sizes)}, {_type(other_sizes)}) -> {_type(result)}",
         )
 
     def reshape(self, name: str, sizes: Sizes) -> None:
-        """Dims joined, or one split."""
+        """Add a reshape that merges two dims or splits one."""
         major, *others = sizes
         if others and self.random.random() < 0.5:
             result = (major * others[0], *others[1:])
@@ -177,7 +177,7 @@ class UnevenProgram:
         self._add(f"stablehlo.reshape {name}", result, f"({_type(sizes)}) -> {_type(result)}")
 
     def _module(self, mesh: str) -> str:
-        arguments = ", ".join(f"%a{place}: {_type(sizes)}" for place, sizes in enumerate(self.arguments))
+        arguments = ", ".join(f"%a{index}: {_type(sizes)}" for index, sizes in enumerate(self.arguments))
         results = self.values[-2:]
         names, types = ", ".join(name for name, _ in results), ", ".join(_type(sizes) for _, sizes in results)
         body = "\n  ".join([*self.lines, f"return {names} : {types}"])

@@ -6,8 +6,8 @@ import math
 import random
 
 import pytest
-from support.reshards.missing_elements import elements_lacking
-from support.reshards.random_reshards import BINARY, random_reshards, whole_axis_shardings
+from support.reshards.missing_elements import missing_elements
+from support.reshards.random_reshards import BINARY, random_reshards, full_axis_shardings
 
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.shape import local_shape
@@ -21,12 +21,12 @@ def _ratios(sizes: tuple[int, ...], rank: int) -> list[float]:
     """Return elements received over elements lacking, of all pairs that lack any; the others must cost nothing."""
     mesh = Mesh(tuple(MeshAxis("abc"[index], size) for index, size in enumerate(sizes)))
     shape = (64,) * rank
-    shardings = whole_axis_shardings(mesh, rank)
+    shardings = full_axis_shardings(mesh, rank)
     ratios: list[float] = []
     for source in shardings:
         for target in shardings:
             steps = plan(source, target, shape, mesh)
-            received, lacking = elements_received(steps, mesh), elements_lacking(source, target, shape, mesh)
+            received, lacking = elements_received(steps, mesh), missing_elements(source, target, shape, mesh)
             _check_shard_sizes(steps, source, target, shape, mesh)
             assert received <= _fixed_cost(source, target, shape, mesh)
             if lacking:

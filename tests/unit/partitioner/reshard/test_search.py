@@ -6,7 +6,7 @@ import random
 
 import pytest
 from support.reshards.exhaustive_search import least_price, price_of
-from support.reshards.random_reshards import whole_axis_shardings
+from support.reshards.random_reshards import full_axis_shardings
 
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.partitioner.reshard.chains import ChainKind, SlotProblem, canonical_problem, chains_of
@@ -21,7 +21,7 @@ def all_problems(sizes: tuple[int, ...], rank: int) -> set[tuple[ChainKind, ...]
     mesh = Mesh(tuple(MeshAxis("abc"[index], size) for index, size in enumerate(sizes)))
     digits = digits_of((), mesh)
     assert digits is not None
-    shardings = [[digits.split(dim.axes) for dim in sharding.dims] for sharding in whole_axis_shardings(mesh, rank)]
+    shardings = [[digits.split(dim.axes) for dim in sharding.dims] for sharding in full_axis_shardings(mesh, rank)]
     problems: set[tuple[ChainKind, ...]] = set()
     for source in shardings:
         for target in shardings:
