@@ -1,4 +1,4 @@
-"""Partitioning against propagation, on the same text in one run."""
+"""Compare the time of partitioning with that of propagation, on the same text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.timing.medians import measure, table
 
-MOST = 2.0  # times what propagation takes
+MOST = 2.0  # times the time of propagation
 
 
 @pytest.mark.benchmark

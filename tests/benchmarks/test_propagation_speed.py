@@ -1,4 +1,4 @@
-"""`sdy-propagation-pipeline` against real Shardy, on the same text in one run."""
+"""Compare the time of `sdy-propagation-pipeline` with that of Shardy, on the same text."""
 
 from __future__ import annotations
 

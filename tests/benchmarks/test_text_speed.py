@@ -1,4 +1,4 @@
-"""Parsing (with verification) and printing against MLIR's, and the memory that a module takes."""
+"""Compare the time of parsing (with verification) and printing with MLIR, and measure the memory of modules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MEMORY_MOST = 6 * 1024  # bytes per op
 
 
 @pytest.mark.benchmark
-def test_reading_and_printing(llama: dict[int, Path]) -> None:
+def test_parsing_and_printing_stay_within_limits(llama: dict[int, Path]) -> None:
     rows: list[tuple[object, ...]] = []
     per_op: dict[tuple[int, str], float] = {}
     large = {layers: llama[layers] for layers in (32, 128)}

@@ -1,4 +1,4 @@
-"""One oracle for all tests of a process."""
+"""A session-wide oracle process."""
 
 from __future__ import annotations
 

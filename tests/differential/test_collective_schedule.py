@@ -1,4 +1,4 @@
-"""The schedule of collectives against real Shardy, on random reshards."""
+"""Compare the collectives of random reshards with those of Shardy."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ def _module(rng: random.Random, functions: int) -> str:
 
 
 def _sharding(rng: random.Random, mesh: Mesh, rank: int, name: str) -> TensorSharding:
-    pieces = [piece for axis in mesh.axes for piece in _pieces(rng, axis)]
-    rng.shuffle(pieces)
+    refs = [ref for axis in mesh.axes for ref in _split_axis(rng, axis)]
+    rng.shuffle(refs)
     dims: list[list[AxisRef]] = [[] for _ in range(rank)]
-    for piece in pieces:
+    for ref in refs:
         dim = rng.choice(dims)
-        if rng.random() < 0.7 and not (dim and can_merge(dim[-1], piece)):
-            dim.append(piece)
+        if rng.random() < 0.7 and not (dim and can_merge(dim[-1], ref)):
+            dim.append(ref)
     return TensorSharding(name, tuple(DimSharding(tuple(axes)) for axes in dims))
 
 
-def _pieces(rng: random.Random, axis: MeshAxis) -> Iterator[AxisRef]:
-    cuts = [cut for cut in range(2, axis.size) if axis.size % cut == 0]
-    if not cuts or rng.random() > 0.35:
+def _split_axis(rng: random.Random, axis: MeshAxis) -> Iterator[AxisRef]:
+    divisors = [size for size in range(2, axis.size) if axis.size % size == 0]
+    if not divisors or rng.random() > 0.35:
         yield AxisRef(axis.name)
         return
-    cut = rng.choice(cuts)
-    both = [AxisRef(axis.name, SubAxis(1, cut)), AxisRef(axis.name, SubAxis(cut, axis.size // cut))]
+    size = rng.choice(divisors)
+    both = [AxisRef(axis.name, SubAxis(1, size)), AxisRef(axis.name, SubAxis(size, axis.size // size))]
     yield from both if rng.random() < 0.4 else [rng.choice(both)]

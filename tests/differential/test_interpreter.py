@@ -1,4 +1,4 @@
-"""Programs of one op, against the reference interpreter of StableHLO."""
+"""Compare the interpreter with the StableHLO reference interpreter on programs of one op."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ PROGRAMS_PER_FAMILY = 12
 SLOW_PROGRAMS = 10_000
 FINITE = ("float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn")
 EVERY_OP_BY = 250  # programs of each family
-MOST_REPLACED = 0.5  # of the programs of one family, in part or whole
+MOST_REPLACED = 0.5  # of the programs of one family
 
 
 def reference(text: str) -> list[Array]:
-    """What the reference makes of a program. It aborts the process on some programs, none of which are generated."""
+    """Return the results of the reference. It aborts the process on some programs, which are not generated."""
     context = jax_mlir.make_ir_context()
     context.enable_multithreading(False)
     with context:
@@ -48,7 +48,7 @@ def reference(text: str) -> list[Array]:
 
 
 def expanded(text: str) -> str:
-    """The program without ops of CHLO, which the reference does not know."""
+    """Expand CHLO ops, which the reference does not support."""
     if "chlo." not in text:
         return text
     module = parse_module(text)
@@ -57,7 +57,7 @@ def expanded(text: str) -> str:
 
 
 def assert_same(draft: Draft, actual: Array, expected: Array, allowed: Floats) -> None:
-    """Bit for bit, or so many floats apart; or as far as rounding errors explain."""
+    """Check equality bit for bit, within `draft.ulps`, or within the allowed rounding errors."""
     assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype)
     agree = ulp_distance(actual, expected) <= draft.ulps if draft.ulps else same_bits(actual, expected)
     if is_float(actual.dtype):
@@ -66,7 +66,7 @@ def assert_same(draft: Draft, actual: Array, expected: Array, allowed: Floats) -
 
 
 def same_bits(actual: Array, expected: Array) -> Bools:
-    """Where arrays hold the same bits, or both NaN, of which there are many."""
+    """Return where arrays have the same bits or are both NaN, which has several representations."""
     bits = [
         np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}").reshape(array.shape)
         for array in (actual, expected)
@@ -80,7 +80,7 @@ def within(actual: Array, expected: Array, allowed: Floats) -> Bools:
 
 
 def allowed_errors(draft: Draft, results: list[Array]) -> list[Floats]:
-    """How far the results, which are given, may be off because of rounding."""
+    """Return the allowed rounding error of each element of each result."""
     if draft.bounds:
         return [np.asarray(bound, np.float64) for bound in draft.bounds]
     if draft.terms and is_float(results[0].dtype):
@@ -89,17 +89,17 @@ def allowed_errors(draft: Draft, results: list[Array]) -> list[Floats]:
             for result, large in zip(results, reference(draft.magnitudes().text()), strict=True)
         ]
     if draft.ulps and draft.has_complex_results:
-        moduli = [np.hypot(*results[place : place + 2]) for place in range(0, len(results), 2)]
+        moduli = [np.hypot(*results[index : index + 2]) for index in range(0, len(results), 2)]
         return [draft.ulps * epsilon(modulus.dtype) * modulus for modulus in moduli for _ in range(2)]
     return [np.zeros(()) for _ in results]
 
 
 def allowed_error_of_sum(draft: Draft, result: Array, magnitude: Array) -> Floats:
-    """n relative errors, for n terms, of the sum of their absolute values.
+    """Return n relative errors of the sum of absolute values, for a sum of n terms.
 
-    In whatever order a sum is taken, each of its n - 1 additions is off by half a unit of the last place of what there
-    is so far, which is not larger than that; and so are two sums by twice as much. Products are rounded too, and off by
-    a unit of the smallest number where they are close to zero. A sum that may overflow on the way may be anything.
+    In any order of summation each of the n - 1 additions has an error of at most half a unit in the last place of the
+    partial sum, which is at most the sum of absolute values; two such sums differ by at most twice as much. Products
+    are rounded too, with an error of one smallest subnormal near zero. A sum that may overflow may have any result.
     """
     wide = magnitude.astype(np.float64)
     error = draft.terms * (
@@ -111,12 +111,12 @@ def allowed_error_of_sum(draft: Draft, result: Array, magnitude: Array) -> Float
 
 
 def epsilon(dtype: DType) -> float:
-    """The distance from 1 to the next number."""
+    """Return the distance from 1 to the next number."""
     return float(cast(float, ml_dtypes.finfo(dtype).eps))
 
 
 def is_lost_infinity(draft: Draft, actual: Array, expected: Array) -> Bools:
-    """Where a format without infinity holds its largest number instead of one: the reference makes 0 of that."""
+    """Return where we saturate to the largest number of a format without infinity and the reference returns 0."""
     if actual.dtype.name not in FINITE:
         return np.zeros(actual.shape, np.bool_)
     largest = float(cast(float, ml_dtypes.finfo(actual.dtype).max))
@@ -126,12 +126,12 @@ def is_lost_infinity(draft: Draft, actual: Array, expected: Array) -> Bools:
 
 
 def check(family: str, seed: int) -> Draft:
-    """Run one program both ways."""
+    """Compare our result of one program with the reference."""
     draft = random_program(family, seed)
     module = parse_module(draft.text())
     verify_module(module)
-    wanted = reference(draft.text())
-    for actual, expected, allowed in zip(interpret(module), wanted, allowed_errors(draft, wanted), strict=True):
+    references = reference(draft.text())
+    for actual, expected, allowed in zip(interpret(module), references, allowed_errors(draft, references), strict=True):
         assert_same(draft, actual, expected, allowed)
     return draft
 
@@ -151,14 +151,14 @@ def test_many_programs_compute_what_the_reference_computes(family: str) -> None:
 
 
 def test_every_op_is_compared_or_tested_elsewhere() -> None:
-    """Ops that end blocks and functions aside."""
+    """Check all ops except terminators."""
     texts = (random_program(family, seed).text() for family in FAMILIES for seed in range(EVERY_OP_BY))
     compared = {name for text in texts for name in re.findall(r"(?:stablehlo|chlo)\.[\w-]+", text)}
     excepted = [op for group in NOT_COMPARED for op in group.ops]
     ops = [op for dialect in (STABLEHLO, CHLO) for op in dialect.operations if not op.has_trait(IsTerminator)]
     assert len(excepted) == len(set(excepted))
     assert compared.isdisjoint(excepted)
-    assert {op.name for op in ops} - {*compared, *excepted} == {"chlo._asin_acos_kernel"}  # which no program writes
+    assert {op.name for op in ops} - {*compared, *excepted} == {"chlo._asin_acos_kernel"}  # an internal op
 
 
 @pytest.mark.parametrize("group", NOT_COMPARED, ids=lambda group: group.tested_by)

@@ -1,4 +1,4 @@
-"""Compares printed modules with MLIR's printer, byte for byte, in both forms, for programs and for every op."""
+"""Compare printed modules with MLIR's printer, byte for byte, in both forms, for programs and for every op."""
 
 from __future__ import annotations
 

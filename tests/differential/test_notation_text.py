@@ -1,4 +1,4 @@
-"""Compares parsing and printing of attributes and ops with MLIR's."""
+"""Compare parsing and printing of attributes and ops with MLIR."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def mutations() -> list[str]:
         head = re.match(r"#sdy(?:\.[a-z_]+|<[a-z_]+)", seed)
         assert head is not None
         tokens = TOKEN.findall(seed[head.end() :])
-        for place in range(len(tokens)):
-            before, token, after = tokens[:place], tokens[place], tokens[place + 1 :]
+        for index in range(len(tokens)):
+            before, token, after = tokens[:index], tokens[index], tokens[index + 1 :]
             texts.append(head[0] + "".join([*before, *after]))
             texts.append(head[0] + "".join([*before, token, token, *after]))
             if after:

@@ -1,4 +1,4 @@
-"""Propagation against real Shardy, on the programs that ship with the package, and on models where they are at hand."""
+"""Compare propagation with Shardy on the example programs, and on the shared models if they exist."""
 
 from __future__ import annotations
 

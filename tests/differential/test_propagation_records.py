@@ -1,4 +1,4 @@
-"""What propagation records of where axes came from, against real Shardy."""
+"""Compare the recorded origins of axes with those of Shardy."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_records_of_random_programs(propagate: str) -> None:
         check(RandomProgram(seed).text(), pipeline(propagate))
 
 
-def test_random_programs_show_what_matters() -> None:
+def test_random_programs_cover_ops_and_annotations() -> None:
     texts = [RandomProgram(seed).text() for seed in range(40)]
     for part in ("sdy.sharding_constraint", "sdy.manual_computation", "optimization_barrier", "}p1", '"z":(2)2', "?}"):
         assert any(part in text for text in texts)

@@ -1,7 +1,7 @@
-"""Random programs of many ops, through our passes and through real Shardy's: the printed modules are equal.
+"""Compare our passes with Shardy's on random programs of many ops: the printed modules must be equal.
 
 A thousand programs run by default. `pytest -m slow tests/differential/test_random_programs.py` runs twenty thousand
-larger ones; `-s` shows how many were replaced by others, and why.
+larger ones; `-s` prints how many were replaced by other programs, and why.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from sdy.program.program import Program
 
 PIPELINE = "builtin.module(sdy-propagation-pipeline)"
 CHUNK = 100
-# Programs that the oracle does not survive, or that both sides turn down: so many others may take their place.
+# The number of programs that may be replaced because the oracle aborts or both sides reject them.
 REPLACED = 5
 SEEDS_PER_CHUNK = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A pipeline, and what it is run on."""
+    """A pipeline and the options of its input programs."""
 
     pipeline: str
     options: Options
@@ -38,13 +38,13 @@ class Case:
 
 
 def imported(propagate: str) -> str:
-    """What a propagation pass of its own needs before it."""
+    """Return a pipeline of one propagation pass and the import passes that it requires."""
     passes = "sdy-manual-axes-cleanup,sdy-add-data-flow-edges,sdy-apply-sharding-constraints,sdy-sharding-group-import"
     return f"builtin.module({passes},{propagate})"
 
 
 def without_reduction_kinds(text: str) -> str:
-    """The Shardy of jaxlib has no kinds of reduction yet: all are sums."""
+    """Remove reduction kinds, which Shardy of jaxlib does not support yet."""
     return re.sub(r"(sdy\.all_reduce|unreduced=) ?(?:max|min) ?", lambda match: f"{match[1]} ", text)
 
 
@@ -78,18 +78,18 @@ PASSES = {
 }
 
 
-def check(oracle: OracleProcess, case: Case, first_seed: int, wanted: int) -> None:
-    """Compare so many programs. What cannot be compared is replaced."""
+def check(oracle: OracleProcess, case: Case, first_seed: int, required: int) -> None:
+    """Compare `required` programs. Programs that cannot be compared are replaced."""
     verdicts = Counter[Verdict]()
     for seed in count(first_seed):
         text = random_program(seed, case.options)
         found = compare(oracle, text, case.pipeline, reprint=case.reprint, normalise=case.normalise)
         assert not found.verdict.is_difference, f"seed {seed}, {found.verdict.value}\n{text}\n{found.details}"
         verdicts[found.verdict] += 1
-        if verdicts[Verdict.SAME] == wanted:
+        if verdicts[Verdict.SAME] == required:
             break
     print(", ".join(f"{number} {verdict.value}" for verdict, number in verdicts.items()))
-    assert verdicts.total() - wanted <= max(REPLACED, wanted // 20)
+    assert verdicts.total() - required <= max(REPLACED, required // 20)
 
 
 @pytest.mark.parametrize("chunk", range(1000 // CHUNK))
@@ -102,7 +102,7 @@ def test_other_passes(oracle: OracleProcess, name: str) -> None:
     check(oracle, PASSES[name], 0, 25)
 
 
-def test_random_programs_show_what_matters() -> None:
+def test_random_programs_cover_ops_and_annotations() -> None:
     texts = [random_program(seed, STANDALONE if seed % 2 else Options(ops=5)) for seed in range(300)]
     ops = (
         *(

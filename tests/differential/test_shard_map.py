@@ -1,4 +1,4 @@
-"""Collectives, as `shard_map` of JAX means them on 8 CPU devices: whole programs, and their partitioned form."""
+"""Compare `shard_map` programs with JAX on 8 CPU devices, unpartitioned and partitioned."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DISAGREEING = "first_wins"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs and what JAX computes, made by a process that has 8 devices."""
+    """Return the programs and the results of JAX, written by a process with 8 devices."""
     path = tmp_path_factory.mktemp("shard_map")
     flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
     subprocess.run([sys.executable, str(SCRIPT), str(path)], check=True, env=os.environ | flags, capture_output=True)
@@ -37,7 +37,7 @@ def test_shard_map_computes_what_jax_computes(folder: Path) -> None:
     for name in names:
         stored = load_arrays(str(folder / f"{name}.npz"))
         program = sdy.load(folder / f"{name}.mlir")
-        runs = {"whole": sdy.interpret(program, stored.inputs)}
+        runs = {"unpartitioned": sdy.interpret(program, stored.inputs)}
         if name != DISAGREEING:
             runs["partitioned"] = list(sdy.run_spmd(program.partition(), stored.inputs).results)
         wrong += [f"{name}, {how}" for how, found in runs.items() if not np.array_equal(found[0], stored.outputs[0])]

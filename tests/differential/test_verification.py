@@ -1,4 +1,4 @@
-"""Compares the verification of shardings and collectives with MLIR's."""
+"""Compare the verification of shardings and collectives with MLIR."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ sdy.mesh @turned = <["b"=2, "a"=2], device_ids=[3, 2, 1, 0]>
 MESH = parse_mesh('<["a"=2, "b"=2, "u"=12]>')
 MESH_REFS = (AxisRef("a"),)
 SAMPLES = 700
-UNKNOWN_TO_JAXLIB = ("SDY-D244", "SDY-D245", "SDY-D246")  # rules on changes of unreduced axes
+UNKNOWN_TO_JAXLIB = ("SDY-D244", "SDY-D245", "SDY-D246")  # checks on changes of unreduced axes
 
 
 def mlir_accepts(text: str) -> bool:
@@ -120,7 +120,7 @@ def function(sharding: str, body: str = "") -> str:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_shardings(seed: int) -> None:
+def test_shardings_are_accepted_iff_mlir_accepts_them(seed: int) -> None:
     sampler = Sampler(seed)
     texts = [function(sampler.sharding()) for _ in range(SAMPLES)]
     accepted = [mlir_accepts(text) for text in texts]
@@ -129,7 +129,7 @@ def test_shardings(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_collectives(seed: int) -> None:
+def test_collectives_are_accepted_iff_mlir_accepts_them(seed: int) -> None:
     sampler = Sampler(seed)
     texts: list[str] = []
     while len(texts) < SAMPLES:

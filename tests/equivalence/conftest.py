@@ -1,4 +1,4 @@
-"""Programs that several tests run."""
+"""Shared fixtures: partitioned transformer programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.jax_programs.shared_models import MODELS
 
 @pytest.fixture(scope="session")
 def t32(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two layers of the transformer that PartIR counts collectives of, partitioned in seven ways."""
+    """Return two layers of PartIR's transformer, partitioned in seven ways."""
     folder = tmp_path_factory.mktemp("t32")
     subprocess.run([sys.executable, str(MODELS / "gen_t32.py"), str(folder), "2"], check=True, capture_output=True)
     return folder

@@ -1,4 +1,4 @@
-"""Values at which partitioned programs go wrong: NaN, infinities, zeros, ties, clamped indices, empty tensors."""
+"""Partitioned programs on difficult inputs: NaN, infinities, zeros, ties, clamped indices, empty tensors."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from sdy.program.program import Program
 MESHES = ('<["x"=4]>', '<["x"=2, "y"=2]>', '<["x"=3]>', '<["x"=8], device_ids=[7, 0, 6, 1, 5, 2, 4, 3]>')
 
 
-def cut(kind: str, *dims: str) -> str:
-    """A tensor type, with the axes that cut its dims."""
+def sharded(kind: str, *dims: str) -> str:
+    """Return a tensor type with the sharding axes of its dims."""
     axes = ", ".join(f"{{{', '.join(map(repr, dim.split()))}}}".replace("'", '"') for dim in dims)
     return f"tensor<{kind}> {{sdy.sharding = #sdy.sharding<@m, [{axes}]>}}"
 
 
 def program(arguments: str, results: str, *lines: str) -> str:
-    """The body of a module without its mesh."""
+    """Return the text of a module without its mesh."""
     body = "\n  ".join(lines)
     return f"func.func @main({arguments}) -> ({results}) {{\n  {body}\n}}\n"
 
 
 def folding(op: str, element: str, init: str) -> str:
-    """A vector folded along its cut dim."""
+    """Return a program that reduces a tensor along its sharded dim."""
     return program(
-        f"%a: {cut(f'8x3x{element}', 'x', '')}",
-        cut(f"3x{element}", ""),
+        f"%a: {sharded(f'8x3x{element}', 'x', '')}",
+        sharded(f"3x{element}", ""),
         f"%c = stablehlo.constant dense<{init}> : tensor<{element}>",
         f"%0 = stablehlo.reduce(%a init: %c) applies stablehlo.{op} across dimensions = [0]",
         f"  : (tensor<8x3x{element}>, tensor<{element}>) -> tensor<3x{element}>",
@@ -35,7 +35,7 @@ def folding(op: str, element: str, init: str) -> str:
 
 
 def region(*lines: str, arguments: str) -> str:
-    """A region of these lines."""
+    """Return the text of a region of these lines."""
     return "({\n  ^bb0(" + arguments + "):\n    " + "\n    ".join(lines) + "\n  })"
 
 
@@ -63,39 +63,42 @@ ADD = region(
     arguments="%p: tensor<f32>, %q: tensor<f32>",
 )
 SECOND = region("stablehlo.return %q : tensor<f32>", arguments="%p: tensor<f32>, %q: tensor<f32>")
-POINTS = "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1"
-SPOTS = "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1"
+GATHER_DIMS = "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1"
+SCATTER_DIMS = (
+    "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1"
+)
 
 
 def scattering(code: str) -> str:
-    """Rows of a tensor that is cut by rows, written at indices."""
+    """Return a scatter of rows into a tensor sharded along its rows."""
     return program(
-        f"%a: {cut('8x3xf32', 'x', '')}, %i: {cut('5x1xi32', '', '')}, %u: {cut('5x3xf32', '', '')}",
-        cut("8x3xf32", "x", ""),
-        f'%0 = "stablehlo.scatter"(%a, %i, %u) <{{scatter_dimension_numbers = #stablehlo.scatter<{SPOTS}>}}> {code}',
+        f"%a: {sharded('8x3xf32', 'x', '')}, %i: {sharded('5x1xi32', '', '')}, %u: {sharded('5x3xf32', '', '')}",
+        sharded("8x3xf32", "x", ""),
+        '%0 = "stablehlo.scatter"(%a, %i, %u)',
+        f"  <{{scatter_dimension_numbers = #stablehlo.scatter<{SCATTER_DIMS}>}}> {code}",
         "  : (tensor<8x3xf32>, tensor<5x1xi32>, tensor<5x3xf32>) -> tensor<8x3xf32>",
         "return %0 : tensor<8x3xf32>",
     )
 
 
 PROGRAMS: dict[str, str] = {
-    "dynamic_slice on a cut dim": program(
-        f"%a: {cut('8x4xf32', 'x', '')}, %i: tensor<i32>, %j: tensor<i32>",
-        cut("5x4xf32", "", ""),
+    "dynamic_slice on a sharded dim": program(
+        f"%a: {sharded('8x4xf32', 'x', '')}, %i: tensor<i32>, %j: tensor<i32>",
+        sharded("5x4xf32", "", ""),
         "%0 = stablehlo.dynamic_slice %a, %i, %j, sizes = [5, 4]",
         "  : (tensor<8x4xf32>, tensor<i32>, tensor<i32>) -> tensor<5x4xf32>",
         "return %0 : tensor<5x4xf32>",
     ),
-    "dynamic_update_slice on a cut dim": program(
-        f"%a: {cut('8x4xf32', 'x', '')}, %u: {cut('3x4xf32', '', '')}, %i: tensor<i32>, %j: tensor<i32>",
-        cut("8x4xf32", "x", ""),
+    "dynamic_update_slice on a sharded dim": program(
+        f"%a: {sharded('8x4xf32', 'x', '')}, %u: {sharded('3x4xf32', '', '')}, %i: tensor<i32>, %j: tensor<i32>",
+        sharded("8x4xf32", "x", ""),
         "%0 = stablehlo.dynamic_update_slice %a, %u, %i, %j",
         "  : (tensor<8x4xf32>, tensor<3x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>",
         "return %0 : tensor<8x4xf32>",
     ),
     "dynamic_update_slice of one element per shard": program(
-        f"%a: {cut('4xi8', 'x')}, %u: tensor<2xi8>, %i: tensor<i64>",
-        cut("4xi8", "x"),
+        f"%a: {sharded('4xi8', 'x')}, %u: tensor<2xi8>, %i: tensor<i64>",
+        sharded("4xi8", "x"),
         "%0 = stablehlo.dynamic_update_slice %a, %u, %i : (tensor<4xi8>, tensor<2xi8>, tensor<i64>) -> tensor<4xi8>",
         "return %0 : tensor<4xi8>",
     ),
@@ -103,8 +106,8 @@ PROGRAMS: dict[str, str] = {
     "minimum over devices": folding("minimum", "bf16", "0x7F80"),
     "sum over devices": folding("add", "f32", "-0.0"),
     "sum over devices from a number that is not known": program(
-        f"%a: {cut('8x3xf32', 'x', '')}, %b: tensor<f32>",
-        cut("3xf32", ""),
+        f"%a: {sharded('8x3xf32', 'x', '')}, %b: tensor<f32>",
+        sharded("3xf32", ""),
         "%0 = stablehlo.reduce(%a init: %b) applies stablehlo.add across dimensions = [0]",
         "  : (tensor<8x3xf32>, tensor<f32>) -> tensor<3xf32>",
         "return %0 : tensor<3xf32>",
@@ -114,7 +117,7 @@ PROGRAMS: dict[str, str] = {
     "product of integers over devices": folding("multiply", "i32", "3"),
     "bits over devices": folding("xor", "ui16", "65535"),
     "argmax over devices": program(
-        f"%a: {cut('8xf32', 'x')}",
+        f"%a: {sharded('8xf32', 'x')}",
         "tensor<f32>, tensor<i32>",
         "%n = stablehlo.iota dim = 0 : tensor<8xi32>",
         "%l = stablehlo.constant dense<0xFF800000> : tensor<f32>",
@@ -123,55 +126,55 @@ PROGRAMS: dict[str, str] = {
         "  : (tensor<8xf32>, tensor<8xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)",
         "return %0#0, %0#1 : tensor<f32>, tensor<i32>",
     ),
-    "stable sort of a cut dim": program(
-        f"%a: {cut('12xf32', 'x')}",
-        f"{cut('12xf32', 'x')}, {cut('12xi32', 'x')}",
+    "stable sort of a sharded dim": program(
+        f"%a: {sharded('12xf32', 'x')}",
+        f"{sharded('12xf32', 'x')}, {sharded('12xi32', 'x')}",
         "%n = stablehlo.iota dim = 0 : tensor<12xi32>",
         f'%0:2 = "stablehlo.sort"(%a, %n) <{{dimension = 0 : i64, is_stable = true}}> {LESS}',
         "  : (tensor<12xf32>, tensor<12xi32>) -> (tensor<12xf32>, tensor<12xi32>)",
         "return %0#0, %0#1 : tensor<12xf32>, tensor<12xi32>",
     ),
     "concatenate of one element per shard": program(
-        f"%a: {cut('4xf32', 'x')}, %b: {cut('4xf32', 'x')}",
-        cut("8xf32", "x"),
+        f"%a: {sharded('4xf32', 'x')}, %b: {sharded('4xf32', 'x')}",
+        sharded("8xf32", "x"),
         "%0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>",
         "return %0 : tensor<8xf32>",
     ),
     "cumulative sum of one element per shard": program(
-        f"%a: {cut('4xf32', 'x')}",
-        cut("4xf32", "x"),
+        f"%a: {sharded('4xf32', 'x')}",
+        sharded("4xf32", "x"),
         "%c = stablehlo.constant dense<0.0> : tensor<f32>",
         '%0 = "stablehlo.reduce_window"(%a, %c) <{window_dimensions = array<i64: 4>,',
         f"  padding = dense<[[3, 0]]> : tensor<1x2xi64>}}> {ADD} : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>",
         "return %0 : tensor<4xf32>",
     ),
     "roll of one element per shard": program(
-        f"%a: {cut('4xf32', 'x')}",
-        cut("4xf32", "x"),
+        f"%a: {sharded('4xf32', 'x')}",
+        sharded("4xf32", "x"),
         "%0 = stablehlo.slice %a [3:4] : (tensor<4xf32>) -> tensor<1xf32>",
         "%1 = stablehlo.slice %a [0:3] : (tensor<4xf32>) -> tensor<3xf32>",
         "%2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<1xf32>, tensor<3xf32>) -> tensor<4xf32>",
         "return %2 : tensor<4xf32>",
     ),
-    "gather from a cut dim": program(
-        f"%a: {cut('8x3xf32', 'x', '')}, %i: {cut('5x1xi32', '', '')}",
-        cut("5x3xf32", "", ""),
-        f'%0 = "stablehlo.gather"(%a, %i) <{{dimension_numbers = #stablehlo.gather<{POINTS}>,',
+    "gather from a sharded dim": program(
+        f"%a: {sharded('8x3xf32', 'x', '')}, %i: {sharded('5x1xi32', '', '')}",
+        sharded("5x3xf32", "", ""),
+        f'%0 = "stablehlo.gather"(%a, %i) <{{dimension_numbers = #stablehlo.gather<{GATHER_DIMS}>,',
         "  slice_sizes = array<i64: 1, 3>}> : (tensor<8x3xf32>, tensor<5x1xi32>) -> tensor<5x3xf32>",
         "return %0 : tensor<5x3xf32>",
     ),
-    "scatter that adds to a cut dim": scattering(ADD),
-    "scatter that overwrites a cut dim": scattering(SECOND),
-    "product with a cut summed dim": program(
-        f"%a: {cut('3x8xf32', '', 'x')}, %b: {cut('8x2xf32', 'x', '')}",
-        cut("3x2xf32", "", ""),
+    "scatter that adds to a sharded dim": scattering(ADD),
+    "scatter that overwrites a sharded dim": scattering(SECOND),
+    "product with a sharded contracting dim": program(
+        f"%a: {sharded('3x8xf32', '', 'x')}, %b: {sharded('8x2xf32', 'x', '')}",
+        sharded("3x2xf32", "", ""),
         "%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]",
         "  : (tensor<3x8xf32>, tensor<8x2xf32>) -> tensor<3x2xf32>",
         "return %0 : tensor<3x2xf32>",
     ),
     "zeros of either sign": program(
-        f"%a: {cut('8xf32', 'x')}, %b: {cut('8xf32', '')}",
-        f"{cut('8xf32', 'x')}, {cut('8xf32', 'x')}, {cut('8xf32', 'x')}, {cut('10xf32', 'x')}",
+        f"%a: {sharded('8xf32', 'x')}, %b: {sharded('8xf32', '')}",
+        f"{sharded('8xf32', 'x')}, {sharded('8xf32', 'x')}, {sharded('8xf32', 'x')}, {sharded('10xf32', 'x')}",
         "%0 = stablehlo.maximum %a, %b : tensor<8xf32>",
         "%1 = stablehlo.minimum %a, %b : tensor<8xf32>",
         "%2 = stablehlo.multiply %a, %b : tensor<8xf32>",
@@ -181,8 +184,8 @@ PROGRAMS: dict[str, str] = {
         "return %0, %1, %2, %3 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<10xf32>",
     ),
     "empty tensors": program(
-        f"%a: {cut('0x4xf32', '', 'x')}, %b: {cut('4x0xf32', 'x', '')}, %c: {cut('8xf32', 'x')}",
-        f"tensor<4xf32>, {cut('4x4xf32', 'x', '')}, {cut('4x4xf32', '', 'x')}, {cut('0xf32', 'x')}",
+        f"%a: {sharded('0x4xf32', '', 'x')}, %b: {sharded('4x0xf32', 'x', '')}, %c: {sharded('8xf32', 'x')}",
+        f"tensor<4xf32>, {sharded('4x4xf32', 'x', '')}, {sharded('4x4xf32', '', 'x')}, {sharded('0xf32', 'x')}",
         "%z = stablehlo.constant dense<1.5> : tensor<f32>",
         "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0]",
         "  : (tensor<0x4xf32>, tensor<f32>) -> tensor<4xf32>",
@@ -194,8 +197,8 @@ PROGRAMS: dict[str, str] = {
         "return %0, %1, %2, %3 : tensor<4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<0xf32>",
     ),
     "a cache that a loop fills": program(
-        f"%a: {cut('8x2xf32', 'x', '')}, %u: tensor<3x2xf32>, %i: tensor<i32>, %n: tensor<i32>",
-        cut("8x2xf32", "x", ""),
+        f"%a: {sharded('8x2xf32', 'x', '')}, %u: tensor<3x2xf32>, %i: tensor<i32>, %n: tensor<i32>",
+        sharded("8x2xf32", "x", ""),
         "%z = stablehlo.constant dense<0> : tensor<i32>",
         "%one = stablehlo.constant dense<1> : tensor<i32>",
         "%0:3 = stablehlo.while(%k = %z, %s = %i, %c = %a) : tensor<i32>, tensor<i32>, tensor<8x2xf32>",
@@ -215,12 +218,12 @@ PROGRAMS: dict[str, str] = {
 
 
 def on_both_axes(text: str, mesh: str) -> str:
-    """On a mesh of two axes, both cut what one cuts elsewhere."""
+    """Replace "x" by both axes on a mesh of two axes."""
     return text.replace('{"x"}', '{"x", "y"}') if '"y"' in mesh else text
 
 
 def problems(name: str, mesh: str, seed: int) -> dict[str, list[str]]:
-    """What differs, by round."""
+    """Return the differences by round of inputs."""
     program = Program.from_text(f"sdy.mesh @m = {mesh}\n{on_both_axes(PROGRAMS[name], mesh)}")
     return {
         each.name: [outcome.problem for outcome in each.comparisons if not outcome.agrees]
@@ -230,7 +233,7 @@ def problems(name: str, mesh: str, seed: int) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("mesh", MESHES)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_partitioned_agrees_on_adversarial_inputs(name: str, mesh: str) -> None:
+def test_partitioned_program_agrees_on_adversarial_inputs(name: str, mesh: str) -> None:
     for seed in range(3):
         found = problems(name, mesh, seed)
         assert len(found) == 5

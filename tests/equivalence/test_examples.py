@@ -1,4 +1,4 @@
-"""The programs that ship with the package: partitioned, on all devices, they compute what JAX computed."""
+"""The example programs, partitioned and on all devices, compute the stored results of JAX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What JAX calls by name on a CPU, LAPACK first: on one device and on eight, the results are JAX's."""
+"""Custom calls of JAX on CPU, mostly LAPACK, compute the results of JAX on one device and on eight."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def summed(function: Function, *arguments: jax.Array) -> jax.Array:
 
 
 def gradient(function: Function) -> Function:
-    """That of the sum of what the function gives."""
+    """Return the gradient of the sum of the results of a function."""
     return cast(Function, jax.grad(partial(summed, function)))
 
 
@@ -63,8 +63,8 @@ def sorted_eigenvalues(a: jax.Array) -> jax.Array:
     return jnp.sort(cast(jax.Array, jnp.linalg.eigvals(a)), axis=-1)
 
 
-def residues(a: jax.Array, *, left: bool = False) -> tuple[jax.Array, jax.Array]:
-    """What is left of the equation that eigenvectors hold, and their lengths."""
+def residuals(a: jax.Array, *, left: bool = False) -> tuple[jax.Array, jax.Array]:
+    """Return the residuals of the eigenvectors and their norms."""
     values, vectors = lax_linalg.eig(a, compute_left_eigenvectors=left, compute_right_eigenvectors=not left)
     moved = a.mT.conj() @ vectors if left else a @ vectors
     return moved - vectors * (values.conj() if left else values)[..., None, :], cast(
@@ -104,16 +104,16 @@ CASES: dict[str, tuple[Function, tuple[Array, ...]]] = {
     "QR, complex": (jnp.linalg.qr, (COMPLEX,)),
     "eigenvalues": (jnp.linalg.eigvalsh, (POSITIVE,)),
     "eigenvectors, up to sign": (sizes_of_eigenvectors, (HERMITIAN,)),
-    "eigenvalues of what is no number": (
+    "eigenvalues of NaN": (
         jnp.linalg.eigvalsh,
         (np.where(np.arange(4)[:, None, None] == 1, np.nan, POSITIVE),),
     ),
     "singular values": (partial(jnp.linalg.svd, compute_uv=False), (TALL,)),
-    "singular vectors, together": (composed, (TALL,)),
+    "product of singular vectors": (composed, (TALL,)),
     "singular vectors, all": (products, (TALL,)),
     "eigenvalues of any matrix": (sorted_eigenvalues, (REAL,)),
-    "eigenvectors of any matrix": (residues, (COMPLEX,)),
-    "eigenvectors from the left": (partial(residues, left=True), (REAL,)),
+    "eigenvectors of any matrix": (residuals, (COMPLEX,)),
+    "eigenvectors from the left": (partial(residuals, left=True), (REAL,)),
     "tridiagonal": (tridiagonal, (POSITIVE, TALL)),
     "approximate top k": (partial(lax.approx_max_k, k=3), (TALL,)),
     "approximate smallest rows": (partial(lax.approx_min_k, k=3, reduction_dimension=1), (TALL,)),
@@ -135,8 +135,8 @@ def test_results_are_those_of_jax(name: str) -> None:
     expected = cast(object, jax.jit(function)(*arguments))
     assert_close(sdy.from_jax(function, *arguments).run(*arguments), expected)
     for entries in (("y",), (None, "x", "y"), ("x", None, "y")):
-        placed = [jax.device_put(argument, sharding(*entries)) for argument in arguments]
-        assert_close(sdy.from_jax(function, *placed).partition().run(*placed), expected)
+        inputs = [jax.device_put(argument, sharding(*entries)) for argument in arguments]
+        assert_close(sdy.from_jax(function, *inputs).partition().run(*inputs), expected)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_results_are_those_of_jax(name: str) -> None:
         ("@ApproxTopK(%a, %b)", "@ApproxTopK needs a reduction_dim and a comparator"),
     ],
 )
-def test_operands_that_a_call_cannot_take_are_told(call: str, message: str) -> None:
+def test_invalid_operands_of_a_custom_call_are_an_error(call: str, message: str) -> None:
     operands = ", ".join({"a": "tensor<2x2xf32>", "b": "tensor<3x2xf32>"}[name] for name in re.findall("%([ab])", call))
     text = f"""
 func.func @main(%a: tensor<2x2xf32>, %b: tensor<3x2xf32>) -> tensor<2x2xf32> {{
@@ -160,8 +160,8 @@ func.func @main(%a: tensor<2x2xf32>, %b: tensor<3x2xf32>) -> tensor<2x2xf32> {{
     assert raised.value.diagnostics[0].code == "SDY-X108"
 
 
-def test_matrices_of_a_batch_stay_on_their_devices() -> None:
+def test_batched_solve_needs_no_communication() -> None:
     function, arguments = CASES["solve"]
-    placed = [jax.device_put(argument, sharding("y")) for argument in arguments]
-    partitioned = sdy.from_jax(function, *placed).partition()
+    inputs = [jax.device_put(argument, sharding("y")) for argument in arguments]
+    partitioned = sdy.from_jax(function, *inputs).partition()
     assert statistics_of(partitioned.local).bytes_sent == 0

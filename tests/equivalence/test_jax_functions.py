@@ -1,4 +1,4 @@
-"""JAX functions of many kinds as programs: on one device, simulated ones and JAX's, they return what JAX returns."""
+"""JAX functions return the results of JAX on one device, on simulated devices and on JAX devices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def leaves(tree: object) -> list[jax.Array]:
 
 
 def assert_same(actual: object, expected: object) -> None:
-    """The same tree of the same arrays, up to the order of sums."""
+    """Check that two trees of arrays are equal up to rounding."""
     assert jax.tree.structure(actual) == jax.tree.structure(expected)
     for ours, theirs in zip(leaves(actual), leaves(expected), strict=True):
         if jnp.issubdtype(theirs.dtype, jax.dtypes.prng_key):
@@ -47,7 +47,7 @@ def test_results_are_those_of_jax(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_results_on_devices_lie_where_the_program_says(name: str) -> None:
+def test_results_on_devices_have_the_shardings_of_the_program(name: str) -> None:
     case = cases()[name]
     partitioned = sdy.from_jax(case.function, *case.arguments).partition()
     results, shardings = partitioned.to_jax()(*case.arguments), partitioned.output_shardings()
@@ -56,7 +56,7 @@ def test_results_on_devices_lie_where_the_program_says(name: str) -> None:
         assert result.sharding.is_equivalent_to(sharding, result.ndim)
 
 
-def test_a_function_on_devices_may_be_traced_further() -> None:
+def test_function_on_devices_can_be_traced_by_jax() -> None:
     w, x = array((8, 16), None, "y"), array((8, 8), "x", seed=1)
     case = cases()["jit"]
     on_devices = sdy.from_jax(case.function, w, x).partition().to_jax()

@@ -1,4 +1,4 @@
-"""The functions behind the shared models: `from_jax` lowers them to their texts, `to_jax` runs them as JAX does."""
+"""The functions of the shared models: `from_jax` lowers them to their texts, `to_jax` computes the results of JAX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs as JAX lowers them, where they are at hand: they compute what JAX computed."""
+"""The shared models, if they exist, compute the stored results of JAX."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_partitioned_outputs_are_those_of_jax(path: Path) -> None:
 
 @pytest.mark.skipif(not MODELS, reason="the shared models are not beside the repository")
 @pytest.mark.parametrize("path", MODELS, ids=[path.stem for path in MODELS])
-def test_whole_outputs_are_those_of_jax(path: Path) -> None:
+def test_unpartitioned_outputs_are_those_of_jax(path: Path) -> None:
     stored = load_arrays(str(path.with_suffix(".npz")))
     found = load(path).run_flat(stored.inputs)
     outcomes = [compare(index, *pair) for index, pair in enumerate(zip(found, stored.outputs, strict=True))]

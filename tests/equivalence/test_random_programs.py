@@ -1,6 +1,6 @@
-"""Random programs compute on all devices what they do on one, however they are partitioned.
+"""Random programs compute the same on all devices as on one, with four ways of partitioning.
 
-By `sdy partition` with and without the optimizer; and by upstream's passes with halo exchange and without.
+These are `sdy partition` with and without the optimizer, and the passes of upstream with and without halo exchange.
 `pytest -m slow tests/equivalence/test_random_programs.py` runs ten thousand programs in all four ways.
 """
 
@@ -27,7 +27,7 @@ SHARES = 8
 
 
 def _inputs(program: Program, seed: int) -> list[Array]:
-    """Small numbers: with large ones, products of sums overflow whichever way they are taken."""
+    """Return small numbers: products of sums of large ones overflow."""
     random = np.random.default_rng(seed)
 
     def drawn(shape: tuple[int, ...], dtype: DType) -> Array:
@@ -57,13 +57,13 @@ PARTITIONERS: dict[str, Callable[[Program, Sequence[Array]], Sequence[Array]]] =
 
 
 def _problems(seed: int, names: Sequence[str]) -> dict[str, list[str]]:
-    """What is wrong with the results of a program, by the name of who partitioned it."""
+    """Return the differences in the results of a program, by the name of the partitioner."""
     program = Program.from_text(random_program(seed, OPTIONS))
     inputs = _inputs(program, seed)
-    wanted = program.run_flat(inputs)
+    expected = program.run_flat(inputs)
     found: dict[str, list[str]] = {}
     for name in names:
-        pairs = zip(PARTITIONERS[name](program, inputs), wanted, strict=True)
+        pairs = zip(PARTITIONERS[name](program, inputs), expected, strict=True)
         outcomes = [compare(index, *pair) for index, pair in enumerate(pairs)]
         problems = [outcome.problem for outcome in outcomes if not outcome.agrees]
         if problems:
@@ -84,7 +84,7 @@ def test_a_random_program_computes_the_same(share: int) -> None:
 def test_thousands_of_random_programs_compute_the_same(share: int) -> None:
     """10,000 programs in four ways.
 
-    A group may come to span manual computations once a function is called twice, which nobody can propagate: of 100
+    If a function is called twice, a sharding group may span manual computations, which cannot be propagated: of 100
     programs, two may be replaced by others.
     """
     wrong: dict[int, dict[str, list[str]]] = {}

@@ -1,4 +1,4 @@
-"""The shared models with their inputs sharded in any way: on all devices they compute what JAX computed."""
+"""The shared models, with random input shardings, compute the stored results of JAX on all devices."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ pytestmark = [
 
 @cache
 def _model(path: Path) -> tuple[ModuleOp, StoredArrays]:
-    """A model as JAX lowered it, and what it is called with and returns."""
+    """Return a model as JAX lowered it, and its stored inputs and outputs."""
     return load(path).module, load_arrays(str(path.with_suffix(".npz")))
 
 
 def _resharded(path: Path, seed: int) -> tuple[Program, list[str]]:
-    """The model with other shardings on all its inputs; the shardings."""
+    """Return the model with random shardings of its inputs, and the shardings."""
     module = _model(path)[0].clone()
     name, mesh = next((name, mesh) for name, mesh in meshes_of(module).items() if mesh.axes)
     source = random.Random(f"{path.stem} {seed}")
@@ -57,12 +57,12 @@ def _problems(path: Path, seed: int) -> list[object]:
     return [seed, drawn, found] if found else []
 
 
-def test_any_shardings_of_the_inputs_give_the_results_of_jax(path: Path) -> None:
+def test_random_input_shardings_do_not_change_results(path: Path) -> None:
     assert [found for seed in range(3) if (found := _problems(path, seed))] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("share", range(10))
-def test_hundreds_of_shardings_of_the_inputs_give_the_results_of_jax(path: Path, share: int) -> None:
-    """Two hundred of each model."""
+def test_hundreds_of_input_shardings_do_not_change_results(path: Path, share: int) -> None:
+    """Check two hundred shardings per model."""
     assert [found for seed in range(100 + share, 300, 10) if (found := _problems(path, seed))] == []

@@ -1,4 +1,4 @@
-"""Local programs run where no process sees all devices: two processes of four devices, on loopback."""
+"""Local programs run on JAX devices of two processes with four devices each, on loopback."""
 
 from __future__ import annotations
 

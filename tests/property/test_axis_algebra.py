@@ -117,8 +117,8 @@ def test_truncating_leaves_the_longest_disjoint_prefix(a: AxisList, b: AxisList)
 def test_the_common_prefix_of_lists_is_a_prefix_of_both(a: AxisList, b: AxisList) -> None:
     common = common_prefix(a, b)
     assert common == common_prefix(b, a)
-    for whole in (a, b):
-        assert common == whole or is_strict_list_prefix(common, whole)
+    for refs in (a, b):
+        assert common == refs or is_strict_list_prefix(common, refs)
     assert common_prefix(a, a) == a
 
 
@@ -133,6 +133,6 @@ def test_a_strict_prefix_makes_fewer_shards(a: AxisList, b: AxisList) -> None:
 def test_replica_groups_are_a_transposed_view_of_the_devices(axes: AxisList) -> None:
     digits = ordered_refs(axes, MESH)
     grid = np.arange(MESH.device_count).reshape([MESH.size_of(digit) for digit in digits])
-    others = [place for place, digit in enumerate(digits) if digit not in axes]
+    others = [index for index, digit in enumerate(digits) if digit not in axes]
     grouped = grid.transpose([*others, *(digits.index(ref) for ref in axes)])
     assert np.array_equal(np.array(replica_groups(axes, MESH)), grouped.reshape(-1, sharded_size(axes, MESH)))

@@ -1,4 +1,4 @@
-"""What collectives mean in terms of one another, on random values, sizes and orders of devices."""
+"""Identities between collectives, on random values, sizes and orders of devices."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from sdy.interpreter.spmd import run_spmd
 
 
 @st.composite
-def held(draw: st.DrawFn) -> Array:
-    """What each of some devices holds: a row that all of them can share out, of 1 to 3 elements each."""
+def device_rows(draw: st.DrawFn) -> Array:
+    """Draw one row per device, of 1 to 3 elements for each device."""
     devices, each = draw(st.integers(2, 6)), draw(st.integers(1, 3))
     seed = draw(st.integers(0, 2**32 - 1))
     numbers = np.random.default_rng(seed).integers(-(2**31), 2**31, (devices, devices * each))
@@ -28,7 +28,7 @@ def held(draw: st.DrawFn) -> Array:
 
 
 def on_devices(values: Array, results: Sequence[int], *lines: str) -> list[Array]:
-    """What the lines give on each device for `%a`, its row of `values`; results are vectors `%r0`, `%r1` and so on."""
+    """Run lines on each device with its row of `values` as `%a`; return the vectors `%r0`, `%r1`... of all devices."""
     count, size = values.shape
     types = ", ".join(f"tensor<{length}xi32>" for length in results)
     names = ", ".join(f"%r{index}" for index in range(len(results)))
@@ -41,7 +41,7 @@ def on_devices(values: Array, results: Sequence[int], *lines: str) -> list[Array
 
 
 def groups(count: int) -> str:
-    """All devices in one group."""
+    """Return the attributes of a collective with all devices in one group."""
     return f"replica_groups = dense<{[list(range(count))]}> : tensor<1x{count}xi64>, {CHANNEL}, use_global_device_ids"
 
 
@@ -49,24 +49,24 @@ def vector(size: int) -> str:
     return f"tensor<{size}xi32>"
 
 
-@given(held())
-def test_a_sum_is_a_scattered_sum_gathered(values: Array) -> None:
+@given(device_rows())
+def test_all_reduce_equals_reduce_scatter_and_all_gather(values: Array) -> None:
     count, size = values.shape
-    whole, part = vector(size), vector(size // count)
+    full, shard = vector(size), vector(size // count)
     at_once, in_two = on_devices(
         values,
         (size, size),
-        f'%r0 = "stablehlo.all_reduce"(%a) <{{{groups(count)}}}> {SUM} : ({whole}) -> {whole}',
+        f'%r0 = "stablehlo.all_reduce"(%a) <{{{groups(count)}}}> {SUM} : ({full}) -> {full}',
         f'%p = "stablehlo.reduce_scatter"(%a) <{{scatter_dimension = 0 : i64, {groups(count)}}}> {SUM}',
-        f"  : ({whole}) -> {part}",
-        f'%r1 = "stablehlo.all_gather"(%p) <{{all_gather_dim = 0 : i64, {groups(count)}}}> : ({part}) -> {whole}',
+        f"  : ({full}) -> {shard}",
+        f'%r1 = "stablehlo.all_gather"(%p) <{{all_gather_dim = 0 : i64, {groups(count)}}}> : ({shard}) -> {full}',
     )
     assert np.array_equal(at_once, in_two)
     assert np.array_equal(at_once[0], values.sum(axis=0, dtype=np.int32))
 
 
-@given(held())
-def test_a_gather_is_made_of_permutes(values: Array) -> None:
+@given(device_rows())
+def test_all_gather_equals_a_ring_of_permutes(values: Array) -> None:
     count, size = values.shape
     lines = [
         f'%r0 = "stablehlo.all_gather"(%a) <{{all_gather_dim = 0 : i64, {groups(count)}}}>',
@@ -77,7 +77,7 @@ def test_a_gather_is_made_of_permutes(values: Array) -> None:
         f"%g0 = stablehlo.constant dense<0> : {vector(count * size)}",
     ]
     for step in range(count):
-        pairs = [[place, (place + step) % count] for place in range(count)]
+        pairs = [[device, (device + step) % count] for device in range(count)]
         lines += [
             f'%m{step} = "stablehlo.collective_permute"(%a) <{{source_target_pairs = dense<{pairs}>'
             f" : tensor<{count}x2xi64>, {CHANNEL}}}> : ({vector(size)}) -> {vector(size)}",
@@ -94,8 +94,8 @@ def test_a_gather_is_made_of_permutes(values: Array) -> None:
     assert np.array_equal(gathered[0], values.reshape(-1))
 
 
-@given(held())
-def test_exchanging_twice_brings_everything_back(values: Array) -> None:
+@given(device_rows())
+def test_all_to_all_is_its_own_inverse(values: Array) -> None:
     count, size = values.shape
     exchange = (
         f'"stablehlo.all_to_all"(%OPERAND) <{{split_dimension = 0 : i64, concat_dimension = 0 : i64, '
@@ -109,12 +109,12 @@ def test_exchanging_twice_brings_everything_back(values: Array) -> None:
         f"%r1 = {exchange.replace('OPERAND', 'r0')}",
     )
     assert np.array_equal(twice, values)
-    pieces = values.reshape(count, count, -1)
-    assert np.array_equal(once, pieces.transpose(1, 0, 2).reshape(values.shape))
+    blocks = values.reshape(count, count, -1)
+    assert np.array_equal(once, blocks.transpose(1, 0, 2).reshape(values.shape))
 
 
-@given(held(), st.data())
-def test_a_permute_gives_zeros_to_whom_nobody_sends(values: Array, data: st.DataObject) -> None:
+@given(device_rows(), st.data())
+def test_permute_returns_zeros_on_devices_without_a_source(values: Array, data: st.DataObject) -> None:
     count, size = values.shape
     sources = data.draw(st.permutations(range(count)))[: data.draw(st.integers(1, count))]
     targets = data.draw(st.permutations(range(count)))[: len(sources)]
@@ -131,7 +131,7 @@ def test_a_permute_gives_zeros_to_whom_nobody_sends(values: Array, data: st.Data
 
 
 @given(st.integers(2, 6), st.booleans(), st.data())
-def test_a_device_that_sends_or_receives_twice_is_a_diagnostic(
+def test_permute_with_a_duplicate_source_or_target_is_an_error(
     count: int, is_source: bool, data: st.DataObject
 ) -> None:
     once = data.draw(st.permutations(range(count)))[:2]

@@ -1,4 +1,4 @@
-"""Collectives on all devices at once, against loops over devices written down from what the ops mean."""
+"""Compare collectives with loops over devices that follow the definition of each op."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GRIDS = [
 
 
 def axis_groups(random: np.random.Generator, count: int) -> Rows:
-    """Groups that are a product of axes of some grid of all devices, in any order of axes."""
+    """Draw groups that are a product of axes of some grid of all devices, in any order of axes."""
     sizes = [(2, 2, 3), (4, 3), (2, 6), (3, 2, 2), (12,)][int(random.integers(5))]
     ids = np.arange(count).reshape(sizes).transpose(random.permutation(len(sizes)))
     inner = int(random.integers(ids.ndim + 1))
@@ -36,7 +36,7 @@ def axis_groups(random: np.random.Generator, count: int) -> Rows:
 
 
 def any_groups(random: np.random.Generator, count: int) -> Rows:
-    """Groups of devices in no order."""
+    """Draw random groups of devices."""
     return random.permutation(count).reshape(-1, int(random.choice([2, 3, 4, 6]))).tolist()
 
 
@@ -99,8 +99,8 @@ def all_to_all(groups: Rows, operand: Array) -> tuple[str, Values]:
     row_of = {device: row for row in groups for device in row}
     expected: Values = []
     for device in range(len(operand)):
-        place = row_of[device].index(device)
-        parts = [np.split(operand[other], size, axis=1)[place] for other in row_of[device]]
+        position = row_of[device].index(device)
+        parts = [np.split(operand[other], size, axis=1)[position] for other in row_of[device]]
         expected.append(np.concatenate(parts, axis=0))
     return module_text(op, operand, (rows * size, columns // size)), expected
 
@@ -134,7 +134,7 @@ COLLECTIVES: dict[str, Callable[[Rows, Array], tuple[str, Values]]] = {
 
 
 def operand_on(grid: Grid, random: np.random.Generator) -> tuple[DeviceArray, Array]:
-    """An operand that varies along some axes of the grid; and what each device holds, in the order of devices."""
+    """Draw an operand that varies along some axes of the grid; return it with the value of each device in order."""
     leading = tuple(size if random.random() < 0.7 else 1 for size in grid.sizes)
     value = DeviceArray(random.integers(0, 100, (*leading, 2, 12)).astype(np.int32), grid)
     return value, np.stack([value.device_view(device) for device in range(grid.position_count)])
@@ -149,7 +149,7 @@ def check(text: str, value: DeviceArray, expected: Values) -> None:
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("make_groups", [axis_groups, any_groups])
 @pytest.mark.parametrize("name", COLLECTIVES)
-def test_collective_is_what_a_loop_over_devices_gives(
+def test_collectives_equal_a_loop_over_devices(
     name: str, make_groups: Callable[[np.random.Generator, int], Rows], seed: int
 ) -> None:
     random = np.random.default_rng(seed)
@@ -163,7 +163,7 @@ def test_collective_is_what_a_loop_over_devices_gives(
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_permute_moves_what_the_pairs_say(seed: int) -> None:
+def test_permute_follows_source_target_pairs(seed: int) -> None:
     random = np.random.default_rng(seed)
     grid = [grid for grid in GRIDS if grid.replica_count == 1][int(random.integers(4))]
     value, held = operand_on(grid, random)
@@ -209,7 +209,7 @@ def test_groups_of_different_sizes_reduce() -> None:
     check(module_text(op, np.zeros((4, 1, 1)), (1, 1)), value, [np.array([[n]]) for n in (1011, 1011, 100, 1011)])
 
 
-def test_the_legacy_sum_over_replicas() -> None:
+def test_cross_replica_sum() -> None:
     grid = Grid((3,), replica_count=3, partition_count=1)
     value = DeviceArray(np.array([1, 10, 100], np.int32).reshape(3, 1, 1), grid)
     op = f'"stablehlo.cross-replica-sum"(%a) <{{replica_groups = {groups_text([[0, 1, 2]])}}}>'

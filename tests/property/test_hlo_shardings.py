@@ -25,9 +25,9 @@ def placed_shardings(draw: st.DrawFn) -> tuple[TensorSharding, Mesh]:
     mesh = Mesh(tuple(MeshAxis(f"a{index}", size) for index, size in enumerate(sizes)))
     names = draw(st.permutations([axis.name for axis in mesh.axes]))
     rank = draw(st.integers(1, 3))
-    places = draw(st.lists(st.integers(-2, rank - 1), min_size=len(names), max_size=len(names)))
-    dims = [tuple(AxisRef(name) for name, at in zip(names, places, strict=True) if at == dim) for dim in range(rank)]
-    unreduced = [name for name, at in zip(names, places, strict=True) if at == -2]
+    positions = draw(st.lists(st.integers(-2, rank - 1), min_size=len(names), max_size=len(names)))
+    dims = [tuple(AxisRef(name) for name, at in zip(names, positions, strict=True) if at == dim) for dim in range(rank)]
+    unreduced = [name for name, at in zip(names, positions, strict=True) if at == -2]
     in_order = tuple(AxisRef(axis.name) for axis in mesh.axes if axis.name in unreduced)
     return closed_on(mesh, dims, in_order), mesh
 

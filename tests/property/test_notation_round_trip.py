@@ -28,7 +28,7 @@ def comes_back(notation: parse.Notation[T], written: Callable[[T], str], value: 
 
 
 @given(some.meshes())
-def test_meshes(mesh: Mesh) -> None:
+def test_meshes_round_trip(mesh: Mesh) -> None:
     comes_back(parse.MESH, write.write_mesh, mesh)
 
 

@@ -19,7 +19,7 @@ from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import closed_on
 
-ROTATED = Mesh(MESH.axes, tuple((7 * place + 5) % MESH.device_count for place in range(MESH.device_count)))
+ROTATED = Mesh(MESH.axes, tuple((7 * index + 5) % MESH.device_count for index in range(MESH.device_count)))
 
 
 @st.composite
@@ -41,12 +41,12 @@ def mesh_of(sharding: TensorSharding) -> Mesh:
 
 
 @given(closed_shardings())
-def test_partition_specs(sharding: TensorSharding) -> None:
+def test_partition_specs_round_trip(sharding: TensorSharding) -> None:
     assert read_partition_spec(write_partition_spec(sharding), mesh_of(sharding)) == sharding
 
 
 @given(closed_shardings())
-def test_subscripts(sharding: TensorSharding) -> None:
+def test_subscripts_round_trip(sharding: TensorSharding) -> None:
     assert read_subscripts(write_subscripts(sharding), mesh_of(sharding)) == sharding
 
 
@@ -69,5 +69,5 @@ def test_hlo_assigns_each_device_its_shard(sharding: TensorSharding) -> None:
         return
     for index, dim in enumerate(sharding.dims):
         within = prod(hlo.sizes[index + 1 :])
-        pieces_of = {device: place // within % hlo.sizes[index] for place, device in enumerate(hlo.devices)}
-        assert shard_coordinates(dim.axes, mesh) == tuple(pieces_of[device] for device in range(mesh.device_count))
+        tiles = {device: position // within % hlo.sizes[index] for position, device in enumerate(hlo.devices)}
+        assert shard_coordinates(dim.axes, mesh) == tuple(tiles[device] for device in range(mesh.device_count))

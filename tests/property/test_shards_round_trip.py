@@ -1,4 +1,4 @@
-"""Cutting a tensor into shards and putting it together again gives the tensor."""
+"""Round trips of tensors through shards."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from sdy.model.axis_on_mesh import axis_end
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
-ROTATED = Mesh(MESH.axes, tuple((7 * place + 5) % MESH.device_count for place in range(MESH.device_count)))
+ROTATED = Mesh(MESH.axes, tuple((7 * index + 5) % MESH.device_count for index in range(MESH.device_count)))
 
 
 @st.composite
-def cut_tensors(draw: st.DrawFn) -> tuple[tuple[int, ...], TensorSharding, Mesh]:
-    """A shape, a sharding that need not divide it, and a mesh in any order of devices."""
+def sharded_tensors(draw: st.DrawFn) -> tuple[tuple[int, ...], TensorSharding, Mesh]:
+    """Draw a shape, a sharding that need not divide it, and a mesh in any order of devices."""
     refs = list(draw(st.permutations(draw(covering_sub_axes()))))
     rank = draw(st.integers(0, 3))
     dims: list[AxisList] = []
@@ -40,7 +40,7 @@ def cut_tensors(draw: st.DrawFn) -> tuple[tuple[int, ...], TensorSharding, Mesh]
 
 
 def place_of(device: int, axes: AxisList, mesh: Mesh) -> int:
-    """Which piece of a dim cut by `axes` a device holds: its coordinates along the axes, major first, as one number."""
+    """Return the index of the shard of a dim along `axes` on a device: its coordinates, major first, as one number."""
     position = mesh.devices().index(device)
     place = 0
     for ref in axes:
@@ -52,19 +52,19 @@ def place_of(device: int, axes: AxisList, mesh: Mesh) -> int:
     return place
 
 
-@given(cut_tensors())
-def test_shards_make_the_tensor_again(cut: tuple[tuple[int, ...], TensorSharding, Mesh]) -> None:
-    shape, sharding, mesh = cut
+@given(sharded_tensors())
+def test_unshard_inverts_shard(tensor: tuple[tuple[int, ...], TensorSharding, Mesh]) -> None:
+    shape, sharding, mesh = tensor
     array = np.arange(prod(shape), dtype=np.int64).reshape(shape) + 1
     shards = shard(array, sharding, mesh)
     assert (unshard(shards, sharding, mesh, shape) == array).all()
 
 
-@given(cut_tensors(), st.integers(0, MESH.device_count - 1))
-def test_a_device_holds_the_piece_that_its_coordinates_spell(
-    cut: tuple[tuple[int, ...], TensorSharding, Mesh], device: int
+@given(sharded_tensors(), st.integers(0, MESH.device_count - 1))
+def test_device_holds_the_shard_of_its_coordinates(
+    tensor: tuple[tuple[int, ...], TensorSharding, Mesh], device: int
 ) -> None:
-    shape, sharding, mesh = cut
+    shape, sharding, mesh = tensor
     array = np.arange(prod(shape), dtype=np.int64).reshape(shape) + 1
     expected = array
     for dim, dim_sharding in enumerate(sharding.dims):
@@ -79,11 +79,11 @@ def test_a_device_holds_the_piece_that_its_coordinates_spell(
     assert (shard(array, sharding, mesh).device_view(device) == expected).all()
 
 
-@given(cut_tensors(), cut_tensors())
+@given(sharded_tensors(), sharded_tensors())
 def test_a_value_is_the_same_on_every_grid(
-    cut: tuple[tuple[int, ...], TensorSharding, Mesh], other: tuple[tuple[int, ...], TensorSharding, Mesh]
+    tensor: tuple[tuple[int, ...], TensorSharding, Mesh], other: tuple[tuple[int, ...], TensorSharding, Mesh]
 ) -> None:
-    shape, sharding, mesh = cut
+    shape, sharding, mesh = tensor
     value = shard(np.arange(prod(shape), dtype=np.int64).reshape(shape), sharding, mesh)
     moved = regridded(value, grid_of_mesh(other[2], other[1].axis_refs()))
     assert all((moved.device_view(device) == value.device_view(device)).all() for device in mesh.devices())
@@ -99,11 +99,11 @@ def test_partial_values_are_combined(kind: ReductionKind) -> None:
     assert unshard(value, sharding, MESH, (2,)).tolist() == expected
 
 
-@given(cut_tensors())
-def test_devices_that_hold_a_tensor_whole_cut_it_as_if_it_were_cut_for_them(
-    cut: tuple[tuple[int, ...], TensorSharding, Mesh],
+@given(sharded_tensors())
+def test_shard_each_of_a_replicated_tensor_equals_shard(
+    tensor: tuple[tuple[int, ...], TensorSharding, Mesh],
 ) -> None:
-    shape, sharding, mesh = cut
+    shape, sharding, mesh = tensor
     array = np.arange(prod(shape), dtype=np.int64).reshape(shape) + 1
     expected = shard(array, sharding, mesh)
     found = shard_each(replicated(array, grid_of_mesh(mesh)), sharding, mesh)
@@ -111,20 +111,20 @@ def test_devices_that_hold_a_tensor_whole_cut_it_as_if_it_were_cut_for_them(
         assert (found.device_view(device) == expected.device_view(device)).all()
 
 
-@given(cut_tensors())
-def test_every_device_gets_back_the_tensor_of_those_it_shares_the_other_axes_with(
-    cut: tuple[tuple[int, ...], TensorSharding, Mesh],
+@given(sharded_tensors())
+def test_unshard_each_inverts_shard_each(
+    tensor: tuple[tuple[int, ...], TensorSharding, Mesh],
 ) -> None:
-    shape, sharding, mesh = cut
+    shape, sharding, mesh = tensor
     first = mesh.axes[0].name
     inner = replace(
         sharding, dims=tuple(DimSharding(tuple(ref for ref in dim.axes if ref.name != first)) for dim in sharding.dims)
     )
     inner = replace(inner, unreduced=tuple(ref for ref in sharding.unreduced if ref.name != first))
     own = np.arange(mesh.axes[0].size * prod(shape), dtype=np.int64).reshape((mesh.axes[0].size, *shape)) + 1
-    whole = grid_of_mesh(mesh)
-    held = DeviceArray(own.reshape((mesh.axes[0].size,) + (1,) * (whole.rank - 1) + shape), whole)
+    grid = grid_of_mesh(mesh)
+    held = DeviceArray(own.reshape((mesh.axes[0].size,) + (1,) * (grid.rank - 1) + shape), grid)
     others = [axis.name for axis in mesh.axes[1:]]
-    back = regridded(unshard_each(shard_each(held, inner, mesh), inner, mesh, shape, others), whole)
+    back = regridded(unshard_each(shard_each(held, inner, mesh), inner, mesh, shape, others), grid)
     for device in mesh.devices():
         assert (back.device_view(device) == held.device_view(device)).all()

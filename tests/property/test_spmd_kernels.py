@@ -1,4 +1,4 @@
-"""An op on all devices at once computes on each what it computes on one."""
+"""An op on all devices computes on each the same as on one device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAMS_PER_FAMILY = 12
 
 
 def spread(array: Array, random: np.random.Generator) -> DeviceArray:
-    """Other values on devices that differ along some axes of the grid, chosen at random."""
+    """Return values that differ between devices along some random axes of the grid."""
     leading = tuple(size if random.random() < 0.5 else 1 for size in GRID.sizes)
     turned = [np.roll(array.reshape(-1), place).reshape(array.shape) for place in range(int(np.prod(leading)))]
     return DeviceArray(np.stack(turned).reshape(leading + array.shape), GRID)

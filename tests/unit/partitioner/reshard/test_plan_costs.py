@@ -7,7 +7,7 @@ import random
 
 import pytest
 from support.reshards.missing_elements import missing_elements
-from support.reshards.random_reshards import BINARY, random_reshards, full_axis_shardings
+from support.reshards.random_reshards import BINARY, full_axis_shardings, random_reshards
 
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.shape import local_shape
