@@ -13,7 +13,7 @@ GRID = Grid((2, 3, 2), 1, 12)
 CONTEXT = KernelContext(GRID.sizes, GRID, Executor(parse_module("")), Host())
 
 
-def test_only_dims_along_which_the_decision_varies_are_taken_apart() -> None:
+def test_split_affects_only_dims_along_which_the_decision_varies() -> None:
     decisions = np.array([0, 7, 0]).reshape(1, 3, 1)
     split = Split(CONTEXT, decisions)
     context = split.context_of(0)
@@ -24,13 +24,13 @@ def test_only_dims_along_which_the_decision_varies_are_taken_apart() -> None:
     assert along_first.shape == (1, 2, 1)
 
 
-def test_what_is_taken_apart_is_merged_again() -> None:
+def test_merging_inverts_splitting() -> None:
     random = np.random.default_rng(0)
     decisions = random.integers(0, 3, (2, 3, 1))
-    whole = (np.arange(12).reshape(2, 3, 2), np.arange(3).reshape(1, 3, 1) * 10, np.array([[[5]]]))
+    arrays = (np.arange(12).reshape(2, 3, 2), np.arange(3).reshape(1, 3, 1) * 10, np.array([[[5]]]))
     split = Split(CONTEXT, decisions)
-    merged = split.merged({key: split.taken(whole, key) for key in split.positions})
-    for before, after in zip(whole, merged, strict=True):
+    merged = split.merged({key: split.taken(arrays, key) for key in split.positions})
+    for before, after in zip(arrays, merged, strict=True):
         assert (np.broadcast_to(before, GRID.sizes) == after).all()
     assert merged[1].shape == (2, 3, 1)
 

@@ -11,7 +11,7 @@ def test_tasks_run_one_after_the_other() -> None:
     assert (order, results) == (["a", "b"], [1, 2])
 
 
-def test_a_task_waits_for_what_another_does() -> None:
+def test_task_waits_for_another_task() -> None:
     order: list[str] = []
 
     def receive() -> bool:
@@ -29,7 +29,7 @@ def test_a_task_waits_for_what_another_does() -> None:
     assert order == ["wait", "sent", "got"]
 
 
-def test_nobody_waits_for_ever() -> None:
+def test_deadlock_is_detected() -> None:
     def receive() -> bool:
         return turns.wait_until(lambda: False)
 
@@ -37,7 +37,7 @@ def test_nobody_waits_for_ever() -> None:
     assert turns.run() == [False, False]
 
 
-def test_what_a_task_raises_is_raised() -> None:
+def test_exception_of_a_task_is_raised() -> None:
     def fail() -> int:
         raise KeyError("gone")
 

@@ -1,4 +1,4 @@
-"""Results in the memory of operands: only where nobody can see it."""
+"""Results reuse the memory of operands only if no other reference can observe it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _address(slots: Slots, slot: int) -> int:
 
 
 @pytest.mark.parametrize(("dead", "slot"), [((0,), 0), ((1,), 1), ((0, 1), 0)])
-def test_a_dead_operand_takes_the_result(dead: tuple[int, ...], slot: int) -> None:
+def test_result_reuses_the_memory_of_a_dead_operand(dead: tuple[int, ...], slot: int) -> None:
     slots = _slots((2, 3), (2, 3))
     address = _address(slots, slot)
     result = computed_in_place(np.subtract, slots, (0, 1), dead)
@@ -31,24 +31,24 @@ def test_a_dead_operand_takes_the_result(dead: tuple[int, ...], slot: int) -> No
     np.testing.assert_array_equal(result, np.full((2, 3), -1.0))
 
 
-def test_the_only_view_of_an_array_is_as_good_as_the_array() -> None:
+def test_only_view_of_an_array_is_reused() -> None:
     slots: Slots = [np.ones(6).reshape(2, 3), np.ones((2, 3))]
     assert computed_in_place(np.add, slots, (0, 1), (0,)) is not None
 
 
-def test_what_is_seen_elsewhere_is_not_written() -> None:
+def test_array_with_other_references_is_not_reused() -> None:
     slots = _slots((2, 3), (2, 3))
-    assert computed_in_place(np.add, slots, (0, 1), ()) is None  # both are read again
+    assert computed_in_place(np.add, slots, (0, 1), ()) is None  # both are used again
     seen = slots[0]
     assert computed_in_place(np.add, slots, (0, 1), (0,)) is None
     assert seen is not None
     del slots[0]
     slots.insert(0, seen[:])
-    assert computed_in_place(np.add, slots, (0, 1), (0,)) is None  # a view of what has a name
+    assert computed_in_place(np.add, slots, (0, 1), (0,)) is None  # a view of an array with another reference
     np.testing.assert_array_equal(seen, np.ones((2, 3)))
 
 
-def test_an_array_with_a_view_is_not_written() -> None:
+def test_array_with_a_view_is_not_reused() -> None:
     slots = _slots((2, 3), (2, 3))
     first = slots[0]
     assert first is not None
@@ -67,12 +67,12 @@ def test_an_array_with_a_view_is_not_written() -> None:
     ],
     ids=["the result is larger", "integers", "read only"],
 )
-def test_what_cannot_hold_the_result_is_not_written(slots: Slots) -> None:
+def test_array_that_cannot_hold_the_result_is_not_reused(slots: Slots) -> None:
     copies: Slots = [
         None if array is None else array.view() if not array.flags.writeable else array.copy() for array in slots
     ]
     assert computed_in_place(np.add, copies, (0, 1), (0,)) is None
 
 
-def test_a_value_added_to_itself() -> None:
+def test_operand_used_twice_is_not_reused() -> None:
     assert computed_in_place(np.add, _slots((2,)), (0, 0), (0,)) is None

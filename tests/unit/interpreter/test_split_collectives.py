@@ -36,7 +36,7 @@ def order(*, op_by_op: bool) -> list[tuple[str, int]]:
     return [(step.op.name.removeprefix("stablehlo."), len(step.operands)) for step in steps]
 
 
-def test_each_operand_as_soon_as_it_is_there() -> None:
+def test_collectives_are_split_per_operand() -> None:
     assert order(op_by_op=False) == [
         ("all_gather", 1),
         ("negate", 1),
@@ -50,19 +50,19 @@ def test_each_operand_as_soon_as_it_is_there() -> None:
 
 
 def run(observer: OpObserver | None = None) -> list[list[int]]:
-    """What the first of two devices has in the end."""
+    """Return the results on the first of two devices."""
     held = stacked(np.array([[1, 2], [3, 4]], np.int32), grid_of(partition_count=1, replica_count=2))
     results = run_spmd(parse_module(PROGRAM), [held], held.grid, observer=observer)
     return [result.device_view(0).tolist() for result in results]
 
 
-def test_who_watches_sees_the_ops_as_they_are_written() -> None:
+def test_observer_sees_unsplit_ops_in_program_order() -> None:
     seen: list[tuple[str, int]] = []
     run(lambda _, op, results: seen.append((op.name, len(results))))
     assert seen == [(f"stablehlo.{name}", 2 if name.startswith("all_") else 1) for name, _ in WRITTEN]
 
 
-def test_the_results_are_the_same() -> None:
-    wanted = [[-4, -6], [-5, -8], [-10, -20, -10, -20], [1, 2, 3, 4]]
-    assert run() == wanted
-    assert run(lambda _, op, results: None) == wanted
+def test_split_collectives_compute_the_same() -> None:
+    expected = [[-4, -6], [-5, -8], [-10, -20, -10, -20], [1, 2, 3, 4]]
+    assert run() == expected
+    assert run(lambda _, op, results: None) == expected

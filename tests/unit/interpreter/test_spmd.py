@@ -16,7 +16,7 @@ CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use
 
 
 def on(grid: Grid, *values: int) -> DeviceArray:
-    """One i32 per device, in the order of grid positions."""
+    """Return one i32 per device, in the order of grid positions."""
     return DeviceArray(np.array(values, np.int32).reshape(grid.sizes), grid)
 
 
@@ -24,7 +24,7 @@ def held(value: DeviceArray) -> list[object]:
     return [value.device_view(device).tolist() for device in range(value.grid.position_count)]
 
 
-def test_a_product_cut_along_the_summed_dim_on_eight_devices() -> None:
+def test_product_sharded_along_the_contracting_dim() -> None:
     mesh_of_8 = mesh('<["x"=4, "y"=2]>')
     random = np.random.default_rng(0)
     lhs, rhs = random.normal(size=(8, 6)).astype(np.float32), random.normal(size=(6, 4)).astype(np.float32)
@@ -96,7 +96,7 @@ def all_reduce(groups: str) -> str:
         }})"""
 
 
-def test_devices_that_disagree_run_in_groups() -> None:
+def test_devices_with_different_branches_run_in_groups() -> None:
     text = BRANCH.format(in_true='"stablehlo.negate"(%a)')
     along_x = DeviceArray(np.array([True, False, True, True]).reshape(4, 1), EIGHT)
     (result,) = run_spmd(parse_module(text), [along_x, on(EIGHT, *range(8))], EIGHT)
@@ -110,7 +110,7 @@ def test_a_group_may_communicate_within_itself() -> None:
     assert held(result) == [1, 1, 2, 3, 9, 9, 6, 7]
 
 
-def test_a_group_that_waits_for_others_is_an_error() -> None:
+def test_collective_with_devices_outside_the_group_is_an_error() -> None:
     text = BRANCH.format(in_true=all_reduce("dense<[[0, 2, 4, 6], [1, 3, 5, 7]]> : tensor<2x4xi64>"))
     along_x = DeviceArray(np.array([True, False, True, False]).reshape(4, 1), EIGHT)
     with pytest.raises(SdyError) as raised:
@@ -122,7 +122,7 @@ def test_a_group_that_waits_for_others_is_an_error() -> None:
     assert found.span.line == 4
 
 
-def test_devices_loop_as_often_as_each_has_to() -> None:
+def test_devices_may_run_different_numbers_of_iterations() -> None:
     module = parse_module("""
         func.func @main(%n: tensor<i32>) -> (tensor<i32>, tensor<i32>) {
           %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -145,7 +145,7 @@ def test_devices_loop_as_often_as_each_has_to() -> None:
     assert held(powers) == [2**count for count in counts]
 
 
-def test_a_shape_must_be_the_same_everywhere() -> None:
+def test_dynamic_shape_must_be_the_same_on_all_devices() -> None:
     module = parse_module("""
         func.func @main(%n: tensor<1xi32>) -> tensor<?xi32> {
           %0 = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
@@ -159,7 +159,7 @@ def test_a_shape_must_be_the_same_everywhere() -> None:
     assert "[0] and [1]" in raised.value.diagnostics[0].message
 
 
-def test_a_check_that_does_not_hold_names_the_device() -> None:
+def test_failed_check_names_the_device() -> None:
     module = parse_module("""
         func.func @main(%a: tensor<i32>) {
           check.expect_eq_const %a, dense<1> : tensor<i32>
@@ -170,7 +170,7 @@ def test_a_check_that_does_not_hold_names_the_device() -> None:
     assert "7 on device 5" in raised.value.diagnostics[0].message
 
 
-def test_four_thousand_devices() -> None:
+def test_program_runs_on_four_thousand_devices() -> None:
     grid = Grid((64, 64), 1, 4096)
     rows = np.arange(4096).reshape(64, 64).tolist()
     module = parse_module(f"""

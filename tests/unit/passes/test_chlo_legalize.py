@@ -1,4 +1,4 @@
-"""Ops of CHLO as the interpreter computes them, and the programs that they are expanded to."""
+"""CHLO ops compute the same in the interpreter as the StableHLO ops that they expand to."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ FLOATS = {"bf16": 1e-2, "f16": 2e-3, "f32": 3e-7, "f64": 1e-13}
 
 
 def both(line: str, results: str, **operands: Array) -> tuple[list[Array], list[Array]]:
-    """What the op gives, and what its expansion gives."""
+    """Return the results of an op and of its expansion."""
     arguments = ", ".join(f"%{name}: {type_of(array)}" for name, array in operands.items())
     count = results.count("tensor")
-    names = ", ".join(f"%r#{place}" for place in range(count)) if count > 1 else "%r"
+    names = ", ".join(f"%r#{index}" for index in range(count)) if count > 1 else "%r"
     bound = f"%r:{count}" if count > 1 else "%r"
     text = f"func.func @main({arguments}) -> ({results}) {{\n  {bound} = {line}\n  return {names} : {results}\n}}"
-    whole, expanded = parse_module(text), parse_module(text)
+    module, expanded = parse_module(text), parse_module(text)
     run_passes(make_context(), expanded, [ChloLegalizeToStablehloPass()])
     assert not any(op.name.startswith("chlo.") for op in expanded.walk())
     inputs = list(operands.values())
-    return interpret(whole, inputs), interpret(expanded, inputs)
+    return interpret(module, inputs), interpret(expanded, inputs)
 
 
 def assert_close(expected: Array, found: Array, tolerance: float) -> None:
@@ -151,7 +151,7 @@ def test_the_sharding_stays_with_the_result() -> None:
     assert next(iter(sharded[0].results[0].uses)).operation.name == "func.return"
 
 
-def test_dynamic_shapes_are_refused() -> None:
+def test_dynamic_shapes_are_rejected() -> None:
     text = "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n  %0 = chlo.erf %a : tensor<?xf32> -> tensor<?xf32>\n  return %0 : tensor<?xf32>\n}"  # noqa: E501
     with pytest.raises(SdyError) as caught:
         ChloLegalizeToStablehloPass().apply(make_context(), parse_module(text))

@@ -1,4 +1,4 @@
-"""What a program is told when its tensors are gathered, or cut less than asked."""
+"""Remarks about gathered operands and about axes that do not divide a dim."""
 
 from __future__ import annotations
 

@@ -29,14 +29,14 @@ def test_ulps_count_the_floats_in_between() -> None:
     assert ulp_distance(np.array([big]), np.array([-big]))[0] > 2.0**63
 
 
-def test_ulps_are_those_of_the_own_format() -> None:
+def test_ulps_depend_on_the_element_type() -> None:
     left = np.array([1.0, -0.5], ml_dtypes.bfloat16)
     right = np.array([1.0 + 2.0**-7, -0.5], ml_dtypes.bfloat16)
     assert ulp_distance(left, right).tolist() == [1, 0]
     assert ulp_distance(np.array([1j], np.complex64), np.array([1.0], np.complex64))[0] > 1000
 
 
-def test_a_mismatch_is_the_first_place() -> None:
+def test_mismatch_reports_the_first_index() -> None:
     actual, expected = np.array([[1, 2], [3, 4]]), np.array([[1, 2], [5, 6]])
     found = mismatch(actual, expected, equal(actual, expected))
     assert found is not None

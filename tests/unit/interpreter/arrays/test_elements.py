@@ -59,7 +59,7 @@ def test_arrays_become_constants_and_back(array: Array, element: IntegerType) ->
     assert (back == array).all()
 
 
-def test_what_a_dtype_is() -> None:
+def test_classification_of_dtypes() -> None:
     int4, bfloat16 = np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.bfloat16)
     assert (bit_width(int4), bit_width(bfloat16), bit_width(np.dtype(np.bool_))) == (4, 16, 1)
     assert bit_width(np.dtype(ml_dtypes.float4_e2m1fn)) == 4
@@ -74,7 +74,7 @@ def test_what_a_dtype_is() -> None:
     assert exact_dtype(np.dtype(np.complex64)) == np.complex128
 
 
-def test_types_without_numbers_are_refused() -> None:
+def test_types_without_numbers_are_rejected() -> None:
     assert dtype_of(f64) == np.float64
     with pytest.raises(SdyError) as raised:
         dtype_of(f80)

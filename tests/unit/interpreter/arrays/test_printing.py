@@ -7,7 +7,7 @@ from sdy.dialects.stablehlo.attributes.types import TokenType
 from sdy.interpreter.arrays.printing import dense_text, element_text, tensor_text
 
 
-def test_lists_nest_with_the_innermost_on_one_line() -> None:
+def test_innermost_lists_are_printed_on_one_line() -> None:
     text = tensor_text(np.arange(8, dtype=np.int32).reshape(2, 2, 2), TensorType(i32, (2, 2, 2)))
     assert text.splitlines() == [
         "tensor<2x2x2xi32> {",
@@ -25,7 +25,7 @@ def test_lists_nest_with_the_innermost_on_one_line() -> None:
     ]
 
 
-def test_scalars_stand_on_one_line() -> None:
+def test_scalars_are_printed_on_one_line() -> None:
     assert tensor_text(np.array(True), TensorType(i1, ())) == "tensor<i1> {true}"
 
 

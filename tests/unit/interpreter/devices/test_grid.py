@@ -16,7 +16,7 @@ def test_axes_of_one_device_do_not_count() -> None:
     assert grid_of(partition_count=1, replica_count=2).sizes == (2,)
 
 
-def test_sub_axes_cut_the_grid() -> None:
+def test_sub_axes_become_grid_axes() -> None:
     halves, thirds = AxisRef("x", SubAxis(1, 2)), AxisRef("y", SubAxis(2, 3))
     grid = grid_of_mesh(MESH, [halves, thirds])
     assert grid.sizes == (2, 2, 2, 3)
@@ -26,12 +26,12 @@ def test_sub_axes_cut_the_grid() -> None:
     assert axes_of_ref(grid, AxisRef("one"), MESH) == ()
 
 
-def test_refs_that_no_grid_holds_are_refused() -> None:
+def test_overlapping_sub_axes_are_an_error() -> None:
     with pytest.raises(ValueError, match="overlap"):
         grid_of_mesh(MESH, [AxisRef("y", SubAxis(1, 2)), AxisRef("y", SubAxis(1, 3))])
 
 
-def test_refining_keeps_devices_and_needs_cuts_that_divide() -> None:
+def test_refining_keeps_devices_and_needs_divisors() -> None:
     grid = Grid((4, 6), 1, 24)
     assert ascending_strides(grid) == (1, 6, 24)
     assert refined(grid, (2, 12)) == Grid((2, 2, 3, 2), 1, 24)
@@ -39,7 +39,7 @@ def test_refining_keeps_devices_and_needs_cuts_that_divide() -> None:
     assert refined(grid, (48,)) is None
 
 
-def test_devices_stand_where_the_mesh_puts_them() -> None:
+def test_grid_has_the_device_order_of_the_mesh() -> None:
     grid = grid_of_mesh(Mesh((MeshAxis("x", 3),), (2, 0, 1)))
     assert grid.ids.tolist() == [2, 0, 1]
     assert grid.position_of(0) == 1

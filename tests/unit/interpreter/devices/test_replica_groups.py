@@ -32,13 +32,13 @@ def groups(*rows: tuple[int, ...], strategy: GroupingStrategy = GroupingStrategy
         (GroupingStrategy.FLATTENED_IDS, ((0, 1),)),
     ],
 )
-def test_numbers_stand_for_replicas_partitions_or_devices(
+def test_group_members_are_replicas_partitions_or_devices(
     strategy: GroupingStrategy, expected: tuple[tuple[int, ...], ...]
 ) -> None:
     assert device_groups(groups((0, 1), strategy=strategy), replicas=2, partitions=3) == expected
 
 
-def test_no_groups_stand_for_one_of_all_and_minus_one_for_nobody() -> None:
+def test_empty_groups_mean_all_devices_and_minus_one_is_padding() -> None:
     assert device_groups(groups(strategy=GroupingStrategy.CROSS_PARTITION), 1, 3) == ((0, 1, 2),)
     assert device_groups(groups((0, 1), (2, -1)), 1, 3) == ((0, 1), (2,))
 
@@ -65,21 +65,21 @@ def test_other_groups_are_looked_up(rows: tuple[tuple[int, ...], ...]) -> None:
     assert layout.members.tolist() == [list(row) for row in rows]
 
 
-def test_the_grid_is_cut_where_groups_need_parts_of_its_axes() -> None:
-    whole = Grid((8,), 1, 8)
+def test_grid_is_refined_if_groups_need_sub_axes() -> None:
+    grid = Grid((8,), 1, 8)
     pairs, strided = groups(*((d, d + 1) for d in range(0, 8, 2))), groups((0, 2), (1, 3), (4, 6), (5, 7))
-    fine = grid_for(whole, [pairs, strided])
+    fine = grid_for(grid, [pairs, strided])
     assert fine.sizes == (2, 2, 2)
     assert layout_of(pairs, fine) == AxisGroups(fine, (2,))
     assert layout_of(strided, fine) == AxisGroups(fine, (1,))
 
 
-def test_cuts_that_do_not_fit_leave_the_grid_as_it_is() -> None:
+def test_incompatible_groups_do_not_refine_the_grid() -> None:
     assert grid_for(GRID, [groups((0, 1), (2, 3), (4, 5))]) == GRID
     assert grid_for(GRID, [groups((0, 9))]) == GRID
 
 
-def test_what_is_the_same_for_a_group_is_stored_once() -> None:
+def test_value_equal_within_a_group_is_stored_once() -> None:
     layout = layout_of(groups((0, 1, 2), (3, 4, 5)), GRID)
     members = layout.gather_members(np.arange(6).reshape(2, 3))
     assert members.tolist() == [[0, 1, 2], [3, 4, 5]]
@@ -87,7 +87,7 @@ def test_what_is_the_same_for_a_group_is_stored_once() -> None:
     assert layout.to_each_member(members).shape == (2, 3)
 
 
-def test_a_device_must_be_in_one_group() -> None:
+def test_device_must_be_in_exactly_one_group() -> None:
     with pytest.raises(SdyError) as raised:
         layouts_of(groups((0, 1), (1, 2)), GRID)
     assert raised.value.diagnostics[0].code == "SDY-X009"
@@ -102,7 +102,7 @@ def test_only_some_collectives_may_have_groups_of_different_sizes() -> None:
     assert "of 2 and of 4" in raised.value.diagnostics[0].message
 
 
-def test_a_member_that_is_elsewhere_is_waited_for_in_vain() -> None:
+def test_missing_group_member_is_an_error() -> None:
     some = subgrid(GRID, np.array([0, 1, 3]))
     with pytest.raises(SdyError) as raised:
         layouts_of(groups((0, 1, 2), (3, 4, 5)), some)
@@ -110,6 +110,6 @@ def test_a_member_that_is_elsewhere_is_waited_for_in_vain() -> None:
     assert "device 0 waits in a collective for device 2" in raised.value.diagnostics[0].message
 
 
-def test_groups_that_are_elsewhere_do_not_matter() -> None:
+def test_groups_of_absent_devices_are_ignored() -> None:
     some = subgrid(GRID, np.array([3, 4, 5]))
     assert layout_of(groups((0, 1, 2), (3, 4, 5)), some) == AxisGroups(some, (0,))

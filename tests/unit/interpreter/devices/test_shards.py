@@ -11,7 +11,7 @@ from sdy.interpreter.devices.values import DeviceArray, replicated
 MESH = mesh('<["x"=2, "y"=2]>')
 
 
-def test_shards_lie_along_their_axes() -> None:
+def test_shards_vary_along_their_axes() -> None:
     value = shard(np.arange(8).reshape(4, 2), sharding('[{"y"}, {}]'), MESH)
     assert value.array.shape == (1, 2, 2, 2)
     assert value.device_view(0).tolist() == value.device_view(2).tolist() == [[0, 1], [2, 3]]
@@ -29,7 +29,7 @@ def test_a_dim_that_does_not_divide_is_padded_at_the_end() -> None:
     assert unshard(value, sharding('[{"x", "y"}]'), MESH, (5,)).tolist() == [1, 2, 3, 4, 5]
 
 
-def test_sub_axes_cut_a_grid_of_their_own() -> None:
+def test_sub_axes_refine_the_grid() -> None:
     wide = mesh('<["x"=8]>')
     value = shard(np.arange(2), sharding('[{"x":(2)2}]'), wide)
     assert value.grid.sizes == (2, 2, 2)
@@ -43,14 +43,14 @@ def test_devices_in_another_order() -> None:
     assert unshard(value, sharding('[{"x"}]'), turned, (2,)).tolist() == [0, 1]
 
 
-def test_a_sum_is_on_the_first_device_alone_and_added_up_again() -> None:
+def test_unreduced_value_is_on_the_first_device_and_summed_by_unshard() -> None:
     partial = sharding('[{}], unreduced={"x"}')
     value = shard(np.array([5]), partial, MESH)
     assert [int(value.device_view(device)[0]) for device in range(4)] == [5, 5, 0, 0]
     assert unshard(DeviceArray(np.array([[[5]], [[7]]]), grid_of_mesh(MESH)), partial, MESH, (1,)).tolist() == [12]
 
 
-def test_a_sharding_of_rank_0_cuts_nothing() -> None:
+def test_sharding_of_rank_0_returns_the_global_shape() -> None:
     assert shard(np.zeros((3, 2)), sharding("[]"), MESH).local_shape == (3, 2)
 
 

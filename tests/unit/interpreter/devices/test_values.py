@@ -35,7 +35,7 @@ def test_a_finer_grid_is_a_reshape() -> None:
     assert np.shares_memory(finer.array, value.array)
 
 
-def test_a_coarser_grid_varies_along_the_whole_axis() -> None:
+def test_coarser_grid_varies_along_the_full_axis() -> None:
     value = DeviceArray(np.arange(2).reshape(2, 1, 1), Grid((2, 2, 3), 1, 12))
     coarse = regridded(value, Grid((4, 3), 1, 12))
     assert coarse.array.tolist() == [[0], [0], [1], [1]]

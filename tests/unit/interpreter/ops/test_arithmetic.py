@@ -18,7 +18,7 @@ def ints(*values: int) -> Array:
 
 @pytest.fixture(autouse=True)
 def as_in_a_run():
-    """Kernels run where invalid operations are silent."""
+    """Silence invalid floating-point operations, as the executor does for kernels."""
     with np.errstate(all="ignore"):
         yield
 

@@ -51,8 +51,8 @@ def test_infinities() -> None:
 
 def test_the_largest_elements_come_first_and_equal_ones_in_order() -> None:
     line = "chlo.top_k(%x, k = 3) : tensor<5xf32> -> (tensor<3xf32>, tensor<3xi32>)"
-    values, places = run_ops(line, ("tensor<3xf32>", "tensor<3xi32>"), x=f32(1, 4, 2, 4, np.nan))
-    assert places.tolist() == [4, 1, 3]
+    values, indices = run_ops(line, ("tensor<3xf32>", "tensor<3xi32>"), x=f32(1, 4, 2, 4, np.nan))
+    assert indices.tolist() == [4, 1, 3]
     assert values[1:].tolist() == [4, 4]
 
 

@@ -84,9 +84,9 @@ MANUAL = """
 
 
 def test_a_manual_computation_runs_on_all_devices_of_its_mesh() -> None:
-    whole: Array = np.arange(12, dtype=np.float32).reshape(4, 3)
-    (result,) = run(MANUAL, whole)
-    assert result.tolist() == np.concatenate([whole, whole]).tolist()
+    operand: Array = np.arange(12, dtype=np.float32).reshape(4, 3)
+    (result,) = run(MANUAL, operand)
+    assert result.tolist() == np.concatenate([operand, operand]).tolist()
 
 
 def test_a_loop_carries_its_state() -> None:

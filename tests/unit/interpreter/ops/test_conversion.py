@@ -9,7 +9,7 @@ from sdy.interpreter.ops.conversion import bitcast, converted, reduced_precision
 
 @pytest.fixture(autouse=True)
 def as_in_a_run():
-    """Kernels run where invalid operations are silent."""
+    """Silence invalid floating-point operations, as the executor does for kernels."""
     with np.errstate(all="ignore"):
         yield
 

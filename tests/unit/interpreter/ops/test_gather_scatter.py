@@ -21,7 +21,7 @@ def column(*values: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
     return np.array(values, np.int32).reshape(-1, 1)
 
 
-def test_whole_rows_are_gathered_as_blocks() -> None:
+def test_full_rows_are_gathered_as_blocks() -> None:
     numbers = "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1"
     attributes = f"<{{dimension_numbers = #stablehlo.gather<{numbers}>, slice_sizes = array<i64: 1, 3>}}>"
     line = f'"stablehlo.gather"(%x, %i) {attributes} : (tensor<4x3xi32>, tensor<3xi32>) -> tensor<3x3xi32>'
@@ -29,7 +29,7 @@ def test_whole_rows_are_gathered_as_blocks() -> None:
     assert run_op(line, "tensor<3x3xi32>", x=table, i=i32(2, 9, -1)).tolist() == table[[2, 3, 0]].tolist()
 
 
-def test_batch_dims_gather_from_their_own_part() -> None:
+def test_batching_dims_select_their_slice_of_the_operand() -> None:
     numbers = (
         "collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], "
         "start_index_map = [1], index_vector_dim = 2"
@@ -59,13 +59,13 @@ def test_index_select_takes_slices_along_a_dim() -> None:
     assert run_op(line, "tensor<2x2x2xi32>", x=table, i=indices).tolist() == expected.tolist()
 
 
-def test_updates_of_one_place_are_all_combined() -> None:
+def test_updates_of_one_index_are_all_combined() -> None:
     line = scatter(region("i32", "stablehlo.add %a, %b"), "4")
     result = run_op(line, "tensor<4xi32>", x=i32(0, 0, 0, 0), i=column(1, 3, 1, 1), u=i32(1, 2, 3, 4))
     assert result.tolist() == [0, 8, 0, 2]
 
 
-def test_the_last_update_of_a_place_wins() -> None:
+def test_last_update_of_an_index_wins() -> None:
     result = run_op(scatter(KEEP_NEW, "3"), "tensor<4xi32>", x=i32(9, 9, 9, 9), i=column(2, 0, 2), u=i32(1, 2, 3))
     assert result.tolist() == [2, 9, 3, 9]
 
@@ -81,7 +81,7 @@ def test_updates_are_combined_in_order_where_the_region_is_not_known() -> None:
     assert result.tolist() == [(1 * 2 + 10) * 2 + 20, 5, 0, 0]
 
 
-def test_updates_outside_are_left_out() -> None:
+def test_out_of_range_updates_are_ignored() -> None:
     line = scatter(region("i32", "stablehlo.add %a, %b"), "3")
     assert run_op(line, "tensor<4xi32>", x=i32(0, 0, 0, 0), i=column(-1, 4, 1), u=i32(1, 2, 3)).tolist() == [0, 3, 0, 0]
     nothing = scatter(KEEP_NEW, "1")

@@ -83,7 +83,7 @@ def test_one_comparison_is_left_to_numpy(direction: str, swapped: bool) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 33])
 def test_any_other_comparator_sorts_by_a_network(size: int) -> None:
-    """Ascending keys, and among equal ones descending numbers."""
+    """Return a comparator of ascending keys and, for equal keys, descending numbers."""
     body = """%e = stablehlo.compare EQ, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
     %l = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
     %g = stablehlo.compare GT, %c, %d : (tensor<i32>, tensor<i32>) -> tensor<i1>

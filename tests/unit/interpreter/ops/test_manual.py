@@ -1,4 +1,4 @@
-"""Manual computations: one in another, in runs on several devices, and where they cannot run."""
+"""Manual computations: nested, on several devices, and errors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sdy.interpreter.devices.values import replicated
 from sdy.interpreter.spmd import run_spmd
 
 MESH = '<["x"=2, "y"=3]>'
-WHOLE: Array = np.arange(24, dtype=np.int32).reshape(4, 6)
+GLOBAL: Array = np.arange(24, dtype=np.int32).reshape(4, 6)
 
 
 def nested(inner_in: str, inner_out: str, inner_axes: str, local: str, body: str) -> str:
-    """A manual computation along y, or what is given, in one along x."""
+    """Return a manual computation along `inner_axes` nested in one along x."""
     return f"""
     sdy.mesh @m = {MESH}
     func.func @main(%a: tensor<4x6xi32>) -> tensor<4x6xi32> {{
@@ -44,13 +44,13 @@ WITH_DEVICE = """
           sdy.return %s : tensor<2x2xi32>"""
 
 
-def test_every_device_computes_its_tile_in_the_inner_one() -> None:
-    (result,) = run(nested('[{}, {"y"}]', '[{}, {"y"}]', '{"y"}', "2x2xi32", WITH_DEVICE), WHOLE)
+def test_nested_manual_computation_runs_per_device() -> None:
+    (result,) = run(nested('[{}, {"y"}]', '[{}, {"y"}]', '{"y"}', "2x2xi32", WITH_DEVICE), GLOBAL)
     device = 100 * np.arange(6, dtype=np.int32).reshape(2, 3)
-    assert result.tolist() == (WHOLE.astype(np.int32) + device.repeat(2, 0).repeat(2, 1)).tolist()
+    assert result.tolist() == (GLOBAL.astype(np.int32) + device.repeat(2, 0).repeat(2, 1)).tolist()
 
 
-def test_collectives_in_the_inner_one_stay_in_the_group_of_the_outer_one() -> None:
+def test_collectives_in_a_nested_manual_computation_use_its_devices() -> None:
     body = """
           %s = "stablehlo.all_reduce"(%c) <{replica_groups = dense<[[0, 1, 2], [3, 4, 5]]> : tensor<2x3xi64>,
             channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
@@ -59,22 +59,22 @@ def test_collectives_in_the_inner_one_stay_in_the_group_of_the_outer_one() -> No
             stablehlo.return %z : tensor<i32>
           }) : (tensor<2x2xi32>) -> tensor<2x2xi32>
           sdy.return %s : tensor<2x2xi32>"""
-    (result,) = run(nested('[{}, {"y"}]', '[{}, {"y"}]', '{"y"}', "2x2xi32", body), WHOLE)
-    summed = WHOLE.reshape(4, 3, 2).sum(1)
+    (result,) = run(nested('[{}, {"y"}]', '[{}, {"y"}]', '{"y"}', "2x2xi32", body), GLOBAL)
+    summed = GLOBAL.reshape(4, 3, 2).sum(1)
     assert result.tolist() == np.tile(summed, 3).tolist()
 
 
-def test_an_inner_one_that_leaves_its_axis_out_of_a_result_takes_the_first_device() -> None:
+def test_result_replicated_along_the_inner_axis_is_that_of_the_first_device() -> None:
     body = """
           %i = stablehlo.partition_id : tensor<ui32>
           %j = stablehlo.convert %i : (tensor<ui32>) -> tensor<i32>
           %k = stablehlo.broadcast_in_dim %j, dims = [] : (tensor<i32>) -> tensor<2x6xi32>
           sdy.return %k : tensor<2x6xi32>"""
-    (result,) = run(nested("[{}, {}]", "[{}, {}]", '{"y"}', "2x6xi32", body), WHOLE)
+    (result,) = run(nested("[{}, {}]", "[{}, {}]", '{"y"}', "2x6xi32", body), GLOBAL)
     assert result.tolist() == [[0] * 6, [0] * 6, [3] * 6, [3] * 6]
 
 
-def test_the_same_axis_flat_and_nested() -> None:
+def test_nested_and_flat_manual_computations_agree() -> None:
     flat = f"""
     sdy.mesh @m = {MESH}
     func.func @main(%a: tensor<4x6xi32>) -> tensor<4x6xi32> {{
@@ -83,8 +83,8 @@ def test_the_same_axis_flat_and_nested() -> None:
       }} : (tensor<4x6xi32>) -> tensor<4x6xi32>
       return %0 : tensor<4x6xi32>
     }}"""
-    (expected,) = run(flat, WHOLE)
-    (result,) = run(nested('[{}, {"y"}]', '[{}, {"y"}]', '{"y"}', "2x2xi32", WITH_DEVICE), WHOLE)
+    (expected,) = run(flat, GLOBAL)
+    (result,) = run(nested('[{}, {"y"}]', '[{}, {"y"}]', '{"y"}', "2x2xi32", WITH_DEVICE), GLOBAL)
     assert result.tolist() == expected.tolist()
 
 
@@ -100,7 +100,7 @@ MANUAL = """
     }"""
 
 
-def test_devices_that_hold_different_whole_tensors_cut_their_own() -> None:
+def test_each_device_shards_its_own_global_tensor() -> None:
     grid = grid_of_mesh(mesh(MESH))
     own = np.arange(6 * 20, dtype=np.int32).reshape(24, 5)
     held = shard(own, sharding('[{"x", "y"}, {}]'), mesh(MESH))
@@ -114,15 +114,15 @@ def test_devices_that_hold_different_whole_tensors_cut_their_own() -> None:
     assert [result.device_view(device).tolist() for device in range(6)] == [expected.tolist()] * 6
 
 
-def test_what_all_devices_hold_alike_is_cut_as_on_one_device() -> None:
-    whole: Array = np.arange(20, dtype=np.int32).reshape(4, 5)
+def test_replicated_tensor_is_sharded_as_on_one_device() -> None:
+    operand: Array = np.arange(20, dtype=np.int32).reshape(4, 5)
     grid = grid_of_mesh(mesh(MESH))
-    (result,) = run_spmd(parse_module(MANUAL), [replicated(whole, grid)], grid)
+    (result,) = run_spmd(parse_module(MANUAL), [replicated(operand, grid)], grid)
     assert result.array.shape == (1, 1, 4, 5)
-    assert unshard(result, sharding("[{}, {}]"), mesh(MESH), (4, 5)).tolist() == run(MANUAL, whole)[0].tolist()
+    assert unshard(result, sharding("[{}, {}]"), mesh(MESH), (4, 5)).tolist() == run(MANUAL, operand)[0].tolist()
 
 
-def test_other_devices_than_those_of_the_mesh_are_a_diagnostic() -> None:
+def test_devices_must_be_those_of_the_mesh() -> None:
     grid = grid_of(4)
     found = diagnostic_of(lambda: run_spmd(parse_module(MANUAL), [replicated(np.zeros((4, 5), np.int32), grid)], grid))
     assert found.code == "SDY-X016"
@@ -131,7 +131,7 @@ def test_other_devices_than_those_of_the_mesh_are_a_diagnostic() -> None:
     assert found.span.line == 4
 
 
-def test_a_branch_that_some_devices_take_is_a_diagnostic() -> None:
+def test_manual_computation_in_a_divergent_branch_is_an_error() -> None:
     found = error_of(
         """
         sdy.mesh @m = <["x"=2, "y"=2]>
@@ -159,7 +159,7 @@ def test_a_branch_that_some_devices_take_is_a_diagnostic() -> None:
     assert "4 devices of its mesh, but 1 devices" in found.message
 
 
-def test_without_manual_axes_the_body_runs_as_it_stands() -> None:
+def test_body_without_manual_axes_is_inlined() -> None:
     (result,) = run(
         """
         func.func @main(%a: tensor<2xi32>) -> tensor<2xi32> {

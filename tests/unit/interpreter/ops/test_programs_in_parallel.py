@@ -1,4 +1,4 @@
-"""Programs that run at the same time, and what they exchange with one another and with the host."""
+"""Programs that run in parallel and communicate with each other and the host."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_receiver_to_which_nobody_sends_is_an_error() -> None:
     assert found.span is not None
 
 
-def test_pairs_say_who_receives() -> None:
+def test_source_target_pairs_select_the_receiver() -> None:
     handle = "channel_handle = #stablehlo.channel_handle<handle = 3, type = 1>"
     pairs = f"{handle}, source_target_pairs = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>"
     results = run(

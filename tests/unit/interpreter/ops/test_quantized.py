@@ -1,4 +1,4 @@
-"""Quantized elements: what is stored for floats, computing with them, and moving them."""
+"""Quantized elements: conversion, arithmetic and data movement."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ PER_COLUMN = "!quant.uniform<i8:f32:1, {1.000000e+00,5.000000e-01:10,2.000000e+0
 
 
 def through(kind: str, shape: str, line: str, *inputs: Array) -> Array:
-    """Floats that are quantized, used by a line as `%q0`, `%q1`..., whose quantized result `%r` becomes floats."""
+    """Quantize inputs as `%q0`, `%q1`..., run a line on them and return its result `%r` as floats."""
     floats, stored = f"tensor<{shape}xf32>", f"tensor<{shape}x{kind}>"
-    arguments = ", ".join(f"%x{place}: {floats}" for place in range(len(inputs)))
+    arguments = ", ".join(f"%x{index}: {floats}" for index in range(len(inputs)))
     lines = [f"%q{p} = stablehlo.uniform_quantize %x{p} : ({floats}) -> {stored}" for p in range(len(inputs))]
     lines += [line, f"%f = stablehlo.uniform_dequantize %r : ({stored}) -> {floats}", f"return %f : {floats}"]
     body = "\n  ".join(lines)
@@ -54,7 +54,7 @@ def test_storage_of_few_bits() -> None:
 
 
 @given(st.lists(st.floats(-60, 60, width=32), min_size=4, max_size=4))
-def test_there_and_back_is_off_by_half_a_step(numbers: list[float]) -> None:
+def test_round_trip_error_is_at_most_half_a_step(numbers: list[float]) -> None:
     kind = f"tensor<4x{PLAIN}>"
     found = through(PLAIN, "4", f"%r = stablehlo.optimization_barrier %q0 : {kind}", f32(*numbers))
     assert (np.abs(np.subtract(found, f32(*numbers))) <= 0.25).all()
@@ -65,7 +65,7 @@ def test_sums_and_products_are_those_of_the_floats() -> None:
     x, y = f32(1, 2.6, -40), f32(2, 0.5, -40)
     assert through(PLAIN, "3", f"%r = stablehlo.add %q0, %q1 : {kind}", x, y).tolist() == [3, 3, -65.5]
     product = through(PLAIN, "3", f"%r = stablehlo.multiply %q0, %q1 : {kind}", x, y)
-    assert product.tolist() == [2, 1, 62]  # 1.25 is half way, and the even element stands for 1.0
+    assert product.tolist() == [2, 1, 62]  # 1.25 is a tie, and the even element is 1.0
 
 
 def test_a_product_of_matrices() -> None:
@@ -75,13 +75,13 @@ def test_a_product_of_matrices() -> None:
     assert through(PLAIN, "2x2", line, x, y).tolist() == [[2, 2], [5, 4]]
 
 
-def test_elements_move_as_they_are_stored() -> None:
+def test_stored_elements_are_moved_unchanged() -> None:
     kind = f"tensor<3x{PLAIN}>"
     found = through(PLAIN, "3", f"%r = stablehlo.reverse %q0, dims = [0] : {kind}", f32(1, 2.6, -40))
     assert found.tolist() == [-40, 2.5, 1]
 
 
-def test_another_scale_takes_the_nearest_elements() -> None:
+def test_requantizing_rounds_to_the_nearest_elements() -> None:
     wide = "!quant.uniform<i8:f32, 2.000000e+00>"
     line = f"%s = stablehlo.uniform_quantize %q0 : (tensor<3x{PLAIN}>) -> tensor<3x{wide}>\n"
     line += f"  %r = stablehlo.uniform_quantize %s : (tensor<3x{wide}>) -> tensor<3x{PLAIN}>"
@@ -98,7 +98,7 @@ def test_another_scale_takes_the_nearest_elements() -> None:
         (f"%r = stablehlo.reshape %q : (tensor<2x{PLAIN}>) -> tensor<2x{NARROW}>", "cannot move elements between"),
     ],
 )
-def test_what_has_no_meaning_is_refused(line: str, problem: str) -> None:
+def test_invalid_quantized_ops_are_rejected(line: str, problem: str) -> None:
     result = line.rpartition("-> ")[2]
     text = f"func.func @main(%q: tensor<2x{PLAIN}>) -> {result} {{\n  {line}\n  return %r : {result}\n}}"
     found = error_of(text, np.zeros(2, np.int8))

@@ -9,7 +9,7 @@ from sdy.interpreter.ops.bit_generators import philox4x32, philox_bits, threefry
 
 @pytest.fixture(autouse=True)
 def as_in_a_run():
-    """Kernels run where wrapping is silent."""
+    """Silence integer overflow, as the executor does for kernels."""
     with np.errstate(all="ignore"):
         yield
 

@@ -48,7 +48,7 @@ def test_regions_that_are_more_than_one_op_fold_as_a_tree() -> None:
 
 
 def test_neighbours_stay_neighbours() -> None:
-    """Composing affine functions is associative, and does not commute."""
+    """Check a fold by composition of affine functions, which is associative but not commutative."""
     body = """({
       ^bb0(%m: tensor<i32>, %c: tensor<i32>, %n: tensor<i32>, %d: tensor<i32>):
         %0 = stablehlo.multiply %m, %n : tensor<i32>
@@ -73,7 +73,7 @@ def test_map_applies_its_region_to_elements() -> None:
     assert run_op(line, "tensor<2xi32>", x=i32(5, 7), y=i32(1, 9)).tolist() == [4, -2]
 
 
-def test_elements_that_disagree_branch_by_themselves() -> None:
+def test_elements_may_take_different_branches() -> None:
     body = """({
       ^bb0(%a: tensor<i32>):
         %p = stablehlo.compare LT, %a, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>

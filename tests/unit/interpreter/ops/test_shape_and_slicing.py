@@ -29,7 +29,7 @@ def test_shapes_may_be_operands() -> None:
     assert run_op(line, "tensor<?x?xi32>", a=i32(1, 2, 3), s=i32(2, 3)).shape == (2, 3)
 
 
-def test_reshape_finds_the_size_that_is_not_known() -> None:
+def test_dynamic_reshape_infers_the_unknown_size() -> None:
     line = "stablehlo.reshape %a : (tensor<2x3xi32>) -> tensor<3x?xi32>"
     assert run_op(line, "tensor<3x?xi32>", a=MATRIX).shape == (3, 2)
 
@@ -41,14 +41,14 @@ def test_sizes_of_dims() -> None:
     assert run_op(line, "tensor<2x?xi32>", a=MATRIX, n=np.array(2, np.int32)).tolist() == [[0, 1], [3, 4]]
 
 
-def test_padding_cuts_where_it_is_negative_and_fills_between_elements() -> None:
+def test_negative_padding_removes_and_interior_padding_inserts_elements() -> None:
     line = (
         "stablehlo.pad %a, %v, low = [-1], high = [2], interior = [1] : (tensor<3xi32>, tensor<i32>) -> tensor<6xi32>"
     )
     assert run_op(line, "tensor<6xi32>", a=i32(1, 2, 3), v=np.array(9, np.int32)).tolist() == [9, 2, 9, 3, 9, 9]
 
 
-def test_padding_may_cut_everything() -> None:
+def test_padding_may_remove_all_elements() -> None:
     line = (
         "stablehlo.pad %a, %v, low = [-4], high = [2], interior = [0] : (tensor<3xi32>, tensor<i32>) -> tensor<1xi32>"
     )
@@ -62,7 +62,7 @@ def test_padding_amounts_may_be_operands() -> None:
     assert run_op(line, "tensor<?xi32>", a=i32(1, 2), v=np.array(0, np.int32), **amounts).tolist() == [0, 1, 0, 2]
 
 
-def test_slices_are_moved_so_that_they_fit() -> None:
+def test_start_indices_of_dynamic_slices_are_clamped() -> None:
     line = "stablehlo.dynamic_slice %a, %i, sizes = [2] : (tensor<4xi32>, tensor<ui8>) -> tensor<2xi32>"
     assert run_op(line, "tensor<2xi32>", a=i32(1, 2, 3, 4), i=np.array(255, np.uint8)).tolist() == [3, 4]
     line = "stablehlo.dynamic_update_slice %a, %u, %i : (tensor<4xi32>, tensor<2xi32>, tensor<i32>) -> tensor<4xi32>"
@@ -76,7 +76,7 @@ def test_bounds_of_slices_may_be_operands() -> None:
     assert run_op(line, "tensor<?xf32>", a=f32(0, 1, 2, 3, 4), s=i32(1), l=i32(5), t=i32(2)).tolist() == [1, 3]
 
 
-def test_a_mesh_that_is_not_there_is_named() -> None:
+def test_unknown_mesh_is_reported() -> None:
     found = error_of(
         """
         func.func @main(%a: tensor<2xi32>) -> tensor<2xi32> {

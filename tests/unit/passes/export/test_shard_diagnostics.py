@@ -1,4 +1,4 @@
-"""What the passes between reshards and the local program say of programs that they cannot handle, and where."""
+"""Diagnostics of the passes between reshards and the local program, and their locations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _on(*shardings: str) -> str:
     return f"{{sdy.sharding = #sdy.sharding_per_value<[{', '.join(shardings)}]>}}"
 
 
-CUT, OTHER = '<@g, [{"r"}]>', '<@h, [{"s"}]>'
+SHARDED, OTHER = '<@g, [{"r"}]>', '<@h, [{"s"}]>'
 CASES: dict[str, tuple[ModulePass, str, list[str]]] = {
     "SDY-L004": (
         ResolvePermutationFactorsPass(replica_count=2, partition_count=2),
@@ -42,17 +42,18 @@ CASES: dict[str, tuple[ModulePass, str, list[str]]] = {
     "SDY-L015": (
         PadForDivisibilityPass(),
         "func.func",
-        ["argument #0", "tensor<3xi32>", CUT],
+        ["argument #0", "tensor<3xi32>", SHARDED],
     ),
     "SDY-L016": (
         ResolveSingleDeviceShardingPass(),
-        f"stablehlo.custom_call @f(%a) {_on('<@one, []>', CUT)} : (tensor<3xi32>) -> (tensor<3xi32>, tensor<4xi32>)",
-        ["@one", CUT],
+        f"stablehlo.custom_call @f(%a) {_on('<@one, []>', SHARDED)}"
+        " : (tensor<3xi32>) -> (tensor<3xi32>, tensor<4xi32>)",
+        ["@one", SHARDED],
     ),
     "SDY-L018": (
         PerInstructionPartitioningPass(),
         f"stablehlo.negate %b {_on(OTHER)} : tensor<4xi32>",
-        [CUT, OTHER],
+        [SHARDED, OTHER],
     ),
 }
 
@@ -71,10 +72,10 @@ def _program(op: str) -> str:
 
 
 @pytest.mark.parametrize("code", CASES)
-def test_program_is_turned_down_at_the_op(code: str) -> None:
-    made, op, parts = CASES[code]
+def test_unsupported_program_is_rejected_at_the_op(code: str) -> None:
+    sharding_pass, op, parts = CASES[code]
     with pytest.raises(SdyError) as caught:
-        made.apply(make_context(), parse_module(_program(op), "bad.mlir"))
+        sharding_pass.apply(make_context(), parse_module(_program(op), "bad.mlir"))
     diagnostic = caught.value.diagnostics[0]
     assert diagnostic.code == code
     assert all(part in diagnostic.message for part in parts)
@@ -84,7 +85,7 @@ def test_program_is_turned_down_at_the_op(code: str) -> None:
         assert diagnostic.span.line == LINE
 
 
-def test_function_deals_with_whole_meshes() -> None:
+def test_functions_use_full_meshes() -> None:
     text = f"{MESHES}func.func @main() -> (tensor<3xi32> {{sdy.sharding = #sdy.sharding<@one, []>}}) {{\n"
     text += "  %0 = stablehlo.constant dense<0> : tensor<3xi32>\n  return %0 : tensor<3xi32>\n}\n"
     with pytest.raises(SdyError) as caught:

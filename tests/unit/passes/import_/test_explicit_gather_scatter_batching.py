@@ -65,7 +65,7 @@ def rewritten(text: str) -> str:
         (program(concatenated("%other", "%position", "%other"), width=3, index_map="[2, 0, 1]"), "[2, 1]"),
     ],
 )
-def test_a_position_component_becomes_a_batching_dim(text: str, left_of_the_map: str) -> None:
+def test_position_index_becomes_a_batching_dim(text: str, left_of_the_map: str) -> None:
     after = rewritten(text)
     assert after.count("batching_dims = [0]") == 4
     assert f"start_index_map = {left_of_the_map}" in after
@@ -74,7 +74,7 @@ def test_a_position_component_becomes_a_batching_dim(text: str, left_of_the_map:
     assert "indices_are_sorted = true" not in after
 
 
-def test_a_component_inside_a_wider_operand_is_sliced_out() -> None:
+def test_position_index_in_a_wide_operand_is_sliced_out() -> None:
     wide = "%i = stablehlo.iota dim = 0 : tensor<4x2xi32>"
     after = rewritten(program(wide))
     assert after.count("stablehlo.slice") == 2

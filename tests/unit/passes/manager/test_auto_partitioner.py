@@ -1,4 +1,4 @@
-"""The slot for an auto-partitioner, and where its passes run."""
+"""Registration of an auto-partitioner and the position of its passes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdy.passes.run import flattened
 
 @dataclass(frozen=True)
 class ChoosePass(ModulePass):
-    """Chooses nothing."""
+    """A pass that changes nothing."""
 
     name = "choose"
 
@@ -36,7 +36,7 @@ def names(pipeline: PropagationPipeline) -> list[str]:
     return [each.name for each in flattened([pipeline])]
 
 
-def test_its_passes_run_after_propagation_and_only_where_asked() -> None:
+def test_passes_run_after_propagation_if_enabled() -> None:
     auto_partitioner.register(lambda: [ChoosePass()])
     assert auto_partitioner.is_registered()
     with_it = names(PropagationPipeline(enable_auto_partitioning=True))
@@ -45,12 +45,12 @@ def test_its_passes_run_after_propagation_and_only_where_asked() -> None:
     assert [name for name in with_it if name != "choose"] == names(PropagationPipeline())
 
 
-def test_the_slot_holds_one() -> None:
+def test_second_registration_is_an_error() -> None:
     auto_partitioner.register(lambda: [])
     with pytest.raises(SdyError, match="already registered"):
         auto_partitioner.register(lambda: [])
 
 
-def test_enabling_it_needs_one() -> None:
+def test_enabling_without_registration_is_an_error() -> None:
     with pytest.raises(SdyError, match="no auto-partitioner is registered"):
         names(PropagationPipeline(enable_auto_partitioning=True))

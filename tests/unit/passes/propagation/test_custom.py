@@ -33,12 +33,12 @@ func.func @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", ?},
 
 @dataclass(frozen=True)
 class NoOpPass(ModulePass):
-    """A pass that changes extend_nothing."""
+    """A pass that changes nothing."""
 
-    name = "look"
+    name = "no-op"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Change extend_nothing."""
+        """Change nothing."""
 
 
 def extend_nothing(step: OpStep, projection: Projection) -> Projection:
@@ -55,8 +55,8 @@ def propagated(propagate: ModulePass) -> str:
 @pytest.mark.parametrize("pipeline", [PropagationPipeline(), PartitionPipeline()])
 def test_with_propagation_replaces_the_propagation_pass(pipeline: Pipeline) -> None:
     names = [each.name for each in flattened([pipeline])]
-    place = names.index("sdy-user-priority-propagate")
-    names[place : place + 1] = ["custom-propagate", "look"]
+    index = names.index("sdy-user-priority-propagate")
+    names[index : index + 1] = ["custom-propagate", "no-op"]
     assert [each.name for each in with_propagation(pipeline, CustomPropagatePass(), NoOpPass())] == names
 
 

@@ -1,4 +1,4 @@
-"""Which collectives become one: only those that are alike, need each other on no way, and fit into memory."""
+"""Combine collectives that have the same attributes, are independent, and fit into memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALL, PAIRS = "dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>", "dense<[[0, 1], [2, 3]]>
 def reduced(
     result: str, operand: str, *, combiner: str = "add", groups: str = ALL, element: str = "f32", more: str = ""
 ) -> str:
-    """An all-reduce of four elements."""
+    """Return an all-reduce of four elements."""
     return f"""
   {result} = "stablehlo.all_reduce"({operand}) <{{replica_groups = {groups}{more}}}> ({{
   ^bb0(%l: tensor<{element}>, %r: tensor<{element}>):
@@ -32,7 +32,7 @@ def reduced(
 
 
 def main(*lines: str, returned: str = "", functions: str = "") -> str:
-    """A function of two vectors, which also has a large value that takes more memory than all the others."""
+    """Return a function of two vectors with a value that needs more memory than all others."""
     types = ", ".join(["tensor<4xf32>"] * len(returned.split(",")) if returned else [])
     body = "\n  ".join(lines)
     return f"""
@@ -44,8 +44,8 @@ func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> ({types}) {{
 {functions}"""
 
 
-def launches(text: str, *, most_bytes: int = 2**25) -> list[int]:
-    """How many operands each all-reduce has, in program order, once they are combined; bytes must be the same."""
+def combined_sizes(text: str, *, most_bytes: int = 2**25) -> list[int]:
+    """Combine collectives; return the number of operands of each all-reduce in program order."""
     module = parse_module(text, "test.mlir")
     before = statistics_of(module)
     run_passes(make_context(), module, [CombineCollectivesPass(most_bytes)])
@@ -60,17 +60,17 @@ def negated(result: str, operand: str) -> str:
     return f"{result} = stablehlo.negate {operand} : tensor<4xf32>"
 
 
-def test_users_in_between_wait() -> None:
+def test_users_between_collectives_move_after_them() -> None:
     text = main(reduced("%0", "%a"), negated("%1", "%0"), reduced("%2", "%b"), returned="%1, %2")
-    assert launches(text) == [2]
+    assert combined_sizes(text) == [2]
 
 
-def test_one_that_needs_the_other_through_an_op_stays() -> None:
+def test_collectives_dependent_through_an_op_are_not_combined() -> None:
     text = main(reduced("%0", "%a"), negated("%1", "%0"), reduced("%2", "%1"), returned="%2")
-    assert launches(text) == [1, 1]
+    assert combined_sizes(text) == [1, 1]
 
 
-def test_one_that_needs_the_other_through_a_region_stays() -> None:
+def test_collectives_dependent_through_a_region_are_not_combined() -> None:
     branch = """%1 = "stablehlo.case"(%i) ({
       stablehlo.return %a : tensor<4xf32>
     }, {
@@ -78,8 +78,8 @@ def test_one_that_needs_the_other_through_a_region_stays() -> None:
     }) : (tensor<i32>) -> tensor<4xf32>"""
     index = "%i = stablehlo.constant dense<1> : tensor<i32>"
     text = main(index, reduced("%0", "%a"), branch, reduced("%2", "%1"), returned="%2")
-    assert launches(text) == [1, 1]
-    assert launches(text.replace("stablehlo.return %0", "stablehlo.return %b")) == [2]
+    assert combined_sizes(text) == [1, 1]
+    assert combined_sizes(text.replace("stablehlo.return %0", "stablehlo.return %b")) == [2]
 
 
 @pytest.mark.parametrize(
@@ -91,47 +91,47 @@ def test_one_that_needs_the_other_through_a_region_stays() -> None:
         reduced("%1", "%b", more=", channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"),
     ],
 )
-def test_those_that_are_not_alike_stay(other: str) -> None:
-    assert launches(main(reduced("%0", "%a"), other, returned="%0, %1")) == [1, 1]
+def test_collectives_with_different_attributes_are_not_combined(other: str) -> None:
+    assert combined_sizes(main(reduced("%0", "%a"), other, returned="%0, %1")) == [1, 1]
 
 
-def test_elements_of_two_types_are_not_reduced_together() -> None:
-    whole = "%w = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xi32>"
+def test_reductions_of_different_element_types_are_not_combined() -> None:
+    converted = "%w = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xi32>"
     back = "%1 = stablehlo.convert %v : (tensor<4xi32>) -> tensor<4xf32>"
-    text = main(whole, reduced("%0", "%b"), reduced("%v", "%w", element="i32"), back, returned="%0, %1")
-    assert launches(text) == [1, 1]
+    text = main(converted, reduced("%0", "%b"), reduced("%v", "%w", element="i32"), back, returned="%0, %1")
+    assert combined_sizes(text) == [1, 1]
 
 
-def test_a_reduction_that_reads_from_outside_stays() -> None:
+def test_reduction_with_captured_values_is_not_combined() -> None:
     one = "%one = stablehlo.constant dense<1.0> : tensor<f32>"
     scaled = reduced("%0", "%a").replace("%c : tensor<f32>", "%d : tensor<f32>")
     scaled = scaled.replace("stablehlo.return", "%d = stablehlo.multiply %c, %one : tensor<f32>\n    stablehlo.return")
     text = main(one, scaled, scaled.replace("%0", "%1").replace("%a", "%b"), returned="%0, %1")
-    assert launches(text) == [1, 1]
-    assert launches(text.replace("%c, %one", "%c, %l")) == [2]
+    assert combined_sizes(text) == [1, 1]
+    assert combined_sizes(text.replace("%c, %one", "%c, %l")) == [2]
 
 
-def test_one_that_has_several_operands_already_takes_more() -> None:
+def test_collective_with_several_operands_is_combined_further() -> None:
     several = reduced("%0:2", "%a, %b").replace("(tensor<4xf32>) -> tensor<4xf32>", f"({PAIR}) -> ({PAIR})")
-    assert launches(main(several, reduced("%1", "%b"), returned="%0#0, %0#1, %1")) == [3]
+    assert combined_sizes(main(several, reduced("%1", "%b"), returned="%0#0, %0#1, %1")) == [3]
 
 
 PAIR = "tensor<4xf32>, tensor<4xf32>"
 
 
-def test_no_more_bytes_than_allowed_are_sent_at_once() -> None:
+def test_combined_collective_respects_the_byte_limit() -> None:
     text = main(*(reduced(f"%{number}", "%a") for number in range(4)), returned="%0, %1, %2, %3")
-    assert launches(text) == [4]
-    assert launches(text, most_bytes=47) == [2, 2]
-    assert launches(text, most_bytes=31) == [1, 1, 1, 1]
+    assert combined_sizes(text) == [4]
+    assert combined_sizes(text, most_bytes=47) == [2, 2]
+    assert combined_sizes(text, most_bytes=31) == [1, 1, 1, 1]
 
 
-def test_no_more_memory_is_taken() -> None:
+def test_peak_memory_does_not_grow() -> None:
     text = main(reduced("%0", "%a"), negated("%1", "%0"), reduced("%2", "%b"), returned="%2")
-    assert launches(text) == [2]
+    assert combined_sizes(text) == [2]
     small = text.replace("512xf32", "1xf32")
     assert peak_bytes(parse_module(small)) < 4 * 16
-    assert launches(small) == [1, 1]
+    assert combined_sizes(small) == [1, 1]
 
 
 CALLED = f"""
@@ -146,8 +146,8 @@ func.func private @inner(%a: tensor<4xf32>) -> (tensor<4xf32>) {{
 CALL = "%0 = func.call @inner(%b) : (tensor<4xf32>) -> tensor<4xf32>"
 
 
-def test_functions_and_loops_are_looked_into() -> None:
-    assert launches(main(CALL, returned="%0", functions=CALLED)) == [2]
+def test_collectives_in_functions_and_loops_are_combined() -> None:
+    assert combined_sizes(main(CALL, returned="%0", functions=CALLED)) == [2]
     loop = f"""%0 = stablehlo.while(%x = %a) : tensor<4xf32>
     cond {{
       %p = stablehlo.constant dense<false> : tensor<i1>
@@ -158,21 +158,21 @@ def test_functions_and_loops_are_looked_into() -> None:
       %3 = stablehlo.add %1, %2 : tensor<4xf32>
       stablehlo.return %3 : tensor<4xf32>
     }}"""
-    assert launches(main(loop, returned="%0")) == [2]
+    assert combined_sizes(main(loop, returned="%0")) == [2]
 
 
-def test_a_function_may_take_what_its_fullest_caller_has_left() -> None:
-    # While the large value is alive, there is no byte to spare.
+def test_memory_of_a_function_is_limited_by_its_callers() -> None:
+    # The peak is reached while the large value is alive.
     fold = "%s = stablehlo.slice %large [0:4] : (tensor<512xf32>) -> tensor<4xf32>"
-    assert launches(main(CALL, fold, returned="%0, %s", functions=CALLED)) == [1, 1]
-    assert launches(main(fold, CALL, returned="%0, %s", functions=CALLED)) == [2]
+    assert combined_sizes(main(CALL, fold, returned="%0, %s", functions=CALLED)) == [1, 1]
+    assert combined_sizes(main(fold, CALL, returned="%0, %s", functions=CALLED)) == [2]
 
 
-def test_those_in_different_blocks_never_meet() -> None:
-    assert launches(main(CALL, reduced("%1", "%a"), returned="%0, %1", functions=CALLED)) == [1, 2]
+def test_collectives_in_different_blocks_are_not_combined() -> None:
+    assert combined_sizes(main(CALL, reduced("%1", "%a"), returned="%0, %1", functions=CALLED)) == [1, 2]
 
 
-def test_what_others_see_happens_in_the_order_of_the_program() -> None:
+def test_side_effects_keep_the_program_order() -> None:
     feeds = [
         "%t = stablehlo.create_token : !stablehlo.token",
         reduced("%0", "%a"),
@@ -190,21 +190,21 @@ def test_what_others_see_happens_in_the_order_of_the_program() -> None:
     assert [op.outfeed_config.data for op in ops_of(module, OutfeedOp)] == ["first", "second"]
 
 
-def test_a_remark_says_what_was_saved_and_where() -> None:
+def test_combining_is_remarked_at_the_first_collective() -> None:
     text = main(*(reduced(f"%{number}", "%a") for number in range(3)), returned="%0, %1, %2")
     context = make_context()
     assert isinstance(context, SdyContext)
     module = parse_module(text, "test.mlir")
     first = next(iter(ops_of(module, AllReduceOp)))
-    place = span_of(first)
+    location = span_of(first)
     run_passes(context, module, [CombineCollectivesPass()])
     (remark,) = context.diagnostics
-    assert (remark.code, remark.span) == ("SDY-L121", place)
+    assert (remark.code, remark.span) == ("SDY-L121", location)
     assert "combined 3 stablehlo.all_reduce into one" in remark.message
-    assert [span_of(op) for op in ops_of(module, AllReduceOp)] == [place]
+    assert [span_of(op) for op in ops_of(module, AllReduceOp)] == [location]
 
 
-def test_a_function_that_calls_itself_is_no_trap() -> None:
+def test_recursive_function_is_supported() -> None:
     again = CALLED.replace(
         "%3 = stablehlo.add", "%4 = func.call @inner(%2) : (tensor<4xf32>) -> tensor<4xf32>\n  %3 = stablehlo.add"
     )

@@ -1,4 +1,4 @@
-"""A permute and an all-to-all as one all-to-all: the same values on every device, as many bytes, no more memory."""
+"""Fuse a permute and an all-to-all: the same values on every device and bytes, without more memory."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ORDERS = {
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_devices_get_the_same(order: str) -> None:
+def test_fused_collective_computes_the_same(order: str) -> None:
     text = f"""
 func.func @main(%a: tensor<2x6xi32>) -> tensor<4x3xi32> {{
   %large = stablehlo.constant dense<0.0> : tensor<512xf32>
@@ -60,6 +60,6 @@ func.func @main(%a: tensor<2x6xi32>) -> tensor<4x3xi32> {{
     assert peak_bytes(after) == peak_bytes(before)
     grid = grid_of(partition_count=8)
     held = stacked(np.arange(8 * 2 * 6, dtype=np.int32).reshape(8, 2, 6), grid)
-    (wanted,), (found,) = (run_spmd(module, [held], grid) for module in (before, after))
+    (expected,), (found,) = (run_spmd(module, [held], grid) for module in (before, after))
     for device in range(8):
-        np.testing.assert_array_equal(found.device_view(device), wanted.device_view(device))
+        np.testing.assert_array_equal(found.device_view(device), expected.device_view(device))

@@ -1,4 +1,4 @@
-"""Layers made into functions, and put back: nothing is lost on the way, neither places in the source nor results."""
+"""Fold layers into functions and unfold them: the module, its locations and its results stay the same."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sdy.passes.run import run_passes
 from sdy.program.program import Program
 
 MATRIX = "tensor<8x8xf32>"
-CUT = '#sdy.sharding<@m, [{"x"}, {"y"}]>'
+SHARDED = '#sdy.sharding<@m, [{"x"}, {"y"}]>'
 FOLD = FoldLayersPass(least_ops=3, least_saved=6)
 
 
 def network(layers: int, skips: int = 0, length: int = 0) -> str:
-    """Layers with a weight each, and a loop; the forward results are used again behind, the last one first."""
+    """Return layers with a weight and a loop each; a backward pass uses the forward results in reverse order."""
     more = ["tanh", "negate", "cosine"]
-    weights = ", ".join(f"%w{number}: {MATRIX} {{sdy.sharding = {CUT}}}" for number in range(layers))
+    weights = ", ".join(f"%w{number}: {MATRIX} {{sdy.sharding = {SHARDED}}}" for number in range(layers))
     lines = [f"%h0 = stablehlo.negate %x : {MATRIX}"]
     for number in range(layers):
         before = "%x" if number < skips else f"%h{number}"
@@ -57,19 +57,19 @@ def network(layers: int, skips: int = 0, length: int = 0) -> str:
     body = "\n  ".join(lines)
     return (
         f'sdy.mesh @m = <["x"=2, "y"=2]>\n'
-        f"func.func @main(%x: {MATRIX} {{sdy.sharding = {CUT}}}, {weights}) -> {MATRIX} {{\n  {body}\n"
+        f"func.func @main(%x: {MATRIX} {{sdy.sharding = {SHARDED}}}, {weights}) -> {MATRIX} {{\n  {body}\n"
         f"  return %g0 : {MATRIX}\n}}"
     )
 
 
 def lines_of(module: ModuleOp) -> list[int | None]:
-    """On which line each op stands, in program order."""
+    """Return the line of the location of each op, in program order."""
     spans = [span_of(op) for op in pre_order(module)]
     return [None if span is None else span.line for span in spans]
 
 
 @pytest.mark.parametrize("skips", [0, 1])
-def test_what_is_folded_comes_back_as_it_was(skips: int) -> None:
+def test_unfolding_inverts_folding(skips: int) -> None:
     module = parse_module(network(5, skips), "net.mlir")
     text, lines = print_module(module), lines_of(module)
     run_passes(make_context(), module, [FOLD], verify_each=False)
@@ -83,18 +83,18 @@ def test_what_is_folded_comes_back_as_it_was(skips: int) -> None:
     assert lines_of(module) == lines
 
 
-def test_a_first_layer_that_uses_something_else_stays_out() -> None:
+def test_first_layer_with_another_operand_is_not_folded() -> None:
     module = parse_module(network(6, skips=1), "net.mlir")
     run_passes(make_context(), module, [FOLD], verify_each=False)
     calls = [op.attributes for op in functions_of(module)["main"].body.block.ops if op.name == "func.call"]
     assert len(calls) == 5 + 6
 
 
-def test_a_long_program_computes_the_same_and_says_where_its_collectives_come_from() -> None:
+def test_folded_program_computes_the_same_and_keeps_locations() -> None:
     program = Program.from_text(network(24, length=16), "net.mlir")
     assert all(comparison.agrees for comparison in program.verify())
     partitioned = program.partition()
     assert len(functions_of(partitioned.folded)) == 2
     assert len(functions_of(partitioned.global_module)) == len(functions_of(partitioned.local)) == 1
-    places = [span.line for op in pre_order(partitioned.local) if "all_" in op.name and (span := span_of(op))]
-    assert len(set(places)) >= 24  # each layer its own
+    lines = [span.line for op in pre_order(partitioned.local) if "all_" in op.name and (span := span_of(op))]
+    assert len(set(lines)) >= 24  # each layer its own

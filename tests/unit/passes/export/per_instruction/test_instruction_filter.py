@@ -1,4 +1,4 @@
-"""What a filter of instructions selects."""
+"""Parse instruction filters and select instructions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdy.passes.export.per_instruction.instruction_filter import InstructionFilt
         ("selectlow=3", InstructionFilter(names=("selectlow=3",))),
     ],
 )
-def test_filter_is_read(text: str, expected: InstructionFilter) -> None:
+def test_filter_is_parsed(text: str, expected: InstructionFilter) -> None:
     assert parse_filter(text) == expected
 
 

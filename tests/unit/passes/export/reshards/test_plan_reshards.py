@@ -1,4 +1,4 @@
-"""Planned reshards among other ops, and on all devices."""
+"""Planned reshards combined with other ops, and run on all devices."""
 
 from __future__ import annotations
 
@@ -41,25 +41,27 @@ func.func @main(%x: {TENSOR} {{sdy.sharding = #sdy.sharding<@g, [{{"p"}}, {{}}],
 }}"""
 
 
-def test_a_sum_that_is_sliced_in_another_shape_is_scattered() -> None:
+def test_reshaped_and_sliced_sum_becomes_reduce_scatter() -> None:
     program = Program.from_text(PRODUCT)
     arrays = [np.arange(64, dtype=np.float32).reshape(8, 8), np.eye(8, dtype=np.float32) * 2]
     assert all(outcome.agrees for outcome in program.verify(arrays))
-    whole = program.partition().global_module
-    assert len(ops_of(whole, ReduceScatterOp)) == 1
-    assert not ops_of(whole, AllReduceOp)
-    (moved,) = ops_of(whole, AllToAllOp)
+    global_module = program.partition().global_module
+    assert len(ops_of(global_module, ReduceScatterOp)) == 1
+    assert not ops_of(global_module, AllReduceOp)
+    (moved,) = ops_of(global_module, AllToAllOp)
     assert [(str(param.axes[0]), param.source, param.target) for param in moved.params.data] == [('"p"', 0, 1)]
 
 
 def test_a_sum_for_two_branches_is_reshaped_once() -> None:
-    whole = parse_module(IN_BRANCHES, "test.mlir")
-    run_passes(make_context(), whole, [PlanReshardsPass()])
-    assert len(ops_of(whole, AllReduceOp)) == 1
-    local = whole.clone()
+    global_module = parse_module(IN_BRANCHES, "test.mlir")
+    run_passes(make_context(), global_module, [PlanReshardsPass()])
+    assert len(ops_of(global_module, AllReduceOp)) == 1
+    local = global_module.clone()
     run_passes(make_context(), local, [LocalPipeline()])
     verify_module(local)
     array = np.arange(64, dtype=np.float32).reshape(8, 8)
-    partitioned = PartitionedProgram(whole, local, boundary_of(whole), Program.from_module(whole).origin)
+    partitioned = PartitionedProgram(
+        global_module, local, boundary_of(global_module), Program.from_module(global_module).origin
+    )
     (found,) = partitioned.run_flat([array, np.array(True)])
     np.testing.assert_array_equal(found, array)

@@ -1,4 +1,4 @@
-"""When dims that do not divide are padded, and what is said of it."""
+"""Uneven dims are padded if that is cheaper, with a remark."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def remarks_of(line: str, result: int) -> list[str]:
     return [remark.message for remark in program.partition().remarks if remark.code == "SDY-L122"]
 
 
-def test_padding_is_remarked_with_what_it_saves() -> None:
+def test_padding_is_remarked_with_its_savings() -> None:
     zero = "%z = stablehlo.constant dense<0.0> : tensor<f32>"
     line = "%3 = stablehlo.pad %2, %z, low = [0], high = [1], interior = [0]"
     (message,) = remarks_of(f"{zero}\n  {line} : (tensor<7xf32>, tensor<f32>) -> tensor<8xf32>", 8)
     assert "each device sends 4 bytes instead of 24, and holds 72 instead of 88" in message
 
 
-def test_what_leaves_the_program_right_away_is_not_padded() -> None:
+def test_value_returned_immediately_is_not_padded() -> None:
     assert remarks_of("%3 = stablehlo.negate %2 : tensor<7xf32>", 7) == []
 
 
@@ -49,5 +49,5 @@ def test_what_leaves_the_program_right_away_is_not_padded() -> None:
         (replace(EVEN, collectives={GATHER: CollectiveStatistics(1, 1, 101.0)}, flops=700), True),
     ],
 )
-def test_bytes_count_first(padded: Statistics, expected: bool) -> None:
+def test_bytes_sent_are_compared_first(padded: Statistics, expected: bool) -> None:
     assert is_cheaper(padded, EVEN) is expected
