@@ -20,7 +20,7 @@ STORED_BY = "0.10."  # the version of JAX that wrote the stored texts
 @pytest.mark.parametrize("name", STEMS)
 def test_the_program_is_the_stored_text_or_computes_the_same(name: str) -> None:
     model = shared_model(name)
-    program = sdy.from_jax(model.function, *model.described)
+    program = sdy.from_jax(model.function, *model.abstract_arguments)
     if jax.__version__.startswith(STORED_BY):
         assert str(program) == (MODELS / f"{name}.mlir").read_text()
     returned = jax.tree.leaves(jax.eval_shape(model.function, *model.arguments))
@@ -33,7 +33,7 @@ def test_the_program_is_the_stored_text_or_computes_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", STEMS)
 def test_the_local_program_on_jax_devices_returns_what_jax_returns(name: str) -> None:
     model = shared_model(name)
-    on_devices = sdy.from_jax(model.function, *model.described).partition().to_jax()
+    on_devices = sdy.from_jax(model.function, *model.abstract_arguments).partition().to_jax()
     actual = cast(list[jax.Array], jax.tree.leaves(on_devices(*model.arguments)))
     for ours, theirs in zip(actual, model.returned, strict=True):
         assert ours.dtype == theirs.dtype

@@ -1,4 +1,4 @@
-"""Running a small program on shards and on one device, and counting what the shards send each other for it."""
+"""Compare a program on shards with the same program on one device, and count its collectives."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Counts = dict[CollectiveKind, int]
 
 
 def count_of_collectives(program: Program[R]) -> Counts:
-    """How many collectives of each kind there are in the local program."""
+    """Return the number of collectives of each kind in the local program."""
     found = statistics_of(program.partition().local).collectives
     return {kind: each.places for kind, each in found.items()}
 
 
 def assert_same_on_shards(program: Program, inputs: Sequence[Array]) -> None:
-    """Every output is the same on shards as on one device, to the sign of zeros; sums may be rounded otherwise."""
+    """Check that outputs on shards equal those on one device, up to rounding; zeros must have the same sign."""
     outcomes = program.verify(*inputs)
     assert outcomes
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == []
-    for whole, result in zip(program.run_flat(inputs), program.partition().run_flat(inputs), strict=True):
-        if whole.dtype.kind == "f":
-            zeros = whole == 0
-            np.testing.assert_array_equal(np.signbit(result[zeros]), np.signbit(whole[zeros]))
+    for expected, result in zip(program.run_flat(inputs), program.partition().run_flat(inputs), strict=True):
+        if expected.dtype.kind == "f":
+            zeros = expected == 0
+            np.testing.assert_array_equal(np.signbit(result[zeros]), np.signbit(expected[zeros]))

@@ -44,7 +44,7 @@ func.func @main(%x: {TENSOR} {{sdy.sharding = #sdy.sharding<@g, [{{"p"}}, {{}}],
 def test_reshaped_and_sliced_sum_becomes_reduce_scatter() -> None:
     program = Program.from_text(PRODUCT)
     arrays = [np.arange(64, dtype=np.float32).reshape(8, 8), np.eye(8, dtype=np.float32) * 2]
-    assert all(outcome.agrees for outcome in program.verify(arrays))
+    assert all(outcome.agrees for outcome in program.verify(*arrays))
     global_module = program.partition().global_module
     assert len(ops_of(global_module, ReduceScatterOp)) == 1
     assert not ops_of(global_module, AllReduceOp)
