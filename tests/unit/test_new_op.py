@@ -12,7 +12,7 @@ from xdsl.traits import IsTerminator
 from sdy.dialects.chlo.dialect import CHLO
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 from sdy.interpreter.ops.all import KERNELS
-from sdy.partitioner.on_shards.op_facts import FACTS
+from sdy.partitioner.on_shards.shard_facts import FACTS
 from sdy.rules.all import RULES, WITHOUT_RULE
 from sdy.rules.partitioner_rules import PARTITIONER_RULES
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-DimSizes = tuple[int, ...]
+from sdy.model.shape import StaticShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +17,8 @@ class ReshapeGroup:
 
     before: tuple[int, ...]
     after: tuple[int, ...]
-    sizes_before: DimSizes
-    sizes_after: DimSizes
+    sizes_before: StaticShape
+    sizes_after: StaticShape
 
     @property
     def is_pass_through(self) -> bool:
@@ -31,7 +31,7 @@ class ReshapeGroup:
         return _count(self.sizes_before) <= 1 < _count(self.sizes_after)
 
 
-def reshape_groups(before: DimSizes, after: DimSizes) -> tuple[ReshapeGroup, ...]:
+def reshape_groups(before: StaticShape, after: StaticShape) -> tuple[ReshapeGroup, ...]:
     """Return the groups in order; trailing dims of size 1 form groups that are empty on the other side.
 
     >>> [(group.before, group.after) for group in reshape_groups((6, 4), (2, 3, 4))]
@@ -51,7 +51,7 @@ def reshape_groups(before: DimSizes, after: DimSizes) -> tuple[ReshapeGroup, ...
     return tuple(groups)
 
 
-def _side_to_grow(shapes: tuple[DimSizes, DimSizes], begins: list[int], ends: list[int]) -> int | None:
+def _side_to_grow(shapes: tuple[StaticShape, StaticShape], begins: list[int], ends: list[int]) -> int | None:
     """Return the side with fewer elements so far, None if both agree or the side has no further dims."""
     products = [prod(shape[begin:end]) for shape, begin, end in zip(shapes, begins, ends, strict=True)]
     if products[0] == products[1]:
@@ -60,5 +60,5 @@ def _side_to_grow(shapes: tuple[DimSizes, DimSizes], begins: list[int], ends: li
     return smaller if ends[smaller] < len(shapes[smaller]) else None
 
 
-def _count(sizes: DimSizes) -> int:
+def _count(sizes: StaticShape) -> int:
     return sum(size != 1 for size in sizes)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sdy.partitioner.layout_search.alone import SingleNodeChange
 from sdy.partitioner.layout_search.layout import AtomTuple, Layout, used
-from sdy.partitioner.layout_search.node import Assignment, Mode, NodeKind, Run, merged
+from sdy.partitioner.layout_search.node import Assignment, LayoutNodeKind, Mode, Run, merged
 from sdy.partitioner.layout_search.state import SearchState
 
 MAX_ASSIGNMENTS = 512  # of a contraction; if there are more, the atoms of a mesh axis stay together
@@ -75,7 +75,7 @@ def _atoms_around(state: SearchState, number: int) -> set[int]:
     return {atom for layout in layouts for atom in (*layout.unreduced, *used(layout.dims))}
 
 
-def all_runs(kind: NodeKind, state: SearchState, atoms: Sequence[int]) -> Sequence[Run]:
+def all_runs(kind: LayoutNodeKind, state: SearchState, atoms: Sequence[int]) -> Sequence[Run]:
     """Return all runs of an op with some atoms; if there are too many, all that do not split mesh axes."""
     count = len(kind.free_factors()) + 1
     for groups in (tuple((atom,) for atom in atoms), state.atoms.by_axis(atoms)):

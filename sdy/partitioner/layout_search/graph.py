@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sdy.partitioner.layout_search.layout import Layout, TensorSize
-from sdy.partitioner.layout_search.node import NodeKind, Run
+from sdy.partitioner.layout_search.node import LayoutNodeKind, Run
 
 
 class NodeTensor(NamedTuple):
@@ -30,7 +30,7 @@ class LayoutNode:
     `values` are the operands, then the results; of an edge, each value once.
     """
 
-    kind: NodeKind
+    kind: LayoutNodeKind
     run: Run
     values: tuple[int, ...] = ()
     flops: int = 0  # of a contraction, on global tensors

@@ -16,10 +16,10 @@ from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import extended
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_digits import mesh_digits
+from sdy.model.shape import StaticShape
 
 AtomTuple = tuple[int, ...]  # major first
 DimAtoms = tuple[AtomTuple, ...]  # by dim
-Sizes = tuple[int, ...]
 
 MAX_ATOMS = 6  # if a mesh has more prime factors, its axes are the atoms
 
@@ -34,7 +34,7 @@ class Layout(NamedTuple):
 class TensorSize(NamedTuple):
     """The global shape of a tensor, and the bytes of an element, which determine the price of its transfers."""
 
-    shape: Sizes
+    shape: StaticShape
     width: int
 
     @property
@@ -49,11 +49,11 @@ class Atoms:
 
     mesh: Mesh
     refs: tuple[AxisRef, ...]
-    sizes: Sizes
+    sizes: StaticShape
     _counts: dict[AtomTuple, int] = field(default_factory=dict[AtomTuple, int], compare=False, repr=False)
     _shards: dict[DimAtoms, int] = field(default_factory=dict[DimAtoms, int], compare=False, repr=False)
-    _elements: dict[tuple[Sizes, DimAtoms], int] = field(
-        default_factory=dict[tuple[Sizes, DimAtoms], int], compare=False, repr=False
+    _elements: dict[tuple[StaticShape, DimAtoms], int] = field(
+        default_factory=dict[tuple[StaticShape, DimAtoms], int], compare=False, repr=False
     )
 
     @staticmethod
@@ -116,7 +116,7 @@ class Atoms:
             groups.setdefault(self.refs[atom].name, []).append(atom)
         return tuple(tuple(group) for group in groups.values())
 
-    def elements(self, shape: Sizes, dims: DimAtoms) -> int:
+    def elements(self, shape: StaticShape, dims: DimAtoms) -> int:
         """Return the number of elements of a shard; uneven dims are padded."""
         key = shape, dims
         found = self._elements.get(key)

@@ -28,7 +28,7 @@ class Run(NamedTuple):
     layouts: tuple[Layout, ...]  # of the operands, then the results
 
 
-class NodeKind:
+class LayoutNodeKind:
     """The properties that ops with the same sharding rule share; shared by these ops, since it caches runs.
 
     `modes` are the sets of operands that may be partial together if the op is linear in them. `counts` are the allowed

@@ -16,7 +16,8 @@ from math import inf, prod
 from typing import NamedTuple
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
-from sdy.partitioner.layout_search.layout import AtomTuple, DimAtoms, Layout, Sizes, used
+from sdy.model.shape import StaticShape
+from sdy.partitioner.layout_search.layout import AtomTuple, DimAtoms, Layout, used
 from sdy.partitioner.layout_search.reshard_price import reshard_price
 
 MAX_REDUCTIONS = 1024  # of a value; if there are more, all its atoms are reduced the same way
@@ -43,7 +44,7 @@ class Transfer(NamedTuple):
 class PriceTerms:
     """The parameters of a price besides the layouts: the sizes of all atoms, and the cost of a step in elements."""
 
-    sizes: Sizes
+    sizes: StaticShape
     scatter: bool
     share: bool
     step: float
@@ -52,13 +53,13 @@ class PriceTerms:
         """Return the number of shards of a dim that is sharded along atoms."""
         return prod(self.sizes[atom] for atom in atoms)
 
-    def elements(self, shape: Sizes, dims: DimAtoms) -> int:
+    def elements(self, shape: StaticShape, dims: DimAtoms) -> int:
         """Return the number of elements of a shard."""
         return prod(-(-size // self.count(atoms)) for size, atoms in zip(shape, dims, strict=True))
 
 
 @lru_cache(maxsize=65536)
-def cheapest_transfer(source: Layout, target: Layout, shape: Sizes, terms: PriceTerms) -> Transfer:
+def cheapest_transfer(source: Layout, target: Layout, shape: StaticShape, terms: PriceTerms) -> Transfer:
     """Return the cheapest transfer that reduces the value; its price is infinite if the target is partial where the
     source is not.
     """
@@ -77,7 +78,7 @@ def cheapest_transfer(source: Layout, target: Layout, shape: Sizes, terms: Price
 
 
 def _reductions(
-    source: Layout, target: Layout, pending: AtomTuple, shape: Sizes, terms: PriceTerms
+    source: Layout, target: Layout, pending: AtomTuple, shape: StaticShape, terms: PriceTerms
 ) -> Iterator[Reduction]:
     """Yield the reductions of a value along the atoms `pending`."""
     rank = len(shape)
@@ -100,7 +101,7 @@ def _reductions(
             yield Reduction(sliced, scattered, reduced, dims)
 
 
-def _price(reduction: Reduction, shape: Sizes, terms: PriceTerms) -> tuple[float, int]:
+def _price(reduction: Reduction, shape: StaticShape, terms: PriceTerms) -> tuple[float, int]:
     size = terms.elements(shape, reduction.dims)
     group = prod(terms.count(atoms) for atoms in reduction.scattered)
     rest = terms.count(reduction.reduced)
@@ -109,7 +110,7 @@ def _price(reduction: Reduction, shape: Sizes, terms: PriceTerms) -> tuple[float
     return sent + terms.step * steps, steps
 
 
-def _price_of_reshard(source: DimAtoms, target: DimAtoms, shape: Sizes, terms: PriceTerms) -> tuple[float, int]:
+def _price_of_reshard(source: DimAtoms, target: DimAtoms, shape: StaticShape, terms: PriceTerms) -> tuple[float, int]:
     if source == target:
         return 0.0, 0
     shards, steps = reshard_price(source, target, terms.sizes)

@@ -14,11 +14,12 @@ from functools import lru_cache
 from itertools import zip_longest
 from math import prod
 
-from sdy.partitioner.layout_search.layout import DimAtoms, Sizes, used
+from sdy.model.shape import StaticShape
+from sdy.partitioner.layout_search.layout import DimAtoms, used
 
 
 @lru_cache(maxsize=65536)
-def reshard_price(source: DimAtoms, target: DimAtoms, sizes: Sizes) -> tuple[float, int]:
+def reshard_price(source: DimAtoms, target: DimAtoms, sizes: StaticShape) -> tuple[float, int]:
     """Return the elements that each device receives, in source shards, and the number of collectives."""
     taken = used(source)
     sliced = moved = left = conflicts = 1

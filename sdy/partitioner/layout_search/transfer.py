@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from math import gcd, prod
 
-from sdy.partitioner.layout_search.layout import Atoms, AtomTuple, DimAtoms, Layout, Sizes, TensorSize
+from sdy.model.shape import StaticShape
+from sdy.partitioner.layout_search.layout import Atoms, AtomTuple, DimAtoms, Layout, TensorSize
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.reduction import PriceTerms, Reduction, Transfer, cheapest_transfer
 from sdy.partitioner.layout_search.reshard_price import reshard_price
@@ -67,7 +68,7 @@ class Transfers:
         reduction = None if found.reduction is None else _with_original_names(found.reduction, order, tuple(atoms))
         return Transfer(found.price * scale, reduction, found.steps)
 
-    def _small_shape(self, source: Layout, target: Layout, shape: Sizes) -> Sizes:
+    def _small_shape(self, source: Layout, target: Layout, shape: StaticShape) -> StaticShape:
         """Return a small shape with the same divisors as `shape`; `shape` itself if a layout is uneven."""
         small = tuple(gcd(size, self._atoms.device_count) for size in shape)
         is_even = all(map(self._atoms.divides, small * 2, (*source.dims, *target.dims)))

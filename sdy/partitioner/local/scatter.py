@@ -24,7 +24,7 @@ from sdy.partitioner.local.index_shift import IndexedDim, broadcast_to_indices, 
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 from sdy.partitioner.on_shards.combiners import combiners_of
-from sdy.partitioner.on_shards.op_facts import unit_update_factors
+from sdy.partitioner.on_shards.shard_facts import unit_update_factors
 from sdy.partitioner.on_shards.shard_rules import known_rule, with_need_replication
 from sdy.partitioner.on_shards.shard_windows import window_dim_of_update
 

@@ -19,11 +19,11 @@ from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp
 from sdy.dialects.stablehlo import elementwise, shape
 from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
+from sdy.model.shape import StaticShape
 from sdy.partitioner.padding import contraction, reduction, regions, slicing
 from sdy.partitioner.padding import data_movement as movement_rules
 from sdy.partitioner.padding import shape as shape_rules
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
-from sdy.partitioner.padding.facts import Sizes
 from sdy.partitioner.padding.padder import Padder, Rule
 from sdy.rules.all import RULE_ATTRIBUTE
 
@@ -44,7 +44,7 @@ RULES = OpTable[Rule](contraction.RULES, movement_rules.RULES, reduction.RULES, 
 
 
 def pad_as_planned(
-    module: ModuleOp, functions: Mapping[str, FuncOp], called: Collection[str], planned: Mapping[SSAValue, Sizes]
+    module: ModuleOp, functions: Mapping[str, FuncOp], called: Collection[str], planned: Mapping[SSAValue, StaticShape]
 ) -> None:
     """Pad the values of functions; those in `called` have padded arguments and results, the others do not.
 

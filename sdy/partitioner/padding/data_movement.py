@@ -17,12 +17,12 @@ from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo import slicing
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.model.shape import StaticShape
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.emitter import Emitter
 from sdy.partitioner.emit.sharded_emitter import annotated, first_elements_mask, sliced, zero_scalar
 from sdy.partitioner.emit.slices import pad_edges
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
-from sdy.partitioner.padding.facts import Sizes
 from sdy.partitioner.padding.padder import Padder, Rule
 from sdy.partitioner.padding.slicing import pad_
 
@@ -94,7 +94,7 @@ def concatenate(op: slicing.ConcatenateOp) -> Rule:
     return pad
 
 
-def _concatenated(op: slicing.ConcatenateOp, dim: int, target: Sizes, padder: Padder) -> SSAValue:
+def _concatenated(op: slicing.ConcatenateOp, dim: int, target: StaticShape, padder: Padder) -> SSAValue:
     emit, sharding = padder.emitter(op), sharding_of(op.result)
     result: SSAValue | None = None
     offset = 0

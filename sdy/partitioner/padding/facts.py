@@ -18,9 +18,8 @@ from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import resolve_mesh
+from sdy.model.shape import StaticShape
 from sdy.model.sharding import TensorSharding
-
-Sizes = tuple[int, ...]
 
 
 class PaddingFacts:
@@ -30,10 +29,10 @@ class PaddingFacts:
     With them, reshards have not been inserted yet, so ops need not be computable on shards.
     """
 
-    def __init__(self, module: ModuleOp, planned: Mapping[SSAValue, Sizes] | None = None) -> None:
+    def __init__(self, module: ModuleOp, planned: Mapping[SSAValue, StaticShape] | None = None) -> None:
         self._meshes = meshes_of(module)
         self._planned = None if planned is None else dict(planned)
-        self._true_sizes: dict[SSAValue, Sizes] = {}
+        self._true_sizes: dict[SSAValue, StaticShape] = {}
         self._zero_padded: set[SSAValue] = set()
 
     @property
@@ -41,7 +40,7 @@ class PaddingFacts:
         """Return whether elements may still move between shards."""
         return self._planned is not None
 
-    def true_sizes(self, value: SSAValue) -> Sizes:
+    def true_sizes(self, value: SSAValue) -> StaticShape:
         """Return the sizes of `value` without padding."""
         return self._true_sizes.get(value) or shape_of(value)
 
@@ -58,7 +57,7 @@ class PaddingFacts:
         """Return whether all padding of `value` is known to be zero."""
         return value in self._zero_padded or not self.is_padded(value)
 
-    def record(self, value: SSAValue, true_sizes: Sizes, *, is_zero: bool = False) -> SSAValue:
+    def record(self, value: SSAValue, true_sizes: StaticShape, *, is_zero: bool = False) -> SSAValue:
         """Store the sizes of `value` without padding, and whether the padding is zero; return `value`."""
         if shape_of(value) != true_sizes:
             self._true_sizes[value] = true_sizes
@@ -82,7 +81,7 @@ class PaddingFacts:
         mesh = self.mesh(sharding_of(value))
         return 1 if mesh is None else sharded_size(self.dim_axes(value)[dim], mesh)
 
-    def even_sizes(self, sizes: Sizes, sharding: TensorSharding | None) -> Sizes:
+    def even_sizes(self, sizes: StaticShape, sharding: TensorSharding | None) -> StaticShape:
         """Return the sizes, rounded up to multiples of the shard counts."""
         mesh = self.mesh(sharding)
         if sharding is None or mesh is None or sharding.is_fully_replicated:
@@ -90,7 +89,7 @@ class PaddingFacts:
         counts = [sharded_size(dim.axes, mesh) for dim in sharding.dims]
         return tuple(-(-size // count) * count for size, count in zip(sizes, counts, strict=True))
 
-    def target_sizes(self, value: SSAValue) -> Sizes:
+    def target_sizes(self, value: SSAValue) -> StaticShape:
         """Return the sizes that `value`, a tensor of static shape, is to have."""
         if self._planned is not None:
             return self._planned.get(value, shape_of(value))

@@ -23,11 +23,12 @@ from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.shape import IotaOp
 from sdy.grammar.write import write_sharding
+from sdy.model.shape import StaticShape
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import with_dim
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of, with_element, with_shape
 from sdy.partitioner.emit.sharded_emitter import annotated, first_elements_mask, padded_to, trimmed_to, zero_scalar
-from sdy.partitioner.padding.facts import PaddingFacts, Sizes, is_static
+from sdy.partitioner.padding.facts import PaddingFacts, is_static
 
 Rule = Callable[["Padder"], None]  # rewrites one op, whose operands are padded already
 
@@ -35,7 +36,7 @@ Rule = Callable[["Padder"], None]  # rewrites one op, whose operands are padded 
 class Padder:
     """Rewrites the values of a module until their dims divide. `facts` describe the values."""
 
-    def __init__(self, module: ModuleOp, planned: Mapping[SSAValue, Sizes] | None = None) -> None:
+    def __init__(self, module: ModuleOp, planned: Mapping[SSAValue, StaticShape] | None = None) -> None:
         self.facts = PaddingFacts(module, planned)
         self._style = Style()
         self._trimmed: dict[SSAValue, SSAValue] = {}
@@ -55,7 +56,7 @@ class Padder:
 
     # Rewrites in place
 
-    def resize(self, value: SSAValue, sizes: Sizes, *, is_zero: bool = False) -> None:
+    def resize(self, value: SSAValue, sizes: StaticShape, *, is_zero: bool = False) -> None:
         """Set the sizes of a value whose op computes the padding along with it."""
         true_sizes = self.facts.true_sizes(value)
         if shape_of(value) != sizes:
@@ -87,7 +88,7 @@ class Padder:
 
     # New values
 
-    def extended(self, emit: Emitter, value: SSAValue, sizes: Sizes) -> SSAValue:
+    def extended(self, emit: Emitter, value: SSAValue, sizes: StaticShape) -> SSAValue:
         """Return `value` with further zeros at the end of unsharded dims."""
         if shape_of(value) == sizes:
             return value

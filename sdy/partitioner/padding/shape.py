@@ -15,9 +15,10 @@ from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
 from sdy.dialects.stablehlo import calls, shape
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.model.shape import StaticShape
 from sdy.partitioner.emit.emitter import ints, tensor_of
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
-from sdy.partitioner.padding.facts import Sizes, is_static
+from sdy.partitioner.padding.facts import is_static
 from sdy.partitioner.padding.padder import Padder, Rule
 
 RULES = OpTable[Rule]()
@@ -41,7 +42,7 @@ def constant(op: SdyConstantOp | shape.ConstantOp) -> Rule:
     return pad
 
 
-def padded_constant(elements: DenseElementsAttr, sizes: Sizes) -> DenseElementsAttr:
+def padded_constant(elements: DenseElementsAttr, sizes: StaticShape) -> DenseElementsAttr:
     """Return the constant with zeros after its last elements along each dim; a splat stays a splat."""
     larger = TensorType(elements.type.get_element_type(), list(sizes))
     if elements.is_splat:
@@ -80,10 +81,10 @@ def reshape(op: shape.ReshapeOp) -> Rule:
     return pad
 
 
-def _strides(padded: Sizes, true: Sizes) -> tuple[int, list[Sizes]]:
+def _strides(padded: StaticShape, true: StaticShape) -> tuple[int, list[StaticShape]]:
     """Return the number of elements, and the strides of each padded dim to its end, with and without padding."""
     inner = 1
-    found: list[Sizes] = []
+    found: list[StaticShape] = []
     for size, own in zip(reversed(padded), reversed(true), strict=True):
         if size != own:
             found.append((inner * size, inner * own))

@@ -17,7 +17,7 @@ from sdy.partitioner.emit.emitter import Style
 from sdy.partitioner.local.all import check
 from sdy.partitioner.local.lowering import Lowering
 from sdy.partitioner.local.shard_checks import ShardChecks
-from sdy.partitioner.on_shards.op_facts import facts_of
+from sdy.partitioner.on_shards.shard_facts import facts_of
 from sdy.partitioner.on_shards.shard_rules import shard_rule
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder

@@ -32,7 +32,7 @@ from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.layout_search.graph import GraphValue, LayoutGraph, LayoutNode, NodeTensor, merge_equivalent
 from sdy.partitioner.layout_search.layout import Atoms, AtomTuple, Layout, TensorSize, replicated
 from sdy.partitioner.layout_search.linearity import partial_modes
-from sdy.partitioner.layout_search.node import Assignment, Counts, Mode, NodeKind, Run
+from sdy.partitioner.layout_search.node import Assignment, Counts, LayoutNodeKind, Mode, Run
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 from sdy.partitioner.on_shards.shard_rules import allowed_shard_counts, shard_rule
 from sdy.passes.export.optimize.communication_edges import ValueEdge, edges_of, functions_on_global_tensors
@@ -91,7 +91,7 @@ class GraphReader:
         self._functions = functions_on_global_tensors(module)
         self._layouts: dict[SSAValue, Layout | None] = {}
         self._layout_by_sharding: dict[TensorSharding, Layout] = {}
-        self._kinds: dict[tuple[OpShardingRule, tuple[Mode, ...], Counts], NodeKind] = {}
+        self._kinds: dict[tuple[OpShardingRule, tuple[Mode, ...], Counts], LayoutNodeKind] = {}
         self._values: list[GraphValue] = []
         self._bindings: list[Binding] = []
         self._transfers: list[Operation] = []
@@ -135,10 +135,10 @@ class GraphReader:
         kind = self._kind(OpShardingRule(shape, (identity,) * count, ()))
         return LayoutNode(kind, Run(Assignment(layout.dims), (layout,) * count), values, is_edge=True)
 
-    def _kind(self, rule: OpShardingRule, modes: tuple[Mode, ...] = (), counts: Counts = ()) -> NodeKind:
+    def _kind(self, rule: OpShardingRule, modes: tuple[Mode, ...] = (), counts: Counts = ()) -> LayoutNodeKind:
         key = rule, modes, counts
         if key not in self._kinds:
-            self._kinds[key] = NodeKind(rule, modes, self._atoms, counts)
+            self._kinds[key] = LayoutNodeKind(rule, modes, self._atoms, counts)
         return self._kinds[key]
 
     def _layout(self, value: SSAValue) -> Layout | None:
@@ -257,7 +257,7 @@ class GraphReader:
         return all(self._bindings[self._number[operand]].kind is ReductionKind.SUM for operand in partial)
 
 
-def _assignment(kind: NodeKind, layouts: Sequence[Layout]) -> Assignment | None:
+def _assignment(kind: LayoutNodeKind, layouts: Sequence[Layout]) -> Assignment | None:
     """Return the assignment that gives the tensors of an op these layouts; None if they disagree."""
     factor_atoms: dict[int, AtomTuple] = {}
     for index, layout in enumerate(layouts):

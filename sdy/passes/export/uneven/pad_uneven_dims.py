@@ -29,12 +29,11 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh_table import MeshTable, resolve_mesh
+from sdy.model.shape import StaticShape
 from sdy.partitioner.padding.before_reshards import pad_as_planned
 from sdy.passes.export.optimize.communication_edges import edges_of, functions_on_global_tensors
 from sdy.passes.export.uneven.dim_classes import ValueDim, dim_classes
 from sdy.passes.rewriting.op_order import forget_order
-
-Sizes = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class PaddingPlan:
     The functions in `called` have padded arguments and results.
     """
 
-    sizes: dict[SSAValue, Sizes]
+    sizes: dict[SSAValue, StaticShape]
     functions: dict[str, FuncOp]
     called: frozenset[str]
 
@@ -78,7 +77,7 @@ def padding_plan(module: ModuleOp) -> PaddingPlan | None:
     for dim, count in counts.items():
         if (own := classes.of(dim)) in padded:
             padded[own] = lcm(padded[own], count)
-    planned: dict[SSAValue, Sizes] = {}
+    planned: dict[SSAValue, StaticShape] = {}
     for value in values:
         sizes = static_shape(value.type) or ()
         counts_of_dims = [padded.get(classes.of((value, dim)), 1) for dim in range(len(sizes))]

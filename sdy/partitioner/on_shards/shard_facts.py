@@ -1,4 +1,4 @@
-"""What the partitioner knows of an op beyond its sharding rule: one record per op.
+"""Facts about ops on shards that their sharding rules do not contain: one record per op.
 
 Source: docs/spec/06, 8.1.
 """
@@ -28,7 +28,7 @@ FactorsOf = Callable[[Operation, OpShardingRule], Factors]
 
 
 @dataclass(frozen=True, slots=True)
-class OpFacts:
+class ShardFacts:
     """The properties of an op on shards that its sharding rule does not state."""
 
     has_rule: bool = True  # False: it computes nothing, or only passes values to regions, functions or results
@@ -125,24 +125,24 @@ def _unindexed_or_covered_dims(op: Operation, rule: OpShardingRule) -> Factors:
             yield from _factors_of_dim(rule, 0, dim)
 
 
-WITHOUT_RULE = OpFacts(has_rule=False)
-REPEATING = OpFacts(repeats=True)
-COUNT_DEPENDENT = OpFacts(depends_on_count=True)
-FACTS: dict[type[Operation], OpFacts] = {
+WITHOUT_RULE = ShardFacts(has_rule=False)
+REPEATING = ShardFacts(repeats=True)
+COUNT_DEPENDENT = ShardFacts(depends_on_count=True)
+FACTS: dict[type[Operation], ShardFacts] = {
     **dict.fromkeys((ModuleOp, FuncOp, CallOp, *sdy_ops.OPS, *sdy_collectives.OPS, *DATA_FLOW_OPS), WITHOUT_RULE),
     **dict.fromkeys((control.IfOp, shape.ConstantOp, shape.IotaOp, shape.GetDimensionSizeOp), WITHOUT_RULE),
     **dict.fromkeys((shape.BroadcastInDimOp, shape.BroadcastOp, random.RngBitGeneratorOp), REPEATING),
     **dict.fromkeys((slicing.ConcatenateOp, slicing.SliceOp, TopKOp), COUNT_DEPENDENT),
-    slicing.PadOp: OpFacts(depends_on_count=True, replicated=_padded_dims),
-    reduction.ReduceOp: OpFacts(depends_on_count=True, replicated=_without_all_reduce),
-    window.ConvolutionOp: OpFacts(depends_on_count=True, replicated=_spatial_dims),
-    window.ReduceWindowOp: OpFacts(depends_on_count=True, replicated=_base_dilated_dims),
-    linalg.SortOp: OpFacts(replicated=_sorted_dim),
-    gather_scatter.ScatterOp: OpFacts(replicated=_unindexed_or_covered_dims, shardable=_indexed_partial_dims),
+    slicing.PadOp: ShardFacts(depends_on_count=True, replicated=_padded_dims),
+    reduction.ReduceOp: ShardFacts(depends_on_count=True, replicated=_without_all_reduce),
+    window.ConvolutionOp: ShardFacts(depends_on_count=True, replicated=_spatial_dims),
+    window.ReduceWindowOp: ShardFacts(depends_on_count=True, replicated=_base_dilated_dims),
+    linalg.SortOp: ShardFacts(replicated=_sorted_dim),
+    gather_scatter.ScatterOp: ShardFacts(replicated=_unindexed_or_covered_dims, shardable=_indexed_partial_dims),
 }
-_DEFAULT = OpFacts()
+_DEFAULT = ShardFacts()
 
 
-def facts_of(op: Operation) -> OpFacts:
+def facts_of(op: Operation) -> ShardFacts:
     """Return the facts about `op`."""
     return FACTS.get(type(op), _DEFAULT)
