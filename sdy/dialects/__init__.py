@@ -1,4 +1,4 @@
-"""The IR: xDSL dialects for `sdy`, StableHLO and their company, and the parser and printer of their text.
+"""The IR: the xDSL dialects `sdy`, StableHLO, CHLO and a few small ones, with their parser, printer and verification.
 
-Imports the grammar, the model and the diagnostics; knows no algorithm.
+Imports the grammar, the model and the diagnostics, and none of the algorithms.
 """
