@@ -6,7 +6,6 @@ Names are imported on first use, so that `import sdy` is fast and loads neither 
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,7 +62,8 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        return version("sdy")
+        # Imported here: it takes longer to import than the rest of the package.
+        return import_module("importlib.metadata").version("sdy")
     if name not in _HOME:
         raise AttributeError(f"module 'sdy' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
