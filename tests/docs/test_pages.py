@@ -93,7 +93,7 @@ def test_an_output_block_without_an_example_is_an_error() -> None:
 
 
 def test_a_block_that_is_not_executed_is_an_error() -> None:
-    with pytest.raises(ValueError, match="neither run nor shown"):
+    with pytest.raises(ValueError, match="expected a block that is run or is an output"):
         list(differences(fenced("json", "{}\n")))
 
 
