@@ -26,7 +26,7 @@ ROUNDS = 7
 
 
 class Case(NamedTuple):
-    """A JAX collective on shards of a matrix, the PartitionSpec that describes its result, and the bytes of a local result."""
+    """A JAX collective on shards of a matrix, the PartitionSpec of its result, and the bytes of a local result."""
 
     kind: CollectiveKind
     body: Callable[[jax.Array], jax.Array]
