@@ -22,9 +22,9 @@ class MeshAxis:
 class Mesh(CachedHash):
     """A list of axes, major first, and the devices in row-major order of their coordinates.
 
-    `device_ids` is empty for the identity order: ids 0..N-1 in order are dropped at construction, unless there are no
-    axes. `Mesh(())` is the *empty* mesh, a placeholder that any mesh may replace; `Mesh((), (d,))` is a *maximal* mesh,
-    which is device `d` alone.
+    `device_ids` is empty for the identity order: ids 0..N-1 in order are dropped at construction, unless the mesh has
+    no axes. `Mesh(())` is the *empty* mesh, a placeholder that any mesh may replace; `Mesh((), (d,))` is a *maximal*
+    mesh, which is device `d` alone.
     """
 
     axes: tuple[MeshAxis, ...]
@@ -39,12 +39,12 @@ class Mesh(CachedHash):
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there are neither axes nor device ids."""
+        """Return whether the mesh has neither axes nor device ids."""
         return not self.axes and not self.device_ids
 
     @property
     def is_maximal(self) -> bool:
-        """Return whether there are no axes and exactly one device id."""
+        """Return whether the mesh has no axes and exactly one device id."""
         return not self.axes and len(self.device_ids) == 1
 
     @property
@@ -57,11 +57,11 @@ class Mesh(CachedHash):
         return name in axis_positions(self)
 
     def axis_size(self, name: str) -> int:
-        """Return the number of devices along axis `name`. Raises: KeyError if there is no such axis."""
+        """Return the number of devices along axis `name`. Raises: KeyError if the mesh has no axis `name`."""
         return self.axes[axis_positions(self)[name]].size
 
     def size_of(self, ref: AxisRef) -> int:
-        """Return the number of devices along `ref`. Raises: KeyError if there is no such axis."""
+        """Return the number of devices along `ref`. Raises: KeyError if the mesh does not have the axis."""
         return self.axis_size(ref.name) if ref.sub_axis is None else ref.sub_axis.size
 
     def devices(self) -> tuple[int, ...]:

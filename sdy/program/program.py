@@ -110,7 +110,7 @@ class Program(Generic[R]):
 
         `value` is a name (`%3`, `@func:%x`) or a line number of the program text. For a program from JAX it may also be
         an argument (`params['w']`) or a line of the Python program (`train.py:12`).
-        Raises: SdyError SDY-T203 if there is no such value.
+        Raises: SdyError SDY-T203 if no value has that name.
         """
         names = self.origin.names_in_text(value)
         return "\n".join(line for name in names for line in self._explainer.value(name))

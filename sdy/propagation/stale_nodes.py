@@ -11,7 +11,7 @@ from sdy.propagation.graph import MISSING, NO_RULE, Graph, Node, Value
 class StaleNodes:
     """Two flags per node, by node index.
 
-    A node is *live* once some tensor of it is sharded: before that there is no axis to propagate. A node is *stale*
+    A node is *live* once some tensor of it is sharded: before that, no axis can propagate through it. A node is *stale*
     if a visit could have an effect now: it is live and something changed since its last visit, or it is dead and
     waits to be erased.
     """

@@ -78,7 +78,7 @@ class StepFunction:
         rule_number, numbers, direction_number, is_elementwise, conservative = key
         old = tuple(None if number == MISSING else self._shardings.value(number) for number in numbers)
         if all(sharding is None or sharding.is_fully_replicated for sharding in old):
-            return UNCHANGED  # there is no axis to propagate
+            return UNCHANGED  # no axis can propagate
         common = common_mesh(old, self._meshes)
         if common is None or common.mesh.is_maximal:
             return UNCHANGED

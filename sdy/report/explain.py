@@ -71,7 +71,7 @@ class Explainer:
     def value(self, query: str) -> Lines:
         """Yield the explanation of each value that `query` refers to: `%name`, `@func:%name`, or a line number.
 
-        Raises: SdyError SDY-T203 if there is no such value.
+        Raises: SdyError SDY-T203 if no value has that name.
         """
         for written in self._names.find(query):
             yield self._headline(written)

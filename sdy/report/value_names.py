@@ -50,7 +50,7 @@ class ValueNames:
     def find(self, query: str) -> list[SSAValue]:
         """Return the values that `query` refers to: `%name`, `%name#1`, `@func:%name` or a line number.
 
-        A name without a function refers to the main function. Raises: SdyError SDY-T203 if there is no such value.
+        A name without a function refers to the main function. Raises: SdyError SDY-T203 if no value has that name.
         """
         match = _QUERY.fullmatch(query)
         if match is None:

@@ -49,7 +49,7 @@ class _ReshapeSide:
 
 
 def reshape_rule(operand: StaticShape, result: StaticShape) -> OpShardingRule | None:
-    """Return the rule of a reshape between two shapes of equally many elements; None if there are no elements.
+    """Return the rule of a reshape between two shapes of equally many elements; None if the shapes have no elements.
 
     >>> from sdy.model.rule import TensorMapping
     >>> rule = reshape_rule((24,), (4, 6))

@@ -77,7 +77,7 @@ class BarrierDirectionDirective(CustomDirective):
 
 
 def _parse_optional_member(parser: Parser, enum: type[EnumT]) -> EnumT | None:
-    """Parse a member of the enum, bare or quoted; return None if there is no keyword here."""
+    """Parse a member of the enum, bare or quoted; return None if the next token is not a keyword."""
     start = parser.pos
     keyword = parser.parse_optional_identifier_or_str_literal()
     if keyword is None:

@@ -49,7 +49,7 @@ def parse_dense(parser: AttrParser) -> DenseElementsAttr:
 def parse_dense_resource(parser: AttrParser, blobs: Mapping[str, tuple[DenseResource, bytes]]) -> DenseElementsAttr:
     """Parse `<name> : type`, after the keyword `dense_resource`.
 
-    Raises: ParseError if there is no blob of that name, or it has a wrong size.
+    Raises: ParseError if no blob has that name, or if the blob has a wrong size.
     """
     with parser.in_angle_brackets():
         start = parser.pos

@@ -197,6 +197,6 @@ class TextParser(Parser):
 
 
 def near_miss(name: str, cached: Sequence[str], prefix: str = "") -> str | None:
-    """Return a hint that names the known name most similar to `name`, or None if there is no similar one."""
+    """Return a hint that names the known name most similar to `name`, or None if no known name is similar."""
     close = difflib.get_close_matches(name, cached, n=1)
     return f"did you mean {prefix}{close[0]}?" if close else None

@@ -65,7 +65,7 @@ def dim_placement(op: PadOp | SliceOp, dim: int) -> StridedPlacement | None:
 def window_plans(op: PadOp | SliceOp, sharding: TensorSharding, mesh: Mesh) -> list[DimExchange] | None:
     """Return one exchange for each sharded dim that changes; an empty list if no shard requires elements of another.
 
-    Returns None if a sharded dim has a stride or an unknown size, for which there is no exchange.
+    Returns None if a sharded dim has a stride or an unknown size, which no halo exchange supports.
     """
     plans: list[DimExchange] = []
     is_any_needed = False

@@ -3,7 +3,7 @@
     before  %0 = stablehlo.while(...) ...            %1 = stablehlo.negate %0
     after   %0 = stablehlo.while(...) ...            %1 = sdy.data_flow_edge %0    %2 = stablehlo.negate %1
 
-Requires: there are no data-flow edges yet. Source: docs/spec/04, 2.7.
+Requires: a module without data-flow edges. Source: docs/spec/04, 2.7.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from sdy.dialects.stablehlo.syntax.clauses import ints_of
 
 
 def position_dim(value: SSAValue) -> int | None:
-    """Return the dim along which every `value[i]` is `i`; None if there is no such dim, or it is not known."""
+    """Return the dim along which every `value[i]` is `i`; None if no dim is known to be one."""
     match value.owner:
         case IotaOp() as op:
             dim = op.iota_dimension.value.data
