@@ -14,10 +14,10 @@ NVLink with its switch; a microsecond is used for it too, as an order of magnitu
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.similar_names import similar_name_hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,7 @@ def hardware_by_name(name: str) -> Hardware:
     """Return the hardware called `name`. Raises: SdyError SDY-T209 if the name is unknown."""
     found = HARDWARE.get(name)
     if found is None:
-        close = difflib.get_close_matches(name, HARDWARE, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"known hardware: {', '.join(HARDWARE)}"
+        hint = similar_name_hint(name, HARDWARE) or f"known hardware: {', '.join(HARDWARE)}"
         raise SdyError(Diagnostic("SDY-T209", f"unknown hardware {name}", hint=hint))
     return found
 

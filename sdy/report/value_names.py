@@ -6,7 +6,6 @@ arguments of regions, have the names that `sdy-opt` prints.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -16,6 +15,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
 from sdy.dialects.text.ssa_names import name_values
@@ -63,9 +63,9 @@ class ValueNames:
             found = [value for value in values if match["name"] in (names[value], names[value].partition("#")[0])]
             if found:
                 return found
-        close = difflib.get_close_matches(match["name"], [self._names[value] for value in values], n=1)
-        hint = f"did you mean {close[0]}?" if close else "values can also be specified by line number"
-        raise _not_found(f"@{func.sym_name.data} has no value {match['name']}", hint)
+        hint = similar_name_hint(match["name"], [self._names[value] for value in values])
+        otherwise = "values can also be specified by line number"
+        raise _not_found(f"@{func.sym_name.data} has no value {match['name']}", hint or otherwise)
 
     def _function(self, name: str | None) -> FuncOp:
         if name is None:

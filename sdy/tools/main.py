@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import Protocol, cast
 
 import sdy
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
+from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.extensions import load_extensions
 
@@ -51,8 +51,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return 0
     name = args[0]
     if name not in COMMANDS:
-        close = difflib.get_close_matches(name, COMMANDS, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"commands: {', '.join(COMMANDS)}"
+        hint = similar_name_hint(name, COMMANDS) or f"commands: {', '.join(COMMANDS)}"
         print(render(Diagnostic("SDY-T202", f"unknown command {name}", hint=hint)), file=sys.stderr)
         return WRONG_ARGUMENTS
     command = cast(Subcommand, import_module(f"sdy.tools.{name}"))

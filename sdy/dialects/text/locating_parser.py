@@ -19,12 +19,12 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.fast_ops import make_op
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX, DEFAULT_DIALECTS
 from sdy.dialects.text.line_templates import Line, LineKey, Template, make_template, next_line
 from sdy.dialects.text.scoped_parser import ScopedParser, counted
-from sdy.dialects.text.text_parser import near_miss
 
 
 class LocatingParser(ScopedParser):
@@ -156,7 +156,7 @@ class LocatingParser(ScopedParser):
         op_class = self.ctx.get_optional_op(full_name)
         if op_class is None or (issubclass(op_class, UnregisteredOp) and not is_generic):
             known_names = [op.name for op in self.ctx.loaded_ops if not issubclass(op, UnregisteredOp)]
-            self.fail("SDY-P002", f"unknown op {name}", span, near_miss(full_name, known_names))
+            self.fail("SDY-P002", f"unknown op {name}", span, similar_name_hint(full_name, known_names))
         return op_class
 
     def _bind_results(self, op: Operation, names: Sequence[tuple[Span, int]]) -> None:

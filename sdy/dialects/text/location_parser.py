@@ -21,7 +21,8 @@ from xdsl.parser import Parser
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from sdy.dialects.text.text_parser import TextParser, near_miss
+from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.dialects.text.text_parser import TextParser
 
 
 class LocationParser(TextParser):
@@ -80,7 +81,7 @@ class LocationParser(TextParser):
         """Raise an error unless every alias used as a location is defined as a location."""
         for name, span in self._location_aliases.items():
             if not isinstance(self.attribute_aliases.get(name), LocationAttr):
-                hint = near_miss(name[1:], [alias[1:] for alias in self.attribute_aliases], "#")
+                hint = similar_name_hint(name[1:], [alias[1:] for alias in self.attribute_aliases], "#")
                 self.fail("SDY-P003", f"{name} is not defined as a location", span, hint)
 
     _location_aliases: dict[str, Span]

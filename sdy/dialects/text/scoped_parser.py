@@ -18,9 +18,9 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.fast_ops import make_location
 from sdy.dialects.text.location_parser import LocationParser
-from sdy.dialects.text.text_parser import near_miss
 
 
 class ScopedParser(LocationParser):
@@ -144,7 +144,7 @@ class ScopedParser(LocationParser):
 
     def _check_all_defined(self) -> None:
         for name in self.forward_ssa_references:
-            hint = near_miss(name, list(self.ssa_values), "%")
+            hint = similar_name_hint(name, list(self.ssa_values), "%")
             self.fail("SDY-P003", f"undefined value %{name}", self._forward_spans[name], hint)
 
     def _location_at(self, start: int) -> FileLineColLoc:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
 from typing import NoReturn, cast
 
 from xdsl.context import Context
@@ -31,6 +29,7 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.diagnostics.span import Span as SourceSpan
 from sdy.diagnostics.span import span_at
 from sdy.dialects.constants.dense import DenseElementsAttr, DenseResource
@@ -170,7 +169,7 @@ class TextParser(Parser):
             cached = [each.name for each in (self.ctx.loaded_types if is_type else self.ctx.loaded_attrs)]
             span = Span(self.consumed - len(attr_name), self.consumed, self.lexer.input)
             kind = "type" if is_type else "attribute"
-            self.fail("SDY-P006", f"unknown {kind} {attr_name}", span, near_miss(attr_name, cached))
+            self.fail("SDY-P006", f"unknown {kind} {attr_name}", span, similar_name_hint(attr_name, cached))
         return super()._parse_dialect_type_or_attribute_body(attr_name, is_type, is_opaque, starting_opaque_pos)
 
     def position(self) -> int:
@@ -194,9 +193,3 @@ class TextParser(Parser):
     def fail(self, code: str, message: str, span: Span, hint: str | None = None) -> NoReturn:
         """Raise SdyError at a span of the text."""
         raise SdyError(Diagnostic(code, message, self.lines.span(span.start, span.end), hint))
-
-
-def near_miss(name: str, cached: Sequence[str], prefix: str = "") -> str | None:
-    """Return a hint that names the known name most similar to `name`, or None if no known name is similar."""
-    close = difflib.get_close_matches(name, cached, n=1)
-    return f"did you mean {prefix}{close[0]}?" if close else None

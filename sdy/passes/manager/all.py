@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 from typing import cast
 
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.similar_names import similar_name_hint
 
 _PACKAGE = "sdy.passes"
 
@@ -137,8 +137,6 @@ def pass_class(name: str) -> type[ModulePass]:
         return _added[name]
     path = PASSES.get(name)
     if path is None:
-        close = difflib.get_close_matches(name, pass_names(), n=1)
-        hint = f"did you mean {close[0]}?" if close else None
-        raise SdyError(Diagnostic("SDY-T003", f"unknown pass {name}", hint=hint))
+        raise SdyError(Diagnostic("SDY-T003", f"unknown pass {name}", hint=similar_name_hint(name, pass_names())))
     module, _, class_name = path.rpartition(".")
     return cast("type[ModulePass]", getattr(import_module(f"{_PACKAGE}.{module}"), class_name))

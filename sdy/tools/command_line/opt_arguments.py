@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.passes.manager.all import pass_names
 from sdy.passes.manager.pass_options import PassRequest, parse_options
 from sdy.passes.manager.pipeline_text import parse_pipeline
+from sdy.tools.command_line.options import (
+    argument_error,
+    next_value,
+    only_file,
+    option_lines,
+    split_option,
+    unknown_option,
+)
 
 FLAGS = {
     "split-input-file": "split the input at the lines `// -----`, and process each part separately",
@@ -36,8 +43,6 @@ VALUES = {
     "load": "import a Python module or a .py file first, which may register dialects and passes",
     "dump-dir": "write the module after each pass to a file in this directory",
 }
-
-SHORT = {"h": "help"}
 
 
 @dataclass(frozen=True)
@@ -74,22 +79,21 @@ def parse_arguments(args: Sequence[str]) -> OptArguments:
         elif arg == "-" or not arg.startswith("-"):
             files.append(arg)
         else:
-            name, has_value, value = arg.lstrip("-").partition("=")
-            name = SHORT.get(name, name)
+            name, value = split_option(arg)
             if name in passes:
-                requests.append(PassRequest(name, parse_options(value)))
+                requests.append(PassRequest(name, parse_options(value or "")))
             elif name in FLAGS:
-                flags[name] = _boolean(name, value) if has_value else True
+                flags[name] = value is None or _boolean(name, value)
             elif name in VALUES:
-                values[name] = value if has_value else _next_value(name, rest)
+                values[name] = next_value(name, rest, VALUES) if value is None else value
             else:
-                raise _unknown(arg, name)
-    if len(files) > 1:
-        raise _error(f"expected one input file, got {len(files)}: {', '.join(files)}", None)
-    arguments = OptArguments(files[0] if files else "-", requests=tuple(requests), flags=flags)
+                raise unknown_option(arg, [*FLAGS, *VALUES, *pass_names()])
+    arguments = OptArguments(only_file(files), requests=tuple(requests), flags=flags)
     if "pass-pipeline" in values:
         if requests:
-            raise _error("passes cannot be specified both as flags and with --pass-pipeline", "use one of the two")
+            raise argument_error(
+                "passes cannot be specified both as flags and with --pass-pipeline", "use one of the two"
+            )
         arguments = replace(arguments, requests=tuple(parse_pipeline(values["pass-pipeline"])))
     return replace(
         arguments,
@@ -109,8 +113,12 @@ def help_text() -> str:
         "",
         "options:",
     ]
-    lines += [f"  --{name:28} {text}" for name, text in (VALUES | FLAGS).items()]
-    lines += ["", "passes, with options as --pass='a=b c=d':", *(f"  --{name}" for name in pass_names())]
+    lines += [
+        *option_lines(VALUES | FLAGS),
+        "",
+        "passes, with options as --pass='a=b c=d':",
+        *(f"  --{name}" for name in pass_names()),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -118,28 +126,12 @@ def _pass_names(value: str | None) -> frozenset[str]:
     names = frozenset(value.split(",")) if value else frozenset[str]()
     unknown = next((name for name in sorted(names) if name not in pass_names()), None)
     if unknown is not None:
-        close = difflib.get_close_matches(unknown, pass_names(), n=1)
-        raise _error(f"unknown pass {unknown}", f"did you mean {close[0]}?" if close else "see --list-passes")
+        hint = similar_name_hint(unknown, pass_names()) or "see --list-passes"
+        raise argument_error(f"unknown pass {unknown}", hint)
     return names
 
 
 def _boolean(name: str, value: str) -> bool:
     if value not in ("true", "false", "1", "0"):
-        raise _error(f"expected true or false for --{name}, got {value!r}", None)
+        raise argument_error(f"expected true or false for --{name}, got {value!r}")
     return value in ("true", "1")
-
-
-def _next_value(name: str, rest: Iterator[str]) -> str:
-    value = next(rest, None)
-    if value is None:
-        raise _error(f"--{name} requires a value", VALUES[name])
-    return value
-
-
-def _unknown(arg: str, name: str) -> SdyError:
-    close = difflib.get_close_matches(name, [*FLAGS, *VALUES, *pass_names()], n=1)
-    return _error(f"unknown option {arg}", f"did you mean --{close[0]}?" if close else "see --help")
-
-
-def _error(message: str, hint: str | None) -> SdyError:
-    return SdyError(Diagnostic("SDY-T002", message, hint=hint))

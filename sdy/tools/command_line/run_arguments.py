@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.tools.command_line.options import next_value, only_file, option_lines, split_option, unknown_option
 
 FLAGS = {
     "split-input-file": "split the input at the lines `// -----`, and run each part separately",
@@ -22,8 +21,6 @@ VALUES = {
     "args": "the inputs of the function: [dense<1> : tensor<2xi32>, ...]",
     "probe-output-dir": "write each value observed by interpreter.probe to a .npy file in this directory",
 }
-
-SHORT = {"h": "help"}
 
 
 @dataclass(frozen=True)
@@ -48,17 +45,14 @@ def parse_arguments(args: Sequence[str]) -> RunArguments:
         if arg == "-" or not arg.startswith("-"):
             files.append(arg)
             continue
-        name, has_value, value = arg.lstrip("-").partition("=")
-        name = SHORT.get(name, name)
-        if name in FLAGS and not has_value:
+        name, value = split_option(arg)
+        if name in FLAGS and value is None:
             flags.add(name)
         elif name in VALUES:
-            values[name] = value if has_value else _next_value(name, rest)
+            values[name] = next_value(name, rest, VALUES) if value is None else value
         else:
-            raise _unknown(arg, name)
-    if len(files) > 1:
-        raise _error(f"expected one input file, got {len(files)}: {', '.join(files)}", None)
-    return RunArguments(*files, flags=frozenset(flags), values=values)
+            raise unknown_option(arg, [*FLAGS, *VALUES])
+    return RunArguments(only_file(files), flags=frozenset(flags), values=values)
 
 
 def help_text() -> str:
@@ -69,22 +63,6 @@ def help_text() -> str:
         "Interpret the function @main of a module, or its only function, and print the results.",
         "",
         "options:",
-        *(f"  --{name:28} {text}" for name, text in (VALUES | FLAGS).items()),
+        *option_lines(VALUES | FLAGS),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _next_value(name: str, rest: Iterator[str]) -> str:
-    value = next(rest, None)
-    if value is None:
-        raise _error(f"--{name} requires a value", VALUES[name])
-    return value
-
-
-def _unknown(arg: str, name: str) -> SdyError:
-    close = difflib.get_close_matches(name, [*FLAGS, *VALUES], n=1)
-    return _error(f"unknown option {arg}", f"did you mean --{close[0]}?" if close else "see --help")
-
-
-def _error(message: str, hint: str | None) -> SdyError:
-    return SdyError(Diagnostic("SDY-T002", message, hint=hint))

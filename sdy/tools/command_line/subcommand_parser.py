@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import NoReturn
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.similar_names import similar_name_hint
 
 _UNRECOGNIZED = "unrecognized arguments: "
 
@@ -26,7 +26,6 @@ class SubcommandParser(ArgumentParser):
         """Raise the error as a diagnostic."""
         if message.startswith(_UNRECOGNIZED):
             option = message.removeprefix(_UNRECOGNIZED).split()[0]
-            close = difflib.get_close_matches(option.partition("=")[0], self._option_string_actions, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"see {self.prog} --help"
-            raise SdyError(Diagnostic("SDY-T002", f"unknown option {option}", hint=hint))
+            hint = similar_name_hint(option.partition("=")[0], self._option_string_actions)
+            raise SdyError(Diagnostic("SDY-T002", f"unknown option {option}", hint=hint or f"see {self.prog} --help"))
         raise SdyError(Diagnostic("SDY-T204", message, hint=f"see {self.prog} --help"))
