@@ -1,6 +1,8 @@
 // Dynamic slices and dynamic update slices.
 sdy.mesh @m = <["x"=2, "y"=2]>
-func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}, %u: tensor<3x4xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"y"}]>}, %i: tensor<i32>, %w: tensor<3x2xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>) {
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>},
+    %u: tensor<3x4xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"y"}]>}, %i: tensor<i32>, %w: tensor<3x2xf32>)
+    -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>) {
   %z = stablehlo.constant dense<0> : tensor<i32>
   %big = stablehlo.constant dense<77> : tensor<i32>
   %0 = stablehlo.dynamic_update_slice %a, %u, %i, %big : (tensor<8x4xf32>, tensor<3x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>

@@ -1,6 +1,7 @@
 // Pooling and cumulative windows.
 sdy.mesh @m = <["x"=2, "y"=2]>
-func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}, %z: tensor<f32>) -> (tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}, tensor<8x4xf32>, tensor<8x4xf32>) {
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}, %z: tensor<f32>)
+    -> (tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}, tensor<8x4xf32>, tensor<8x4xf32>) {
   %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 2, 1>}> ({
 ^bb0(%p: tensor<f32>, %q: tensor<f32>):
 %s = stablehlo.add %p, %q : tensor<f32>

@@ -24,7 +24,8 @@ func.func @checks(%x: tensor<2xf32>, %n: tensor<2xi32>) {
   // CHECK-NEXT: "interpreter.print"(%0) : (tensor<2xi32>) -> ()
   interpreter.print %probed : tensor<2xi32>
   // CHECK-NEXT{LITERAL}: %1:2 = "interpreter.run_parallel"(%arg1, %arg1) <{programs = [[@checks, @checks]]}> : (tensor<2xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>)
-  %parallel:2 = "interpreter.run_parallel"(%n, %n) <{programs = [[@checks, @checks]]}> : (tensor<2xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>)
+  %parallel:2 = "interpreter.run_parallel"(%n, %n) <{programs = [[@checks, @checks]]}> : (tensor<2xi32>, tensor<2xi32>)
+      -> (tensor<2xi32>, tensor<2xi32>)
   // CHECK-NEXT: return
   return
 }

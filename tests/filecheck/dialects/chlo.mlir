@@ -70,7 +70,9 @@ func.func @broadcasting(%x: tensor<2x4xf32>, %y: tensor<4xf32>, %n: tensor<4xi32
   // CHECK-NEXT: %3 = chlo.broadcast_atan2 %arg0, %arg1 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
   %atan2 = chlo.broadcast_atan2 %x, %y : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
   // CHECK-NEXT: %4 = chlo.broadcast_compare %arg0, %arg1 {compare_type = #chlo<comparison_type FLOAT>, comparison_direction = #chlo<comparison_direction EQ>} : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xi1>
-  %compare = chlo.broadcast_compare %x, %y {compare_type = #chlo<comparison_type FLOAT>, comparison_direction = #chlo<comparison_direction EQ>} : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xi1>
+  %compare = chlo.broadcast_compare %x, %y
+      {compare_type = #chlo<comparison_type FLOAT>, comparison_direction = #chlo<comparison_direction EQ>}
+      : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xi1>
   // CHECK-NEXT: %5 = chlo.broadcast_complex %arg0, %arg1 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xcomplex<f32>>
   %complex = chlo.broadcast_complex %x, %y : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xcomplex<f32>>
   // CHECK-NEXT: %6 = chlo.broadcast_divide %arg0, %arg1 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
@@ -118,7 +120,10 @@ func.func @structured(%x: tensor<4x8xf32>, %g: tensor<2x8x5xf32>, %sizes: tensor
   // CHECK-NEXT: %values, %indices = chlo.top_k(%arg0, k = 3) : tensor<4x8xf32> -> (tensor<4x3xf32>, tensor<4x3xi32>)
   %top:2 = chlo.top_k(%x, k = 3) : tensor<4x8xf32> -> (tensor<4x3xf32>, tensor<4x3xi32>)
   // CHECK-NEXT: %2 = "chlo.ragged_dot"(%arg0, %arg1, %arg2) <{precision_config = [#chlo<precision DEFAULT>, #chlo<precision HIGH>], ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<4x8xf32>, tensor<2x8x5xf32>, tensor<2xi64>) -> tensor<4x5xf32>
-  %ragged = "chlo.ragged_dot"(%x, %g, %sizes) <{precision_config = [#chlo<precision DEFAULT>, #chlo<precision HIGH>], ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<4x8xf32>, tensor<2x8x5xf32>, tensor<2xi64>) -> tensor<4x5xf32>
+  %ragged = "chlo.ragged_dot"(%x, %g, %sizes) <{precision_config = [#chlo<precision DEFAULT>, #chlo<precision HIGH>],
+      ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1],
+      rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}>
+      : (tensor<4x8xf32>, tensor<2x8x5xf32>, tensor<2xi64>) -> tensor<4x5xf32>
   // CHECK-NEXT: %3:2 = chlo.scan(%arg0) inits (%arg3) dimension=0  attributes {is_reverse = true, note} {
   // CHECK-NEXT: ^bb0(%input: tensor<8xf32>, %carry: tensor<8xf32>):
   // CHECK-NEXT: %4 = stablehlo.add %input, %carry : tensor<8xf32>

@@ -4,7 +4,8 @@
 // Functions and modules; names, numbers and attributes of all ops.
 
 // CHECK: func.func public @arguments(%arg0: tensor<4xf32> {my.also, my.first = 1 : i32}, %arg1: i32) -> (tensor<4xf32> {my.result}, i32) attributes {my.note = "x"} {
-func.func public @arguments(%a: tensor<4xf32> {my.first = 1 : i32, my.also}, %b: i32) -> (tensor<4xf32> {my.result}, i32) attributes {my.note = "x"} {
+func.func public @arguments(%a: tensor<4xf32> {my.first = 1 : i32, my.also}, %b: i32)
+    -> (tensor<4xf32> {my.result}, i32) attributes {my.note = "x"} {
   // CHECK-NEXT: return %arg0, %arg1 : tensor<4xf32>, i32
   return %a, %b : tensor<4xf32>, i32
 }
@@ -32,7 +33,11 @@ func.func nested @constants() {
 }
 
 // CHECK: func.func @attributes() attributes {my.array = array<i1: true, false>, my.big = 18446744073709551615 : ui64, my.dictionary = {a, b = 2 : i64}, my.float = 1.000000e-01 : f64, my.floats = array<f32: 1.500000e+00, -2.000000e+00>, my.function = (i32) -> ((i32) -> i32), my.hex = 0x7FC00000 : f32, my.index = 3 : index, my.integer = 7 : i64, my.list = [1, "two", @three, @nested::@"symbol name"], my.negative = -56 : i8, my.string = "tab\09quote\22", my.type = tensor<2x?xf32>, my.unit} {
-func.func @attributes() attributes {my.array = array<i1: true, false>, my.big = 18446744073709551615 : ui64, my.dictionary = {b = 2 : i64, a}, my.float = 0.1 : f64, my.floats = array<f32: 1.5, -2.0>, my.hex = 0x7FC00000 : f32, my.index = 3 : index, my.integer = 7, my.list = [1, "two", @three, @nested::@"symbol name"], my.negative = 200 : i8, my.string = "tab\09quote\22", my.type = tensor<2x?xf32>, my.unit, my.function = (i32) -> ((i32) -> i32)} {
+func.func @attributes() attributes {my.array = array<i1: true, false>, my.big = 18446744073709551615 : ui64,
+    my.dictionary = {b = 2 : i64, a}, my.float = 0.1 : f64, my.floats = array<f32: 1.5, -2.0>, my.hex = 0x7FC00000
+    : f32, my.index = 3 : index, my.integer = 7, my.list = [1, "two", @three, @nested::@"symbol name"],
+    my.negative = 200 : i8, my.string = "tab\09quote\22", my.type = tensor<2x?xf32>, my.unit, my.function = (i32)
+    -> ((i32) -> i32)} {
   // CHECK-NEXT: return
   return
 }

@@ -37,7 +37,8 @@ func.func @slice_of_gather(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<
 }
 
 // CHECK-LABEL: func.func @reduce_of_what_was_replicated
-func.func @reduce_of_what_was_replicated(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>}) -> (tensor<8xf32>, tensor<8xf32>) {
+func.func @reduce_of_what_was_replicated(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>})
+    -> (tensor<8xf32>, tensor<8xf32>) {
   // CHECK-NEXT: %0 = sdy.replicated_to_unreduced {"b", "c"} %arg0
   // CHECK-NEXT: %1 = sdy.all_reduce {"b"} %0
   // CHECK-NEXT: return %arg0, %1
@@ -48,7 +49,8 @@ func.func @reduce_of_what_was_replicated(%arg0: tensor<8xf32> {sdy.sharding = #s
 }
 
 // CHECK-LABEL: func.func @reduce_of_what_was_sharded
-func.func @reduce_of_what_was_sharded(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"c", "b":(1)2}, {"a", "b":(2)2}]>}) -> tensor<8x8xf32> {
+func.func @reduce_of_what_was_sharded(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"c", "b":(1)2}, {"a", "b":(2)2}]>})
+    -> tensor<8x8xf32> {
   // The sub-axes of both dims are merged to one axis of the reduction.
   // CHECK:      %1 = sdy.all_gather [{"b":(1)2}, {"b":(2)2}] %arg0 out_sharding=<@m, [{"c"}, {"a"}]>
   // CHECK-NEXT: return %1

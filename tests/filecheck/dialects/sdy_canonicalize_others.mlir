@@ -64,7 +64,8 @@ func.func @the_earliest_of_several(%arg0: tensor<8xf32>) -> (tensor<8xf32>, tens
 func.func @operands_that_nobody_uses(%arg0: tensor<8xf32>, %arg1: tensor<4xf32>) -> tensor<8xf32> {
   // CHECK-NEXT: sdy.manual_computation(%arg0) in_shardings=[<@m, [{"a"}]>] out_shardings=[<@m, [{"a"}]>] manual_axes={"a"} (%arg2: tensor<4xf32>) {
   // LABELLED-NEXT: sdy.manual_computation(%arg1, %arg0)
-  %0 = sdy.manual_computation(%arg1, %arg0) in_shardings=[<@m, [{}]>, <@m, [{"a"}]>] out_shardings=[<@m, [{"a"}]>] manual_axes={"a"} (%arg2: tensor<4xf32>, %arg3: tensor<4xf32>) {
+  %0 = sdy.manual_computation(%arg1, %arg0) in_shardings=[<@m, [{}]>,
+      <@m, [{"a"}]>] out_shardings=[<@m, [{"a"}]>] manual_axes={"a"} (%arg2: tensor<4xf32>, %arg3: tensor<4xf32>) {
     sdy.return %arg3 : tensor<4xf32>
   } : (tensor<4xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
@@ -74,7 +75,8 @@ func.func @operands_that_nobody_uses(%arg0: tensor<8xf32>, %arg1: tensor<4xf32>)
 func.func @manual_on_one_device(%arg0: tensor<8xf32>) -> tensor<8xf32> {
   // CHECK-NEXT: %0 = stablehlo.abs %arg0
   // CHECK-NEXT: return %0
-  %0 = sdy.manual_computation(%arg0) in_shardings=[<@m, [{"one", "a"}]>] out_shardings=[<@m, [{"one", "a"}]>] manual_axes={"one"} (%arg1: tensor<8xf32>) {
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@m, [{"one", "a"}]>]
+      out_shardings=[<@m, [{"one", "a"}]>] manual_axes={"one"} (%arg1: tensor<8xf32>) {
     %1 = stablehlo.abs %arg1 : tensor<8xf32>
     sdy.return %1 : tensor<8xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>

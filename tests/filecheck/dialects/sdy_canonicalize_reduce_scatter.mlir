@@ -3,7 +3,8 @@
 sdy.mesh @m = <["t"=2, "u"=8, "v"=2, "w"=2]>
 
 // CHECK-LABEL: func.func @part_is_left_to_slice
-func.func @part_is_left_to_slice(%arg0: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"w"}, {}], unreduced={"u", "v"}>}) -> tensor<16x8xf32> {
+func.func @part_is_left_to_slice(%arg0: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"w"}, {}], unreduced={"u", "v"}>})
+    -> tensor<16x8xf32> {
   // CHECK-NEXT: %0 = sdy.reduce_scatter [{"v"}, {"u"}] %arg0 out_sharding=<@m, [{"w", "v"}, {"u"}]>
   // CHECK-NEXT: %1 = sdy.all_slice [{"t"}, {}] %0 out_sharding=<@m, [{"w", "v", "t"}, {"u"}]>
   // CHECK-NEXT: return %1
@@ -30,7 +31,8 @@ func.func @sub_axes_merge(%arg0: tensor<16xf32> {sdy.sharding = #sdy.sharding<@m
 }
 
 // CHECK-LABEL: func.func @equal_slices
-func.func @equal_slices(%arg0: tensor<16xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"v"}>}) -> (tensor<16xf32>, tensor<16xf32>) {
+func.func @equal_slices(%arg0: tensor<16xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"v"}>})
+    -> (tensor<16xf32>, tensor<16xf32>) {
   // CHECK-NEXT: %0 = sdy.reduce_scatter [{"v"}] %arg0 out_sharding=<@m, [{"v"}]>
   // CHECK-NEXT: return %0, %0
   %0 = sdy.all_reduce {"v"} %arg0 out_sharding=<@m, [{}]> : tensor<16xf32>
@@ -40,7 +42,8 @@ func.func @equal_slices(%arg0: tensor<16xf32> {sdy.sharding = #sdy.sharding<@m, 
 }
 
 // CHECK-LABEL: func.func @read_by_others
-func.func @read_by_others(%arg0: tensor<16xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"v"}>}) -> (tensor<16xf32>, tensor<16xf32>) {
+func.func @read_by_others(%arg0: tensor<16xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"v"}>})
+    -> (tensor<16xf32>, tensor<16xf32>) {
   // CHECK-NEXT: sdy.all_reduce
   // CHECK-NEXT: sdy.all_slice
   %0 = sdy.all_reduce {"v"} %arg0 out_sharding=<@m, [{}]> : tensor<16xf32>

@@ -40,7 +40,8 @@ func.func @regions(%arg0: tensor<8x8xf32>, %arg1: tensor<8xf32>) -> tensor<8x8xf
   // CHECK-NEXT:   sdy.return %arg2, %arg3 : tensor<4x8xf32>, tensor<8xf32>
   // CHECK-NEXT: } {x} : (tensor<8x8xf32>, tensor<8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>)
   %0:2 = sdy.manual_computation(%arg0, %arg1) in_shardings=[#sdy.sharding<@m, [{"a"}, {?}]>, <@m, [{}]>]
-      out_shardings=[<@m, [{"a", ?}, {?}]>, <@m, [{}]>] manual_axes=#sdy<manual_axes{"a"}> (%p: tensor<4x8xf32> {dropped}, %q: tensor<8xf32>) {
+      out_shardings=[<@m, [{"a", ?}, {?}]>,
+          <@m, [{}]>] manual_axes=#sdy<manual_axes{"a"}> (%p: tensor<4x8xf32> {dropped}, %q: tensor<8xf32>) {
     sdy.return %p, %q : tensor<4x8xf32>, tensor<8xf32>
   } {x} : (tensor<8x8xf32>, tensor<8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>)
   // CHECK-NEXT: sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={} () {

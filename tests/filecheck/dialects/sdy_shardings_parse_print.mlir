@@ -35,17 +35,24 @@ func.func @on_functions(
 func.func @on_ops(%arg0: tensor<8x6xf32>) {
   // The groups are printed in a fixed order.
   // CHECK-NEXT: stablehlo.abs %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{}, {}], replicated={"rows"}, unreduced={"cols"}>]>}
-  %0 = stablehlo.abs %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{}, {}], unreduced=sum{"cols"}, replicated={"rows"}>]>} : tensor<8x6xf32>
+  %0 = stablehlo.abs %arg0
+      {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{}, {}], unreduced=sum{"cols"}, replicated={"rows"}>]>}
+      : tensor<8x6xf32>
   // CHECK-NEXT: stablehlo.abs %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{}, {}], unreduced=max{"rows":(1)2, "cols"}>]>}
-  %1 = stablehlo.abs %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{}, {}], unreduced=max{"rows":(1)2, "cols"}>]>} : tensor<8x6xf32>
+  %1 = stablehlo.abs %arg0
+      {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{}, {}], unreduced=max{"rows":(1)2, "cols"}>]>}
+      : tensor<8x6xf32>
   // CHECK-NEXT: stablehlo.abs %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"rows":(1)2}, {}]>]>}
   %2 = stablehlo.abs %arg0 {sdy.sharding = #sdy.sharding_per_value<[#halved]>} : tensor<8x6xf32>
   // CHECK-NEXT: stablehlo.abs %arg0 {sdy.sharding = #sdy.sharding_per_value<[<mesh<["x"=2]>, [{"x"}, {}]>]>}
   %3 = stablehlo.abs %arg0 {sdy.sharding = #sdy.sharding_per_value<[<mesh #line, [{"x"}, {}]>]>} : tensor<8x6xf32>
   // CHECK-NEXT: stablehlo.transpose %arg0, dims = [1, 0] {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([j, i]) {i=8, j=6} permutation={i} blocked_propagation={i, j}, custom>}
-  %4 = stablehlo.transpose %arg0, dims = [1, 0] {sdy.sharding_rule = #sdy.op_sharding_rule<([i,j])->([j,i]){i=8,j=6} permutation={i} blocked_propagation={i,j}, custom>} : (tensor<8x6xf32>) -> tensor<6x8xf32>
+  %4 = stablehlo.transpose %arg0, dims = [1, 0]
+      {sdy.sharding_rule = #sdy.op_sharding_rule<([i,j])->([j,i]){i=8,j=6} permutation={i} blocked_propagation={i,j},
+      custom>} : (tensor<8x6xf32>) -> tensor<6x8xf32>
   // CHECK-NEXT: stablehlo.abs %2 {sdy.propagation_edges = #sdy.propagation_edges<[{step-0 = [{"rows":(1)2 = operand-0 -> [result-0]}]}]>, sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"rows":(1)2}, {}]>]>}
-  %5 = stablehlo.abs %2 {sdy.sharding = #sdy.sharding_per_value<[#halved]>, sdy.propagation_edges = #sdy.propagation_edges<[{step-0=[{"rows":(1)2=operand-0->[result-0]}]}]>} : tensor<8x6xf32>
+  %5 = stablehlo.abs %2 {sdy.sharding = #sdy.sharding_per_value<[#halved]>,
+      sdy.propagation_edges = #sdy.propagation_edges<[{step-0=[{"rows":(1)2=operand-0->[result-0]}]}]>} : tensor<8x6xf32>
   // CHECK-NEXT: return {sdy.sharding = #sdy.sharding_per_value<[<@"one device", []>]>}
   return {sdy.sharding = #sdy.sharding_per_value<[<@"one device", []>]>}
 }

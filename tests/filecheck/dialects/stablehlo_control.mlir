@@ -64,11 +64,17 @@ func.func @calls(%x: tensor<4xf32>, %i: tensor<i32>) {
   // CHECK-NEXT: %1 = stablehlo.custom_call @"a b"() : () -> tensor<4xf32>
   %pure = stablehlo.custom_call @"a b"() {api_version = 1 : i32, has_side_effect = false} : () -> tensor<4xf32>
   // CHECK-NEXT: %2 = stablehlo.custom_call @foo(%arg0) {api_version = 2 : i32, backend_config = "abc", called_computations = [@calls], mhlo.note = 1 : i64, operand_layouts = [dense<0> : tensor<1xindex>], output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>], result_layouts = [dense<0> : tensor<1xindex>]} : (tensor<4xf32>) -> tensor<4xf32>
-  %full = stablehlo.custom_call @foo(%x) {api_version = 2 : i32, backend_config = "abc", called_computations = [@calls], mhlo.note = 1 : i64, operand_layouts = [dense<0> : tensor<1xindex>], output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>], result_layouts = [dense<0> : tensor<1xindex>]} : (tensor<4xf32>) -> tensor<4xf32>
+  %full = stablehlo.custom_call @foo(%x) {api_version = 2 : i32, backend_config = "abc",
+      called_computations = [@calls], mhlo.note = 1 : i64, operand_layouts = [dense<0> : tensor<1xindex>],
+      output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0,
+      operand_tuple_indices = []>], result_layouts = [dense<0> : tensor<1xindex>]} : (tensor<4xf32>) -> tensor<4xf32>
   // CHECK-NEXT: %3:2 = stablehlo.custom_call @typed(%arg0, %arg1) {api_version = 4 : i32, backend_config = {n = 1 : i32}} : (tensor<4xf32>, tensor<i32>) -> (tensor<4xf32>, tensor<i32>)
-  %config:2 = stablehlo.custom_call @typed(%x, %i) {api_version = 4 : i32, backend_config = {n = 1 : i32}} : (tensor<4xf32>, tensor<i32>) -> (tensor<4xf32>, tensor<i32>)
+  %config:2 = stablehlo.custom_call @typed(%x, %i) {api_version = 4 : i32, backend_config = {n = 1 : i32}}
+      : (tensor<4xf32>, tensor<i32>) -> (tensor<4xf32>, tensor<i32>)
   // CHECK-NEXT: %4 = stablehlo.composite "my.op" %arg0 {composite_attributes = {n = 1 : i64}, decomposition = @twice, version = 2 : i32} : (tensor<4xf32>) -> tensor<4xf32>
-  %composite = stablehlo.composite "my.op" %x {composite_attributes = {n = 1 : i64}, decomposition = @twice, version = 2 : i32} : (tensor<4xf32>) -> tensor<4xf32>
+  %composite = stablehlo.composite "my.op" %x
+      {composite_attributes = {n = 1 : i64}, decomposition = @twice, version = 2 : i32} : (tensor<4xf32>)
+      -> tensor<4xf32>
   // CHECK-NEXT: %5 = call @twice(%arg0) {note} : (tensor<4xf32>) -> tensor<4xf32>
   %called = call @twice(%x) {note} : (tensor<4xf32>) -> tensor<4xf32>
   // CHECK-NEXT: return

@@ -124,11 +124,14 @@ func.func @others(%x: tensor<4xf32>, %p: tensor<4xi1>, %q: tensor<i1>, %s: tenso
   // CHECK-NEXT: %6 = stablehlo.add %arg0, %arg0 {"a b" = "q\22uote\0A", b = 1 : i32, z} : tensor<4xf32>
   %attributes = stablehlo.add %x, %x {z, b = 1 : i32, "a b" = "q\"uote\n"} : tensor<4xf32>
   // CHECK-NEXT: %7 = stablehlo.tanh %arg0 {result_accuracy = #stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<HIGHEST>>} : tensor<4xf32>
-  %accurate = stablehlo.tanh %x {result_accuracy = #stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<HIGHEST>>} : tensor<4xf32>
+  %accurate = stablehlo.tanh %x
+      {result_accuracy = #stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<HIGHEST>>} : tensor<4xf32>
   // CHECK-NEXT: %8 = stablehlo.exponential %arg0 {result_accuracy = #stablehlo.result_accuracy<atol = 1.000000e-05, ulps = 3, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<4xf32>
-  %tolerant = stablehlo.exponential %x {result_accuracy = #stablehlo.result_accuracy<atol = 1.0e-5, ulps = 3, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<4xf32>
+  %tolerant = stablehlo.exponential %x {result_accuracy = #stablehlo.result_accuracy<atol = 1.0e-5, ulps = 3,
+      mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<4xf32>
   // CHECK-NEXT: %9 = stablehlo.exponential %arg0 : tensor<4xf32>
-  %default = stablehlo.exponential %x {result_accuracy = #stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>} : tensor<4xf32>
+  %default = stablehlo.exponential %x
+      {result_accuracy = #stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>} : tensor<4xf32>
   // CHECK-NEXT: return
   return
 }

@@ -8,7 +8,8 @@ func.func @reductions(%x: tensor<4x8xf32>, %s: tensor<f32>, %n: tensor<4x8xi32>,
   // CHECK-NEXT: %0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
   %sum = stablehlo.reduce(%x init: %s) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
   // CHECK-NEXT: %1 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.maximum across dimensions = [0, 1] {note} : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32>
-  %most = stablehlo.reduce(%x init: %s) applies stablehlo.maximum across dimensions = [0, 1] {note} : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32>
+  %most = stablehlo.reduce(%x init: %s) applies stablehlo.maximum across dimensions = [0, 1] {note}
+      : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32>
   // CHECK-NEXT: %2 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.multiply across dimensions = [0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<8xf32>
   %same = stablehlo.reduce(%x init: %s) across dimensions = [0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<8xf32>
     reducer(%so_far: tensor<f32>, %new: tensor<f32>) {
@@ -42,7 +43,8 @@ func.func @reductions(%x: tensor<4x8xf32>, %s: tensor<f32>, %n: tensor<4x8xi32>,
   // CHECK-NEXT: %8 = stablehlo.select %6, %arg5, %arg7 : tensor<i1>, tensor<i32>
   // CHECK-NEXT: stablehlo.return %7, %8 : tensor<f32>, tensor<i32>
   // CHECK-NEXT: }
-  %pair:2 = stablehlo.reduce(%x init: %s), (%n init: %i) across dimensions = [1] : (tensor<4x8xf32>, tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
+  %pair:2 = stablehlo.reduce(%x init: %s), (%n init: %i) across dimensions = [1]
+      : (tensor<4x8xf32>, tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
     reducer(%a: tensor<f32>, %b: tensor<f32>) (%c: tensor<i32>, %d: tensor<i32>) {
     %larger = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
     %value = stablehlo.select %larger, %a, %b : tensor<i1>, tensor<f32>

@@ -50,7 +50,8 @@ func.func @makers(%s: tensor<f32>, %shape: tensor<2xi64>, %x: tensor<4x8xf32>, %
   // CHECK-NEXT: %4 = stablehlo.dynamic_broadcast_in_dim %arg2, %arg1, dims = [0, 1] : (tensor<4x8xf32>, tensor<2xi64>) -> tensor<?x?xf32>
   %unknown = stablehlo.dynamic_broadcast_in_dim %x, %shape, dims = [0, 1] : (tensor<4x8xf32>, tensor<2xi64>) -> tensor<?x?xf32>
   // CHECK-NEXT: %5 = stablehlo.dynamic_broadcast_in_dim %arg2, %arg1, dims = [0, 1] {known_expanding_dimensions = array<i64: 0>} : (tensor<4x8xf32>, tensor<2xi64>) -> tensor<?x?xf32>
-  %known = stablehlo.dynamic_broadcast_in_dim %x, %shape, dims = [0, 1] {known_expanding_dimensions = array<i64: 0>} : (tensor<4x8xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  %known = stablehlo.dynamic_broadcast_in_dim %x, %shape, dims = [0, 1] {known_expanding_dimensions = array<i64: 0>}
+      : (tensor<4x8xf32>, tensor<2xi64>) -> tensor<?x?xf32>
   // CHECK-NEXT: %6 = stablehlo.broadcast %arg0, sizes = [2, 3] : (tensor<f32>) -> tensor<2x3xf32>
   %front = stablehlo.broadcast %s, sizes = [2, 3] : (tensor<f32>) -> tensor<2x3xf32>
   // CHECK-NEXT: %7 = stablehlo.reshape %arg2 : (tensor<4x8xf32>) -> tensor<2x16xf32>

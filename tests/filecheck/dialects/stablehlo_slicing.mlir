@@ -24,7 +24,8 @@ func.func @slicing(%x: tensor<4x8xf32>, %s: tensor<f32>, %i: tensor<i32>, %u: te
   // CHECK-NEXT: %8 = stablehlo.pad %arg0, %arg1, low = [0, 1], high = [2, -1], interior = [0, 1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<6x15xf32>
   %pad = stablehlo.pad %x, %s, low = [0, 1], high = [2, -1], interior = [0, 1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<6x15xf32>
   // CHECK-NEXT: %9 = stablehlo.dynamic_pad %arg0, %arg1, %arg4, %arg4, %arg4 : (tensor<4x8xf32>, tensor<f32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
-  %dynamic_pad = stablehlo.dynamic_pad %x, %s, %d, %d, %d : (tensor<4x8xf32>, tensor<f32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
+  %dynamic_pad = stablehlo.dynamic_pad %x, %s, %d, %d, %d
+      : (tensor<4x8xf32>, tensor<f32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
   // CHECK-NEXT: return
   return
 }

@@ -1,5 +1,6 @@
 func.func @custom_kept(%a: tensor<4x6xf32>) -> tensor<6x4xf32> {
-  %r = stablehlo.custom_call @my_kernel(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([j, i]) {i=4, j=6}, custom>} : (tensor<4x6xf32>) -> tensor<6x4xf32>
+  %r = stablehlo.custom_call @my_kernel(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([j, i]) {i=4, j=6},
+      custom>} : (tensor<4x6xf32>) -> tensor<6x4xf32>
   return %r : tensor<6x4xf32>
 }
 // stablehlo.custom_call => <([i, j])->([j, i]) {i=4, j=6}, custom>
@@ -7,7 +8,8 @@ func.func @custom_kept(%a: tensor<4x6xf32>) -> tensor<6x4xf32> {
 // -----
 
 sdy.mesh @m = <["x"=2]>
-func.func @pw(%a: tensor<3x1x10xf32>, %e: tensor<7x0xf32>, %s: tensor<f32>) -> (tensor<3x1x10xf32>, tensor<7x0xf32>, tensor<f32>, tensor<3x1x10xi1>) {
+func.func @pw(%a: tensor<3x1x10xf32>, %e: tensor<7x0xf32>, %s: tensor<f32>)
+    -> (tensor<3x1x10xf32>, tensor<7x0xf32>, tensor<f32>, tensor<3x1x10xi1>) {
   %0 = stablehlo.multiply %a, %a : tensor<3x1x10xf32>
   %1 = stablehlo.negate %e : tensor<7x0xf32>
   %2 = stablehlo.subtract %s, %s : tensor<f32>
@@ -24,7 +26,9 @@ func.func @pw(%a: tensor<3x1x10xf32>, %e: tensor<7x0xf32>, %s: tensor<f32>) -> (
 // -----
 
 func.func @variadic_all_reduce(%a: tensor<6x7xf32>, %b: tensor<12xf32>) -> (tensor<6x7xf32>, tensor<12xf32>) {
-  %0:2 = "stablehlo.all_reduce"(%a, %b) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %1 = stablehlo.add %x, %y : tensor<f32> stablehlo.return %1 : tensor<f32> }) {replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>} : (tensor<6x7xf32>, tensor<12xf32>) -> (tensor<6x7xf32>, tensor<12xf32>)
+  %0:2 = "stablehlo.all_reduce"(%a, %b) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %1 = stablehlo.add %x, %y
+      : tensor<f32> stablehlo.return %1 : tensor<f32> }) {replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>}
+      : (tensor<6x7xf32>, tensor<12xf32>) -> (tensor<6x7xf32>, tensor<12xf32>)
   return %0#0, %0#1 : tensor<6x7xf32>, tensor<12xf32>
 }
 // stablehlo.all_reduce => <([i, j], [i])->([i, j], [i]) {i=6, j=7}>
@@ -33,7 +37,8 @@ func.func @variadic_all_reduce(%a: tensor<6x7xf32>, %b: tensor<12xf32>) -> (tens
 // -----
 
 func.func @ag(%a: tensor<5x4x3xf32>, %b: tensor<5x4x3xi32>) -> (tensor<5x12x3xf32>, tensor<5x12x3xi32>) {
-  %0:2 = "stablehlo.all_gather"(%a, %b) {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>} : (tensor<5x4x3xf32>, tensor<5x4x3xi32>) -> (tensor<5x12x3xf32>, tensor<5x12x3xi32>)
+  %0:2 = "stablehlo.all_gather"(%a, %b) {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1, 2]]>
+      : tensor<1x3xi64>} : (tensor<5x4x3xf32>, tensor<5x4x3xi32>) -> (tensor<5x12x3xf32>, tensor<5x12x3xi32>)
   return %0#0, %0#1 : tensor<5x12x3xf32>, tensor<5x12x3xi32>
 }
 // stablehlo.all_gather => <([i, k, j], [i, k, j])->([i, l, j], [i, l, j]) {i=5, j=3, k=4, l=12} need_replication={k, l}>
@@ -41,8 +46,10 @@ func.func @ag(%a: tensor<5x4x3xf32>, %b: tensor<5x4x3xi32>) -> (tensor<5x12x3xf3
 // -----
 
 func.func @a2a(%a: tensor<6x10x7xf32>, %b: tensor<9x10xf32>) -> (tensor<2x10x21xf32>, tensor<9x10xf32>) {
-  %0 = "stablehlo.all_to_all"(%a) {split_dimension = 0 : i64, concat_dimension = 2 : i64, split_count = 3 : i64, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>} : (tensor<6x10x7xf32>) -> tensor<2x10x21xf32>
-  %1 = "stablehlo.all_to_all"(%b) {split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 3 : i64, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>} : (tensor<9x10xf32>) -> tensor<9x10xf32>
+  %0 = "stablehlo.all_to_all"(%a) {split_dimension = 0 : i64, concat_dimension = 2 : i64, split_count = 3 : i64,
+      replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>} : (tensor<6x10x7xf32>) -> tensor<2x10x21xf32>
+  %1 = "stablehlo.all_to_all"(%b) {split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 3 : i64,
+      replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>} : (tensor<9x10xf32>) -> tensor<9x10xf32>
   return %0, %1 : tensor<2x10x21xf32>, tensor<9x10xf32>
 }
 // stablehlo.all_to_all => <([j, i, l])->([k, i, m]) {i=10, j=6, k=2, l=7, m=21} need_replication={j, k, l, m}>
@@ -51,7 +58,10 @@ func.func @a2a(%a: tensor<6x10x7xf32>, %b: tensor<9x10xf32>) -> (tensor<2x10x21x
 // -----
 
 func.func @rs(%a: tensor<5x12x3xf32>) -> tensor<5x4x3xf32> {
-  %0 = "stablehlo.reduce_scatter"(%a) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %1 = stablehlo.add %x, %y : tensor<f32> stablehlo.return %1 : tensor<f32> }) {scatter_dimension = 1 : i64, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>} : (tensor<5x12x3xf32>) -> tensor<5x4x3xf32>
+  %0 = "stablehlo.reduce_scatter"(%a) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %1 = stablehlo.add %x, %y
+      : tensor<f32> stablehlo.return %1 : tensor<f32> }) {scatter_dimension = 1 : i64,
+      replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>} : (tensor<5x12x3xf32>) -> tensor<5x4x3xf32>
   return %0 : tensor<5x4x3xf32>
 }
 // stablehlo.reduce_scatter => <([i, k, j])->([i, l, j]) {i=5, j=3, k=12, l=4} need_replication={k, l}>
@@ -59,14 +69,16 @@ func.func @rs(%a: tensor<5x12x3xf32>) -> tensor<5x4x3xf32> {
 // -----
 
 func.func @bni(%a: tensor<5x3x7xf32>, %f: tensor<3xf32>) -> tensor<5x3x7xf32> {
-  %0 = "stablehlo.batch_norm_inference"(%a, %f, %f, %f, %f) {epsilon = 0.1 : f32, feature_index = 1 : i64} : (tensor<5x3x7xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<5x3x7xf32>
+  %0 = "stablehlo.batch_norm_inference"(%a, %f, %f, %f, %f) {epsilon = 0.1 : f32, feature_index = 1 : i64}
+      : (tensor<5x3x7xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<5x3x7xf32>
   return %0 : tensor<5x3x7xf32>
 }
 // stablehlo.batch_norm_inference => <([i, j, k], [j], [j], [j], [j])->([i, j, k]) {i=5, j=3, k=7}>
 
 // -----
 
-func.func @bc(%a: tensor<6x5xf32>, %b: tensor<6x5x4xi8>, %s: tensor<f32>) -> (tensor<6x5x4xi8>, tensor<6x5xf32>, tensor<6x5xi32>, tensor<2xi16>) {
+func.func @bc(%a: tensor<6x5xf32>, %b: tensor<6x5x4xi8>, %s: tensor<f32>)
+    -> (tensor<6x5x4xi8>, tensor<6x5xf32>, tensor<6x5xi32>, tensor<2xi16>) {
   %0 = stablehlo.bitcast_convert %a : (tensor<6x5xf32>) -> tensor<6x5x4xi8>
   %1 = stablehlo.bitcast_convert %b : (tensor<6x5x4xi8>) -> tensor<6x5xf32>
   %2 = stablehlo.bitcast_convert %a : (tensor<6x5xf32>) -> tensor<6x5xi32>
@@ -80,7 +92,8 @@ func.func @bc(%a: tensor<6x5xf32>, %b: tensor<6x5x4xi8>, %s: tensor<f32>) -> (te
 
 // -----
 
-func.func @bid(%a: tensor<6x1xf32>, %b: tensor<1x7x1xf32>, %c: tensor<5x1x9xf32>, %s: tensor<f32>, %z: tensor<1x4xf32>) -> (tensor<3x6x5xf32>, tensor<7x4x1x9xf32>, tensor<9x6x8x5xf32>, tensor<2x3xf32>, tensor<0x4xf32>) {
+func.func @bid(%a: tensor<6x1xf32>, %b: tensor<1x7x1xf32>, %c: tensor<5x1x9xf32>, %s: tensor<f32>, %z: tensor<1x4xf32>)
+    -> (tensor<3x6x5xf32>, tensor<7x4x1x9xf32>, tensor<9x6x8x5xf32>, tensor<2x3xf32>, tensor<0x4xf32>) {
   %0 = stablehlo.broadcast_in_dim %a, dims = [1, 2] : (tensor<6x1xf32>) -> tensor<3x6x5xf32>
   %1 = stablehlo.broadcast_in_dim %b, dims = [1, 0, 2] : (tensor<1x7x1xf32>) -> tensor<7x4x1x9xf32>
   %2 = stablehlo.broadcast_in_dim %c, dims = [3, 1, 0] : (tensor<5x1x9xf32>) -> tensor<9x6x8x5xf32>
@@ -104,7 +117,8 @@ func.func @chol(%a: tensor<3x6x6xf32>) -> tensor<3x6x6xf32> {
 
 // -----
 
-func.func @cs(%lo: tensor<f32>, %a: tensor<3x7xf32>, %p: tensor<i1>, %q: tensor<3x7xi1>) -> (tensor<3x7xf32>, tensor<3x7xf32>, tensor<3x7xf32>) {
+func.func @cs(%lo: tensor<f32>, %a: tensor<3x7xf32>, %p: tensor<i1>, %q: tensor<3x7xi1>)
+    -> (tensor<3x7xf32>, tensor<3x7xf32>, tensor<3x7xf32>) {
   %0 = stablehlo.clamp %lo, %a, %lo : (tensor<f32>, tensor<3x7xf32>, tensor<f32>) -> tensor<3x7xf32>
   %1 = stablehlo.select %p, %a, %0 : tensor<i1>, tensor<3x7xf32>
   %2 = stablehlo.select %q, %a, %0 : tensor<3x7xi1>, tensor<3x7xf32>
@@ -116,7 +130,8 @@ func.func @cs(%lo: tensor<f32>, %a: tensor<3x7xf32>, %p: tensor<i1>, %q: tensor<
 
 // -----
 
-func.func @concat(%a: tensor<5x12xf32>, %b: tensor<5x20xf32>, %c: tensor<2x9xf32>, %d: tensor<7x9xf32>) -> (tensor<9x9xf32>, tensor<5x15xf32>, tensor<5x14xf32>, tensor<5x24xf32>, tensor<5x1xf32>) {
+func.func @concat(%a: tensor<5x12xf32>, %b: tensor<5x20xf32>, %c: tensor<2x9xf32>, %d: tensor<7x9xf32>)
+    -> (tensor<9x9xf32>, tensor<5x15xf32>, tensor<5x14xf32>, tensor<5x24xf32>, tensor<5x1xf32>) {
   %0 = stablehlo.concatenate %c, %d, dim = 0 : (tensor<2x9xf32>, tensor<7x9xf32>) -> tensor<9x9xf32>
   %s0 = stablehlo.slice %a [0:5, 1:8] : (tensor<5x12xf32>) -> tensor<5x7xf32>
   %s1 = stablehlo.slice %b [0:5, 12:20] : (tensor<5x20xf32>) -> tensor<5x8xf32>
@@ -138,10 +153,17 @@ func.func @concat(%a: tensor<5x12xf32>, %b: tensor<5x20xf32>, %c: tensor<2x9xf32
 
 // -----
 
-func.func @conv(%a: tensor<4x20x6xf32>, %k3: tensor<3x6x10xf32>, %k12: tensor<12x6x10xf32>, %k1: tensor<1x6x10xf32>) -> (tensor<4x9x10xf32>, tensor<4x9x10xf32>, tensor<4x20x10xf32>) {
-  %0 = stablehlo.convolution(%a, %k3) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x20x6xf32>, tensor<3x6x10xf32>) -> tensor<4x9x10xf32>
-  %1 = stablehlo.convolution(%a, %k12) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x20x6xf32>, tensor<12x6x10xf32>) -> tensor<4x9x10xf32>
-  %2 = stablehlo.convolution(%a, %k1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x20x6xf32>, tensor<1x6x10xf32>) -> tensor<4x20x10xf32>
+func.func @conv(%a: tensor<4x20x6xf32>, %k3: tensor<3x6x10xf32>, %k12: tensor<12x6x10xf32>, %k1: tensor<1x6x10xf32>)
+    -> (tensor<4x9x10xf32>, tensor<4x9x10xf32>, tensor<4x20x10xf32>) {
+  %0 = stablehlo.convolution(%a, %k3) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x20x6xf32>, tensor<3x6x10xf32>)
+      -> tensor<4x9x10xf32>
+  %1 = stablehlo.convolution(%a, %k12) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x20x6xf32>, tensor<12x6x10xf32>)
+      -> tensor<4x9x10xf32>
+  %2 = stablehlo.convolution(%a, %k1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x20x6xf32>, tensor<1x6x10xf32>)
+      -> tensor<4x20x10xf32>
   return %0, %1, %2 : tensor<4x9x10xf32>, tensor<4x9x10xf32>, tensor<4x20x10xf32>
 }
 // stablehlo.convolution => <([i, jk, l], [k, l, m])->([i, j, m]) {i=4, j=9, k=2, l=6, m=10} reduction={k, l} permutation={j}>
@@ -151,11 +173,21 @@ func.func @conv(%a: tensor<4x20x6xf32>, %k3: tensor<3x6x10xf32>, %k12: tensor<12
 
 // -----
 
-func.func @conv_groups(%a: tensor<4x9x12xf32>, %ka: tensor<2x4x6xf32>, %kd: tensor<2x1x12xf32>, %b: tensor<10x9x4xf32>, %kb: tensor<2x4x15xf32>, %c: tensor<5x9x4xf32>, %kc: tensor<2x4x5xf32>) -> (tensor<4x8x6xf32>, tensor<4x8x12xf32>, tensor<2x8x15xf32>, tensor<1x8x5xf32>) {
-  %0 = stablehlo.convolution(%a, %ka) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 3 : i64} : (tensor<4x9x12xf32>, tensor<2x4x6xf32>) -> tensor<4x8x6xf32>
-  %1 = stablehlo.convolution(%a, %kd) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 12 : i64} : (tensor<4x9x12xf32>, tensor<2x1x12xf32>) -> tensor<4x8x12xf32>
-  %2 = stablehlo.convolution(%b, %kb) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 5 : i64, feature_group_count = 1 : i64} : (tensor<10x9x4xf32>, tensor<2x4x15xf32>) -> tensor<2x8x15xf32>
-  %3 = stablehlo.convolution(%c, %kc) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 5 : i64, feature_group_count = 1 : i64} : (tensor<5x9x4xf32>, tensor<2x4x5xf32>) -> tensor<1x8x5xf32>
+func.func @conv_groups(%a: tensor<4x9x12xf32>, %ka: tensor<2x4x6xf32>, %kd: tensor<2x1x12xf32>, %b: tensor<10x9x4xf32>,
+    %kb: tensor<2x4x15xf32>, %c: tensor<5x9x4xf32>, %kc: tensor<2x4x5xf32>)
+    -> (tensor<4x8x6xf32>, tensor<4x8x12xf32>, tensor<2x8x15xf32>, tensor<1x8x5xf32>) {
+  %0 = stablehlo.convolution(%a, %ka) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 3 : i64} : (tensor<4x9x12xf32>, tensor<2x4x6xf32>)
+      -> tensor<4x8x6xf32>
+  %1 = stablehlo.convolution(%a, %kd) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 12 : i64} : (tensor<4x9x12xf32>, tensor<2x1x12xf32>)
+      -> tensor<4x8x12xf32>
+  %2 = stablehlo.convolution(%b, %kb) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}
+      {batch_group_count = 5 : i64, feature_group_count = 1 : i64} : (tensor<10x9x4xf32>, tensor<2x4x15xf32>)
+      -> tensor<2x8x15xf32>
+  %3 = stablehlo.convolution(%c, %kc) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}
+      {batch_group_count = 5 : i64, feature_group_count = 1 : i64} : (tensor<5x9x4xf32>, tensor<2x4x5xf32>)
+      -> tensor<1x8x5xf32>
   return %0, %1, %2, %3 : tensor<4x8x6xf32>, tensor<4x8x12xf32>, tensor<2x8x15xf32>, tensor<1x8x5xf32>
 }
 // stablehlo.convolution => <([i, j, kl], [n, l, km])->([i, j, km]) {i=4, j=8, k=3, l=4, m=2, n=1} reduction={l} permutation={j}>
@@ -165,9 +197,14 @@ func.func @conv_groups(%a: tensor<4x9x12xf32>, %ka: tensor<2x4x6xf32>, %kd: tens
 
 // -----
 
-func.func @conv2d(%a: tensor<2x3x5x16xf32>, %k: tensor<4x3x5x2xf32>, %m: tensor<4x6xf32>, %w: tensor<6x1xf32>) -> (tensor<2x4x1x8xf32>, tensor<4x1xf32>) {
-  %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x3x5x16xf32>, tensor<4x3x5x2xf32>) -> tensor<2x4x1x8xf32>
-  %1 = stablehlo.convolution(%m, %w) dim_numbers = [b, f]x[i, o]->[b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x6xf32>, tensor<6x1xf32>) -> tensor<4x1xf32>
+func.func @conv2d(%a: tensor<2x3x5x16xf32>, %k: tensor<4x3x5x2xf32>, %m: tensor<4x6xf32>, %w: tensor<6x1xf32>)
+    -> (tensor<2x4x1x8xf32>, tensor<4x1xf32>) {
+  %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 2]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x3x5x16xf32>, tensor<4x3x5x2xf32>)
+      -> tensor<2x4x1x8xf32>
+  %1 = stablehlo.convolution(%m, %w) dim_numbers = [b, f]x[i, o]->[b, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x6xf32>, tensor<6x1xf32>)
+      -> tensor<4x1xf32>
   return %0, %1 : tensor<2x4x1x8xf32>, tensor<4x1xf32>
 }
 // stablehlo.convolution => <([i, m, j, kl], [n, m, j, l])->([i, n, o, k]) {i=2, j=5, k=8, l=2, m=3, n=4, o=1} reduction={j, l, m} permutation={k}>
@@ -175,7 +212,8 @@ func.func @conv2d(%a: tensor<2x3x5x16xf32>, %k: tensor<4x3x5x2xf32>, %m: tensor<
 
 // -----
 
-func.func @dots(%v: tensor<9xf32>, %m: tensor<9x5xf32>, %n: tensor<7x9xf32>) -> (tensor<f32>, tensor<5xf32>, tensor<7xf32>, tensor<7x5xf32>) {
+func.func @dots(%v: tensor<9xf32>, %m: tensor<9x5xf32>, %n: tensor<7x9xf32>)
+    -> (tensor<f32>, tensor<5xf32>, tensor<7xf32>, tensor<7x5xf32>) {
   %0 = stablehlo.dot %v, %v : (tensor<9xf32>, tensor<9xf32>) -> tensor<f32>
   %1 = stablehlo.dot %v, %m : (tensor<9xf32>, tensor<9x5xf32>) -> tensor<5xf32>
   %2 = stablehlo.dot %n, %v : (tensor<7x9xf32>, tensor<9xf32>) -> tensor<7xf32>
@@ -189,8 +227,10 @@ func.func @dots(%v: tensor<9xf32>, %m: tensor<9x5xf32>, %n: tensor<7x9xf32>) -> 
 
 // -----
 
-func.func @dg(%a: tensor<7x3x5x4xf32>, %b: tensor<4x6x3xf32>, %c: tensor<6x9x4xf32>, %d: tensor<9x4x6xf32>) -> (tensor<3x7x5x6xf32>, tensor<f32>) {
-  %0 = stablehlo.dot_general %a, %b, batching_dims = [1] x [2], contracting_dims = [3] x [0] : (tensor<7x3x5x4xf32>, tensor<4x6x3xf32>) -> tensor<3x7x5x6xf32>
+func.func @dg(%a: tensor<7x3x5x4xf32>, %b: tensor<4x6x3xf32>, %c: tensor<6x9x4xf32>, %d: tensor<9x4x6xf32>)
+    -> (tensor<3x7x5x6xf32>, tensor<f32>) {
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [1] x [2], contracting_dims = [3] x [0]
+      : (tensor<7x3x5x4xf32>, tensor<4x6x3xf32>) -> tensor<3x7x5x6xf32>
   %1 = stablehlo.dot_general %c, %d, contracting_dims = [2, 0, 1] x [1, 2, 0] : (tensor<6x9x4xf32>, tensor<9x4x6xf32>) -> tensor<f32>
   return %0, %1 : tensor<3x7x5x6xf32>, tensor<f32>
 }
@@ -222,7 +262,8 @@ func.func @dus(%a: tensor<9x6xf32>, %u: tensor<9x2xf32>, %i: tensor<i32>) -> (te
 
 // -----
 
-func.func @fft(%a: tensor<5x6x10xcomplex<f32>>, %r: tensor<5x6x10xf32>, %h: tensor<5x6x6xcomplex<f32>>) -> (tensor<5x6x10xcomplex<f32>>, tensor<5x6x6xcomplex<f32>>, tensor<5x6x10xf32>) {
+func.func @fft(%a: tensor<5x6x10xcomplex<f32>>, %r: tensor<5x6x10xf32>, %h: tensor<5x6x6xcomplex<f32>>)
+    -> (tensor<5x6x10xcomplex<f32>>, tensor<5x6x6xcomplex<f32>>, tensor<5x6x10xf32>) {
   %0 = stablehlo.fft %a, type = FFT, length = [6, 10] : (tensor<5x6x10xcomplex<f32>>) -> tensor<5x6x10xcomplex<f32>>
   %1 = stablehlo.fft %r, type = RFFT, length = [10] : (tensor<5x6x10xf32>) -> tensor<5x6x6xcomplex<f32>>
   %2 = stablehlo.fft %h, type = IRFFT, length = [6, 10] : (tensor<5x6x6xcomplex<f32>>) -> tensor<5x6x10xf32>
@@ -234,11 +275,21 @@ func.func @fft(%a: tensor<5x6x10xcomplex<f32>>, %r: tensor<5x6x10xf32>, %h: tens
 
 // -----
 
-func.func @gathers(%t: tensor<50x8xf32>, %x: tensor<6x7xi32>, %o: tensor<9x5x6x4xf32>, %y: tensor<6x10x2xi32>, %p: tensor<9x5xf32>, %z: tensor<7x1xi32>, %q: tensor<1x12xf32>, %w: tensor<2x7xi32>) -> (tensor<6x7x8xf32>, tensor<6x10x5x3xf32>, tensor<7x1x5xf32>, tensor<7xf32>) {
-  %0 = "stablehlo.gather"(%t, %x) {dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 8>} : (tensor<50x8xf32>, tensor<6x7xi32>) -> tensor<6x7x8xf32>
-  %1 = "stablehlo.gather"(%o, %y) {dimension_numbers = #stablehlo.gather<offset_dims = [2, 3], collapsed_slice_dims = [0], operand_batching_dims = [2], start_indices_batching_dims = [0], start_index_map = [0, 3], index_vector_dim = 2>, slice_sizes = array<i64: 1, 5, 1, 3>} : (tensor<9x5x6x4xf32>, tensor<6x10x2xi32>) -> tensor<6x10x5x3xf32>
-  %2 = "stablehlo.gather"(%p, %z) {dimension_numbers = #stablehlo.gather<offset_dims = [1, 2], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 5>} : (tensor<9x5xf32>, tensor<7x1xi32>) -> tensor<7x1x5xf32>
-  %3 = "stablehlo.gather"(%q, %w) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 0>, slice_sizes = array<i64: 1, 1>} : (tensor<1x12xf32>, tensor<2x7xi32>) -> tensor<7xf32>
+func.func @gathers(%t: tensor<50x8xf32>, %x: tensor<6x7xi32>, %o: tensor<9x5x6x4xf32>, %y: tensor<6x10x2xi32>,
+    %p: tensor<9x5xf32>, %z: tensor<7x1xi32>, %q: tensor<1x12xf32>, %w: tensor<2x7xi32>)
+    -> (tensor<6x7x8xf32>, tensor<6x10x5x3xf32>, tensor<7x1x5xf32>, tensor<7xf32>) {
+  %0 = "stablehlo.gather"(%t, %x) {dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0],
+      start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 8>}
+      : (tensor<50x8xf32>, tensor<6x7xi32>) -> tensor<6x7x8xf32>
+  %1 = "stablehlo.gather"(%o, %y) {dimension_numbers = #stablehlo.gather<offset_dims = [2, 3],
+      collapsed_slice_dims = [0], operand_batching_dims = [2], start_indices_batching_dims = [0],
+      start_index_map = [0, 3], index_vector_dim = 2>, slice_sizes = array<i64: 1, 5, 1, 3>}
+      : (tensor<9x5x6x4xf32>, tensor<6x10x2xi32>) -> tensor<6x10x5x3xf32>
+  %2 = "stablehlo.gather"(%p, %z) {dimension_numbers = #stablehlo.gather<offset_dims = [1, 2], start_index_map = [0],
+      index_vector_dim = 1>, slice_sizes = array<i64: 1, 5>} : (tensor<9x5xf32>, tensor<7x1xi32>) -> tensor<7x1x5xf32>
+  %3 = "stablehlo.gather"(%q, %w) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1],
+      start_index_map = [0, 1], index_vector_dim = 0>, slice_sizes = array<i64: 1, 1>}
+      : (tensor<1x12xf32>, tensor<2x7xi32>) -> tensor<7xf32>
   return %0, %1, %2, %3 : tensor<6x7x8xf32>, tensor<6x10x5x3xf32>, tensor<7x1x5xf32>, tensor<7xf32>
 }
 // stablehlo.gather => <([l, k], [i, j])->([i, j, k]) {i=6, j=7, k=8, l=50} reduction={l}>
@@ -248,10 +299,25 @@ func.func @gathers(%t: tensor<50x8xf32>, %x: tensor<6x7xi32>, %o: tensor<9x5x6x4
 
 // -----
 
-func.func @scatters(%t: tensor<50x8xf32>, %x: tensor<6x7xi32>, %u: tensor<6x7x8xf32>, %o: tensor<9x5x6x4xf32>, %y: tensor<6x10x2xi32>, %v: tensor<6x10x5x3xf32>) -> (tensor<50x8xf32>, tensor<50x8xf32>, tensor<9x5x6x4xf32>) {
-  %0 = "stablehlo.scatter"(%t, %x, %u) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): %9 = stablehlo.maximum %b, %a : tensor<f32> stablehlo.return %9 : tensor<f32> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>, indices_are_sorted = false, unique_indices = false} : (tensor<50x8xf32>, tensor<6x7xi32>, tensor<6x7x8xf32>) -> tensor<50x8xf32>
-  %1 = "stablehlo.scatter"(%t, %x, %u) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): stablehlo.return %b : tensor<f32> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>, indices_are_sorted = false, unique_indices = false} : (tensor<50x8xf32>, tensor<6x7xi32>, tensor<6x7x8xf32>) -> tensor<50x8xf32>
-  %2 = "stablehlo.scatter"(%o, %y, %v) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): %9 = stablehlo.add %a, %b : tensor<f32> stablehlo.return %9 : tensor<f32> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2, 3], inserted_window_dims = [0], input_batching_dims = [2], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [0, 3], index_vector_dim = 2>, indices_are_sorted = false, unique_indices = false} : (tensor<9x5x6x4xf32>, tensor<6x10x2xi32>, tensor<6x10x5x3xf32>) -> tensor<9x5x6x4xf32>
+func.func @scatters(%t: tensor<50x8xf32>, %x: tensor<6x7xi32>, %u: tensor<6x7x8xf32>, %o: tensor<9x5x6x4xf32>,
+    %y: tensor<6x10x2xi32>, %v: tensor<6x10x5x3xf32>) -> (tensor<50x8xf32>, tensor<50x8xf32>, tensor<9x5x6x4xf32>) {
+  %0 = "stablehlo.scatter"(%t, %x, %u) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): %9 = stablehlo.maximum %b, %a
+      : tensor<f32> stablehlo.return %9
+      : tensor<f32> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2],
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>,
+      indices_are_sorted = false, unique_indices = false} : (tensor<50x8xf32>, tensor<6x7xi32>, tensor<6x7x8xf32>)
+      -> tensor<50x8xf32>
+  %1 = "stablehlo.scatter"(%t, %x, %u) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): stablehlo.return %b
+      : tensor<f32> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2],
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>,
+      indices_are_sorted = false, unique_indices = false} : (tensor<50x8xf32>, tensor<6x7xi32>, tensor<6x7x8xf32>)
+      -> tensor<50x8xf32>
+  %2 = "stablehlo.scatter"(%o, %y, %v) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): %9 = stablehlo.add %a, %b
+      : tensor<f32> stablehlo.return %9
+      : tensor<f32> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2, 3],
+      inserted_window_dims = [0], input_batching_dims = [2], scatter_indices_batching_dims = [0],
+      scatter_dims_to_operand_dims = [0, 3], index_vector_dim = 2>, indices_are_sorted = false, unique_indices = false}
+      : (tensor<9x5x6x4xf32>, tensor<6x10x2xi32>, tensor<6x10x5x3xf32>) -> tensor<9x5x6x4xf32>
   return %0, %1, %2 : tensor<50x8xf32>, tensor<50x8xf32>, tensor<9x5x6x4xf32>
 }
 // stablehlo.scatter => <([l, k], [i, j], [i, j, k])->([l, k]) {i=6, j=7, k=8, l=50} reduction={i, j}>
@@ -260,8 +326,16 @@ func.func @scatters(%t: tensor<50x8xf32>, %x: tensor<6x7xi32>, %u: tensor<6x7x8x
 
 // -----
 
-func.func @scatter_two(%a: tensor<9x5xi1>, %b: tensor<9x5xi1>, %x: tensor<7x1xi32>, %u: tensor<7x5xi1>) -> (tensor<9x5xi1>, tensor<9x5xi1>) {
-  %0:2 = "stablehlo.scatter"(%a, %b, %x, %u, %u) ({ ^bb0(%p: tensor<i1>, %q: tensor<i1>, %r: tensor<i1>, %s: tensor<i1>): %8 = stablehlo.and %p, %r : tensor<i1> %9 = stablehlo.and %q, %s : tensor<i1> stablehlo.return %8, %9 : tensor<i1>, tensor<i1> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false} : (tensor<9x5xi1>, tensor<9x5xi1>, tensor<7x1xi32>, tensor<7x5xi1>, tensor<7x5xi1>) -> (tensor<9x5xi1>, tensor<9x5xi1>)
+func.func @scatter_two(%a: tensor<9x5xi1>, %b: tensor<9x5xi1>, %x: tensor<7x1xi32>, %u: tensor<7x5xi1>)
+    -> (tensor<9x5xi1>, tensor<9x5xi1>) {
+  %0:2 = "stablehlo.scatter"(%a, %b, %x, %u,
+      %u) ({ ^bb0(%p: tensor<i1>, %q: tensor<i1>, %r: tensor<i1>, %s: tensor<i1>): %8 = stablehlo.and %p, %r
+      : tensor<i1> %9 = stablehlo.and %q, %s : tensor<i1> stablehlo.return %8, %9 : tensor<i1>,
+      tensor<i1> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1],
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>,
+      indices_are_sorted = false, unique_indices = false}
+      : (tensor<9x5xi1>, tensor<9x5xi1>, tensor<7x1xi32>, tensor<7x5xi1>, tensor<7x5xi1>)
+      -> (tensor<9x5xi1>, tensor<9x5xi1>)
   return %0#0, %0#1 : tensor<9x5xi1>, tensor<9x5xi1>
 }
 // stablehlo.scatter => <([k, j], [k, j], [i, l], [i, j], [i, j])->([k, j], [k, j]) {i=7, j=5, k=9, l=1} reduction={i} need_replication={l}>
@@ -269,7 +343,8 @@ func.func @scatter_two(%a: tensor<9x5xi1>, %b: tensor<9x5xi1>, %x: tensor<7x1xi3
 // -----
 
 func.func @pad_slice(%a: tensor<6x9x4xf32>, %z: tensor<f32>) -> (tensor<8x9x7xf32>, tensor<6x3x4xf32>) {
-  %0 = stablehlo.pad %a, %z, low = [2, 1, 0], high = [0, -1, 0], interior = [0, 0, 1] : (tensor<6x9x4xf32>, tensor<f32>) -> tensor<8x9x7xf32>
+  %0 = stablehlo.pad %a, %z, low = [2, 1, 0], high = [0, -1, 0], interior = [0, 0, 1]
+      : (tensor<6x9x4xf32>, tensor<f32>) -> tensor<8x9x7xf32>
   %1 = stablehlo.slice %a [0:6, 0:9:3, 0:4] : (tensor<6x9x4xf32>) -> tensor<6x3x4xf32>
   return %0, %1 : tensor<8x9x7xf32>, tensor<6x3x4xf32>
 }
@@ -281,8 +356,10 @@ func.func @pad_slice(%a: tensor<6x9x4xf32>, %z: tensor<f32>) -> (tensor<8x9x7xf3
 // -----
 
 func.func @reduces(%a: tensor<4x9x5xf32>, %b: tensor<4x9xf32>, %z: tensor<f32>) -> (tensor<9xf32>, tensor<4xf32>, tensor<4xf32>) {
-  %0 = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [0, 2] : (tensor<4x9x5xf32>, tensor<f32>) -> tensor<9xf32>
-  %1:2 = stablehlo.reduce(%b init: %z), (%b init: %z) across dimensions = [1] : (tensor<4x9xf32>, tensor<4x9xf32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %0 = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [0, 2]
+      : (tensor<4x9x5xf32>, tensor<f32>) -> tensor<9xf32>
+  %1:2 = stablehlo.reduce(%b init: %z), (%b init: %z) across dimensions = [1]
+      : (tensor<4x9xf32>, tensor<4x9xf32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>)
     reducer(%p: tensor<f32>, %q: tensor<f32>) (%r: tensor<f32>, %s: tensor<f32>) {
       stablehlo.return %p, %s : tensor<f32>, tensor<f32>
     }
@@ -294,8 +371,12 @@ func.func @reduces(%a: tensor<4x9x5xf32>, %b: tensor<4x9xf32>, %z: tensor<f32>) 
 // -----
 
 func.func @rw(%a: tensor<8x15xf32>, %z: tensor<f32>) -> (tensor<8x5xf32>, tensor<8x29xf32>) {
-  %0 = "stablehlo.reduce_window"(%a, %z) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %9 = stablehlo.maximum %x, %y : tensor<f32> stablehlo.return %9 : tensor<f32> }) {window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 3>} : (tensor<8x15xf32>, tensor<f32>) -> tensor<8x5xf32>
-  %1 = "stablehlo.reduce_window"(%a, %z) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %9 = stablehlo.add %x, %y : tensor<f32> stablehlo.return %9 : tensor<f32> }) {window_dimensions = array<i64: 1, 1>, base_dilations = array<i64: 1, 2>} : (tensor<8x15xf32>, tensor<f32>) -> tensor<8x29xf32>
+  %0 = "stablehlo.reduce_window"(%a, %z) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %9 = stablehlo.maximum %x, %y
+      : tensor<f32> stablehlo.return %9 : tensor<f32> }) {window_dimensions = array<i64: 1, 3>,
+      window_strides = array<i64: 1, 3>} : (tensor<8x15xf32>, tensor<f32>) -> tensor<8x5xf32>
+  %1 = "stablehlo.reduce_window"(%a, %z) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %9 = stablehlo.add %x, %y
+      : tensor<f32> stablehlo.return %9 : tensor<f32> }) {window_dimensions = array<i64: 1, 1>,
+      base_dilations = array<i64: 1, 2>} : (tensor<8x15xf32>, tensor<f32>) -> tensor<8x29xf32>
   return %0, %1 : tensor<8x5xf32>, tensor<8x29xf32>
 }
 // stablehlo.reduce_window => <([i, j], [])->([i, j]) {i=8, j=5} permutation={j}>
@@ -305,7 +386,12 @@ func.func @rw(%a: tensor<8x15xf32>, %z: tensor<f32>) -> (tensor<8x5xf32>, tensor
 // -----
 
 func.func @sas(%a: tensor<7x15xf32>, %e: tensor<7x5xf32>, %z: tensor<f32>) -> tensor<7x15xf32> {
-  %0 = "stablehlo.select_and_scatter"(%a, %e, %z) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %9 = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1> stablehlo.return %9 : tensor<i1> }, { ^bb0(%x: tensor<f32>, %y: tensor<f32>): %9 = stablehlo.add %x, %y : tensor<f32> stablehlo.return %9 : tensor<f32> }) {window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 3>} : (tensor<7x15xf32>, tensor<7x5xf32>, tensor<f32>) -> tensor<7x15xf32>
+  %0 = "stablehlo.select_and_scatter"(%a, %e,
+      %z) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %9 = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>)
+      -> tensor<i1> stablehlo.return %9 : tensor<i1> },
+      { ^bb0(%x: tensor<f32>, %y: tensor<f32>): %9 = stablehlo.add %x, %y : tensor<f32> stablehlo.return %9
+      : tensor<f32> }) {window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 3>}
+      : (tensor<7x15xf32>, tensor<7x5xf32>, tensor<f32>) -> tensor<7x15xf32>
   return %0 : tensor<7x15xf32>
 }
 // stablehlo.select_and_scatter => <([i, k], [i, j], [])->([i, k]) {i=7, j=5, k=15} need_replication={j} permutation={k}>
@@ -330,9 +416,16 @@ func.func @rbg(%s: tensor<3xui64>) -> (tensor<3xui64>, tensor<8x5xui32>) {
 // -----
 
 func.func @sorts(%a: tensor<6x5xf32>, %b: tensor<1x5xf32>) -> (tensor<6x5xf32>, tensor<6x5xf32>, tensor<1x5xf32>, tensor<1x5xf32>) {
-  %0:2 = "stablehlo.sort"(%a, %a) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>, %z: tensor<f32>, %w: tensor<f32>): %9 = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1> stablehlo.return %9 : tensor<i1> }) {dimension = 1 : i64} : (tensor<6x5xf32>, tensor<6x5xf32>) -> (tensor<6x5xf32>, tensor<6x5xf32>)
-  %1 = "stablehlo.sort"(%b) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %9 = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1> stablehlo.return %9 : tensor<i1> }) {dimension = 1 : i64} : (tensor<1x5xf32>) -> tensor<1x5xf32>
-  %2 = "stablehlo.sort"(%b) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %9 = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1> stablehlo.return %9 : tensor<i1> }) : (tensor<1x5xf32>) -> tensor<1x5xf32>
+  %0:2 = "stablehlo.sort"(%a, %a) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>, %z: tensor<f32>,
+      %w: tensor<f32>): %9 = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>)
+      -> tensor<i1> stablehlo.return %9 : tensor<i1> }) {dimension = 1 : i64} : (tensor<6x5xf32>, tensor<6x5xf32>)
+      -> (tensor<6x5xf32>, tensor<6x5xf32>)
+  %1 = "stablehlo.sort"(%b) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %9 = stablehlo.compare LT, %x, %y
+      : (tensor<f32>, tensor<f32>) -> tensor<i1> stablehlo.return %9 : tensor<i1> }) {dimension = 1 : i64}
+      : (tensor<1x5xf32>) -> tensor<1x5xf32>
+  %2 = "stablehlo.sort"(%b) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %9 = stablehlo.compare LT, %x, %y
+      : (tensor<f32>, tensor<f32>) -> tensor<i1> stablehlo.return %9 : tensor<i1> }) : (tensor<1x5xf32>)
+      -> tensor<1x5xf32>
   return %0#0, %0#1, %1, %2 : tensor<6x5xf32>, tensor<6x5xf32>, tensor<1x5xf32>, tensor<1x5xf32>
 }
 // stablehlo.sort => <([i, j], [i, j])->([i, j], [i, j]) {i=6, j=5} need_replication={j}>
@@ -349,12 +442,19 @@ func.func @tr(%a: tensor<2x5x9xf32>) -> tensor<9x2x5xf32> {
 
 // -----
 
-func.func @ts(%a: tensor<2x6x6xf32>, %b: tensor<2x6x9xf32>, %c: tensor<2x9x6xf32>, %d: tensor<6x6xf32>, %e: tensor<6x9xf32>) -> (tensor<2x6x9xf32>, tensor<2x6x9xf32>, tensor<2x9x6xf32>, tensor<2x9x6xf32>, tensor<6x9xf32>) {
-  %0 = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<2x6x6xf32>, tensor<2x6x9xf32>) -> tensor<2x6x9xf32>
-  %1 = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose ADJOINT>} : (tensor<2x6x6xf32>, tensor<2x6x9xf32>) -> tensor<2x6x9xf32>
-  %2 = "stablehlo.triangular_solve"(%a, %c) {left_side = false, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<2x6x6xf32>, tensor<2x9x6xf32>) -> tensor<2x9x6xf32>
-  %3 = "stablehlo.triangular_solve"(%a, %c) {left_side = false, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose TRANSPOSE>} : (tensor<2x6x6xf32>, tensor<2x9x6xf32>) -> tensor<2x9x6xf32>
-  %4 = "stablehlo.triangular_solve"(%d, %e) {left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<6x6xf32>, tensor<6x9xf32>) -> tensor<6x9xf32>
+func.func @ts(%a: tensor<2x6x6xf32>, %b: tensor<2x6x9xf32>, %c: tensor<2x9x6xf32>, %d: tensor<6x6xf32>,
+    %e: tensor<6x9xf32>) -> (tensor<2x6x9xf32>, tensor<2x6x9xf32>, tensor<2x9x6xf32>, tensor<2x9x6xf32>,
+    tensor<6x9xf32>) {
+  %0 = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, unit_diagonal = false,
+      transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<2x6x6xf32>, tensor<2x6x9xf32>) -> tensor<2x6x9xf32>
+  %1 = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, unit_diagonal = false,
+      transpose_a = #stablehlo<transpose ADJOINT>} : (tensor<2x6x6xf32>, tensor<2x6x9xf32>) -> tensor<2x6x9xf32>
+  %2 = "stablehlo.triangular_solve"(%a, %c) {left_side = false, lower = true, unit_diagonal = false,
+      transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<2x6x6xf32>, tensor<2x9x6xf32>) -> tensor<2x9x6xf32>
+  %3 = "stablehlo.triangular_solve"(%a, %c) {left_side = false, lower = true, unit_diagonal = false,
+      transpose_a = #stablehlo<transpose TRANSPOSE>} : (tensor<2x6x6xf32>, tensor<2x9x6xf32>) -> tensor<2x9x6xf32>
+  %4 = "stablehlo.triangular_solve"(%d, %e) {left_side = true, lower = true, unit_diagonal = false,
+      transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<6x6xf32>, tensor<6x9xf32>) -> tensor<6x9xf32>
   return %0, %1, %2, %3, %4 : tensor<2x6x9xf32>, tensor<2x6x9xf32>, tensor<2x9x6xf32>, tensor<2x9x6xf32>, tensor<6x9xf32>
 }
 // stablehlo.triangular_solve => <([i, j, l], [i, j, k])->([i, l, k]) {i=2, j=6, k=9, l=6} need_replication={j, k, l}>
@@ -375,12 +475,15 @@ func.func @cc_pw(%a: tensor<5x9xf32>, %i: tensor<i32>) -> (tensor<5x9xf32>, tens
 
 // -----
 
-func.func @linalg(%a: tensor<3x6x6xf32>, %b: tensor<2x9x4xf32>, %c: tensor<2x9x7xf32>, %t: tensor<2x3xf32>, %m: tensor<9x4xf32>) -> (tensor<3x6x6xf32>, tensor<3x6xf32>, tensor<2x9x4xf32>, tensor<2x4xf32>, tensor<2x9x7xf32>, tensor<9x4xf32>, tensor<4xf32>) {
+func.func @linalg(%a: tensor<3x6x6xf32>, %b: tensor<2x9x4xf32>, %c: tensor<2x9x7xf32>, %t: tensor<2x3xf32>,
+    %m: tensor<9x4xf32>) -> (tensor<3x6x6xf32>, tensor<3x6xf32>, tensor<2x9x4xf32>, tensor<2x4xf32>, tensor<2x9x7xf32>,
+    tensor<9x4xf32>, tensor<4xf32>) {
   %0:2 = stablehlo.custom_call @Eigh(%a) : (tensor<3x6x6xf32>) -> (tensor<3x6x6xf32>, tensor<3x6xf32>)
   %1:2 = stablehlo.custom_call @Qr(%b) : (tensor<2x9x4xf32>) -> (tensor<2x9x4xf32>, tensor<2x4xf32>)
   %2 = stablehlo.custom_call @ProductOfElementaryHouseholderReflectors(%c, %t) : (tensor<2x9x7xf32>, tensor<2x3xf32>) -> tensor<2x9x7xf32>
   %3:2 = stablehlo.custom_call @QrDecompositionBlock(%m) : (tensor<9x4xf32>) -> (tensor<9x4xf32>, tensor<4xf32>)
-  return %0#0, %0#1, %1#0, %1#1, %2, %3#0, %3#1 : tensor<3x6x6xf32>, tensor<3x6xf32>, tensor<2x9x4xf32>, tensor<2x4xf32>, tensor<2x9x7xf32>, tensor<9x4xf32>, tensor<4xf32>
+  return %0#0, %0#1, %1#0, %1#1, %2, %3#0, %3#1 : tensor<3x6x6xf32>, tensor<3x6xf32>, tensor<2x9x4xf32>,
+      tensor<2x4xf32>, tensor<2x9x7xf32>, tensor<9x4xf32>, tensor<4xf32>
 }
 // stablehlo.custom_call => <([i, j, k])->([i, j, k], [i, k]) {i=3, j=6, k=6}>
 // stablehlo.custom_call => <([i, j, k])->([i, j, k], [i, l]) {i=2, j=9, k=4, l=4} need_replication={j, k, l}>
@@ -389,11 +492,14 @@ func.func @linalg(%a: tensor<3x6x6xf32>, %b: tensor<2x9x4xf32>, %c: tensor<2x9x7
 
 // -----
 
-func.func @topks(%a: tensor<5x30xf32>, %v: tensor<30x5xf32>, %i: tensor<30x5xi32>, %x: tensor<f32>, %y: tensor<i32>) -> (tensor<5x4xf32>, tensor<5x4xi32>, tensor<5x30xf32>, tensor<5x30xi32>, tensor<6x5xf32>, tensor<6x5xi32>) {
+func.func @topks(%a: tensor<5x30xf32>, %v: tensor<30x5xf32>, %i: tensor<30x5xi32>, %x: tensor<f32>, %y: tensor<i32>)
+    -> (tensor<5x4xf32>, tensor<5x4xi32>, tensor<5x30xf32>, tensor<5x30xi32>, tensor<6x5xf32>, tensor<6x5xi32>) {
   %0:2 = stablehlo.custom_call @mhlo.topk(%a) : (tensor<5x30xf32>) -> (tensor<5x4xf32>, tensor<5x4xi32>)
   %1:2 = stablehlo.custom_call @mhlo.topk(%a) : (tensor<5x30xf32>) -> (tensor<5x30xf32>, tensor<5x30xi32>)
-  %2:2 = stablehlo.custom_call @ApproxTopK(%v, %i, %x, %y) : (tensor<30x5xf32>, tensor<30x5xi32>, tensor<f32>, tensor<i32>) -> (tensor<6x5xf32>, tensor<6x5xi32>)
-  return %0#0, %0#1, %1#0, %1#1, %2#0, %2#1 : tensor<5x4xf32>, tensor<5x4xi32>, tensor<5x30xf32>, tensor<5x30xi32>, tensor<6x5xf32>, tensor<6x5xi32>
+  %2:2 = stablehlo.custom_call @ApproxTopK(%v, %i, %x, %y)
+      : (tensor<30x5xf32>, tensor<30x5xi32>, tensor<f32>, tensor<i32>) -> (tensor<6x5xf32>, tensor<6x5xi32>)
+  return %0#0, %0#1, %1#0, %1#1, %2#0, %2#1 : tensor<5x4xf32>, tensor<5x4xi32>, tensor<5x30xf32>, tensor<5x30xi32>,
+      tensor<6x5xf32>, tensor<6x5xi32>
 }
 // stablehlo.custom_call => <([i, j])->([i, j], [i, j]) {i=5, j=30} need_replication={j} blocked_propagation={j}>
 // stablehlo.custom_call => <([i, j])->([i, j], [i, j]) {i=5, j=30}>
@@ -412,10 +518,12 @@ func.func @x64(%a: tensor<3xui32>, %b: tensor<3xui32>) -> (tensor<3xui64>, tenso
 
 // -----
 
-func.func @norules(%a: tensor<4x6xf32>, %e: tensor<0x4xf32>, %p: tensor<i1>) -> (tensor<4x6xf32>, tensor<2x0xf32>, tensor<4x6xf32>, tensor<4xi32>, tensor<4x6xf32>) {
+func.func @norules(%a: tensor<4x6xf32>, %e: tensor<0x4xf32>, %p: tensor<i1>)
+    -> (tensor<4x6xf32>, tensor<2x0xf32>, tensor<4x6xf32>, tensor<4xi32>, tensor<4x6xf32>) {
   %0 = stablehlo.optimization_barrier %a : tensor<4x6xf32>
   %1 = stablehlo.reshape %e : (tensor<0x4xf32>) -> tensor<2x0xf32>
-  %2 = "stablehlo.if"(%p) ({ stablehlo.return %a : tensor<4x6xf32> }, { stablehlo.return %a : tensor<4x6xf32> }) : (tensor<i1>) -> tensor<4x6xf32>
+  %2 = "stablehlo.if"(%p) ({ stablehlo.return %a : tensor<4x6xf32> }, { stablehlo.return %a : tensor<4x6xf32> })
+      : (tensor<i1>) -> tensor<4x6xf32>
   %3 = stablehlo.iota dim = 0 : tensor<4xi32>
   %4 = stablehlo.custom_call @tpu_custom_call(%a) : (tensor<4x6xf32>) -> tensor<4x6xf32>
   return %0, %1, %2, %3, %4 : tensor<4x6xf32>, tensor<2x0xf32>, tensor<4x6xf32>, tensor<4xi32>, tensor<4x6xf32>

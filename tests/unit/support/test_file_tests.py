@@ -9,6 +9,7 @@ import pytest
 from support.file_tests.run_lines import RunLineError, run, run_lines
 from support.file_tests.update import update
 
+LONGEST_LINE = 150
 PROGRAM = """\
 // RUN: sdy-opt %s --sdy-close-shardings | filecheck %s
 
@@ -94,3 +95,15 @@ def test_update_writes_no_folder_of_this_machine(tmp_path: Path) -> None:
     path.write_text("// RUN: not sdy-opt %s 2>&1 | filecheck %s\n\nmodul {}\n\n// CHECK: wrong.mlir:7:7: error\n")
     assert update(path, tmp_path / "t")
     assert "// CHECK: wrong.mlir:3:1: error" in path.read_text()
+
+
+def test_lines_of_programs_are_short_enough_to_read() -> None:
+    """CHECK lines are exempt: they stand for one printed line each."""
+    tests = Path(__file__).parents[2]
+    long = [
+        f"{path.relative_to(tests)}:{number}"
+        for path in tests.rglob("*.mlir")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > LONGEST_LINE and not line.lstrip().startswith("//")
+    ]
+    assert long == []

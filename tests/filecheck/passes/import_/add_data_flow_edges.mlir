@@ -3,14 +3,16 @@
 
 sdy.mesh @m = <["a"=2, "b"=2]>
 func.func @main(%x: tensor<4x4xf32>, %i: tensor<i32>) -> tensor<4x4xf32> {
-  %0:2 = stablehlo.while(%u = %x, %v = %i) : tensor<4x4xf32>, tensor<i32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"a"}, {?}]>, <@m, []>]>}
+  %0:2 = stablehlo.while(%u = %x, %v = %i) : tensor<4x4xf32>, tensor<i32> attributes
+      {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"a"}, {?}]>, <@m, []>]>}
   cond {
     %c = stablehlo.compare LT, %v, %v : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %c : tensor<i1>
   } do {
     stablehlo.return %u, %v : tensor<4x4xf32>, tensor<i32>
   }
-  %1 = sdy.manual_computation(%0#0) in_shardings=[<@m, [{"b", "a"}, {?}]>] out_shardings=[<@m, [{"b"}, {?}]>] manual_axes={"b"} (%y: tensor<2x4xf32>) {
+  %1 = sdy.manual_computation(%0#0) in_shardings=[<@m, [{"b", "a"}, {?}]>]
+      out_shardings=[<@m, [{"b"}, {?}]>] manual_axes={"b"} (%y: tensor<2x4xf32>) {
     sdy.return %y : tensor<2x4xf32>
   } : (tensor<4x4xf32>) -> tensor<4x4xf32>
   return %1 : tensor<4x4xf32>

@@ -12,7 +12,8 @@ func.func @rows_of_each_batch(%table: tensor<3x7x2xf32>, %rows: tensor<3x5x1xi32
   %i = stablehlo.concatenate %each, %rows, dim = 2 : (tensor<3x5x1xi32>, tensor<3x5x1xi32>) -> tensor<3x5x2xi32>
   %0 = "stablehlo.gather"(%table, %i) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>,
-    slice_sizes = array<i64: 1, 1, 2>, indices_are_sorted = true}> {tag = "kept"} : (tensor<3x7x2xf32>, tensor<3x5x2xi32>) -> tensor<3x5x2xf32>
+    slice_sizes = array<i64: 1, 1, 2>, indices_are_sorted = true}> {tag = "kept"}
+        : (tensor<3x7x2xf32>, tensor<3x5x2xi32>) -> tensor<3x5x2xf32>
   return %0 : tensor<3x5x2xf32>
 }
 

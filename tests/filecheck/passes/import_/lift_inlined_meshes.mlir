@@ -4,7 +4,9 @@
 sdy.mesh @grid = <["p"=2, "q"=3]>
 sdy.mesh @grid_again = <["p"=2, "q"=3]>
 sdy.mesh @mesh = <["p"=6]>
-func.func @main(%a: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<mesh<["r"=2]>, [{"r"}, {?}]>}, %b: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@grid_again, [{"q"}, {}]>}) -> (tensor<6x6xf32> {sdy.sharding = #sdy.sharding<mesh<["s"=3], device_ids=[2, 1, 0]>, [{}, {"s"}]>}) {
+func.func @main(%a: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<mesh<["r"=2]>, [{"r"}, {?}]>},
+    %b: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@grid_again, [{"q"}, {}]>})
+    -> (tensor<6x6xf32> {sdy.sharding = #sdy.sharding<mesh<["s"=3], device_ids=[2, 1, 0]>, [{}, {"s"}]>}) {
   %0 = stablehlo.add %a, %b {sdy.sharding = #sdy.sharding_per_value<[<mesh<["p"=6]>, [{"p"}, {}]>]>} : tensor<6x6xf32>
   %1 = stablehlo.add %0, %b {sdy.sharding = #sdy.sharding_per_value<[<mesh<[], device_ids=[4]>, []>]>} : tensor<6x6xf32>
   %2 = stablehlo.add %1, %b {sdy.sharding = #sdy.sharding_per_value<[<mesh<[]>, [{}, {}]>]>} : tensor<6x6xf32>

@@ -3,7 +3,8 @@
 
 sdy.mesh @m = <["a"=2, "b"=4, "c"=2]>
 func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
-  %0 = sdy.manual_computation(%x) in_shardings=[<@m, [{"b":(1)2}, {?}]>] out_shardings=[<@m, [{"b":(1)2, ?}, {}], unreduced={"a"}>] manual_axes={"c", "b"} (%y: tensor<4x8xf32>) {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@m, [{"b":(1)2}, {?}]>]
+      out_shardings=[<@m, [{"b":(1)2, ?}, {}], unreduced={"a"}>] manual_axes={"c", "b"} (%y: tensor<4x8xf32>) {
     sdy.return %y : tensor<4x8xf32>
   } : (tensor<8x8xf32>) -> tensor<8x8xf32>
   return %0 : tensor<8x8xf32>

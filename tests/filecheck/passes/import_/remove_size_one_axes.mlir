@@ -2,7 +2,8 @@
 // RUN: sdy-opt %s --sdy-remove-size-one-axes | filecheck %s
 
 sdy.mesh @m = <["u"=1, "v"=4, "w"=1]>
-func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"u", "v"}p1, {"w"}p2]>}) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"w", ?}p3, {}], replicated={"v"}, unreduced={"u"}>}) {
+func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"u", "v"}p1, {"w"}p2]>})
+    -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"w", ?}p3, {}], replicated={"v"}, unreduced={"u"}>}) {
   return %a : tensor<8x8xf32>
 }
 

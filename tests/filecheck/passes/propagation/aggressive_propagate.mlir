@@ -2,7 +2,8 @@
 // RUN: sdy-opt %s --sdy-aggressive-propagate | filecheck %s
 
 sdy.mesh @m = <["x"=2, "y"=2]>
-func.func @main(%p: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", "y", ?}, {?}]>}, %q: tensor<8x128xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {"x", ?}]>}) -> tensor<64x128xf32> {
+func.func @main(%p: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", "y", ?}, {?}]>},
+    %q: tensor<8x128xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {"x", ?}]>}) -> tensor<64x128xf32> {
   %0 = stablehlo.dot_general %p, %q, contracting_dims = [1] x [0] : (tensor<64x8xf32>, tensor<8x128xf32>) -> tensor<64x128xf32>
   return %0 : tensor<64x128xf32>
 }

@@ -2,7 +2,8 @@
 // RUN: sdy-opt %s --sdy-op-priority-propagate | filecheck %s
 
 sdy.mesh @m = <["x"=2]>
-func.func @main(%p: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", ?}, {?}]>}, %q: tensor<16x16xf32>) -> (tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {"x", ?}]>}) {
+func.func @main(%p: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", ?}, {?}]>}, %q: tensor<16x16xf32>)
+    -> (tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {"x", ?}]>}) {
   %0 = stablehlo.dot_general %p, %q, contracting_dims = [1] x [0] : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
   %1 = stablehlo.tanh %0 : tensor<16x16xf32>
   return %1 : tensor<16x16xf32>

@@ -45,9 +45,11 @@ sdy.mesh @m = <["x"=2, "y"=2]>
 // CHECK:         %[[PARTS:.*]] = stablehlo.concatenate {{.*}} {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>}
 // CHECK:         sdy.reshard %[[PARTS]] <@m, [{}, {"x"}]>
 func.func @concatenate_of_partial_sums(%a: tensor<6xf32>) -> tensor<2x9xf32> {
-  %0 = stablehlo.reshape %a {sdy.sharding = #sdy.sharding_per_value<[<@m, [{?}, {?}], unreduced={"y"}>]>} : (tensor<6xf32>) -> tensor<2x3xf32>
+  %0 = stablehlo.reshape %a {sdy.sharding = #sdy.sharding_per_value<[<@m, [{?}, {?}], unreduced={"y"}>]>}
+      : (tensor<6xf32>) -> tensor<2x3xf32>
   %1 = stablehlo.iota dim = 1 : tensor<2x3xf32>
-  %2 = stablehlo.concatenate %0, %1, %1, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}]>]>} : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x9xf32>
+  %2 = stablehlo.concatenate %0, %1, %1, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}]>]>}
+      : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x9xf32>
   return %2 : tensor<2x9xf32>
 }
 

@@ -2,7 +2,9 @@
 // RUN: sdy-opt %s --sdy-user-priority-propagate | filecheck %s
 
 sdy.mesh @m = <["x"=2, "y"=2]>
-func.func @main(%p: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}p1, {?}p2]>}, %q: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {"x"}]>}, %r: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"y", ?}p1, {?}]>}) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+func.func @main(%p: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}p1, {?}p2]>},
+    %q: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {"x"}]>},
+    %r: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"y", ?}p1, {?}]>}) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   %0 = stablehlo.add %p, %q : tensor<8x8xf32>
   %1 = stablehlo.multiply %0, %r : tensor<8x8xf32>
   return %0, %1 : tensor<8x8xf32>, tensor<8x8xf32>

@@ -3,7 +3,8 @@
 
 sdy.mesh @m = <["a"=2, "b"=2]>
 func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %0:2 = call @f(%x) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"a"}]>, <@m, [{"b", ?}]>]>} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %0:2 = call @f(%x) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"a"}]>, <@m, [{"b", ?}]>]>} : (tensor<4xf32>)
+      -> (tensor<4xf32>, tensor<4xf32>)
   return %0#0, %0#1 : tensor<4xf32>, tensor<4xf32>
 }
 func.func private @f(%x: tensor<4xf32>) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"a", ?}]>}, tensor<4xf32>) {

@@ -11,10 +11,12 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func private @f(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
-func.func private @f_0(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"b"}]>}) -> tensor<4xf32> attributes {sdy.original_func_name = "f"} {
+func.func private @f_0(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"b"}]>}) -> tensor<4xf32> attributes
+    {sdy.original_func_name = "f"} {
   return %x : tensor<4xf32>
 }
-func.func private @f_1(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"b"}]>}) -> tensor<4xf32> attributes {sdy.original_func_name = "f"} {
+func.func private @f_1(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"b"}]>}) -> tensor<4xf32> attributes
+    {sdy.original_func_name = "f"} {
   return %x : tensor<4xf32>
 }
 

@@ -3,7 +3,8 @@
 
 func.func @main(%p: tensor<4x6xf32>) -> tensor<6x4xf32> {
   %0 = stablehlo.abs %p {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=6}>} : tensor<4x6xf32>
-  %1 = stablehlo.custom_call @mine(%0) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([j, i]) {i=4, j=6}, custom>} : (tensor<4x6xf32>) -> tensor<6x4xf32>
+  %1 = stablehlo.custom_call @mine(%0) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([j, i]) {i=4, j=6},
+      custom>} : (tensor<4x6xf32>) -> tensor<6x4xf32>
   return %1 : tensor<6x4xf32>
 }
 

@@ -5,7 +5,8 @@ sdy.mesh @m = <["a"=2, "b"=2]>
 func.func @main(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
-func.func private @f(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>}) -> (tensor<4xf32>, tensor<4xf32> {keep, sdy.sharding = #sdy.sharding<@m, [{"b"}]>}) {
+func.func private @f(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>})
+    -> (tensor<4xf32>, tensor<4xf32> {keep, sdy.sharding = #sdy.sharding<@m, [{"b"}]>}) {
   %0 = stablehlo.abs %x : tensor<4xf32>
   return %x, %0 : tensor<4xf32>, tensor<4xf32>
 }

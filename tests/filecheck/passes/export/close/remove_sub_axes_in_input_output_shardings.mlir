@@ -2,7 +2,8 @@
 // RUN: sdy-opt %s --sdy-remove-sub-axes-in-input-output-shardings | filecheck %s
 
 sdy.mesh @m = <["a"=4, "b"=2]>
-func.func @main(%0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"b", "a":(1)2, ?}p1, {"a":(2)2}]>}) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a":(1)2, "b", ?}p3, {?}]>}) {
+func.func @main(%0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"b", "a":(1)2, ?}p1, {"a":(2)2}]>})
+    -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a":(1)2, "b", ?}p3, {?}]>}) {
   return %0 : tensor<8x8xf32>
 }
 

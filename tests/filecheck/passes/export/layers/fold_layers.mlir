@@ -22,16 +22,24 @@ sdy.mesh @m = <["x"=2]>
 // BACK-NOT:    layer
 func.func @main(%x: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}, %a: tensor<4x4xf32>,
                 %b: tensor<4x4xf32>, %c: tensor<4x4xf32>, %d: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %0 = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %0 = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0]
+      {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : (tensor<4x4xf32>, tensor<4x4xf32>)
+      -> tensor<4x4xf32>
   %1 = stablehlo.tanh %0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : tensor<4x4xf32>
   %2 = stablehlo.add %1, %0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : tensor<4x4xf32>
-  %3 = stablehlo.dot_general %2, %b, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %3 = stablehlo.dot_general %2, %b, contracting_dims = [1] x [0]
+      {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : (tensor<4x4xf32>, tensor<4x4xf32>)
+      -> tensor<4x4xf32>
   %4 = stablehlo.tanh %3 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : tensor<4x4xf32>
   %5 = stablehlo.add %4, %3 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : tensor<4x4xf32>
-  %6 = stablehlo.dot_general %5, %c, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %6 = stablehlo.dot_general %5, %c, contracting_dims = [1] x [0]
+      {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : (tensor<4x4xf32>, tensor<4x4xf32>)
+      -> tensor<4x4xf32>
   %7 = stablehlo.tanh %6 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : tensor<4x4xf32>
   %8 = stablehlo.add %7, %6 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : tensor<4x4xf32>
-  %9 = stablehlo.dot_general %8, %d, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %9 = stablehlo.dot_general %8, %d, contracting_dims = [1] x [0]
+      {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : (tensor<4x4xf32>, tensor<4x4xf32>)
+      -> tensor<4x4xf32>
   %10 = stablehlo.tanh %9 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : tensor<4x4xf32>
   %11 = stablehlo.add %10, %9 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : tensor<4x4xf32>
   return %11 : tensor<4x4xf32>

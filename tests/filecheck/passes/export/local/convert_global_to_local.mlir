@@ -2,12 +2,14 @@
 // RUN: sdy-opt %s --sdy-convert-global-to-local | filecheck %s
 
 sdy.mesh @m = <["p"=2, "q"=3], device_ids=[5, 4, 3, 2, 1, 0]>
-func.func @main(%x: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"p"}, {"q"}]>}) -> (tensor<4x6xf32>, tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"p"}, {"q"}]>}) {
+func.func @main(%x: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"p"}, {"q"}]>})
+    -> (tensor<4x6xf32>, tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"p"}, {"q"}]>}) {
   %0 = sdy.all_gather [{"p"}, {"q"}] %x out_sharding=<@m, [{}, {}]> : tensor<4x6xf32>
   %1 = sdy.all_slice [{"p"}, {"q"}] %0 out_sharding=<@m, [{"p"}, {"q"}]> : tensor<4x6xf32>
   return %0, %1 : tensor<4x6xf32>, tensor<4x6xf32>
 }
-func.func @others(%x: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"q", "p"}, {}]>}) -> (tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"p"}, {"q"}]>}) {
+func.func @others(%x: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"q", "p"}, {}]>})
+    -> (tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"p"}, {"q"}]>}) {
   %0 = sdy.collective_permute %x out_sharding=<@m, [{"p", "q"}, {}]> : tensor<6x6xf32>
   %1 = sdy.all_to_all [{"q"}: 0->1] %0 out_sharding=<@m, [{"p"}, {"q"}]> : tensor<6x6xf32>
   %2 = stablehlo.iota dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"p"}, {"q"}]>]>} : tensor<6x6xf32>

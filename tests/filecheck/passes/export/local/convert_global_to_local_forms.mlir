@@ -2,16 +2,21 @@
 // RUN: sdy-opt %s --sdy-convert-global-to-local | filecheck %s
 
 sdy.mesh @m = <["x"=2]>
-func.func @slice(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> (tensor<2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {
+func.func @slice(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})
+    -> (tensor<2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {
   %0 = stablehlo.slice %a [3:5] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<8xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
-func.func @pad(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %f: tensor<f32>) -> (tensor<12xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {
-  %0 = stablehlo.pad %a, %f, low = [2], high = [2], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<12xf32>
+func.func @pad(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %f: tensor<f32>)
+    -> (tensor<12xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {
+  %0 = stablehlo.pad %a, %f, low = [2], high = [2], interior = [0]
+      {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<12xf32>
   return %0 : tensor<12xf32>
 }
-func.func @update(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %u: tensor<3xf32>, %i: tensor<i32>) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {
-  %0 = stablehlo.dynamic_update_slice %a, %u, %i {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<8xf32>, tensor<3xf32>, tensor<i32>) -> tensor<8xf32>
+func.func @update(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %u: tensor<3xf32>, %i: tensor<i32>)
+    -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {
+  %0 = stablehlo.dynamic_update_slice %a, %u, %i {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+      : (tensor<8xf32>, tensor<3xf32>, tensor<i32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
 func.func @init(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %i: tensor<f32>) -> tensor<f32> {
@@ -19,7 +24,8 @@ func.func @init(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %
   %1 = sdy.all_reduce {"x"} %0 out_sharding=<@m, []> : tensor<f32>
   return %1 : tensor<f32>
 }
-func.func private @declared(tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})
+func.func private @declared(tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})
+    -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})
 
 // CHECK: module {
 // CHECK-NEXT: sdy.mesh @m = <["x"=2]>

@@ -15,7 +15,8 @@ func.func @gather(%x: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"p"}, 
   return %0 : tensor<4x6xf32>
 }
 // CHECK: func.func @scatter(%arg0: tensor<4x5x6xf32>
-func.func @scatter(%x: tensor<4x5x6xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {}], unreduced={"p", "q"}>}) -> (tensor<4x5x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"p"}, {}, {"q"}]>}) {
+func.func @scatter(%x: tensor<4x5x6xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {}], unreduced={"p", "q"}>})
+    -> (tensor<4x5x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"p"}, {}, {"q"}]>}) {
   // CHECK-NEXT: %0 = stablehlo.reshape %arg0 : (tensor<4x5x6xf32>) -> tensor<2x2x5x3x2xf32>
   // CHECK-NEXT: %1 = stablehlo.transpose %0, dims = [0, 3, 1, 2, 4] : (tensor<2x2x5x3x2xf32>) -> tensor<2x3x2x5x2xf32>
   // CHECK-NEXT: %2 = stablehlo.reshape %1 : (tensor<2x3x2x5x2xf32>) -> tensor<6x2x5x2xf32>
@@ -27,7 +28,8 @@ func.func @scatter(%x: tensor<4x5x6xf32> {sdy.sharding = #sdy.sharding<@m, [{}, 
   return %0 : tensor<4x5x6xf32>
 }
 // REPLICAS: func.func @move
-func.func @move(%x: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"q"}, {}]>}) -> (tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"q"}]>}) {
+func.func @move(%x: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"q"}, {}]>})
+    -> (tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"q"}]>}) {
   // REPLICAS-NEXT: %0 = "stablehlo.all_to_all"(%arg0) <{concat_dimension = 0 : i64, replica_groups
   // REPLICAS: stablehlo.replica_id : tensor<ui32>
   %0 = sdy.all_to_all [{"q"}: 0->1] %x out_sharding=<@m, [{}, {"q"}]> : tensor<6x6xf32>
@@ -40,13 +42,15 @@ func.func @move(%x: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"q"}, {}
 // ZERO: stablehlo.constant dense<0.000000e+00> : tensor<4xf32>
 // MINUS: func.func @once
 // MINUS: stablehlo.constant dense<-0.000000e+00> : tensor<4xf32>
-func.func @once(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"p"}>}) {
+func.func @once(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>})
+    -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"p"}>}) {
   %0 = sdy.replicated_to_unreduced {"p"} %x out_sharding=<@m, [{}], unreduced={"p"}> : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 // MINUS: func.func @counted_once
 // MINUS: stablehlo.constant dense<0> : tensor<4xi32>
-func.func @counted_once(%x: tensor<4xi32> {sdy.sharding = #sdy.sharding<@m, [{}]>}) -> (tensor<4xi32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"p"}>}) {
+func.func @counted_once(%x: tensor<4xi32> {sdy.sharding = #sdy.sharding<@m, [{}]>})
+    -> (tensor<4xi32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"p"}>}) {
   %0 = sdy.replicated_to_unreduced {"p"} %x out_sharding=<@m, [{}], unreduced={"p"}> : tensor<4xi32>
   return %0 : tensor<4xi32>
 }

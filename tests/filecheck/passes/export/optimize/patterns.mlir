@@ -151,7 +151,8 @@ sdy.mesh @mesh = <["x"=4]>
 // CHECK-NOT:     sdy.all_reduce
 func.func @element_of_maximum(%arg0: tensor<4x12xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<1xi32> {
   %c = stablehlo.constant dense<0> : tensor<i32>
-  %0 = stablehlo.reduce(%arg0 init: %c) applies stablehlo.maximum across dimensions = [0] : (tensor<4x12xi32>, tensor<i32>) -> tensor<12xi32>
+  %0 = stablehlo.reduce(%arg0 init: %c) applies stablehlo.maximum across dimensions = [0]
+      : (tensor<4x12xi32>, tensor<i32>) -> tensor<12xi32>
   %1 = sdy.all_reduce max {"x"} %0 out_sharding=<@mesh, [{}]> : tensor<12xi32>
   %2 = stablehlo.slice %1 [1:2] : (tensor<12xi32>) -> tensor<1xi32>
   return %2 : tensor<1xi32>
@@ -185,7 +186,9 @@ func.func @invariant(
     stablehlo.return %1 : tensor<i1>
   } do {
     %1 = sdy.reshard %w <@mesh, [{}, {}]> : tensor<64x64xf32>
-    %2 = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<256x64xf32>, tensor<64x64xf32>) -> tensor<256x64xf32>
+    %2 = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0]
+        {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<256x64xf32>, tensor<64x64xf32>)
+        -> tensor<256x64xf32>
     %3 = stablehlo.add %i, %one : tensor<i32>
     stablehlo.return %3, %2, %w : tensor<i32>, tensor<256x64xf32>, tensor<64x64xf32>
   }

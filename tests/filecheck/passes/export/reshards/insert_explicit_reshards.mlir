@@ -2,8 +2,12 @@
 // RUN: sdy-opt %s --sdy-insert-explicit-reshards=enable-full-version=true | filecheck %s
 
 sdy.mesh @g = <["p"=2, "q"=4, "r"=2]>
-func.func @main(%x: tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@g, [{"q"}, {"p"}]>}, %w: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@g, [{"p"}, {"q"}]>}) -> (tensor<64x32xf32> {sdy.sharding = #sdy.sharding<@g, [{}, {"r"}]>}) {
-  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"q"}, {}]>]>} : (tensor<64x16xf32>, tensor<16x32xf32>) -> tensor<64x32xf32>
+func.func @main(%x: tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@g, [{"q"}, {"p"}]>},
+    %w: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@g, [{"p"}, {"q"}]>})
+    -> (tensor<64x32xf32> {sdy.sharding = #sdy.sharding<@g, [{}, {"r"}]>}) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"q"}, {}]>]>} : (tensor<64x16xf32>, tensor<16x32xf32>)
+      -> tensor<64x32xf32>
   return %0 : tensor<64x32xf32>
 }
 func.func @maximum(%x: tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@g, [{"p"}, {"q"}]>}) -> tensor<8xf32> {
@@ -12,7 +16,8 @@ func.func @maximum(%x: tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@g, [{"p"}
   return %0 : tensor<8xf32>
 }
 // What a barrier gives is cut as what it takes, though it says otherwise.
-func.func @barrier(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@g, [{"p"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@g, [{"q"}]>}, tensor<8xf32>) {
+func.func @barrier(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@g, [{"p"}]>})
+    -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@g, [{"q"}]>}, tensor<8xf32>) {
   %0 = sdy.propagation_barrier %x allowed_direction=BACKWARD {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"q"}]>]>} : tensor<8xf32>
   %1 = sdy.propagation_barrier %x allowed_direction=BACKWARD : tensor<8xf32>
   return %0, %1 : tensor<8xf32>, tensor<8xf32>

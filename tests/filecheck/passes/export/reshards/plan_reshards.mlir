@@ -2,7 +2,9 @@
 // RUN: sdy-opt %s --sdy-plan-reshards | filecheck %s
 
 sdy.mesh @g = <["p"=2, "q"=4, "r"=2, "s"=2]>
-sdy.mesh @turned = <["p"=2, "q"=4, "r"=2, "s"=2], device_ids=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 31, 30]>
+sdy.mesh @turned = <["p"=2, "q"=4, "r"=2, "s"=2],
+    device_ids=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
+    28, 29, 31, 30]>
 sdy.mesh @z = <["k"=16]>
 
 // What arrives in front of another cut: the dim is split there. The second reshard is the first one again.
@@ -20,7 +22,8 @@ func.func @kept(%x: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@g, [{"p"}, 
 }
 
 // In a branch, what was done before it counts, and what was done in another branch does not.
-func.func @branches(%x: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@g, [{"p"}, {}]>}, %c: tensor<i1>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+func.func @branches(%x: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@g, [{"p"}, {}]>}, %c: tensor<i1>)
+    -> (tensor<64x64xf32>, tensor<64x64xf32>) {
   %0 = sdy.reshard %x <@g, [{"r"}, {}]> : tensor<64x64xf32>
   %1:2 = "stablehlo.if"(%c) ({
     %2 = sdy.reshard %x <@g, [{"r"}, {}]> : tensor<64x64xf32>
@@ -50,7 +53,8 @@ func.func private @called(%x: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@g
   return %0 : tensor<64x64xf32>
 }
 func.func @taken(%x: tensor<256x64xf32> {sdy.sharding = #sdy.sharding<@g, [{"q", "r"}, {"p", "s"}]>}) -> tensor<256x64xf32> {
-  %0 = sdy.manual_computation(%x) in_shardings=[<@g, [{"q", "r"}, {"p", "s"}]>] out_shardings=[<@g, [{"q", "p", "r"}, {"s"}]>] manual_axes={"q"} (%y: tensor<64x64xf32>) {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@g, [{"q", "r"}, {"p", "s"}]>]
+      out_shardings=[<@g, [{"q", "p", "r"}, {"s"}]>] manual_axes={"q"} (%y: tensor<64x64xf32>) {
     %1 = func.call @called(%y) : (tensor<64x64xf32>) -> tensor<64x64xf32>
     %2 = sdy.reshard %y <@g, [{"p", "r"}, {"s"}]> : tensor<64x64xf32>
     sdy.return %2 : tensor<64x64xf32>

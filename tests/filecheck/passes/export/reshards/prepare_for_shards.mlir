@@ -13,7 +13,8 @@ func.func @windows(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"},
   return %0 : tensor<8x4xf32>
 }
 // CHECK: func.func @slices
-func.func @slices(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) -> (tensor<4x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
+func.func @slices(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>})
+    -> (tensor<4x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
   // CHECK: stablehlo.slice %arg0 [0:8:2, 0:4]
   // CHECK-NOT: need_replication
   // CHECK: stablehlo.slice %arg0 [1:4:2, 0:4]
@@ -21,8 +22,10 @@ func.func @slices(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, 
   // Edges of shards are exchanged.
   // CHECK: stablehlo.slice %arg0 [1:3, 0:4]
   // CHECK-NOT: need_replication
-  %0 = stablehlo.slice %a [0:8:2, 0:4] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {"y"}]>]>} : (tensor<8x4xf32>) -> tensor<4x4xf32>
-  %1 = stablehlo.slice %a [1:4:2, 0:4] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {"y"}]>]>} : (tensor<8x4xf32>) -> tensor<2x4xf32>
+  %0 = stablehlo.slice %a [0:8:2, 0:4] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {"y"}]>]>}
+      : (tensor<8x4xf32>) -> tensor<4x4xf32>
+  %1 = stablehlo.slice %a [1:4:2, 0:4] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {"y"}]>]>}
+      : (tensor<8x4xf32>) -> tensor<2x4xf32>
   %2 = stablehlo.slice %a [1:3, 0:4] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {"y"}]>]>} : (tensor<8x4xf32>) -> tensor<2x4xf32>
   return %0, %1, %2 : tensor<4x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
 }

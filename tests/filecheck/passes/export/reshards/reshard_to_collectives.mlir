@@ -3,7 +3,8 @@
 
 sdy.mesh @g = <["p"=2, "q"=4, "r"=2, "s"=2]>
 sdy.mesh @z = <["k"=16]>
-func.func @main(%x: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@g, [{"s", "q"}, {}]>}) -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) {
+func.func @main(%x: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@g, [{"s", "q"}, {}]>})
+    -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) {
   %0 = sdy.reshard %x <@g, [{}, {"s", "p"}]> : tensor<64x64xf32>
   %1 = sdy.reshard %x <@g, [{"s", "q", ?}, {}]> : tensor<64x64xf32>
   %2 = sdy.reshard %x <@z, [{"k"}, {}]> : tensor<64x64xf32>

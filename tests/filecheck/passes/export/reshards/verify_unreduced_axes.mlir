@@ -2,7 +2,8 @@
 // RUN: sdy-opt %s --sdy-verify-unreduced-axes --split-input-file --verify-diagnostics
 
 sdy.mesh @m = <["a"=2]>
-func.func @kept(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"a"}>}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"a"}>}) {
+func.func @kept(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"a"}>})
+    -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"a"}>}) {
   %0 = stablehlo.negate %x {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}], unreduced={"a"}>]>} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -30,14 +31,16 @@ func.func @resharded_for_the_op(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<
 sdy.mesh @m = <["a"=2]>
 func.func @largest_instead_of_sum(%x: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}) -> tensor<4x4xf32> {
   // expected-error @+1 {{axes "a" become unreduced by `sum`, but the sharding has `max`}}
-  %0 = stablehlo.dot %x, %x {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {}], unreduced=max{"a"}>]>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %0 = stablehlo.dot %x, %x {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {}], unreduced=max{"a"}>]>}
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
 }
 
 // -----
 
 sdy.mesh @m = <["a"=2]>
-func.func @returned(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"a"}>}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>}) {
+func.func @returned(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"a"}>})
+    -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>}) {
   // expected-error @+1 {{operand 0 and result 0 must be unreduced on the same axes}}
   return %x : tensor<4xf32>
 }

@@ -13,6 +13,7 @@ sdy.mesh @one = <[], device_ids=[1]>
 sdy.mesh @two = <[], device_ids=[2]>
 func.func @results(%a: tensor<8xf32>) {
   // expected-error @+1 {{@one and @two}}
-  %0:2 = stablehlo.custom_call @f(%a) {sdy.sharding = #sdy.sharding_per_value<[<@one, []>, <@two, []>]>} : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  %0:2 = stablehlo.custom_call @f(%a) {sdy.sharding = #sdy.sharding_per_value<[<@one, []>, <@two, []>]>}
+      : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
   return
 }

@@ -62,7 +62,8 @@ func.func @no_identity(%a: tensor<3xf32>) -> tensor<f32> {
 // CHECK:       sdy.all_slice [{"s"}] %[[B]] out_sharding=<@g, [{"s"}]> : tensor<2xf32>
 func.func @repeated(%a: tensor<1xf32>) -> (tensor<2xf32> {sdy.sharding = #sdy.sharding<@g, [{"s"}]>}) {
   %0 = sdy.all_slice [{"s"}] %a out_sharding=<@g, [{"s"}]> : tensor<1xf32>
-  %1 = stablehlo.broadcast_in_dim %0, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"s"}]>]>} : (tensor<1xf32>) -> tensor<2xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"s"}]>]>}
+      : (tensor<1xf32>) -> tensor<2xf32>
   return %1 : tensor<2xf32>
 }
 
@@ -74,7 +75,9 @@ func.func @repeated(%a: tensor<1xf32>) -> (tensor<2xf32> {sdy.sharding = #sdy.sh
 // CHECK:       sdy.all_reduce {"s"} %[[U]]
 func.func @part_of_a_window(%x: tensor<1x8x1xf32>, %k: tensor<4x1x1xf32>) -> tensor<1x2x1xf32> {
   %0 = sdy.all_slice [{"s"}, {}, {}] %k out_sharding=<@g, [{"s"}, {}, {}]> : tensor<4x1x1xf32>
-  %1 = stablehlo.convolution(%x, %0) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [4], pad = [[0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x1xf32>, tensor<4x1x1xf32>) -> tensor<1x2x1xf32>
+  %1 = stablehlo.convolution(%x, %0) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window =
+      {stride = [4], pad = [[0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<1x8x1xf32>, tensor<4x1x1xf32>) -> tensor<1x2x1xf32>
   %2 = sdy.all_reduce {"s"} %1 out_sharding=<@g, [{}, {}, {}]> : tensor<1x2x1xf32>
   return %2 : tensor<1x2x1xf32>
 }
@@ -84,7 +87,8 @@ func.func @part_of_a_window(%x: tensor<1x8x1xf32>, %k: tensor<4x1x1xf32>) -> ten
 // CHECK:       %[[W:.*]] = sdy.all_gather [{"s"}] %arg0 out_sharding=<@g, [{}]> : tensor<8xf32>
 // CHECK:       %[[S:.*]] = stablehlo.slice %[[W]] [0:4]
 // CHECK:       sdy.all_slice [{"r"}] %[[S]] out_sharding=<@g, [{"r"}]> : tensor<4xf32>
-func.func @cut_anew(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@g, [{"s"}]>}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@g, [{"r"}]>}) {
+func.func @cut_anew(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@g, [{"s"}]>})
+    -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@g, [{"r"}]>}) {
   %0 = stablehlo.slice %a [0:4] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"r"}]>]>} : (tensor<8xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -14,7 +14,8 @@ sdy.mesh @g = <["r"=2, "t"=2]>
 func.func @two_views_of_one_dim(%a: tensor<6xi32>) -> tensor<6xi32> {
   %0 = sdy.all_slice [{"r", "t"}] %a out_sharding=<@g, [{"r", "t"}]> : tensor<6xi32>
   // expected-error @+1 {{sdy.manual_computation: expected axes that divide a tensor of shape}}
-  %1 = sdy.manual_computation(%0) in_shardings=[<@g, [{"r", "t"}]>] out_shardings=[<@g, [{"r", "t"}]>] manual_axes={"r"} (%b: tensor<3xi32>) {
+  %1 = sdy.manual_computation(%0) in_shardings=[<@g, [{"r", "t"}]>]
+      out_shardings=[<@g, [{"r", "t"}]>] manual_axes={"r"} (%b: tensor<3xi32>) {
     sdy.return %b : tensor<3xi32>
   } : (tensor<6xi32>) -> tensor<6xi32>
   %2 = sdy.all_gather [{"r", "t"}] %1 out_sharding=<@g, [{}]> : tensor<6xi32>

@@ -20,7 +20,8 @@ sdy.mesh @g = <["r"=3]>
 // WHOLE:       sdy.reshard %{{.*}} <@g, [{"r"}]> : tensor<8xf32>
 func.func @pad_by_seven(%a: tensor<5xf32> {sdy.sharding = #sdy.sharding<@g, [{"r"}]>}) -> tensor<8xf32> {
   %c = stablehlo.constant dense<7.0> : tensor<f32>
-  %0 = stablehlo.pad %a, %c, low = [2], high = [1], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"r"}]>]>} : (tensor<5xf32>, tensor<f32>) -> tensor<8xf32>
+  %0 = stablehlo.pad %a, %c, low = [2], high = [1], interior = [0]
+      {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"r"}]>]>} : (tensor<5xf32>, tensor<f32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
 
@@ -31,6 +32,7 @@ func.func @pad_by_seven(%a: tensor<5xf32> {sdy.sharding = #sdy.sharding<@g, [{"r
 // CHECK:       stablehlo.slice %arg0 [1:6] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"r"}]>]>, sdy.sharding_rule
 func.func @others(%a: tensor<9xf32> {sdy.sharding = #sdy.sharding<@g, [{"r"}]>}) -> (tensor<5xf32>, tensor<5xf32>) {
   %0 = stablehlo.slice %a [0:9:2] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"r"}]>]>} : (tensor<9xf32>) -> tensor<5xf32>
-  %1 = stablehlo.slice %a [1:6] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"r"}]>]>, sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([j]) {i=9, j=5}, custom>} : (tensor<9xf32>) -> tensor<5xf32>
+  %1 = stablehlo.slice %a [1:6] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"r"}]>]>,
+      sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([j]) {i=9, j=5}, custom>} : (tensor<9xf32>) -> tensor<5xf32>
   return %0, %1 : tensor<5xf32>, tensor<5xf32>
 }
