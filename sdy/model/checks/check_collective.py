@@ -6,7 +6,7 @@ rank, and the mesh of `out`. Source: docs/spec/01, 4.7 and 5.12 to 5.20.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 from sdy.diagnostics.diagnostic import Diagnostic
@@ -152,13 +152,10 @@ def check_all_reduce(operand: TensorSharding, out: TensorSharding, axes: AxisLis
     if problem is not None:
         return problem
     kept = [*chain.from_iterable(dim.axes for dim in operand.dims), *operand.replicated]
-    for ref in axes:
-        for other in kept:
-            if overlaps(ref, other):
-                return Diagnostic("SDY-D242", f"axis {ref} is reduced, but the operand is sharded along {other}")
-        for other in out.unreduced:
-            if overlaps(ref, other):
-                return Diagnostic("SDY-D243", f"axis {ref} is reduced, but the result is unreduced along {other}")
+    for ref, other in _overlapping(axes, kept):
+        return Diagnostic("SDY-D242", f"axis {ref} is reduced, but the operand is sharded along {other}")
+    for ref, other in _overlapping(axes, out.unreduced):
+        return Diagnostic("SDY-D243", f"axis {ref} is reduced, but the result is unreduced along {other}")
     return None
 
 
@@ -185,12 +182,15 @@ def check_replicated_to_unreduced(
     if problem is not None:
         return problem
     used = [*chain.from_iterable(dim.axes for dim in operand.dims), *operand.unreduced]
-    for ref in axes:
-        for other in used:
-            if overlaps(ref, other):
-                message = f"axis {ref} must be replicated, but the operand is sharded or unreduced along {other}"
-                return Diagnostic("SDY-D255", message)
+    for ref, other in _overlapping(axes, used):
+        message = f"axis {ref} must be replicated, but the operand is sharded or unreduced along {other}"
+        return Diagnostic("SDY-D255", message)
     return _check_unreduced(operand, out, axes, mesh)
+
+
+def _overlapping(axes: Iterable[AxisRef], others: Sequence[AxisRef]) -> Iterator[tuple[AxisRef, AxisRef]]:
+    """Yield the pairs of one of `axes` and one of `others` that overlap."""
+    return ((ref, other) for ref in axes for other in others if overlaps(ref, other))
 
 
 def _check_sum(out: TensorSharding) -> Diagnostic | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import cast
 
 from xdsl.dialects.builtin import (
     I64,
@@ -18,19 +18,16 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import Scalar
-from sdy.dialects.ir.fast_ops import make_op
+from sdy.dialects.ir.op_inserter import OpInserter, Properties
 from sdy.dialects.stablehlo import elementwise, shape, slicing
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandle, ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonDirectionAttr
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.partitioner.on_shards.combiners import Combiner, identity_element
-
-OpT = TypeVar("OpT", bound=Operation)
-Properties = dict[str, Attribute]
 
 INDEX = TensorType(i64, [])
 DEVICE_TO_DEVICE = 1  # the type of a channel handle
@@ -83,39 +80,12 @@ def with_element(value: SSAValue, element_type: Attribute) -> AnyTensor:
     return TensorType(element_type, list(shape_of(value)))
 
 
-class Emitter:
-    """Inserts ops before one op. New ops have the location of that op, or `location`."""
+class Emitter(OpInserter):
+    """Inserts StableHLO ops before one op, in the given style. New ops have the location of that op, or `location`."""
 
     def __init__(self, before: Operation, style: Style, location: LocationAttr | None = None) -> None:
-        self._before = before
-        self._location = location or before.location
+        super().__init__(before, location)
         self.style = style
-
-    def op(
-        self,
-        op_class: type[OpT],
-        operands: Sequence[SSAValue],
-        result_types: Sequence[Attribute],
-        properties: Properties | None = None,
-        regions: Sequence[Region] = (),
-    ) -> OpT:
-        """Insert an op and return it."""
-        new = make_op(op_class, operands, result_types, properties or {}, {}, self._location, regions)
-        block = self._before.parent
-        assert block is not None
-        block.insert_op_before(new, self._before)
-        return new
-
-    def value(
-        self,
-        op_class: type[Operation],
-        operands: Sequence[SSAValue],
-        result_type: Attribute,
-        properties: Properties | None = None,
-        regions: Sequence[Region] = (),
-    ) -> SSAValue:
-        """Insert an op with one result and return the result."""
-        return self.op(op_class, operands, [result_type], properties, regions).results[0]
 
     # Data
 

@@ -12,11 +12,11 @@ from typing import cast
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from xdsl.dialects.builtin import ComplexType, FixedBitwidthType, IntegerType, TensorType, i1
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import Scalar
-from sdy.dialects.ir.fast_ops import make_op
+from sdy.dialects.ir.op_inserter import OpInserter, Properties
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.dialects.stablehlo.attributes.enums import (
     ComparisonDirection,
@@ -26,7 +26,6 @@ from sdy.dialects.stablehlo.attributes.enums import (
 )
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, element_type_of, shape_of
 from sdy.dialects.stablehlo.shape import BitcastConvertOp, ConstantOp
-from sdy.dialects.stablehlo.syntax.clauses import PropertyDict
 
 SAME_TYPE: dict[object, type[Operation]] = {
     np.absolute: ops.AbsOp,
@@ -64,38 +63,13 @@ COMPARISONS: dict[object, ComparisonDirection] = {
 }
 
 
-class Recorder:
+class Recorder(OpInserter):
     """Inserts ops before one op, with its location. `element` is the element type of the formula."""
 
     def __init__(self, before: Operation, element: Attribute) -> None:
+        super().__init__(before)
         self.element = element
-        self._before = before
         self._constants: dict[tuple[Attribute, Scalar], SSAValue] = {}
-
-    def op(
-        self,
-        op_class: type[Operation],
-        operands: Sequence[SSAValue],
-        result_types: Sequence[Attribute],
-        properties: PropertyDict | None = None,
-        regions: Sequence[Region] = (),
-    ) -> Operation:
-        """Record an op."""
-        new = make_op(op_class, operands, result_types, properties or {}, {}, self._before.location, regions)
-        block = self._before.parent
-        assert block is not None
-        block.insert_op_before(new, self._before)
-        return new
-
-    def value(
-        self,
-        op_class: type[Operation],
-        operands: Sequence[SSAValue],
-        result_type: Attribute,
-        properties: PropertyDict | None = None,
-    ) -> SSAValue:
-        """Record an op and return its only result."""
-        return self.op(op_class, operands, [result_type], properties).results[0]
 
     def constant(self, tensor: AnyTensor, value: Scalar) -> SSAValue:
         """Return a constant tensor filled with one value; equal constants are recorded once."""
@@ -169,7 +143,7 @@ class Traced(NDArrayOperatorsMixin):
         op_class: type[Operation],
         operands: Sequence[Traced],
         result_type: Attribute,
-        properties: PropertyDict | None = None,
+        properties: Properties | None = None,
     ) -> Traced:
         """Record an op and return its result."""
         values = [operand.value for operand in operands]
@@ -179,7 +153,7 @@ class Traced(NDArrayOperatorsMixin):
         """Compare lhs with rhs."""
         typed = next(each for each in (lhs, rhs) if isinstance(each, Traced))
         operands = [typed.lifted(lhs), typed.lifted(rhs)]
-        properties: PropertyDict = {"comparison_direction": ComparisonDirectionAttr(direction)}
+        properties: Properties = {"comparison_direction": ComparisonDirectionAttr(direction)}
         if not isinstance(typed.element, IntegerType):
             properties["compare_type"] = ComparisonTypeAttr(ComparisonType.FLOAT)
         return self.recorded(ops.CompareOp, operands, typed.like(i1), properties)
