@@ -23,6 +23,8 @@ from sdy.interpreter.arrays.element_types import Array
 Function = Callable[..., object]
 RANDOM = np.random.default_rng(11)
 REAL = RANDOM.standard_normal((4, 8, 8)).astype(np.float32)
+# Condition numbers up to 35, and pivots off the diagonal. One of REAL is 2,900, where float32 keeps three digits.
+INVERTIBLE = (REAL + 2 * np.eye(8)[::-1]).astype(np.float32)
 COMPLEX = (REAL + 1j * RANDOM.standard_normal((4, 8, 8))).astype(np.complex64)
 TALL = RANDOM.standard_normal((4, 8, 4)).astype(np.float32)
 POSITIVE = REAL @ REAL.transpose(0, 2, 1) + 8 * np.eye(8, dtype=np.float32)
@@ -96,9 +98,9 @@ CASES: dict[str, tuple[Function, tuple[Array, ...]]] = {
     "LU, wide": (lax_linalg.lu, (TALL.transpose(0, 2, 1),)),
     "LU, complex": (lax_linalg.lu, (COMPLEX,)),
     "LU, singular": (lax_linalg.lu, (SINGULAR,)),
-    "solve": (jnp.linalg.solve, (REAL, TALL)),
+    "solve": (jnp.linalg.solve, (INVERTIBLE, TALL)),
     "gradient of solve": (gradient(jnp.linalg.solve), (POSITIVE, TALL)),
-    "inverse": (jnp.linalg.inv, (REAL,)),
+    "inverse": (jnp.linalg.inv, (INVERTIBLE,)),
     "QR": (jnp.linalg.qr, (TALL,)),
     "QR, complete": (partial(jnp.linalg.qr, mode="complete"), (TALL,)),
     "QR, complex": (jnp.linalg.qr, (COMPLEX,)),
