@@ -42,7 +42,7 @@ class Torus:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """Nodes of devices connected by a switch. The devices of a node share the network between nodes."""
+    """Nodes of devices: a switch connects the devices of a node, and a slower network connects the nodes."""
 
     node_size: int
     node_bandwidth: float  # bytes a second that a device sends to other devices of its node

@@ -37,7 +37,7 @@ class ElementCodec(ABC):
 
     @abstractmethod
     def decode(self, raw: bytes) -> Scalar:
-        """Return the value of `byte_width` bytes."""
+        """Return the value of one element, which `raw` holds in `byte_width` bytes."""
 
     def encode_all(self, values: Sequence[Scalar]) -> bytes:
         """Return the bytes of several values. Raises: ValueError if one is out of range for the type."""

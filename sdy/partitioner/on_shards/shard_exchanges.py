@@ -52,7 +52,7 @@ def _is_worth_it(op: Operation, dim: int, count: int, kept: int) -> bool:
 
 
 def _reduces_shards(op: ReduceOp, dim: int) -> bool:
-    """Return whether no all-reduce completes `op`, but a second reduction of the results of all shards does.
+    """Return whether each device can reduce its shard, and then the results of all shards, where no all-reduce can.
 
     If the body depends on the order of elements, the shards must be in that order: `dim` must be the most major reduced
     dim whose size is not 1.

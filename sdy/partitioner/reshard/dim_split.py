@@ -73,7 +73,7 @@ class DimSplit:
                 removed = _suffixes(after, before)
                 return None if removed is None else AllGather(tuple(digits.axes(own) for own in removed))
             case MoveKind.ALL_TO_ALL:
-                params = _moved(before, after)
+                params = _moves_between_dims(before, after)
                 return None if params is None else AllToAll(tuple(_param(param, digits) for param in params))
             case MoveKind.PERMUTE:
                 return CollectivePermute()
@@ -109,7 +109,9 @@ def _suffixes(shorter: Sequence[DimDigits], longer: Sequence[DimDigits]) -> list
     return [long[len(short) :] for short, long in zip(shorter, longer, strict=True)]
 
 
-def _moved(before: Sequence[DimDigits], after: Sequence[DimDigits]) -> list[tuple[DimDigits, int, int]] | None:
+def _moves_between_dims(
+    before: Sequence[DimDigits], after: Sequence[DimDigits]
+) -> list[tuple[DimDigits, int, int]] | None:
     """Return digits that move from the end of one dim to that of another, with both dims; None for other changes."""
     removed: dict[DimDigits, int] = {}
     added: dict[DimDigits, int] = {}

@@ -68,7 +68,7 @@ class _Reader:
         return [PassRequest(name, parse_options(self._options()) if self._accept("{") else {})]
 
     def _options(self) -> str:
-        """Read up to the brace that closes the one just read."""
+        """Read the text of the options, whose opening brace was just read, and its closing brace."""
         start, depth = self._position, 1
         for position in range(start, len(self._text)):
             depth += {"{": 1, "}": -1}.get(self._text[position], 0)
