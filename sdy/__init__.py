@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     __version__: str
+    from sdy.advice.contract import CollectiveBound as CollectiveBound
+    from sdy.advice.contract import Contract as Contract
     from sdy.diagnostics.diagnostic import SdyError as SdyError
     from sdy.extension import register_dialect as register_dialect
     from sdy.extension import register_pass as register_pass
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from sdy.report.visualize import visualize_sharding as visualize_sharding
 
 _HOME = {
+    "CollectiveBound": "sdy.advice.contract",
+    "Contract": "sdy.advice.contract",
     "Mesh": "sdy.model.mesh",
     "Program": "sdy.program.program",
     "SdyError": "sdy.diagnostics.diagnostic",
@@ -43,6 +47,8 @@ _HOME = {
 }
 
 __all__ = [
+    "CollectiveBound",
+    "Contract",
     "Mesh",
     "Program",
     "SdyError",

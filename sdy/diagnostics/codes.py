@@ -2,7 +2,7 @@
 
 Codes are stable: tests match them, people read the messages. The letter of a code names its subject:
 P: text that does not parse. S: shardings and meshes. R: sharding rules. D: ops that do not verify.
-T: tools, passes and files. L: lowering to per-device code. X: execution.
+T: tools, passes and files. L: lowering to per-device code. X: execution. C: contracts that a program broke.
 """
 
 from __future__ import annotations
@@ -438,6 +438,26 @@ CODES: dict[str, Code] = {
     "SDY-T211": Code(
         "The arguments of a function are on different devices, or on the same devices in different orders.",
         "Put them on one mesh with `jax.device_put`; uncommitted arrays follow the others.",
+    ),
+    "SDY-C001": Code(
+        "The program sends more than its contract allows: more bytes, or more collectives of some kind.",
+        "Change the annotation or the op that the notes name, or accept the program with `sdy check --update`.",
+    ),
+    "SDY-C002": Code(
+        "The peak memory of a device is larger than the contract allows.",
+        "Shard one of the values that the notes list, or accept the program with `sdy check --update`.",
+    ),
+    "SDY-C003": Code(
+        "The predicted time is longer than the contract allows.",
+        "Avoid the collectives that the notes list, or accept the program with `sdy check --update`.",
+    ),
+    "SDY-C004": Code(
+        "A value has another sharding than the contract requires.",
+        "Follow the notes to the annotation that its axes come from, or accept it with `sdy check --update`.",
+    ),
+    "SDY-C010": Code(
+        "A contract is not TOML, or has a key or a value that contracts do not have.",
+        "Correct the entry; `sdy check --update` writes a valid contract.",
     ),
     "SDY-L001": Code("An op on sharded tensors cannot run on shards.", "Replicate its operands and results."),
     "SDY-L002": Code(

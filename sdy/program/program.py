@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,9 @@ from typing import Generic, cast
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.advice.contract import Breach, Contract, breaches, raise_breaches
+from sdy.advice.contract_file import bounds_contract, read_contract
+from sdy.advice.partition_facts import PartitionFacts
 from sdy.cost.hardware import DEFAULT_MACHINE, Hardware, resolve_hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -32,8 +35,9 @@ from sdy.program.partitioned import PartitionedProgram
 from sdy.program.sharded_program import PropagatedProgram, boundary_of, summary
 from sdy.program.signature import FlatSignature
 from sdy.report.explain import Explainer
-from sdy.report.html.page import PageInputs, html_page
+from sdy.report.html.page import html_page
 from sdy.report.program_report import program_report
+from sdy.report.reported_program import ReportedProgram
 from sdy.report.value_rows import boundary_rows
 
 R = TypeVar("R", default=list[Array])
@@ -133,23 +137,48 @@ class Program(Generic[R]):
         Times are estimates for `machine`.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        partitioned, origin = self.partition(), self.origin
-        page_inputs = PageInputs(
-            written=self.module,
-            global_module=partitioned.global_module,
-            local=partitioned.local,
-            mesh=partitioned.boundary.mesh,
-            explainer=self._explainer,
-            text=origin.text,
-            source_lines=origin.source_lines,
-            argument_names=origin.argument_names,
-            remarks=partitioned.remarks,
-        )
-        return html_page(page_inputs, resolve_hardware(machine))
+        return html_page(self._reported, resolve_hardware(machine))
 
     def cost(self, machine: str | Hardware, free_bytes: float | None = None) -> ProgramCost:
         """Estimate the time and memory of the partitioned program; see `PartitionedProgram.cost`."""
         return self.partition().cost(machine, free_bytes)
+
+    def expect(
+        self,
+        contract: Contract | str | Path | None = None,
+        *,
+        counts: Mapping[str, int] | None = None,
+        bytes_sent: float | str | None = None,
+        peak_bytes: float | str | None = None,
+        seconds: float | None = None,
+        on: str = DEFAULT_MACHINE,
+        shardings: Mapping[str, str] | None = None,
+    ) -> None:
+        """Check that the partitioned program keeps a contract: a `Contract`, a TOML file, or the bounds given here.
+
+        Every bound is an upper bound for one device and one run. `counts` bounds the number of collectives by kind:
+        `{"all-gather": 0}`. Bytes may have a unit: `"14GB"`. `seconds` is the predicted time on the machine `on`.
+        `shardings` maps values to the shardings that they must have.
+        Raises: SdyError with one diagnostic per broken bound, which names the collectives and their causes; SDY-C010 if
+        the file is not a contract, or OSError if it cannot be read.
+        """
+        if isinstance(contract, str | Path):
+            contract = read_contract(Path(contract).read_text(encoding="utf-8"), str(contract))
+        bounds = bounds_contract(counts or {}, bytes_sent, peak_bytes, seconds, on, shardings or {})
+        for each in (contract, bounds):
+            if each is not None:
+                raise_breaches(self.breaches(each))
+
+    def breaches(self, contract: Contract) -> list[Breach]:
+        """Return the broken terms of a contract; see `expect`."""
+        return breaches(contract, self.facts(contract.machine))
+
+    def facts(self, machine: str | Hardware = DEFAULT_MACHINE) -> PartitionFacts:
+        """Return the collectives, memory, time and shardings of the partitioned program on a machine.
+
+        Raises: SdyError SDY-T209 if no machine has this name.
+        """
+        return PartitionFacts(self._reported, resolve_hardware(machine))
 
     def trace(self, machine: str | Hardware) -> dict[str, object]:
         """Return the estimated schedule of the partitioned program; see `PartitionedProgram.trace`."""
@@ -180,6 +209,21 @@ class Program(Generic[R]):
         local = local_program(module, context, optimize_communication=self.optimize_communication)
         remarks = tuple(context.diagnostics)
         return PartitionedProgram(module, local, boundary_of(module), self.origin, remarks, self.optimize_communication)
+
+    @cached_property
+    def _reported(self) -> ReportedProgram:
+        partitioned, origin = self.partition(), self.origin
+        return ReportedProgram(
+            written=self.module,
+            global_module=partitioned.global_module,
+            local=partitioned.local,
+            mesh=partitioned.boundary.mesh,
+            explainer=self._explainer,
+            text=origin.text,
+            source_lines=origin.source_lines,
+            argument_names=origin.argument_names,
+            remarks=partitioned.remarks,
+        )
 
     @cached_property
     def _explainer(self) -> Explainer:

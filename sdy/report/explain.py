@@ -22,6 +22,7 @@ from xdsl.ir import SSAValue
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.ir.context import SdyContext
 from sdy.model.axis import AxisRef
+from sdy.model.sharding import TensorSharding
 from sdy.passes.manager.traced_propagation import TracedPropagation, trace_propagation
 from sdy.propagation.conflicts import conflicts_of
 from sdy.propagation.graph import Value
@@ -93,6 +94,15 @@ class Explainer:
                 for index, dim in enumerate(sharding.dims):
                     for axis in dim.axes:
                         yield AxisOrigin(index, axis, self._steps(self._traced.history.path(holder, axis)))
+
+    def shardings(self, query: str) -> list[TensorSharding | None]:
+        """Return the propagated shardings of the values that `query` refers to, one per copy of each value.
+
+        Raises: SdyError SDY-T203 if no value has that name.
+        """
+        copies = (copy for written in self._names.find(query) for copy in self._counterparts.transformed(written))
+        holders = dict.fromkeys(self._traced.flat.value(copy).holder for copy in copies)
+        return [None if holder is None else self._traced.flat.graph.sharding(holder) for holder in holders]
 
     @property
     def names(self) -> ValueNames:

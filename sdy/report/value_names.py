@@ -75,11 +75,16 @@ class ValueNames:
             raise _not_found(f"unknown function @{name}", f"functions: {', '.join(f'@{each}' for each in functions)}")
         return functions[name]
 
-    def _on_line(self, line: int) -> list[SSAValue]:
+    def defined_on(self, line: int) -> list[SSAValue]:
+        """Return the values that are defined on a line of the text; those in the header of a function on its line."""
         found: list[SSAValue] = []
         for op in pre_order(self._module):
             if line_of(op) == line:
                 found += _arguments(op) if isinstance(op, FuncOp) else op.results
+        return found
+
+    def _on_line(self, line: int) -> list[SSAValue]:
+        found = self.defined_on(line)
         if not found:
             raise _not_found(f"no value is defined on line {line}", f"the program has {len(self._lines)} lines")
         return found

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import local_type
-from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
+from sdy.dialects.shardings import sharding_of
 from sdy.dialects.text.ssa_names import SsaNames, name_values
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
+from sdy.report.boundary import boundary_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +32,11 @@ class ValueRow:
 
 def boundary_rows(module: ModuleOp, argument_names: Sequence[str] = ()) -> list[ValueRow]:
     """Return the rows of the arguments and results of the main function, with their names in JAX if known."""
-    func, meshes = main_function(module), meshes_of(module)
-    types = func.function_type
-    names = [f" = {name}" for name in argument_names] or [""] * len(types.inputs)
-    arguments = (
-        _row(f"%arg{index}{names[index]}", value_type, argument_sharding(func, index), meshes)
-        for index, value_type in enumerate(types.inputs)
-    )
-    results = (
-        _row(f"result {index}{_result_info(func, index)}", value_type, function_result_sharding(func, index), meshes)
-        for index, value_type in enumerate(types.outputs)
-    )
-    return [*arguments, *results]
-
-
-def _result_info(func: FuncOp, index: int) -> str:
-    """Return ` = result['loss']` for the name that JAX stores in a result attribute, or an empty string."""
-    attributes = func.res_attrs.data[index] if func.res_attrs else None
-    info = attributes.data.get("jax.result_info") if isinstance(attributes, DictionaryAttr) else None
-    return f" = {info.data}" if isinstance(info, StringAttr) and info.data else ""
+    meshes = meshes_of(module)
+    return [
+        _row(f"{each.position} = {each.jax_name}" if each.jax_name else each.position, each.type, each.sharding, meshes)
+        for each in boundary_values(module, argument_names)
+    ]
 
 
 def value_rows(module: ModuleOp) -> list[ValueRow]:

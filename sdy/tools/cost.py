@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import replace
 from json import dumps
-from math import inf
 
 from rich.console import Console
 
 from sdy.cost.hardware import HARDWARE, hardware_by_name
 from sdy.cost.program_cost import ProgramCost
+from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.program import Program
 from sdy.report.cost_tables import cost_tables
@@ -25,13 +24,6 @@ time of arithmetic and of memory accesses, and the peak memory compared with the
 
 Machines: {", ".join(HARDWARE)}.
 """
-
-_BYTES = re.compile(r"(?P<number>[-+\d.eE]+)\s*(?P<unit>[KMGT]?i?B)?", re.IGNORECASE)
-_UNITS = {
-    f"{prefix}{infix}B": float(base**power)
-    for infix, base in (("", 1000), ("I", 1024))
-    for power, prefix in enumerate(("", "K", "M", "G", "T"))
-}
 
 
 def parser() -> ArgumentParser:
@@ -76,11 +68,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _byte_count(text: str) -> float:
-    found = _BYTES.fullmatch(text)
     try:
-        count = -1.0 if found is None else float(found["number"]) * _UNITS[(found["unit"] or "B").upper()]
-    except ValueError:
-        count = -1.0
-    if not 0 <= count < inf:
-        raise ArgumentTypeError(f"expected a number of bytes such as 300e6 or 16GB, got {text}")
-    return count
+        return parse_bytes(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None

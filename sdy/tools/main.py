@@ -19,6 +19,7 @@ COMMANDS = {
     "partition": "write the program that each device runs",
     "report": "show shardings, collectives and conflicts as text, or with more details as an HTML page",
     "cost": "estimate how long a program takes on a machine, and whether it fits in memory",
+    "check": "check that a program keeps a contract: bounds on communication, memory and time, and shardings",
     "explain": "explain which annotations the sharding of a value comes from, and list conflicts",
     "notation": "convert a sharding between notations: sdy, PartitionSpec, HLO, subscripts",
 }

@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from importlib.resources import files
 from json import dumps
-
-from xdsl.dialects.builtin import ModuleOp
 
 from sdy.cost.hardware import Hardware
 from sdy.cost.program_cost import cost_of
 from sdy.cost.schedule import schedule_of
-from sdy.diagnostics.diagnostic import Diagnostic, render
+from sdy.diagnostics.diagnostic import render
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
-from sdy.report.explain import Explainer
 from sdy.report.html.page_tables import Json
 from sdy.report.html.program_rows import ProgramRows
 from sdy.report.html.schedule_rows import collective_rows, memory_json
+from sdy.report.reported_program import ReportedProgram
 
 SCRIPTS = ("model", "program", "panels", "search")  # in execution order
 MAX_LINE_LENGTH = 600  # longer lines of the program are truncated
 
 
-@dataclass(frozen=True)
-class PageInputs:
-    """The program on a page: as written by the user, partitioned on global shapes, and as each device runs it.
-
-    `mesh` has the devices that run the program. `source_lines` maps lines of `text` to the lines of another program it
-    was generated from.
-    """
-
-    written: ModuleOp
-    global_module: ModuleOp
-    local: ModuleOp
-    mesh: Mesh
-    explainer: Explainer
-    text: str
-    source_lines: Mapping[int, str]
-    argument_names: Sequence[str]
-    remarks: Sequence[Diagnostic]
-
-
-def html_page(program: PageInputs, hardware: Hardware) -> str:
+def html_page(program: ReportedProgram, hardware: Hardware) -> str:
     """Return the text of the page, with times estimated for a machine."""
     data = page_data(program, hardware)
     return (
@@ -57,7 +35,7 @@ def html_page(program: PageInputs, hardware: Hardware) -> str:
     )
 
 
-def page_data(program: PageInputs, hardware: Hardware) -> Json:
+def page_data(program: ReportedProgram, hardware: Hardware) -> Json:
     """Return the data of the page as JSON."""
     slots = list(schedule_of(program.local, program.mesh, hardware))
     rows = ProgramRows(program.written, program.global_module, program.explainer, program.argument_names)
@@ -80,7 +58,7 @@ def _part(kind: str) -> str:
     return files("sdy.report.html").joinpath(f"page.{kind}").read_text("utf-8")
 
 
-def _file(program: PageInputs) -> str:
+def _file(program: ReportedProgram) -> str:
     """Return the name of the source file: that of the source program if there is one, otherwise of the text."""
     if program.source_lines:
         return next(iter(program.source_lines.values())).rpartition(":")[0]
@@ -93,7 +71,7 @@ def _mesh_json(name: str, mesh: Mesh) -> Json:
     return {"name": name, "axes": axes, "devices": mesh.device_count, "order": list(mesh.device_ids)}
 
 
-def _source(program: PageInputs) -> Iterator[tuple[int, list[str]]]:
+def _source(program: ReportedProgram) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and text of each line, with the corresponding line of the source program."""
     for number, line in enumerate(program.text.splitlines(), 1):
         text = line.strip()

@@ -34,7 +34,7 @@ def with_program_and_text(path: str, use: Callable[[Program, str], T]) -> T:
     try:
         return use(Program.from_text(text, path), text)
     except SdyError as error:
-        raise SdyError(*(_with_lines(each, path, text.splitlines()) for each in error.diagnostics)) from error
+        raise SdyError(*(with_lines(each, path, text.splitlines()) for each in error.diagnostics)) from error
 
 
 def add_optimizer_arguments(parser: ArgumentParser) -> None:
@@ -55,11 +55,12 @@ def partition(program: Program, path: str, text: str, *, savings: bool = False) 
     for remark in partitioned.remarks:
         if remark.code in SAVINGS and not savings:
             continue
-        print(render(_with_lines(remark, path, text.splitlines())), file=sys.stderr)
+        print(render(with_lines(remark, path, text.splitlines())), file=sys.stderr)
     return partitioned
 
 
-def _with_lines(diagnostic: Diagnostic, path: str, lines: list[str]) -> Diagnostic:
+def with_lines(diagnostic: Diagnostic, path: str, lines: list[str]) -> Diagnostic:
+    """Return a diagnostic with the text of each line of the file at `path` that it refers to."""
     notes = tuple(Note(note.message, _with_line(note.span, path, lines)) for note in diagnostic.notes)
     return replace(diagnostic, span=_with_line(diagnostic.span, path, lines), notes=notes)
 

@@ -1,0 +1,1 @@
+"""Judges a partitioned program: contracts that it must keep, and its differences from another program."""

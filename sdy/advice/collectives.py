@@ -1,0 +1,116 @@
+"""The collectives that a local program runs, each with its cost and its origin in the user's program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.schedule import CollectiveRun, ScheduledOp
+from sdy.diagnostics.span import Span
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.walk import op_and_nested_ops
+from sdy.dialects.stablehlo.control import WhileOp
+from sdy.model.axis import AxisList
+from sdy.report.value_names import line_of
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """A collective that each device runs `runs` times in one run of the program.
+
+    `line` is the line of the op of the user's program that it belongs to, `source` the same line as the user knows it
+    (`train.py:20`, or `line 7`), and `function` the function of the user's program around that op. `bytes_sent` and
+    `seconds` are those of one device, summed over all runs.
+    """
+
+    kind: CollectiveKind
+    axes: AxisList
+    runs: int
+    bytes_sent: float
+    seconds: float
+    is_in_loop: bool
+    function: str
+    line: int | None
+    source: str
+    span: Span | None = None
+
+    @property
+    def axis_names(self) -> frozenset[str]:
+        """The names of the mesh axes among which the devices communicate."""
+        return frozenset(axis.name for axis in self.axes)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the collective as plain data, with bytes rounded to integers."""
+        return {
+            "kind": self.kind.value,
+            "axes": [str(axis) for axis in self.axes],
+            "runs": self.runs,
+            "bytes_sent": round(self.bytes_sent),
+            "seconds": self.seconds,
+            "in_loop": self.is_in_loop,
+            "function": self.function,
+            "line": self.line,
+            "source": self.source,
+        }
+
+    def __str__(self) -> str:
+        """Return one line: `all-gather along "data" at train.py:6: 393,216 bytes`."""
+        axes = f" along {', '.join(map(str, self.axes))}" if self.axes else ""
+        runs = f" in {self.runs:,} runs" if self.runs > 1 else ""
+        at = f" at {self.source}" if self.source else ""
+        return f"{self.kind.value}{axes}{at}: {round(self.bytes_sent):,} bytes{runs}"
+
+
+def collectives_of_schedule(
+    schedule: Sequence[ScheduledOp], written: ModuleOp, source_lines: Mapping[int, str]
+) -> list[Collective]:
+    """Return the collectives of the schedule of a local program, in program order.
+
+    `written` is the user's program. `source_lines` maps its lines to those of the program that it was generated from.
+    """
+    functions = _functions_by_line(written)
+    main = main_function(written).sym_name.data
+    found: list[Collective] = []
+    for slot, is_in_loop in _with_loops(schedule):
+        work, op = slot.work, slot.visit.op
+        if isinstance(work, CollectiveRun):
+            line, runs = line_of(op), slot.visit.times
+            found.append(
+                Collective(
+                    work.kind,
+                    work.axes,
+                    runs,
+                    runs * work.bytes_sent,
+                    slot.seconds,
+                    is_in_loop,
+                    main if line is None else functions.get(line, main),
+                    line,
+                    "" if line is None else source_lines.get(line, f"line {line}"),
+                    span_of(op),
+                )
+            )
+    return found
+
+
+def _with_loops(schedule: Sequence[ScheduledOp]) -> Iterator[tuple[ScheduledOp, bool]]:
+    """Yield each op that is not a second visit, and whether it is in the body of a loop."""
+    depth = 0
+    for slot in schedule:
+        if isinstance(slot.visit.op, WhileOp):
+            depth += -1 if slot.visit.is_left else 1
+        if not slot.visit.is_left:
+            yield slot, depth > 0
+
+
+def _functions_by_line(written: ModuleOp) -> dict[int, str]:
+    """Return the function that the ops of each line of a program belong to."""
+    return {
+        line: func.sym_name.data
+        for func in functions_of(written).values()
+        for op in op_and_nested_ops(func)
+        if op is not func and (line := line_of(op)) is not None
+    }

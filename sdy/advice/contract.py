@@ -1,0 +1,234 @@
+"""Contracts: upper bounds on what a partitioned program sends, stores and computes, and shardings it must have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sdy.advice.collectives import Collective
+from sdy.advice.partition_facts import PartitionFacts, axes_of_dims
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.hardware import DEFAULT_MACHINE
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
+from sdy.diagnostics.span import Span
+from sdy.report.trace_descriptions import dims_text
+
+MAX_SHOWN = 5  # offending collectives in a message, the costliest first
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveBound:
+    """Upper bounds on the collectives that match all given selectors; without a selector, on all collectives.
+
+    Selectors: `kind`; `axes`, of which a collective uses at least one; `in_loop`; `function` of the user's program;
+    `source`, a file (`train.py`) or a line (`train.py:20`).
+    Bounds: `count` of the collectives in the program, `runs` of them in one run of the program, and the `bytes` that
+    each device sends in these runs.
+    """
+
+    kind: CollectiveKind | None = None
+    axes: frozenset[str] = frozenset()
+    in_loop: bool | None = None
+    function: str | None = None
+    source: str | None = None
+    count: int | None = None
+    runs: int | None = None
+    bytes: float | None = None
+
+    def matches(self, collective: Collective) -> bool:
+        """Return whether the bounds apply to a collective."""
+        return (
+            self.kind in (None, collective.kind)
+            and (not self.axes or bool(self.axes & collective.axis_names))
+            and self.in_loop in (None, collective.is_in_loop)
+            and self.function in (None, collective.function)
+            and (self.source is None or self.source in (collective.source, collective.source.rpartition(":")[0]))
+        )
+
+    def described(self, count: str = "") -> str:
+        """Return a number of the collectives that the bounds apply to: `2 all-gathers along "data" in loops`."""
+        words = "collective" if self.kind is None else self.kind.value
+        words = f"{count} {words}".lstrip() + "s" * (count != "1")
+        if self.axes:
+            words += " along " + " or ".join(f'"{axis}"' for axis in sorted(self.axes))
+        if self.in_loop is not None:
+            words += " in loops" if self.in_loop else " outside of loops"
+        if self.function is not None:
+            words += f" in @{self.function}"
+        if self.source is not None:
+            words += f" at {self.source}"
+        return words
+
+
+@dataclass(frozen=True)
+class Contract:
+    """Bounds and shardings that a program must keep. Each number is an upper bound for one device and one run.
+
+    `seconds` is the predicted time on `machine`, without overlap of computation and communication. `shardings` maps
+    values to their shardings, in any notation that `sdy notation` reads, or as the list of dims of the sdy notation.
+    """
+
+    collectives: tuple[CollectiveBound, ...] = ()
+    bytes_sent: float | None = None
+    peak_bytes: float | None = None
+    seconds: float | None = None
+    machine: str = DEFAULT_MACHINE
+    shardings: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A broken term of a contract: a diagnostic, and the offending collectives with the lines on their causes."""
+
+    code: str
+    message: str
+    collectives: tuple[tuple[Collective, tuple[str, ...]], ...] = ()
+    details: tuple[str, ...] = ()
+    span: Span | None = None
+
+    def diagnostic(self, explained: set[Collective]) -> Diagnostic:
+        """Return the breach as an error whose notes are the offending collectives and their causes.
+
+        Causes of the collectives in `explained`, which other messages gave, are left out; the others are added to it.
+        """
+        notes = [Note(line) for line in self.details]
+        for collective, causes in self.collectives[:MAX_SHOWN]:
+            lines = () if collective in explained else causes
+            explained.add(collective)
+            notes.append(Note("\n    ".join((str(collective), *lines)), collective.span))
+        if len(self.collectives) > MAX_SHOWN:
+            notes.append(Note(f"and {len(self.collectives) - MAX_SHOWN} more collectives"))
+        return Diagnostic(self.code, self.message, self.span, notes=tuple(notes))
+
+    def to_json(self) -> dict[str, object]:
+        """Return the breach as plain data."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "details": list(self.details),
+            "collectives": [{**each.to_json(), "causes": list(causes)} for each, causes in self.collectives],
+        }
+
+
+def breaches(contract: Contract, facts: PartitionFacts) -> list[Breach]:
+    """Return the broken terms of a contract. `facts` must be those on the machine of the contract.
+
+    Raises: SdyError if the contract names an unknown value, or contains a malformed sharding.
+    """
+    return [
+        *_broken_totals(contract, facts),
+        *(each for bound in contract.collectives for each in _broken_bounds(bound, facts)),
+        *(each for name, text in contract.shardings.items() for each in _broken_sharding(name, text, facts)),
+    ]
+
+
+def contract_of(facts: PartitionFacts) -> Contract:
+    """Return the tightest contract that a program keeps: all totals, one bound per kind, axes and loop, all shardings.
+
+    The shardings are those of the arguments and results.
+    """
+    groups: dict[tuple[CollectiveKind, frozenset[str], bool], None] = {}
+    for collective in facts.collectives:
+        groups[collective.kind, collective.axis_names, collective.is_in_loop] = None
+    selectors = [CollectiveBound(), *(CollectiveBound(kind, axes, in_loop) for kind, axes, in_loop in groups)]
+    return Contract(
+        tuple(_tightened(selector, facts) for selector in selectors),
+        facts.bytes_sent,
+        facts.peak_bytes,
+        facts.seconds,
+        facts.hardware.name,
+        facts.boundary_shardings(),
+    )
+
+
+def _tightened(selector: CollectiveBound, facts: PartitionFacts) -> CollectiveBound:
+    found = _matching(selector, facts)
+    return CollectiveBound(
+        selector.kind,
+        selector.axes,
+        selector.in_loop,
+        count=len(found),
+        runs=_runs(found),
+        bytes=_bytes(found),
+    )
+
+
+def _broken_totals(contract: Contract, facts: PartitionFacts) -> Iterator[Breach]:
+    if contract.bytes_sent is not None and _exceeds(facts.bytes_sent, contract.bytes_sent):
+        message = f"each device sends {_number(facts.bytes_sent)} bytes, at most {_number(contract.bytes_sent)} allowed"
+        yield Breach("SDY-C001", message, _with_causes(facts.collectives, facts))
+    if contract.peak_bytes is not None and facts.peak_bytes > contract.peak_bytes:
+        message = (
+            f"the peak memory of a device is {facts.peak_bytes:,} bytes, at most {_number(contract.peak_bytes)} allowed"
+        )
+        yield Breach("SDY-C002", message, details=tuple(facts.largest_at_peak(MAX_SHOWN)))
+    if contract.seconds is not None and _exceeds(facts.seconds, contract.seconds):
+        machine, allowed = facts.hardware.name, f"at most {contract.seconds:.4g} s allowed"
+        message = f"the predicted time on {machine} is {facts.seconds:.4g} s, {allowed}"
+        yield Breach("SDY-C003", message, _with_causes(facts.collectives, facts))
+
+
+def _broken_bounds(bound: CollectiveBound, facts: PartitionFacts) -> Iterator[Breach]:
+    found = _matching(bound, facts)
+    count, runs, sent = len(found), _runs(found), _bytes(found)
+    limits = (
+        (f"the program has {bound.described(_number(count))}", count, bound.count),
+        (f"the program runs {bound.described(_number(runs))}", runs, bound.runs),
+        (f"each device sends {_number(sent)} bytes in {bound.described()}", sent, bound.bytes),
+    )
+    terms = [
+        f"{text}, at most {_number(limit)} allowed"
+        for text, amount, limit in limits
+        if limit is not None and _exceeds(amount, limit)
+    ]
+    if terms:
+        yield Breach("SDY-C001", "; ".join(terms), _with_causes(found, facts))
+
+
+def _broken_sharding(name: str, text: str, facts: PartitionFacts) -> Iterator[Breach]:
+    expected = facts.parse_sharding(text, name)
+    found = next((each for each in facts.shardings(name) if axes_of_dims(each) != axes_of_dims(expected)), None)
+    if found is not None:
+        message = f"{name} is sharded {dims_text(found)}, expected {dims_text(expected)}"
+        yield Breach("SDY-C004", message, details=tuple(facts.explanation(name)))
+
+
+def _matching(bound: CollectiveBound, facts: PartitionFacts) -> list[Collective]:
+    return [each for each in facts.collectives if bound.matches(each)]
+
+
+def _with_causes(
+    collectives: Sequence[Collective], facts: PartitionFacts
+) -> tuple[tuple[Collective, tuple[str, ...]], ...]:
+    """Return the collectives with their causes, the costliest first."""
+    costliest_first = sorted(collectives, key=lambda each: -each.bytes_sent)
+    return tuple((each, tuple(facts.causes.of(each.line, each.axes))) for each in costliest_first)
+
+
+def _runs(collectives: Sequence[Collective]) -> int:
+    return sum(each.runs for each in collectives)
+
+
+def _bytes(collectives: Sequence[Collective]) -> float:
+    return sum(each.bytes_sent for each in collectives)
+
+
+def _exceeds(amount: float, limit: float) -> bool:
+    """Return whether an amount is larger than its limit, which a file may hold with rounded digits."""
+    return amount > limit * (1 + 1e-9)
+
+
+def _number(amount: float) -> str:
+    return f"{round(amount):,}"
+
+
+def diagnostics_of(found: Sequence[Breach]) -> list[Diagnostic]:
+    """Return one diagnostic per breach; the causes of each collective are given once."""
+    explained: set[Collective] = set()
+    return [each.diagnostic(explained) for each in found]
+
+
+def raise_breaches(found: Sequence[Breach]) -> None:
+    """Raise SdyError with one diagnostic per breach, if there is any."""
+    if found:
+        raise SdyError(*diagnostics_of(found))

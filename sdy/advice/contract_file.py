@@ -1,0 +1,221 @@
+"""Contracts as TOML files.
+
+machine = "tpu_v5e"
+bytes_sent = 995_343
+peak_bytes = "1.4MB"
+seconds = 3.96e-05
+
+[[collectives]]
+kind = "all-gather"
+axes = ["data"]
+count = 4
+
+[shardings]
+"params['up']" = '[{}, {"model"}]'
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from json import dumps
+from typing import cast
+
+from sdy.advice.contract import CollectiveBound, Contract
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.hardware import DEFAULT_MACHINE
+from sdy.cost.quantities import parse_bytes
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.span import Span
+
+HEADER = "# Upper bounds for one device and one run of the program. `sdy check --update` writes them anew."
+
+Reader = Callable[[object], object]
+
+
+def read_contract(text: str, file_name: str) -> Contract:
+    """Return the contract that a TOML text describes.
+
+    Raises: SdyError SDY-C010 if the text is not TOML, or if a key or a value is not one of a contract.
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SdyError(Diagnostic("SDY-C010", f"cannot read {file_name}: {error}")) from None
+    try:
+        found = _read_table(table, _CONTRACT)
+    except _WrongEntry as error:
+        raise _diagnosed(error, text, file_name) from None
+    return Contract(**found)  # pyright: ignore[reportArgumentType] -- the readers return the types of the fields
+
+
+def bounds_contract(
+    counts: Mapping[str, int],
+    bytes_sent: float | str | None,
+    peak_bytes: float | str | None,
+    seconds: float | None,
+    machine: str,
+    shardings: Mapping[str, str],
+) -> Contract:
+    """Return a contract with these bounds; `counts` are by kind of collective.
+
+    Raises: ValueError if a kind is unknown, or if a number of bytes is malformed.
+    """
+    collectives = tuple(CollectiveBound(collective_kind(kind), count=count) for kind, count in counts.items())
+    sent, peak = (None if value is None else _bytes(value) for value in (bytes_sent, peak_bytes))
+    return Contract(collectives, sent, peak, seconds, machine, shardings)
+
+
+def write_contract(contract: Contract) -> str:
+    """Return a contract as TOML."""
+    return "\n".join(_lines(contract)) + "\n"
+
+
+class _WrongEntry(Exception):  # noqa: N818 -- it becomes a diagnostic at once
+    def __init__(self, key: str, problem: str, hint: str | None = None) -> None:
+        super().__init__(problem)
+        self.key, self.problem, self.hint = key, problem, hint
+
+
+def _read_table(table: Mapping[str, object], readers: Mapping[str, Reader]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in table.items():
+        if key not in readers:
+            hint = similar_name_hint(key, readers) or f"known keys: {', '.join(readers)}"
+            raise _WrongEntry(key, f"unknown key {key!r}", hint)
+        try:
+            found[key] = readers[key](value)
+        except ValueError as error:
+            raise _WrongEntry(key, f"{key}: {error}") from None
+    return found
+
+
+def _diagnosed(error: _WrongEntry, text: str, file_name: str) -> SdyError:
+    """Return the error with the first line of the text that has its key."""
+    lines = text.splitlines()
+    line = next((index for index, each in enumerate(lines) if each.lstrip(" [\"'").startswith(error.key)), 0)
+    column = len(lines[line]) - len(lines[line].lstrip()) + 1
+    span = Span(file_name, line + 1, column, max(1, len(error.key)), lines[line])
+    return SdyError(Diagnostic("SDY-C010", error.problem, span, hint=error.hint))
+
+
+def _bytes(value: object) -> float:
+    return parse_bytes(value) if isinstance(value, str) else _number(value)
+
+
+def _number(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"expected a number that is not negative, got {value!r}")
+    return value
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"expected a count that is not negative, got {value!r}")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"expected a string, got {value!r}")
+    return value
+
+
+def _boolean(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"expected true or false, got {value!r}")
+    return value
+
+
+def collective_kind(value: object) -> CollectiveKind:
+    """Return the kind with this name. Raises: ValueError if there is none."""
+    kinds = {kind.value: kind for kind in CollectiveKind}
+    if not isinstance(value, str) or value not in kinds:
+        raise ValueError(f"expected one of {', '.join(kinds)}, got {value!r}")
+    return kinds[value]
+
+
+def _axes(value: object) -> frozenset[str]:
+    if not isinstance(value, list):
+        raise ValueError(f"expected a list of axis names, got {value!r}")
+    return frozenset(map(_text, cast("list[object]", value)))
+
+
+def _bounds(value: object) -> tuple[CollectiveBound, ...]:
+    if not isinstance(value, list):
+        raise ValueError("expected tables, written as [[collectives]]")
+    return tuple(map(_bound, cast("list[object]", value)))
+
+
+def _bound(value: object) -> CollectiveBound:
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a table, got {value!r}")
+    return CollectiveBound(**_read_table(cast("dict[str, object]", value), _BOUND))  # pyright: ignore[reportArgumentType]
+
+
+def _shardings(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a table of shardings, got {value!r}")
+    return {name: _text(each) for name, each in cast("dict[str, object]", value).items()}
+
+
+_BOUND: dict[str, Reader] = {
+    "kind": collective_kind,
+    "axes": _axes,
+    "in_loop": _boolean,
+    "function": _text,
+    "source": _text,
+    "count": _count,
+    "runs": _count,
+    "bytes": _bytes,
+}
+_CONTRACT: dict[str, Reader] = {
+    "machine": _text,
+    "bytes_sent": _bytes,
+    "peak_bytes": _bytes,
+    "seconds": _number,
+    "collectives": _bounds,
+    "shardings": _shardings,
+}
+
+
+def _lines(contract: Contract) -> Iterator[str]:
+    yield HEADER
+    if contract.machine != DEFAULT_MACHINE or contract.seconds is not None:
+        yield f"machine = {dumps(contract.machine)}"
+    for key, value in (("bytes_sent", contract.bytes_sent), ("peak_bytes", contract.peak_bytes)):
+        if value is not None:
+            yield f"{key} = {_digits(value)}"
+    if contract.seconds is not None:
+        yield f"seconds = {contract.seconds!r}"
+    for bound in contract.collectives:
+        yield ""
+        yield "[[collectives]]"
+        yield from _bound_lines(bound)
+    if contract.shardings:
+        yield ""
+        yield "[shardings]"
+        yield from (f"{dumps(name)} = '{text}'" for name, text in contract.shardings.items())
+
+
+def _bound_lines(bound: CollectiveBound) -> Iterator[str]:
+    if bound.kind is not None:
+        yield f"kind = {dumps(bound.kind.value)}"
+    if bound.axes:
+        yield f"axes = {dumps(sorted(bound.axes))}"
+    if bound.in_loop is not None:
+        yield f"in_loop = {dumps(bound.in_loop)}"
+    for key, text in (("function", bound.function), ("source", bound.source)):
+        if text is not None:
+            yield f"{key} = {dumps(text)}"
+    for key, count in (("count", bound.count), ("runs", bound.runs)):
+        if count is not None:
+            yield f"{key} = {_digits(count)}"
+    if bound.bytes is not None:
+        yield f"bytes = {_digits(bound.bytes)}"
+
+
+def _digits(value: float) -> str:
+    """Return a number with digits in groups of three; rounded up, so that the bound holds."""
+    return f"{-int(-value // 1):_}"

@@ -1,0 +1,129 @@
+"""Facts about a partitioned program on a machine, computed when first requested: what contracts and diffs compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from xdsl.ir import SSAValue
+
+from sdy.advice.collectives import Collective, collectives_of_schedule
+from sdy.cost.hardware import Hardware
+from sdy.cost.memory_curve import PeakValues, memory_curve, values_at_peak
+from sdy.cost.schedule import ScheduledOp, schedule_of
+from sdy.dialects.data_flow import op_of
+from sdy.dialects.ir.symbols import main_function
+from sdy.grammar.parse import TENSOR_SHARDING
+from sdy.model.axis import AxisList
+from sdy.model.sharding import TensorSharding
+from sdy.report.boundary import BoundaryValue, boundary_values
+from sdy.report.causes import CollectiveCauses
+from sdy.report.counterparts import Counterparts
+from sdy.report.notation import read_any
+from sdy.report.reported_program import ReportedProgram
+from sdy.report.trace_descriptions import dims_text
+from sdy.report.value_names import line_of
+
+
+@dataclass(frozen=True)
+class PartitionFacts:
+    """The communication, memory and time of one device in one run of a program, and the shardings of values."""
+
+    program: ReportedProgram
+    hardware: Hardware
+
+    @cached_property
+    def collectives(self) -> tuple[Collective, ...]:
+        """The collectives that each device runs, in program order."""
+        return tuple(collectives_of_schedule(self._schedule, self.program.written, self.program.source_lines))
+
+    @cached_property
+    def bytes_sent(self) -> float:
+        """The bytes that each device sends."""
+        return sum(each.bytes_sent for each in self.collectives)
+
+    @cached_property
+    def seconds(self) -> float:
+        """The predicted seconds of all ops and collectives, one after another."""
+        return max((slot.end for slot in self._schedule), default=0.0)
+
+    @cached_property
+    def peak_bytes(self) -> int:
+        """The most bytes alive at once."""
+        return max(self._curve, default=0)
+
+    @cached_property
+    def causes(self) -> CollectiveCauses:
+        """The causes of the collectives."""
+        return CollectiveCauses(self.program.explainer, self.program.remarks)
+
+    def largest_at_peak(self, count: int) -> Iterator[str]:
+        """Yield descriptions of the largest values alive at the peak: `params['up'] (line 3): 524,288 bytes`."""
+        written = Counterparts(self.program.written, self.program.local)
+        for value, size in sorted(self._peak.values.items(), key=lambda each: -each[1])[:count]:
+            yield f"{self._name(value, written.written(value))}: {size:,} bytes"
+
+    def boundary_shardings(self) -> dict[str, str]:
+        """Return the shardings of the arguments and results, by name, as lists of dims."""
+        return {each.name: dims_text(each.sharding) for each in self._boundary if each.sharding is not None}
+
+    def shardings(self, name: str) -> list[TensorSharding]:
+        """Return the sharding of an argument or a result, or those of the copies of another value.
+
+        Raises: SdyError SDY-T203 if no value has the name.
+        """
+        found = [each.sharding for each in self._boundary if name in each.names]
+        return [each for each in found or self.program.explainer.shardings(name) if each is not None]
+
+    def explanation(self, name: str) -> Iterator[str]:
+        """Yield lines that explain the sharding of a value; of a result, those of the value that is returned."""
+        explainer = self.program.explainer
+        index = next((index for index, each in enumerate(self._boundary) if name in each.names), None)
+        if index is None:
+            yield from explainer.value(name)
+            return
+        block = main_function(self.program.written).body.block
+        returned = () if block.last_op is None else block.last_op.operands
+        yield from explainer.value(explainer.names[(*block.args, *returned)[index]])
+
+    def parse_sharding(self, text: str, name: str) -> TensorSharding:
+        """Return the sharding of a value in any notation, or as the list of dims of the sdy notation.
+
+        Raises: SdyError if the text is malformed or does not match the mesh.
+        """
+        found = self.shardings(name)
+        rank = found[0].rank if found else None
+        if text.lstrip().startswith("["):
+            sharding = TENSOR_SHARDING.parse(f"<@mesh, {text}>", f"the sharding of {name}")
+            return replace(sharding, mesh=self.program.mesh)
+        return read_any(text, self.program.mesh, rank)[0]
+
+    @cached_property
+    def _boundary(self) -> list[BoundaryValue]:
+        return boundary_values(self.program.global_module, self.program.argument_names)
+
+    @cached_property
+    def _schedule(self) -> list[ScheduledOp]:
+        return list(schedule_of(self.program.local, self.program.mesh, self.hardware))
+
+    @cached_property
+    def _curve(self) -> list[int]:
+        return memory_curve(self.program.local)
+
+    @cached_property
+    def _peak(self) -> PeakValues:
+        return values_at_peak(self.program.local, self._curve)
+
+    def _name(self, value: SSAValue, written: SSAValue | None) -> str:
+        op = op_of(value)
+        line = None if op is None else line_of(op)
+        at = "" if line is None else f" ({self.program.source_lines.get(line, f'line {line}')})"
+        if written is None:
+            return ("a value" if op is None else f"the result of an inserted {op.name}") + at
+        return self.program.explainer.names[written] + at
+
+
+def axes_of_dims(sharding: TensorSharding) -> tuple[AxisList, ...]:
+    """Return the axes that each dim is sharded along."""
+    return tuple(dim.axes for dim in sharding.dims)

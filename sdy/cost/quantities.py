@@ -1,0 +1,29 @@
+"""Numbers of bytes as people write them: `300e6`, `14GB`, `16 GiB`."""
+
+from __future__ import annotations
+
+import re
+from math import inf
+
+_BYTES = re.compile(r"(?P<number>[-+\d._eE]+)\s*(?P<unit>[KMGT]?i?B)?", re.IGNORECASE)
+_UNITS = {
+    f"{prefix}{infix}B": float(base**power)
+    for infix, base in (("", 1000), ("I", 1024))
+    for power, prefix in enumerate(("", "K", "M", "G", "T"))
+}
+
+
+def parse_bytes(text: str) -> float:
+    """Return a number of bytes. Raises: ValueError if the text is not a number of bytes.
+
+    >>> parse_bytes("16GiB")
+    17179869184.0
+    """
+    found = _BYTES.fullmatch(text.strip())
+    try:
+        count = -1.0 if found is None else float(found["number"]) * _UNITS[(found["unit"] or "B").upper()]
+    except ValueError:
+        count = -1.0
+    if not 0 <= count < inf:
+        raise ValueError(f"expected a number of bytes such as 300e6 or 16GB, got {text}")
+    return count

@@ -1,0 +1,98 @@
+"""`sdy check`: checks that a program keeps a contract."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+from json import dumps
+
+from sdy.advice.contract import Breach, Contract, contract_of, diagnostics_of
+from sdy.advice.contract_file import read_contract, write_contract
+from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
+from sdy.program.program import Program
+from sdy.tools.command_line.files import read_text, write_text
+from sdy.tools.command_line.github import annotation
+from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_lines, with_program, with_program_and_text
+from sdy.tools.command_line.subcommand_parser import SubcommandParser
+
+DESCRIPTION = f"""\
+Partition a program and check that it keeps a contract: upper bounds on its collectives, on the bytes that each device
+sends, on peak memory and on the predicted time, and the shardings that values must have. Each broken bound is reported
+with the collectives that break it, their lines, and what brought them about.
+
+Write the contract of a program as it is now with --update, and edit it as you like: it is a TOML file.
+
+Machines: {", ".join(HARDWARE)}.
+Exit status: 0 if the contract holds, 1 if it is broken, 2 if it could not be checked.
+"""
+
+HOLDS, BROKEN, NOT_CHECKED = 0, 1, 2
+FORMATS = ("text", "json", "github")
+
+
+def parser() -> ArgumentParser:
+    """Return the argument parser of the command."""
+    parser = SubcommandParser("check", DESCRIPTION)
+    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
+    parser.add_argument("--contract", metavar="TOML", required=True, help="the file of the contract")
+    parser.add_argument("--update", action="store_true", help="write the contract that the program keeps now")
+    parser.add_argument(
+        "--on", metavar="MACHINE", help=f"with --update, the machine of the predicted time (default: {DEFAULT_MACHINE})"
+    )
+    parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--format", choices=FORMATS, default="text", help="print the broken bounds as text, JSON or GitHub annotations"
+    )
+    group.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+    return parser
+
+
+def run(arguments: Namespace) -> int:
+    """Check or write the contract."""
+    try:
+        if arguments.update:
+            contract = with_program(arguments.file, lambda program: _contract(program, arguments))
+            write_text(arguments.contract, write_contract(contract))
+            return HOLDS
+        contract = _read(arguments)
+        found, text = with_program_and_text(
+            arguments.file, lambda program, text: (_chosen(program, arguments).breaches(contract), text)
+        )
+    except SdyError as error:
+        print(error, file=sys.stderr)
+        return NOT_CHECKED
+    _print(found, arguments, text)
+    return BROKEN if found else HOLDS
+
+
+def _chosen(program: Program, arguments: Namespace) -> Program:
+    return replace(program, optimize_communication=not arguments.no_optimizer)
+
+
+def _contract(program: Program, arguments: Namespace) -> Contract:
+    return contract_of(_chosen(program, arguments).facts(arguments.on or DEFAULT_MACHINE))
+
+
+def _read(arguments: Namespace) -> Contract:
+    if arguments.on is not None:
+        hint = "a contract names its machine itself"
+        raise SdyError(Diagnostic("SDY-T204", "--on requires --update", hint=hint))
+    return read_contract(read_text(arguments.contract), arguments.contract)
+
+
+def _print(found: Sequence[Breach], arguments: Namespace, text: str) -> None:
+    diagnostics = [with_lines(each, arguments.file, text.splitlines()) for each in diagnostics_of(found)]
+    match arguments.format:
+        case "json":
+            print(dumps({"holds": not found, "broken": [each.to_json() for each in found]}, indent=2))
+        case "github":
+            print("\n".join(map(annotation, diagnostics)), end="\n" if found else "")
+        case _:
+            for diagnostic in diagnostics:
+                print(render(diagnostic), file=sys.stderr)
+            if not found:
+                print(f"{arguments.file} keeps {arguments.contract}")

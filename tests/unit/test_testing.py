@@ -1,0 +1,31 @@
+"""The pytest plugin: `sdy_expect` and `--sdy-update`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.examples import EXAMPLE_NAMES, EXAMPLES
+
+pytest_plugins = ["pytester"]
+
+TEST = f"""
+import sdy
+
+def test_step(sdy_expect):
+    sdy_expect(sdy.load({str(EXAMPLES[EXAMPLE_NAMES.index("mlp_dp4_tp2")])!r}))
+"""
+OPTIONS = ("-p", "no:cacheprovider", "-p", "no:xdist")
+
+
+def test_contracts_are_written_kept_and_broken(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(TEST)
+    pytester.runpytest(*OPTIONS).stdout.fnmatch_lines(["*test_step.toml does not exist; write it with *--sdy-update*"])
+    pytester.runpytest(*OPTIONS, "--sdy-update").assert_outcomes(passed=1)
+    contract = Path(pytester.path) / "contracts" / "test_step.toml"
+    assert "bytes_sent = 42_562" in contract.read_text()
+    pytester.runpytest(*OPTIONS).assert_outcomes(passed=1)
+    contract.write_text("bytes_sent = 1")
+    result = pytester.runpytest(*OPTIONS)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*each device sends 42,562 bytes, at most 1 allowed*"])
