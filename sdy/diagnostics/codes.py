@@ -439,6 +439,10 @@ CODES: dict[str, Code] = {
         "The arguments of a function are on different devices, or on the same devices in different orders.",
         "Put them on one mesh with `jax.device_put`; uncommitted arrays follow the others.",
     ),
+    "SDY-T212": Code(
+        "A question names a dim that the value does not have, or an axis that no mesh has.",
+        "See the hint of the message.",
+    ),
     "SDY-C001": Code(
         "The program sends more than its contract allows: more bytes, or more collectives of some kind.",
         "Change the annotation or the op that the notes name, or accept the program with `sdy check --update`.",

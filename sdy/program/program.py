@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.advice.contract import Breach, Contract, breaches, raise_breaches
 from sdy.advice.contract_file import bounds_contract, read_contract
 from sdy.advice.partition_facts import PartitionFacts
+from sdy.advice.why_not import WhyNot
 from sdy.cost.hardware import DEFAULT_MACHINE, Hardware, resolve_hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -118,6 +119,14 @@ class Program(Generic[R]):
         """
         names = self.origin.names_in_text(value)
         return "\n".join(line for name in names for line in self._explainer.value(name))
+
+    def why_not(self, value: str, *, dim: int, axis: str) -> str:
+        """Explain why a dim of a value is not sharded along a mesh axis, and which edit shards it.
+
+        The edit was tried on a copy of the program. `value` is named as for `explain`.
+        Raises: SdyError SDY-T203 if no value has that name; SDY-T212 if it has no such dim, or no mesh such an axis.
+        """
+        return "\n".join(self._why_not.answer(self.origin.names_in_text(value)[0], dim, axis))
 
     def conflicts(self) -> str:
         """List the ops at which an axis of one tensor could not be propagated to another one, and the reasons."""
@@ -227,7 +236,14 @@ class Program(Generic[R]):
 
     @cached_property
     def _explainer(self) -> Explainer:
-        return Explainer(make_context(), self.module, self.origin.text, self.origin.source_lines)
+        return self._explained(self.module)
+
+    @cached_property
+    def _why_not(self) -> WhyNot:
+        return WhyNot(self.module, self._explainer, self._explained)
+
+    def _explained(self, module: ModuleOp) -> Explainer:
+        return Explainer(make_context(), module, self.origin.text, self.origin.source_lines)
 
     def _check(self, inputs: Sequence[Array], expected: Sequence[Array] | None) -> None:
         """Raise SdyError if the inputs do not match the arguments, or if the number of expected outputs is wrong."""

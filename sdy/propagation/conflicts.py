@@ -20,6 +20,7 @@ from sdy.propagation.history import Arrival, History
 from sdy.propagation.projection import Projection, TensorProjection, project
 from sdy.propagation.strategies.aggressive import Claim, claim
 from sdy.propagation.strategies.candidates import candidate
+from sdy.propagation.tied_dims import Tie
 from sdy.propagation.trace import Site, holders_of
 
 
@@ -77,6 +78,28 @@ def conflicts_of(graph: Graph, history: History) -> Iterator[Conflict]:
                 if number not in rule.blocked:
                     for conflict in _along_factor(site, projection, FactorIndex(number)):
                         yield _with_contest(conflict, history)
+
+
+def conflict_at(graph: Graph, history: History, tie: Tie, axis: AxisRef) -> Conflict | None:
+    """Return what keeps `axis` from moving from the start to the end of a tie; None if nothing at this op does.
+
+    `tie.site` must not be None, and the start must be sharded along the axis. None also means that an axis before it
+    in the list of the start is missing at the end.
+    """
+    assert tie.site is not None
+    shardings = _tensor_shardings(graph, tie.site)
+    common = common_mesh(shardings, graph.meshes)
+    if common is None or common.mesh.is_maximal:
+        return None
+    projection = project(graph.rules.value(tie.site.rule), shardings, common.mesh)
+    start, end = (projection.tensors[index].axes(tie.factor) for index in (tie.start_tensor, tie.end_tensor))
+    if start is None or end is None:
+        return None
+    conflict = Conflict(tie.site, tie.factor, axis, tie.start_tensor, tie.end_tensor, Obstacle.NO_ROOM)
+    if is_strict_list_prefix(end, start) or not end:
+        return _with_contest(_with_obstacle(conflict, projection.tensors[tie.end_tensor]), history)
+    other = next((own for own, required in zip(end, start, strict=False) if own != required), end[-1])
+    return _with_contest(replace(conflict, obstacle=Obstacle.OTHER_AXIS, rival=tie.factor, rival_axis=other), history)
 
 
 def _tensor_shardings(graph: Graph, site: Site) -> tuple[TensorSharding | None, ...]:

@@ -59,7 +59,7 @@ class Direction(IntEnum):
     BOTH = 3
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)  # nodes and values refer to each other, so a `repr` would not end
 class Value:
     """An SSA value: its owner, its uses (latest first), and the value that holds its sharding.
 
@@ -111,7 +111,7 @@ class ManualBoundary:
         return without_manual_axes(seen, self.manual_axes)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Node:
     """An op. Its `index` is its position in pre-order.
 
@@ -146,7 +146,7 @@ class Node:
         return self.is_erasable
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class FunctionResult:
     """A result of the main function: the returned value and the holder of the result attribute."""
 
@@ -155,7 +155,7 @@ class FunctionResult:
     rule: int  # an identity rule over the type
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Graph:
     """The graph of a flattened module.
 

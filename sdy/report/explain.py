@@ -30,6 +30,7 @@ from sdy.propagation.history import Arrival, AxisPath
 from sdy.report.conflict_text import conflict_lines
 from sdy.report.counterparts import Counterparts
 from sdy.report.trace_descriptions import TraceDescriptions, dims_text
+from sdy.report.traced_values import TracedValues
 from sdy.report.value_names import ValueNames, line_of
 
 Lines = Iterator[str]
@@ -68,6 +69,7 @@ class Explainer:
         self._traced: TracedPropagation = trace_propagation(context, module)
         self._counterparts = Counterparts(module, self._traced.module)
         self._descriptions = TraceDescriptions(self._traced, self._names, self._counterparts, source_lines or {})
+        self.values = TracedValues(self._traced, self._counterparts, self._descriptions)
 
     def value(self, query: str) -> Lines:
         """Yield the explanation of each value that `query` refers to: `%name`, `@func:%name`, or a line number.
@@ -75,9 +77,8 @@ class Explainer:
         Raises: SdyError SDY-T203 if no value has that name.
         """
         for written in self._names.find(query):
-            yield self._headline(written)
-            copies = self._counterparts.transformed(written)
-            holders = dict.fromkeys(self._traced.flat.value(copy).holder for copy in copies)
+            yield self.headline(written)
+            holders = self.values.holders(written)
             if not holders:
                 yield "  not propagated: the value has no uses"
             for number, holder in enumerate(holders):
@@ -100,9 +101,18 @@ class Explainer:
 
         Raises: SdyError SDY-T203 if no value has that name.
         """
-        copies = (copy for written in self._names.find(query) for copy in self._counterparts.transformed(written))
-        holders = dict.fromkeys(self._traced.flat.value(copy).holder for copy in copies)
+        holders = (holder for written in self._names.find(query) for holder in self.values.holders(written))
         return [None if holder is None else self._traced.flat.graph.sharding(holder) for holder in holders]
+
+    @property
+    def traced(self) -> TracedPropagation:
+        """The propagation that is explained."""
+        return self._traced
+
+    @property
+    def descriptions(self) -> TraceDescriptions:
+        """The descriptions of the values, ops and steps of the propagation."""
+        return self._descriptions
 
     @property
     def names(self) -> ValueNames:
@@ -127,7 +137,12 @@ class Explainer:
                 descriptions.line_number(site), descriptions.line(site), descriptions.site(site), tuple(sentences)
             )
 
-    def _headline(self, written: SSAValue) -> str:
+    def steps(self, holder: Value, axis: AxisRef) -> tuple[tuple[str, str], ...]:
+        """Return the line and the description of each step that propagated an axis to a holder."""
+        return self._steps(self._traced.history.path(holder, axis))
+
+    def headline(self, written: SSAValue) -> str:
+        """Return the name of a value of the user's program, its op and its line."""
         op = op_of(written)
         assert op is not None  # the value is in a module
         what = "argument" if isinstance(op, FuncOp) else op.name

@@ -129,13 +129,14 @@ class TraceDescriptions:
         written = self._counterparts.written(ssa)
         if written is not None and sharding_of(written) is not None:
             return f"annotated {text}"
-        user = self._constraining_user(ssa, self._traced.initial.get(holder))
+        user = self.constraining_user(ssa, self._traced.initial.get(holder))
         if user is not None:
             return f"inherits {text} from {user.name} on {self.line_of(user)}"
         value = self._traced.flat.value(ssa)
         return f"inherits {text} from its sharding group" if value.group else f"starts with {text}"
 
-    def _constraining_user(self, ssa: SSAValue, sharding: TensorSharding | None) -> Operation | None:
+    def constraining_user(self, ssa: SSAValue, sharding: TensorSharding | None) -> Operation | None:
+        """Return the constraint or manual computation that gave a value this initial sharding; None if none did."""
         for use in ssa.uses:
             user = use.operation
             if isinstance(user, ShardingConstraintOp) and user.sharding.data == sharding:

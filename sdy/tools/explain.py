@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
@@ -15,12 +16,16 @@ from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\
 Propagate the shardings of a program, and explain the sharding of a value: which annotation each of its axes originates
-from, and which ops propagated it, line by line. With --conflicts, list the ops at which an axis of one tensor could not
-be propagated to another tensor, with the reason. Each of these ops will need a reshard.
+from, and which ops propagated it, line by line. With --why-not, explain why a dim of the value is not sharded along an
+axis: what stopped the axis and where, and an edit that shards it, which was tried. With --conflicts, list the ops at
+which an axis of one tensor could not be propagated to another tensor, with the reason. Each of these ops will need a
+reshard.
 
 Values have the names of the file; arguments of loops and other regions are named as `sdy-opt FILE` prints them. A name
 without a function refers to the main function. A line number refers to all values that are defined on that line.
 """
+
+_DIM_AND_AXIS = re.compile(r"""dim=(?P<dim>\d+)[\s,]+axis=["']?(?P<axis>[^"'\s]+)["']?""")
 
 
 def parser() -> ArgumentParser:
@@ -28,6 +33,12 @@ def parser() -> ArgumentParser:
     parser = SubcommandParser("explain", DESCRIPTION)
     parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
     parser.add_argument("value", nargs="?", help="%%name, %%name#1, @function:%%name, or a line number")
+    parser.add_argument(
+        "--why-not",
+        metavar="DIM_AND_AXIS",
+        type=_dim_and_axis,
+        help="explain why a dim is not sharded along an axis, and which edit shards it: 'dim=1 axis=\"x\"'",
+    )
     parser.add_argument("--conflicts", action="store_true", help="list the conflicts of propagation")
     return parser
 
@@ -37,15 +48,27 @@ def run(arguments: Namespace) -> int:
     if arguments.value is None and not arguments.conflicts:
         message = "expected a value to explain, or --conflicts"
         raise SdyError(Diagnostic("SDY-T204", message, hint="see sdy explain --help"))
+    if arguments.value is None and arguments.why_not is not None:
+        raise SdyError(Diagnostic("SDY-T204", "--why-not requires a value", hint="see sdy explain --help"))
     for line in with_program_and_text(arguments.file, lambda program, text: _lines(program, text, arguments)):
         print(line)
     return 0
 
 
 def _lines(program: Program, text: str, arguments: Namespace) -> Iterable[str]:
+    if arguments.why_not is not None:
+        dim, axis = arguments.why_not
+        return program.why_not(arguments.value, dim=dim, axis=axis).splitlines()
     context = make_context()
     explainer = Explainer(context, program.module, text)
     for diagnostic in context.diagnostics:
         print(render(diagnostic), file=sys.stderr)
     lines = [] if arguments.value is None else list(explainer.value(arguments.value))
     return [*lines, *(explainer.conflicts() if arguments.conflicts else ())]
+
+
+def _dim_and_axis(text: str) -> tuple[int, str]:
+    found = _DIM_AND_AXIS.fullmatch(text.strip())
+    if found is None:
+        raise ArgumentTypeError(f"""expected a dim and an axis such as 'dim=1 axis="x"', got {text!r}""")
+    return int(found["dim"]), found["axis"]

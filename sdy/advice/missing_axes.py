@@ -1,0 +1,134 @@
+"""Finds where an axis that a dim of a value does not have comes closest to it, and what stops it there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.dialects.sharded_types import static_shape
+from sdy.model.axis import AxisRef, overlaps
+from sdy.model.axis_list import sharded_size
+from sdy.model.mesh import Mesh
+from sdy.model.sharding import TensorSharding
+from sdy.propagation.conflicts import Conflict, conflict_at
+from sdy.propagation.graph import Value
+from sdy.propagation.tied_dims import Tie, TiedDim, TiedDims, is_stopped_by_barrier
+from sdy.report.conflict_text import conflict_lines
+from sdy.report.explain import Explainer
+from sdy.report.trace_descriptions import dims_text
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Why is this dim of a value not sharded along this axis?"""
+
+    written: SSAValue
+    dim: int
+    axis: AxisRef
+    mesh: Mesh
+    mesh_name: str | Mesh
+
+
+class MissingAxes:
+    """Finds why axes are missing in the shardings of one propagated program."""
+
+    def __init__(self, explainer: Explainer) -> None:
+        self._explainer = explainer
+        self._graph = explainer.traced.flat.graph
+        self._tied = TiedDims(self._graph)
+
+    def question(self, written: SSAValue, dim: int, axis: str) -> Question:
+        """Return the question about a dim and the axis with this name. Raises: SdyError SDY-T212 if one is unknown."""
+        name = self._explainer.names[written]
+        rank = max((holder.rank for holder in self._explainer.values.holders(written) if holder is not None), default=0)
+        if not 0 <= dim < rank:
+            raise SdyError(Diagnostic("SDY-T212", f"{name} has no dim {dim}: its rank is {rank}"))
+        for mesh_name, mesh in self._graph.meshes.items():
+            if any(each.name == axis for each in mesh.axes):
+                return Question(written, dim, AxisRef(axis), mesh, mesh_name)
+        known = [each.name for mesh in self._graph.meshes.values() for each in mesh.axes]
+        hint = similar_name_hint(axis, known) or f"axes: {', '.join(dict.fromkeys(known))}"
+        raise SdyError(Diagnostic("SDY-T212", f'no mesh has an axis "{axis}"', hint=hint))
+
+    def unsharded_holder(self, question: Question) -> Value | None:
+        """Return the holder of the first copy of the value that is not sharded so; None if all copies are."""
+        holders = [each for each in self._explainer.values.holders(question.written) if each is not None]
+        return next((each for each in holders if not self._has(TiedDim(each, question.dim), question.axis)), None)
+
+    def path(self, question: Question, holder: Value) -> list[Tie] | None:
+        """Return the steps from the nearest dim that is sharded along the axis to the dim of the question."""
+        start = TiedDim(holder, question.dim)
+        path = self._tied.shortest_path(start, lambda dim: dim != start and self._has(dim, question.axis))
+        return None if path is None else [tie.reversed() for tie in reversed(path)]
+
+    def axis_at(self, dim: TiedDim, axis: AxisRef) -> AxisRef:
+        """Return the axis ref of a dim that overlaps `axis`, which the dim must have."""
+        sharding = self._graph.sharding(dim.holder)
+        assert sharding is not None
+        return next(own for own in sharding.dims[dim.dim].axes if overlaps(own, axis))
+
+    def conflict(self, stop: Tie, axis: AxisRef) -> Conflict | None:
+        """Return what keeps an axis from moving along a tie; None if it is not a conflict of the op."""
+        if stop.site is None or is_stopped_by_barrier(stop):
+            return None
+        return conflict_at(self._graph, self._explainer.traced.history, stop, axis)
+
+    def reasons(self, question: Question, holder: Value) -> Iterator[str]:
+        """Yield the lines that say what keeps the axis from the dim of a holder."""
+        sharding = self._graph.sharding(holder)
+        found = "without a sharding" if sharding is None else f"sharded {dims_text(sharding)}"
+        yield f"  dim {question.dim} is not sharded along {question.axis}: {found}"
+        if sharding is not None and sharding.rank > question.dim:
+            yield from self._own_reasons(question, holder, sharding)
+        path = self.path(question, holder)
+        if path is None:
+            count = len(self._tied.all_tied(TiedDim(holder, question.dim))) - 1
+            yield f"  nothing propagates it there: none of the {count} dims tied to this dim by ops is sharded along it"
+            return
+        yield from self._path_lines(question, path)
+
+    def _own_reasons(self, question: Question, holder: Value, sharding: TensorSharding) -> Iterator[str]:
+        own = sharding.dims[question.dim]
+        for index, dim in enumerate(sharding.dims):
+            used = next((axis for axis in dim.axes if overlaps(axis, question.axis)), None)
+            if used is not None:
+                yield f"  dim {index} is sharded along it, and a tensor is sharded along an axis only once:"
+                yield from (f"    {where}  {text}" for where, text in self._explainer.steps(holder, used))
+        if any(overlaps(axis, question.axis) for axis in (*sharding.replicated, *sharding.unreduced)):
+            yield f"  the value is explicitly replicated or unreduced along {question.axis}"
+        if own.is_closed:
+            line, root = self._explainer.descriptions.root(holder)
+            yield f"  dim {question.dim} is closed: {line}, {root}"
+        shape = static_shape(question.written.type)
+        count = sharded_size((*own.axes, question.axis), question.mesh)
+        if shape is not None and shape[question.dim] % count:
+            yield f"  its {shape[question.dim]} elements cannot be divided into {count} shards"
+
+    def _path_lines(self, question: Question, path: Sequence[Tie]) -> Iterator[str]:
+        source, descriptions = path[0].start, self._explainer.descriptions
+        axis = self.axis_at(source, question.axis)
+        yield f"  the nearest dim that it could come from: dim {source.dim} of {descriptions.value(source.holder)}"
+        yield from (f"    {where}  {text}" for where, text in self._explainer.steps(source.holder, axis))
+        stop = path[0]
+        if stop.site is None:
+            yield "  it stops between two members of a sharding group"
+            return
+        yield f"  it stops at {descriptions.line(stop.site)}, {descriptions.site(stop.site)}:"
+        if is_stopped_by_barrier(stop):
+            yield "    a propagation barrier does not let axes pass in this direction"
+            return
+        conflict = self.conflict(stop, axis)
+        if conflict is not None:
+            yield from (
+                f"    {line}" for line in conflict_lines(conflict, descriptions, self._explainer.traced.history)
+            )
+
+    def _has(self, dim: TiedDim, axis: AxisRef) -> bool:
+        sharding = self._graph.sharding(dim.holder)
+        if sharding is None or dim.dim >= sharding.rank:  # a tensor on a single device has no dims
+            return False
+        return any(overlaps(own, axis) for own in sharding.dims[dim.dim].axes)
