@@ -18,9 +18,9 @@ class UniqueNames:
 
     def new(self, name: str) -> str:
         """Return `name`, or `name_N` if it is taken."""
-        name = name
-        while name in self._used:
-            name = f"{name}_{self._counter}"
+        unique = name
+        while unique in self._used:
+            unique = f"{name}_{self._counter}"
             self._counter += 1
-        self._used.add(name)
-        return name
+        self._used.add(unique)
+        return unique
