@@ -42,7 +42,11 @@ def equal(actual: Array, expected: Array) -> Bools:
 
 
 def almost_equal(actual: Array, expected: Array, tolerance: float) -> Bools:
-    """Return for each element whether the values are equal, or differ by at most `tolerance` in both complex parts."""
+    """Return for each element whether the values are equal, or differ by at most `tolerance` in both complex parts.
+
+    The tolerance is absolute for expected values up to 1, and relative to larger ones: the results of narrow floats
+    have no more digits.
+    """
     if is_complex(actual.dtype):
         return almost_equal(np.real(actual), np.real(expected), tolerance) & almost_equal(
             np.imag(actual), np.imag(expected), tolerance
@@ -51,7 +55,8 @@ def almost_equal(actual: Array, expected: Array, tolerance: float) -> Bools:
         return equal(actual, expected)
     with np.errstate(invalid="ignore"):  # infinity minus infinity is NaN, but equal() accepts it
         distance = np.abs(np.subtract(actual.astype(np.float64), expected.astype(np.float64)))
-    return np.asarray(equal(actual, expected) | (distance <= tolerance))
+        allowed = tolerance * np.maximum(1.0, np.abs(expected.astype(np.float64)))
+    return np.asarray(equal(actual, expected) | (distance <= allowed) & np.isfinite(allowed))
 
 
 def ulp_distance(actual: Array, expected: Array) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from sdy.interpreter.arrays.element_types import (
     is_integer,
     is_signed,
 )
+from sdy.interpreter.ops import complex_functions
 
 Compute = Callable[..., Array]
 
@@ -197,23 +198,38 @@ def _complex_atan2(lhs: Array, rhs: Array) -> Array:
     return np.multiply(-1j, np.log(np.divide(point, radius)))
 
 
+@in_exact_dtype
 def cube_root(operand: Array) -> Array:
     """Return the cube root; the principal root of a complex number."""
-    if not is_complex(operand.dtype):
-        return in_exact_dtype(np.cbrt)(operand)
-    return in_exact_dtype(np.power)(operand, np.full((), 1 / 3, operand.dtype))
+    return complex_functions.cube_root(operand) if is_complex(operand.dtype) else np.cbrt(operand)
+
+
+@in_exact_dtype
+def exponential_minus_one(operand: Array) -> Array:
+    """Return `exp(x) - 1`, accurate around 0."""
+    return complex_functions.expm1(operand) if is_complex(operand.dtype) else np.expm1(operand)
+
+
+@in_exact_dtype
+def log_plus_one(operand: Array) -> Array:
+    """Return `log(1 + x)`, accurate around 0."""
+    return complex_functions.log1p(operand) if is_complex(operand.dtype) else np.log1p(operand)
 
 
 @in_exact_dtype
 def rsqrt(operand: Array) -> Array:
     """Return the reciprocal of the square root."""
-    return np.divide(1, np.sqrt(operand))
+    return _reciprocal(np.sqrt(operand))
 
 
 @in_exact_dtype
 def logistic(operand: Array) -> Array:
     """Return `1 / (1 + exp(-x))`."""
-    return np.divide(1, np.add(1, np.exp(np.negative(operand))))
+    return _reciprocal(np.add(1, np.exp(np.negative(operand))))
+
+
+def _reciprocal(operand: Array) -> Array:
+    return complex_functions.reciprocal(operand) if is_complex(operand.dtype) else np.divide(1, operand)
 
 
 def shift_left(lhs: Array, rhs: Array) -> Array:

@@ -22,14 +22,14 @@ def converted(operand: Array, dtype: DType) -> Array:
     """Convert values to `dtype`.
 
     Floats become integers by rounding toward 0 and saturating, NaN becomes 0; integers wrap; every nonzero value is
-    true; complex numbers lose their imaginary part if the result is real.
+    true; complex numbers lose their imaginary part if the result is not complex.
     """
     if operand.dtype == dtype:
         return operand
-    if is_bool(dtype):
-        return operand.astype(compute_dtype(operand.dtype)) != 0
     if is_complex(operand.dtype) and not is_complex(dtype):
         operand = np.real(operand)
+    if is_bool(dtype):
+        return operand.astype(compute_dtype(operand.dtype)) != 0
     if is_integer(dtype):
         return _to_integer(operand.astype(compute_dtype(operand.dtype)), dtype)
     if is_complex(dtype):

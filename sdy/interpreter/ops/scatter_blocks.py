@@ -8,11 +8,11 @@ from math import prod
 import numpy as np
 from xdsl.ir import Block, BlockArgument
 
-from sdy.interpreter.arrays.element_types import Array, compute_dtype, exact_dtype
+from sdy.interpreter.arrays.element_types import Array, compute_dtype, is_integer
 from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, KernelContext, uniform
 from sdy.interpreter.ops.conversion import converted
-from sdy.interpreter.ops.reducer import Reducer
+from sdy.interpreter.ops.reducer import Fold, Reducer
 
 
 def scatter_into(
@@ -56,12 +56,13 @@ def _combined(
     targets, updates = targets[order], tuple(update[order] for update in updates)
     firsts = np.flatnonzero(np.diff(targets, prepend=-1))  # index of the first update of each row
     if reducer.folds is not None and len(firsts) < len(targets):
-        targets, updates = targets[firsts], _folded(reducer, updates, firsts)
+        for fold, array, update in zip(reducer.folds, state, updates, strict=True):
+            _fold_into(fold, array, targets, update, firsts)
     elif _replaces_old(reducer.block):
         lasts = np.append(firsts[1:], len(targets)) - 1
         _write(state, targets[lasts], tuple(update[lasts] for update in updates))
-        return state
-    _combine_in_rounds(context, reducer, state, targets, updates, captured)
+    else:
+        _combine_in_rounds(context, reducer, state, targets, updates, captured)
     return state
 
 
@@ -83,14 +84,17 @@ def _write(state: Arrays, rows: IntArray, values: Arrays) -> None:
         array[rows] = value
 
 
-def _folded(reducer: Reducer, updates: Arrays, firsts: IntArray) -> Arrays:
-    """Reduce the updates of each row to one, by NumPy's reductions."""
-    assert reducer.folds is not None
-    results: list[Array] = []
-    for fold, new in zip(reducer.folds, updates, strict=True):
-        wide = exact_dtype(new.dtype) if fold.ufunc in (np.add, np.multiply) else compute_dtype(new.dtype)
-        results.append(fold.ufunc.reduceat(new.astype(wide), firsts, axis=0).astype(new.dtype))
-    return tuple(results)
+def _fold_into(fold: Fold, array: Array, targets: IntArray, update: Array, firsts: IntArray) -> None:
+    """Combine the rows `update`, sorted by `targets`, into `array`; `firsts` holds the first update of each row."""
+    if fold.ufunc in (np.add, np.multiply) and not is_integer(array.dtype):
+        # Rounding depends on the order: add one update after another, as the reference interpreter does.
+        size = array.shape[1]
+        elements = targets[:, np.newaxis] * size + np.arange(size, dtype=np.int64)
+        fold.ufunc.at(array.reshape(-1), elements.reshape(-1), update.reshape(-1))
+        return
+    folded = fold.ufunc.reduceat(update.astype(compute_dtype(update.dtype)), firsts, axis=0).astype(update.dtype)
+    rows = targets[firsts]
+    array[rows] = fold.combine(array[rows], folded)
 
 
 def _replaces_old(block: Block) -> bool:

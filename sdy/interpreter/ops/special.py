@@ -1,7 +1,7 @@
 """Special functions of real numbers, accurate to f64.
 
-Error functions are Chebyshev series through the values of Python's `math` at the nodes. The gamma functions shift their
-argument up to where asymptotic series with Bernoulli numbers are exact.
+The error function is a Taylor series around 0, and its tail a Chebyshev series through the values of Python's `math`.
+The gamma functions shift their argument up to where asymptotic series with Bernoulli numbers are exact.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ Reals = NDArray[np.float64]
 _LARGEST_ERFC = 27.0  # erfc of larger arguments is below the smallest f64
 _SHIFT = 10  # for larger arguments the asymptotic series are exact to f64
 _TERMS = 12
+_TAYLOR_TERMS = 20  # of erf, up to 1
 
 
 def erf(x: Reals) -> Reals:
@@ -28,7 +29,7 @@ def erf(x: Reals) -> Reals:
     small = np.where(near, x, 0.0)
     large = np.where(near, 1.0, np.abs(x))
     tail = np.copysign(1.0 - _erfc_tail(large), x)
-    result = np.where(near, small * _erf_over_x()(small * small), tail)
+    result = np.where(near, small * _erf_over_x(small * small), tail)
     return np.where(np.isnan(x), x, result)
 
 
@@ -149,10 +150,12 @@ def _erfc_tail(x: Reals) -> Reals:
     return np.where(x > _LARGEST_ERFC, 0.0, value)
 
 
-@cache
-def _erf_over_x() -> Chebyshev:
-    """Return the series of `erf(x) / x` as a function of `x ** 2` up to 1."""
-    return _interpolated(lambda t: math.erf(math.sqrt(t)) / math.sqrt(t), 1e-300, 1.0, 18)
+def _erf_over_x(square: Reals) -> Reals:
+    """Return `erf(x) / x` as a function of `x ** 2` up to 1, by its Taylor series."""
+    result = square * 0.0
+    for n in reversed(range(_TAYLOR_TERMS)):
+        result = result * square + (-1) ** n / (math.factorial(n) * (2 * n + 1))
+    return 2.0 / math.sqrt(math.pi) * result
 
 
 @cache
@@ -169,10 +172,15 @@ def _scaled_tail(t: float) -> float:
 
 
 def _interpolated(function: Callable[[float], float], low: float, high: float, degree: int) -> Chebyshev:
-    def at_nodes(nodes: Reals) -> Reals:
-        return np.array([function(float(node)) for node in nodes])
-
-    return Chebyshev.interpolate(at_nodes, degree, domain=[low, high])
+    """Return the interpolation polynomial; the coefficients are sums that are rounded once."""
+    count = degree + 1
+    angles = [math.pi * (k + 0.5) / count for k in range(count)]
+    values = [function(low + (high - low) * (1.0 + math.cos(angle)) / 2.0) for angle in angles]
+    sums = [
+        math.fsum(value * math.cos(j * angle) for value, angle in zip(values, angles, strict=True))
+        for j in range(count)
+    ]
+    return Chebyshev([(1.0 if j == 0 else 2.0) * each / count for j, each in enumerate(sums)], domain=[low, high])
 
 
 @cache

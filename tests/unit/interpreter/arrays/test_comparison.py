@@ -19,6 +19,12 @@ def test_almost_equal_is_a_distance() -> None:
     assert almost_equal(np.array([3]), np.array([4]), 5.0).tolist() == [False]
 
 
+def test_almost_equal_is_relative_to_large_expected_values() -> None:
+    expected = np.array([1000.0, 1000.0, 0.001, np.inf, 1e308])
+    actual = np.array([1000.09, 1000.11, 0.00109, 1e308, np.inf])
+    assert almost_equal(actual, expected, 1e-4).tolist() == [True, False, True, False, False]
+
+
 def test_ulps_count_the_floats_in_between() -> None:
     one = np.array([1.0, -1.0, 0.0], np.float32)
     assert ulp_distance(one, np.nextafter(one, np.float32(9))).tolist() == [1, 1, 1]

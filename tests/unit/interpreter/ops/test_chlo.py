@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -41,6 +43,20 @@ def test_special_functions_keep_the_element_type() -> None:
         np.float32(0.5204998778130465),
         np.float32(0.9999779),
     ]
+
+
+def test_error_functions_and_gamma_have_no_rounding_errors_of_their_own() -> None:
+    x = np.concatenate([np.linspace(-6, 6, 999), [2.0000045, 1e-300, 1e300]])
+    for name, function in (("erf", math.erf), ("erfc", math.erfc), ("lgamma", math.lgamma)):
+        kept = x if name != "lgamma" else x[x > 0]
+        kind = f"tensor<{len(kept)}xf64>"
+        found = run_op(f"chlo.{name} %x : {kind} -> {kind}", kind, x=kept)
+        assert found.tolist() == [function(value) for value in kept.tolist()]
+    poles = np.array([0.0, -2.0, -np.inf, 1e306])
+    line = "chlo.lgamma %x : tensor<4xf64> -> tensor<4xf64>"
+    assert run_op(line, "tensor<4xf64>", x=poles).tolist() == [np.inf] * 4
+    scalar = run_op("chlo.erf %x : tensor<f64> -> tensor<f64>", "tensor<f64>", x=np.array(0.5))
+    assert scalar.tolist() == math.erf(0.5)
 
 
 def test_infinities() -> None:

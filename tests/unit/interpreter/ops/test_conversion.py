@@ -31,6 +31,13 @@ def test_floats_saturate_to_integers(dtype: type[np.generic], expected: list[int
     assert converted(FLOATS, np.dtype(dtype)).tolist() == expected
 
 
+def test_complex_numbers_lose_their_imaginary_part() -> None:
+    z = np.array([-1.5 + 9j, 1j])
+    assert converted(z, np.dtype(np.float32)).tolist() == [-1.5, 0]
+    assert converted(z, np.dtype(np.bool_)).tolist() == [True, False]
+    assert converted(z, np.dtype(np.int8)).tolist() == [-1, 0]
+
+
 def test_floats_saturate_to_narrow_integers() -> None:
     assert converted(FLOATS, np.dtype(ml_dtypes.int4)).astype(int).tolist() == [3, -3, 7, -8, 0, 7, -8, 7]
 

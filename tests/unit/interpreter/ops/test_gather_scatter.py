@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from support.execution.run_text import i32, run_op
-from support.random_ops.draft import region
+from support.random_ops.draft import ELEMENTS, region
+
+from sdy.interpreter.arrays.element_types import dtype_of
 
 KEEP_NEW = """({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
@@ -10,9 +13,10 @@ KEEP_NEW = """({
   })"""
 
 
-def scatter(body: str, updates: str) -> str:
+def scatter(body: str, updates: str, element: str = "i32") -> str:
     numbers = "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1"
-    types = f"(tensor<4xi32>, tensor<{updates}x1xi32>, tensor<{updates}xi32>) -> tensor<4xi32>"
+    operand = f"tensor<4x{element}>"
+    types = f"({operand}, tensor<{updates}x1xi32>, tensor<{updates}x{element}>) -> {operand}"
     attributes = f"<{{scatter_dimension_numbers = #stablehlo.scatter<{numbers}>}}>"
     return f'"stablehlo.scatter"(%x, %i, %u) {attributes} {body} : {types}'
 
@@ -79,6 +83,20 @@ def test_updates_are_combined_in_order_where_the_region_is_not_known() -> None:
       })"""
     result = run_op(scatter(body, "3"), "tensor<4xi32>", x=i32(1, 0, 0, 0), i=column(0, 0, 1), u=i32(10, 20, 5))
     assert result.tolist() == [(1 * 2 + 10) * 2 + 20, 5, 0, 0]
+
+
+@pytest.mark.parametrize("element", ["f16", "f32", "bf16", "f64"])
+def test_sums_of_updates_are_rounded_in_order(element: str) -> None:
+    dtype = dtype_of(ELEMENTS[element])
+    updates = np.random.default_rng(0).normal(size=300).astype(dtype)
+    start = np.array([3, 1, 0, 0], dtype)
+    expected = start.copy()
+    for index, update in enumerate(updates):
+        expected[index % 2] = np.add(expected[index % 2], update)
+    line = scatter(region(element, "stablehlo.add %a, %b"), "300", element)
+    indices = (np.arange(300, dtype=np.int32) % 2).reshape(-1, 1)
+    found = run_op(line, f"tensor<4x{element}>", x=start, i=indices, u=updates)
+    assert found.tobytes() == expected.tobytes()
 
 
 def test_out_of_range_updates_are_ignored() -> None:
