@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.base import FormattedOp, StablehloOp
-from sdy.dialects.stablehlo.syntax.clauses import IntClause, StringClause
+from sdy.dialects.stablehlo.syntax.clauses import FloatClause, IntClause, StringClause
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.stablehlo.syntax.type_signatures import EACH_OPERAND, OPERANDS_ONLY
 
@@ -35,16 +35,19 @@ class ExpectEqOp(FormattedOp):
 
 @irdl_op_definition
 class ExpectAlmostEqOp(FormattedOp):
-    """Fail unless the operands differ by at most `tolerance` in every element.
+    """Fail unless every element of `lhs` is within `tolerance` of `rhs`, relative to `rhs` where that exceeds 1.
 
-    `check.expect_almost_eq %0, %1 : tensor<2xf32>`
+    `check.expect_almost_eq %0, %1, tolerance = 1.000000e-02 : tensor<2xf32>`
     """
 
     name = "check.expect_almost_eq"
     lhs = operand_def()
     rhs = operand_def()
     tolerance = opt_prop_def(FloatAttr.constr(f64), default_value=TOLERANCE)
-    FORM: ClassVar[Form] = Form(signature=OPERANDS_ONLY)
+    FORM: ClassVar[Form] = Form(
+        clauses=(FloatClause("tolerance", "tolerance", is_optional=True, default=TOLERANCE),),
+        signature=OPERANDS_ONLY,
+    )
 
 
 @irdl_op_definition
@@ -110,7 +113,7 @@ class ExpectEqConstOp(ExpectConstOp):
 
 @irdl_op_definition
 class ExpectAlmostEqConstOp(ExpectConstOp):
-    """Fail unless the operand differs from a constant by at most `tolerance` in every element.
+    """Fail unless every element is within `tolerance` of a constant, relative to it where it exceeds 1.
 
     `check.expect_almost_eq_const %0, dense<1.000000e+00> : tensor<2xf32>`
     """

@@ -51,7 +51,9 @@ MOVING_ELEMENTS: tuple[type[Operation], ...] = (
     collectives.CollectivePermuteOp,
     gather_scatter.GatherOp,
 )
-FORWARDING: tuple[type[Operation], ...] = (  # operands and results may have different types
+FORWARDING: tuple[type[Operation], ...] = (  # stored elements; operands and results may have different types
+    shape.BitcastConvertOp,
+    shape.ConstantOp,
     calls.CompositeOp,
     CallOp,
     control.CaseOp,

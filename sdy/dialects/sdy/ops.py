@@ -30,6 +30,7 @@ from xdsl.traits import IsTerminator, Pure, ReturnLike, SymbolOpInterface
 from sdy.dialects.sdy.attrs import MeshAttr, TensorShardingAttr
 from sdy.dialects.sdy.enum_directives import BarrierDirection, BarrierDirectionDirective, enum_attr
 from sdy.dialects.sdy.types import Shaped
+from sdy.dialects.stablehlo.syntax.op_syntax import parse_explicit_constant
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 
@@ -142,7 +143,7 @@ class ConstantOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         if parser.parse_optional_punctuation("(") is not None:
-            return cls._parse_explicit(parser)
+            return parse_explicit_constant(cls, parser)
         attributes = parser.parse_optional_attr_dict()
         start = parser.pos
         value = parser.parse_attribute()
@@ -150,16 +151,6 @@ class ConstantOp(IRDLOperation):
         if value_type is None:
             parser.raise_error("expected an attribute with a type, such as dense<0> : tensor<i32>", start, parser.pos)
         return cls.create(result_types=[value_type], properties={"value": value}, attributes=attributes)
-
-    @classmethod
-    def _parse_explicit(cls, parser: Parser) -> Self:
-        """Parse `() <{value = ...}> : () -> T`, the form for a result whose type differs from that of the value."""
-        parser.parse_punctuation(")")
-        properties = parser.parse_optional_properties_dict()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        results = parser.parse_function_type().outputs.data
-        return cls.create(result_types=results, properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         if type_of_elements(self.value) != self.result.type:

@@ -27,13 +27,16 @@ from sdy.dialects.stablehlo.checks.shape import (
     check_transpose,
 )
 from sdy.dialects.stablehlo.syntax.clauses import IntClause, IntsClause
-from sdy.dialects.stablehlo.syntax.op_syntax import Form
+from sdy.dialects.stablehlo.syntax.op_syntax import Form, parse_explicit_constant
 from sdy.dialects.stablehlo.syntax.type_signatures import RESULT_ONLY, SAME
 from sdy.dialects.text.ssa_names import SuggestsResultNames
 
 
 class LiteralOp(StablehloOp):
-    """Base class of constants: `dense<1.000000e+00> : tensor<2xf32>`."""
+    """Base class of constants: `dense<1.000000e+00> : tensor<2xf32>`.
+
+    `() <{value = dense<1> : tensor<2xi8>}> : () -> tensor<2x!quant.uniform<i8:f32, 2.0>>` if the result is quantized.
+    """
 
     value = prop_def(DenseElementsAttr)
     output = result_def()
@@ -42,6 +45,8 @@ class LiteralOp(StablehloOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
+        if parser.parse_optional_punctuation("(") is not None:
+            return parse_explicit_constant(cls, parser)
         attributes = parser.parse_optional_attr_dict()
         position = parser.pos
         value = parser.parse_attribute()
@@ -50,6 +55,9 @@ class LiteralOp(StablehloOp):
         return cls.create(result_types=[value.type], properties={"value": value}, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
+        if self.value.type != self.output.type:
+            printer.print_op_with_default_format(self)
+            return
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
         printer.print_attribute(self.value)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import SSAValue
 
 from sdy.dialects.stablehlo import collectives as ops
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type
 from sdy.interpreter.devices.grid import Grid
@@ -32,11 +35,21 @@ def all_gather(op: ops.AllGatherOp) -> Kernel:
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         layout = layout_of(groups, grid_of_devices(context))
+        for operand, result in zip(op.inputs, op.result, strict=True):
+            _check_group_size(layout, operand, result, dim)
         return tuple(
             layout.to_all_members(_concatenated(layout, layout.gather_members(array), dim)) for array in arrays
         )
 
     return kernel
+
+
+def _check_group_size(layout: GroupLayout, shard: SSAValue, total: SSAValue, dim: int) -> None:
+    """Raise SDY-X009 unless `dim` of `total` is that of `shard` times the number of devices in a group."""
+    size, expected = shape_of(shard)[dim], shape_of(total)[dim]
+    if DYNAMIC_INDEX not in (size, expected) and size * layout.size != expected:
+        required = f"dim {dim} of {total.type} must be {size * layout.size}"
+        raise failure("SDY-X009", f"{required}, {size} on each of the {layout.size} devices of a group, got {expected}")
 
 
 def _concatenated(layout: GroupLayout, members: Array, dim: int) -> Array:
@@ -106,6 +119,7 @@ def reduce_scatter(op: ops.ReduceScatterOp) -> Kernel:
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         layout = layout_of(groups, grid_of_devices(context))
+        _check_group_size(layout, op.result, op.operand, dim)
         total = _reduced(context, layout, reducer, arrays[0], arrays[1:])
         parts = _split(total, layout.group_rank + dim, layout.size)
         return (layout.to_each_member(np.moveaxis(parts, layout.group_rank + dim, layout.group_rank)),)

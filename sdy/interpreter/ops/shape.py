@@ -22,8 +22,8 @@ KERNELS = KernelTable()
 
 @KERNELS.of(ops.ConstantOp)
 def constant(op: ops.ConstantOp) -> Kernel:
-    """Return the constant, the same on every device."""
-    array = array_of(op.value.data)
+    """Return the constant, the same on every device; quantized elements are the bits of the stored integers."""
+    array = array_of(op.value.data).astype(dtype_of_type(op.output.type), copy=False)
     return lambda context, _: (context.replicated(array),)
 
 

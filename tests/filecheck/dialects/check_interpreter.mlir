@@ -9,8 +9,12 @@ func.func @checks(%x: tensor<2xf32>, %n: tensor<2xi32>) {
   check.expect_eq %n, %n : tensor<2xi32>
   // CHECK-NEXT: check.expect_eq_const %arg1, dense<[1, 2]> : tensor<2xi32>
   check.expect_eq_const %n, dense<[1, 2]> : tensor<2xi32>
-  // CHECK-NEXT: check.expect_almost_eq %arg0, %arg0 {tolerance = 1.000000e-02 : f64} : tensor<2xf32>
+  // CHECK-NEXT: check.expect_almost_eq %arg0, %arg0, tolerance = 1.000000e-02 : tensor<2xf32>
   check.expect_almost_eq %x, %x {tolerance = 1.0e-2 : f64} : tensor<2xf32>
+  // CHECK-NEXT: check.expect_almost_eq %arg0, %arg0, tolerance = 1.000000e-01 : tensor<2xf32>
+  check.expect_almost_eq %x, %x, tolerance = 0.1 : tensor<2xf32>
+  // CHECK-NEXT: check.expect_almost_eq %arg0, %arg0 : tensor<2xf32>
+  check.expect_almost_eq %x, %x, tolerance = 1.0e-4 : tensor<2xf32>
   // CHECK-NEXT: check.expect_almost_eq_const %arg0, dense<1.000000e+00> : tensor<2xf32> {tolerance = 1.000000e-02 : f64}
   check.expect_almost_eq_const %x, dense<1.0> : tensor<2xf32> {tolerance = 1.0e-2 : f64}
   // CHECK-NEXT: check.expect_close %arg0, %arg0, min_ulp_difference = 1, max_ulp_difference = 4 : tensor<2xf32>, tensor<2xf32>

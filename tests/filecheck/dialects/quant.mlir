@@ -16,3 +16,19 @@ func.func @types(
   %2 = stablehlo.add %a, %1 : tensor<4x!quant.uniform<i8:f32, 0.2:15>>
   return %0 : tensor<4xf32>
 }
+
+// CHECK-LABEL: func @constants
+func.func @constants() {
+  // CHECK-NEXT: stablehlo.constant() <{value = dense<[1, 512]> : tensor<2xi32>}> : () -> tensor<2x!quant.uniform<i32:f32, 2.000000e+00:15>>
+  %0 = stablehlo.constant() {value = dense<[1, 512]> : tensor<2xi32>} : () -> tensor<2x!quant.uniform<i32:f32, 2.0:15>>
+  // CHECK-NEXT: stablehlo.constant dense<[1, 512]> : tensor<2xi32>
+  %1 = stablehlo.constant() {value = dense<[1, 512]> : tensor<2xi32>} : () -> tensor<2xi32>
+  return
+}
+
+// CHECK-LABEL: func @different_scales
+func.func @different_scales(%a: tensor<2x!quant.uniform<i8:f32, 1.0>>, %b: tensor<2x!quant.uniform<i8:f32, 2.0:3>>) {
+  // CHECK-NEXT: stablehlo.add %arg0, %arg1 : (tensor<2x!quant.uniform<i8:f32, 1.000000e+00>>, tensor<2x!quant.uniform<i8:f32, 2.000000e+00:3>>) -> tensor<2x!quant.uniform<i8:f32, 2.000000e+00:3>>
+  %0 = "stablehlo.add"(%a, %b) : (tensor<2x!quant.uniform<i8:f32, 1.0>>, tensor<2x!quant.uniform<i8:f32, 2.0:3>>) -> tensor<2x!quant.uniform<i8:f32, 2.0:3>>
+  return
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, IntegerType, Signedness
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
@@ -37,7 +37,7 @@ def check_all_gather(op: Operation) -> None:
         sizes = list(shape(op, operand))
         dim = integer(op, "all_gather_dim")
         require_dims(op, "all_gather_dim", [dim], len(sizes), "the operand")
-        group = _group_size(op)
+        group = _group_size_across_partitions(op, sizes[dim], _size_of(op, result, dim))
         sizes[dim] = DYNAMIC_INDEX if group is None else scaled_size(sizes[dim], group)
         require_shape(op, result, sizes, f"inferred from the operand and {_group_text(group)}")
 
@@ -49,7 +49,7 @@ def check_reduce_scatter(op: Operation) -> None:
     sizes = list(shape(op, op.operands[0]))
     dim = integer(op, "scatter_dimension")
     require_dims(op, "scatter_dimension", [dim], len(sizes), "the operand")
-    group = _group_size(op)
+    group = _group_size_across_partitions(op, _size_of(op, op.results[0], dim), sizes[dim])
     sizes[dim] = DYNAMIC_INDEX if group is None else _divided_size(op, dim, sizes[dim], group)
     require_shape(op, op.results[0], sizes, f"inferred from the operand and {_group_text(group)}")
     require_reducer_region(op, op.regions[0], op.operands)
@@ -141,6 +141,31 @@ def _group_size(op: Operation) -> int | None:
     if not isinstance(groups, DenseElementsAttr) or PADDING in groups.get_ints():
         return None
     return groups.type.get_shape()[1] or None
+
+
+def _group_size_across_partitions(op: Operation, small: int, large: int) -> int | None:
+    """Return the number of devices in a group; `small` and `large` are the sizes of its dim on one and on all devices.
+
+    The groups of a collective with a channel list replicas, and contain all partitions of each. The number of
+    partitions is not part of the op, so any multiple is accepted.
+    """
+    group = _group_size(op)
+    if group is None or not _crosses_partitions(op) or DYNAMIC_INDEX in (small, large):
+        return group
+    listed = small * group
+    return large // small if listed and large and large % listed == 0 else group
+
+
+def _size_of(op: Operation, value: SSAValue, dim: int) -> int:
+    """Return the size of a dim; dynamic if the value has a lower rank, which is reported with the whole shape."""
+    sizes = shape(op, value)
+    return sizes[dim] if dim < len(sizes) else DYNAMIC_INDEX
+
+
+def _crosses_partitions(op: Operation) -> bool:
+    channel = op.properties.get("channel_handle")
+    has_channel = isinstance(channel, ChannelHandleAttr) and channel.data.handle > 0
+    return has_channel and "use_global_device_ids" not in op.properties
 
 
 def _divided_size(op: Operation, dim: int, size: int, count: int) -> int:

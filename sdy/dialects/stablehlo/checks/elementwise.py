@@ -11,6 +11,7 @@ from sdy.dialects.stablehlo.attributes.attrs import ResultAccuracyAttr
 from sdy.dialects.stablehlo.attributes.enums import ResultAccuracyMode
 from sdy.dialects.stablehlo.checks.requirements import (
     fail,
+    have_compatible_quantizations,
     name_of,
     require_element_type,
     require_same_element_type,
@@ -22,8 +23,12 @@ from sdy.dialects.stablehlo.checks.requirements import (
 
 
 def check_all_same_type(op: Operation) -> None:
-    """Check that all operands and results have the same type."""
-    require_same_type(op, (*op.operands, *op.results))
+    """Check that all operands and results have the same type; quantized ones may differ in scales and zero points."""
+    first, *others = (*op.operands, *op.results)
+    for other in others:
+        if not have_compatible_quantizations(tensor(op, first).element_type, tensor(op, other).element_type):
+            require_same_element_type(op, (first, other))
+        require_same_shape(op, (first, other))
 
 
 def check_all_same_shape(op: Operation) -> None:

@@ -12,6 +12,7 @@ from xdsl.irdl import IRDLOperation
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.quant import UniformQuantizedType
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, DimSizes, as_tensor
 
 
@@ -100,6 +101,13 @@ def require_same_element_type(op: Operation, values: Sequence[SSAValue]) -> None
     for other in values[1:]:
         if tensor(op, first).element_type != tensor(op, other).element_type:
             fail(op, "SDY-D013", f"{name_of(op, first)} and {name_of(op, other)} must have the same element type")
+
+
+def have_compatible_quantizations(lhs: Attribute, rhs: Attribute) -> bool:
+    """Return whether both element types are quantized, with the same stored integers and the same floats."""
+    if not isinstance(lhs, UniformQuantizedType) or not isinstance(rhs, UniformQuantizedType):
+        return False
+    return (lhs.data.storage, lhs.data.expressed) == (rhs.data.storage, rhs.data.expressed)
 
 
 def have_compatible_types(lhs: Attribute, rhs: Attribute) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, i1, i32
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, i1, i32
+from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import codec_of
+from sdy.dialects.quant import UniformQuantizedType
 from sdy.dialects.stablehlo.checks.requirements import (
     fail,
     integer,
@@ -27,11 +28,16 @@ from sdy.dialects.stablehlo.checks.requirements import (
 
 
 def check_constant(op: Operation) -> None:
-    """Check that a constant has the type of its value."""
+    """Check that a constant has the type of its value; quantized constants are given by the stored integers."""
     value = op.properties["value"]
     result = op.results[0]
-    if isinstance(value, DenseElementsAttr) and result.type != value.type:
+    if not isinstance(value, DenseElementsAttr) or result.type == value.type:
+        return
+    stored, element = value.type.get_element_type(), tensor(op, result).element_type
+    width = element.data.storage.width if isinstance(element, UniformQuantizedType) else None
+    if not isinstance(stored, IntegerType) or stored.width.data != width:
         fail(op, "SDY-D012", f"{name_of(op, result)} must have the type of the value, {value.type}")
+    require_shape(op, result, value.type.get_shape(), "the shape of the value")
 
 
 def check_iota(op: Operation) -> None:
@@ -95,15 +101,22 @@ def check_reverse(op: Operation) -> None:
 def check_bitcast_convert(op: Operation) -> None:
     """Check that a last dim makes up for different widths of the element types."""
     before, after = tensor(op, op.operands[0]), tensor(op, op.results[0])
-    codecs = codec_of(before.element_type), codec_of(after.element_type)
-    if codecs[0] is None or codecs[1] is None:
+    widths = _bit_width(before.element_type), _bit_width(after.element_type)
+    if widths[0] is None or widths[1] is None:
         return
-    widths = codecs[0].bit_width, codecs[1].bit_width
     wide, narrow = (before, after) if widths[0] >= widths[1] else (after, before)
-    ratio = max(widths) // min(widths)
+    ratio = max(widths[0], widths[1]) // min(widths[0], widths[1])
     expected = (*wide.get_shape(), ratio) if ratio > 1 else wide.get_shape()
     value = op.results[0] if narrow is after else op.operands[0]
     require_shape(op, value, expected, "inferred from the widths of the element types")
+
+
+def _bit_width(element: Attribute) -> int | None:
+    """Return the bits of an element, or of the integer that stores it; None if they are unknown."""
+    if isinstance(element, UniformQuantizedType):
+        return element.data.storage.width
+    codec = codec_of(element)
+    return None if codec is None else codec.bit_width
 
 
 def check_get_dimension_size(op: Operation) -> None:

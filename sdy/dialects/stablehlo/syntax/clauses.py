@@ -7,10 +7,22 @@ from abc import ABC, abstractmethod
 from enum import Enum
 from typing import Generic, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, StringAttr, i1, i32, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    f64,
+    i1,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 
+from sdy.dialects.constants.float_formats import FLOAT_FORMATS, bits_of, float_text
 from sdy.dialects.stablehlo.attributes.attrs import parse_int, parse_ints
 from sdy.dialects.stablehlo.attributes.enums import EnumDataAttr, EnumT
 
@@ -90,6 +102,24 @@ class IntClause(KeywordClause):
 
     def value_text(self, value: Attribute) -> str:
         return str(cast(IntegerAttr, value).value.data)
+
+
+class FloatClause(KeywordClause):
+    """`tolerance = 1.000000e-02`: an f64, which is omitted if it is the default."""
+
+    def __init__(self, keyword: str, name: str, *, default: FloatAttr[Float64Type], is_optional: bool = False) -> None:
+        super().__init__(keyword, name, is_optional=is_optional)
+        self.default = default
+
+    def parse_value(self, parser: Parser) -> Attribute:
+        return FloatAttr(float(parser.parse_number(allow_boolean=False)), f64)
+
+    def text(self, op: Operation) -> str | None:
+        return None if op.properties.get(self.name) == self.default else super().text(op)
+
+    def value_text(self, value: Attribute) -> str:
+        layout = FLOAT_FORMATS["f64"]
+        return float_text(bits_of(cast("FloatAttr[Float64Type]", value).value.data, layout), layout)
 
 
 class BoolClause(KeywordClause):

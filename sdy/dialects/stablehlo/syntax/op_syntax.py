@@ -114,3 +114,16 @@ def print_attributes(op: IRDLOperation, printer: Printer, excluded: frozenset[st
         if name not in excluded and name in declared and value != declared[name].default_value
     }
     printer.print_op_attributes({**printed, **op.attributes}, print_keyword=keyword)
+
+
+def parse_explicit_constant(op_class: type[OpT], parser: Parser) -> OpT:
+    """Parse the rest of `() <{value = ...}> : () -> T`, the form for a result whose type is not that of the value.
+
+    The value may be in the attribute dictionary instead.
+    """
+    parser.parse_punctuation(")")
+    properties = parser.parse_optional_properties_dict()
+    attributes = parse_attributes(op_class, parser, properties)
+    parser.parse_punctuation(":")
+    results = parser.parse_function_type().outputs.data
+    return op_class.create(result_types=results, properties=properties, attributes=attributes)

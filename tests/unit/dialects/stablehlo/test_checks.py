@@ -114,9 +114,12 @@ CASES = [
     ("stablehlo.custom_call @f(%v) {operand_layouts = [dense<1> : tensor<1xindex>], result_layouts = []} : (tensor<4xf32>) -> ()", "D016", "entry 0"),
     # collectives
     ('"stablehlo.all_gather"(%v) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>', "D012", "shape 8"),
+    ('"stablehlo.all_gather"(%v) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<12xf32>', "D012", "shape 8"),
     ('"stablehlo.all_gather"(%v) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 0]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<8xf32>', "D016", "a device must appear only once in replica_groups, got [0, 0]"),
     ('"stablehlo.all_gather"(%v) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<8xf32>', "D016", "device 1 is missing from replica_groups [0, 2]"),
     ('"stablehlo.all_gather"(%v) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi32>}> : (tensor<4xf32>) -> tensor<8xf32>', "D017", "i64"),
+    ('stablehlo.constant() <{value = dense<[1, 2]> : tensor<2xi16>}> : () -> tensor<2x!quant.uniform<i8:f32, 2.0>>', "D012", "must have the type of the value, tensor<2xi16>"),
+    ('stablehlo.constant() <{value = dense<[1, 2]> : tensor<2xi8>}> : () -> tensor<3x!quant.uniform<i8:f32, 2.0>>', "D012", "shape 2"),
     (f'"stablehlo.all_reduce"(%v) <{{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}}> {FOLD} : (tensor<4xf32>) -> tensor<5xf32>', "D013", "result[0] tensor<5xf32>"),
     (f'"stablehlo.reduce_scatter"(%w) <{{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, scatter_dimension = 0 : i64}}> {FOLD} : (tensor<5xf32>) -> tensor<2xf32>', "D016", "size 5 of dim 0 must be divisible by 2"),
     ('"stablehlo.all_to_all"(%m) <{concat_dimension = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, split_count = 4 : i64, split_dimension = 1 : i64}> : (tensor<4x8xf32>) -> tensor<16x2xf32>', "D013", "split_count must equal the number of devices in a group, got 4 and 2"),

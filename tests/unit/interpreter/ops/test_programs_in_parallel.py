@@ -147,3 +147,31 @@ def test_a_value_that_no_probe_saw_is_an_error() -> None:
     found = error_of(PROBE.replace("iter = 1", "iter = 5"), i32(1, 2))
     assert found.code == "SDY-X014"
     assert "it saw 2" in found.message
+
+
+def all_gather_on_four_devices(result_size: int) -> str:
+    kind = f"tensor<{result_size}xi32>"
+    return f"""
+    func.func @gather(%a: tensor<1xi32>) -> {kind} {{
+      %0 = "stablehlo.all_gather"(%a) <{{
+        all_gather_dim = 0 : i64, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>,
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>
+      }}> : (tensor<1xi32>) -> {kind}
+      return %0 : {kind}
+    }}
+    func.func @main(%a: tensor<1xi32>, %b: tensor<1xi32>, %c: tensor<1xi32>, %d: tensor<1xi32>) -> {kind} {{
+      %0:4 = "interpreter.run_parallel"(%a, %b, %c, %d) <{{programs = [[@gather, @gather], [@gather, @gather]]}}>
+        : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> ({kind}, {kind}, {kind}, {kind})
+      return %0#0 : {kind}
+    }}"""
+
+
+def test_groups_of_replicas_contain_all_partitions_of_each() -> None:
+    (result,) = run(all_gather_on_four_devices(4), *(i32(number) for number in range(4)))
+    assert result.tolist() == [2, 0, 3, 1]
+
+
+def test_result_types_must_match_the_number_of_devices() -> None:
+    found = error_of(all_gather_on_four_devices(2), *(i32(number) for number in range(4)))
+    assert (found.code, found.span is not None) == ("SDY-X009", True)
+    assert found.message == "dim 0 of tensor<2xi32> must be 4, 1 on each of the 4 devices of a group, got 2"

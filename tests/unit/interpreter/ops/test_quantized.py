@@ -13,6 +13,8 @@ from sdy.interpreter.arrays.element_types import Array
 
 PLAIN = "!quant.uniform<i8:f32, 5.000000e-01:3>"
 NARROW = "!quant.uniform<u8<1:200>:f32, 2.500000e-01:100>"
+COARSE = "!quant.uniform<i8:f32, 2.000000e+00>"
+PER_AXIS = "!quant.uniform<i8:f32:0, {1.000000e-01:-30,5.000000e-01:-20}>"
 PER_COLUMN = "!quant.uniform<i8:f32:1, {1.000000e+00,5.000000e-01:10,2.000000e+00:-4}>"
 
 
@@ -81,6 +83,44 @@ def test_stored_elements_are_moved_unchanged() -> None:
     assert found.tolist() == [-40, 2.5, 1]
 
 
+def test_bits_of_stored_elements_are_read_and_written() -> None:
+    kind = f"tensor<2x{PER_AXIS}>"
+    text = f"""func.func @main(%b: tensor<2xi8>) -> (tensor<2xf32>, tensor<2xi8>) {{
+      %q = stablehlo.bitcast_convert %b : (tensor<2xi8>) -> {kind}
+      %f = stablehlo.uniform_dequantize %q : ({kind}) -> tensor<2xf32>
+      %r = stablehlo.bitcast_convert %q : ({kind}) -> tensor<2xi8>
+      return %f, %r : tensor<2xf32>, tensor<2xi8>
+    }}"""
+    floats, bits = run(text, np.array([10, 10], np.int8))
+    assert (floats.tolist(), bits.tolist()) == ([4, 15], [10, 10])
+
+
+def test_operands_may_have_different_scales() -> None:
+    kinds = f"tensor<2x{PLAIN}>", f"tensor<2x{COARSE}>"
+    lines = [
+        f"%{name} = stablehlo.bitcast_convert %b : (tensor<2xi8>) -> {kind}"
+        for name, kind in zip("pc", kinds, strict=True)
+    ]
+    lines.append(f"%s = stablehlo.add %p, %c : ({kinds[0]}, {kinds[1]}) -> {kinds[1]}")
+    lines.append(f"%r = stablehlo.bitcast_convert %s : ({kinds[1]}) -> tensor<2xi8>")
+    body = "\n".join(lines)
+    text = f"func.func @main(%b: tensor<2xi8>) -> tensor<2xi8> {{ {body}\n return %r : tensor<2xi8> }}"
+    # As floats, (5 - 3) / 2 + 5 * 2 = 11 and (9 - 3) / 2 + 9 * 2 = 21; both are ties between even and odd.
+    assert run(text, np.array([5, 9], np.int8))[0].tolist() == [6, 10]
+
+
+def test_a_constant_is_given_by_its_stored_elements() -> None:
+    kind = f"tensor<2x{PLAIN}>"
+    text = f"""func.func @main() -> tensor<2xf32> {{
+      %q = stablehlo.constant() <{{value = dense<[5, 9]> : tensor<2xi8>}}> : () -> {kind}
+      %f = stablehlo.uniform_dequantize %q : ({kind}) -> tensor<2xf32>
+      return %f : tensor<2xf32>
+    }}"""
+    assert run(text)[0].tolist() == [1, 3]
+    unsigned = text.replace(PLAIN, NARROW).replace("[5, 9]", "[-56, 100]")  # -56 has the bits of 200
+    assert run(unsigned)[0].tolist() == [25, 0]
+
+
 def test_requantizing_rounds_to_the_nearest_elements() -> None:
     wide = "!quant.uniform<i8:f32, 2.000000e+00>"
     line = f"%s = stablehlo.uniform_quantize %q0 : (tensor<3x{PLAIN}>) -> tensor<3x{wide}>\n"
@@ -92,8 +132,8 @@ def test_requantizing_rounds_to_the_nearest_elements() -> None:
     ("line", "problem"),
     [
         (
-            f"%r = stablehlo.bitcast_convert %q : (tensor<2x{PLAIN}>) -> tensor<2xi8>",
-            "stablehlo.bitcast_convert does not support",
+            f"%r = stablehlo.convert %q : (tensor<2x{PLAIN}>) -> tensor<2xi8>",
+            "stablehlo.convert does not support",
         ),
         (f"%r = stablehlo.reshape %q : (tensor<2x{PLAIN}>) -> tensor<2x{NARROW}>", "cannot move elements between"),
     ],
