@@ -206,7 +206,8 @@ CODES: dict[str, Code] = {
     "SDY-D002": Code("A region does not end in a return op.", "Add the return op of the dialect."),
     "SDY-D003": Code("A value is used before it is defined.", "Move the definition before the use."),
     "SDY-D004": Code(
-        "An op uses a value from outside the enclosing function or module.", "Pass the value as an argument."
+        "An op uses a value from outside of the enclosing function, module or manual computation.",
+        "Pass the value as an argument of the function or as an operand of the manual computation.",
     ),
     "SDY-D011": Code(
         "A value is not a ranked tensor, or does not have the rank that the op requires.",

@@ -136,7 +136,7 @@ class LocatingParser(ScopedParser):
             parse = self._generic_parser_of(op_class)
         else:
             self.raise_error("expected the name of an op", name.span)
-        self._enclosing.append(op_class)
+        self._enclosing.append((op_class, name.span))
         op = parse(self)
         self._enclosing.pop()
         self.parse_optional_location()
@@ -149,7 +149,7 @@ class LocatingParser(ScopedParser):
         return lambda _: self._parse_generic_operation(op_class)
 
     def _default_dialect(self) -> str:
-        return DEFAULT_DIALECTS.get(self._enclosing[-1], "") if self._enclosing else "builtin"
+        return DEFAULT_DIALECTS.get(self._enclosing[-1][0], "") if self._enclosing else "builtin"
 
     def _op_class_of(self, name: str, span: Span, is_generic: bool = False) -> type[Operation]:
         full_name = name if "." in name or is_generic else f"{self._default_dialect()}.{name}"

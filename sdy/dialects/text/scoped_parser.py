@@ -6,7 +6,7 @@ xDSL copies the table of names for every region; this parser removes the names o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import cache
 from typing import NoReturn, cast
 
@@ -18,6 +18,7 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from sdy.diagnostics.diagnostic import Note
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.fast_ops import make_location
 from sdy.dialects.text.location_parser import LocationParser
@@ -30,14 +31,14 @@ class ScopedParser(LocationParser):
         self._file = StringAttr(file)
         self._scope: list[str] = []  # names defined in the region that is being parsed
         self._forward_spans: dict[str, Span] = {}  # first uses of names that are not defined yet
-        self._enclosing: list[type[Operation]] = []
+        self._enclosing: list[tuple[type[Operation], Span]] = []  # ops whose regions are being parsed, and their names
         self._resolved: list[tuple[int, SSAValue]] = []  # operands of the op that is being parsed, with offsets
         super().__init__(context, text, file)
 
     def parse_optional_region(self, arguments: Iterable[Parser.Argument] | None = None) -> Region | None:
         if self.parse_optional_punctuation("{") is None:
             return None
-        is_isolated = _is_isolated(self._enclosing[-1]) if self._enclosing else False
+        is_isolated = _is_isolated(self._enclosing[-1][0]) if self._enclosing else False
         outer_names = (self.ssa_values, self.forward_ssa_references, self._forward_spans)
         outer_scope, outer_blocks = self._scope, (self.blocks, self.forward_block_references)
         if is_isolated:
@@ -45,6 +46,7 @@ class ScopedParser(LocationParser):
         self._scope, self.blocks, self.forward_block_references = [], {}, defaultdict(list)
         region = self._parse_blocks(None if arguments is None else list(arguments))
         if is_isolated:
+            self._check_isolated(outer_names[0])
             self._check_all_defined()
             self.ssa_values, self.forward_ssa_references, self._forward_spans = outer_names
         else:
@@ -141,6 +143,18 @@ class ScopedParser(LocationParser):
         return [
             self.resolve_operand(operand, value_type) for operand, value_type in zip(args, input_types, strict=True)
         ]
+
+    def _check_isolated(self, outer_names: Container[str]) -> None:
+        """Raise SDY-D004 if the region of the innermost op uses a value that is defined outside of the op."""
+        name = next((name for name in self.forward_ssa_references if name in outer_names), None)
+        if name is not None:
+            op_class, span = self._enclosing[-1]
+            self.fail(
+                "SDY-D004",
+                f"%{name} is defined outside of {op_class.name}, which is isolated from above",
+                self._forward_spans[name],
+                notes=(Note(f"the region of this {op_class.name} is isolated", self.lines.span(span.start, span.end)),),
+            )
 
     def _check_all_defined(self) -> None:
         for name in self.forward_ssa_references:

@@ -28,7 +28,7 @@ from xdsl.parser import Parser, ParserState, Position
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.diagnostics.span import Span as SourceSpan
 from sdy.diagnostics.span import span_at
@@ -190,6 +190,8 @@ class TextParser(Parser):
         self.lexer.pos = self.consumed = pos
         self._state.token = None
 
-    def fail(self, code: str, message: str, span: Span, hint: str | None = None) -> NoReturn:
+    def fail(
+        self, code: str, message: str, span: Span, hint: str | None = None, notes: tuple[Note, ...] = ()
+    ) -> NoReturn:
         """Raise SdyError at a span of the text."""
-        raise SdyError(Diagnostic(code, message, self.lines.span(span.start, span.end), hint))
+        raise SdyError(Diagnostic(code, message, self.lines.span(span.start, span.end), hint, notes))

@@ -60,9 +60,10 @@ def parse_expectations(file: str, text: str, first_line: int) -> list[Expectatio
 
 
 def unmet(expectations: Sequence[Expectation], diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return an error for each expectation that no diagnostic meets, and for each diagnostic that is not expected.
+    """Return an error for each expectation that no diagnostic meets, and for each unexpected error or warning.
 
-    One diagnostic may meet several expectations, and several diagnostics may meet one expectation.
+    One diagnostic may meet several expectations, and several diagnostics may meet one expectation. Remarks and notes
+    need no expectation: a note only adds another location to its diagnostic, and other tools may attach fewer notes.
     """
     messages = [message for diagnostic in diagnostics for message in _messages(diagnostic)]
     missing = [
@@ -74,7 +75,7 @@ def unmet(expectations: Sequence[Expectation], diagnostics: Iterable[Diagnostic]
         Diagnostic("SDY-T007", f"unexpected {message.severity.value}: {message.text}", message.span)
         for message in messages
         if not any(expectation.is_met_by(message) for expectation in expectations)
-        and message.severity is not Severity.REMARK
+        and message.severity in (Severity.ERROR, Severity.WARNING)
     ]
     return missing + unexpected
 

@@ -60,3 +60,17 @@ func.func @edge_of_nothing(%arg0: tensor<8xf32>) {
 sdy.mesh @m = <["a"=2, "b"=2]>
 // expected-error @+1 {{redefinition of symbol @m}}
 sdy.mesh @m = <["a"=2, "b"=2]>
+
+// -----
+
+sdy.mesh @m = <["a"=2]>
+
+func.func @value_from_outside(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-note @+1 {{the region of this sdy.manual_computation is isolated}}
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@m, [{}]>] out_shardings=[<@m, [{}]>] manual_axes={} (%arg1: tensor<8xf32>) {
+    // expected-error @+1 {{%arg0 is defined outside of sdy.manual_computation, which is isolated from above}}
+    %1 = stablehlo.add %arg0, %arg1 : tensor<8xf32>
+    sdy.return %1 : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -49,13 +49,21 @@ class VerifyUnreducedAxesPass(ModulePass):
     name = "sdy-verify-unreduced-axes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check the ops of each function, ops in regions before their parent, up to the first error."""
+        """Check all functions. Raises: SdyError SDY-D244 with the first error of each function."""
         meshes, functions = meshes_of(op), functions_of(op)
-        for func in functions.values():
-            for inner in post_order(func):
-                problem = _problem(inner, meshes, functions)
-                if problem is not None:
-                    raise SdyError(replace(problem, message=f"{inner.name}: {problem.message}", span=span_of(inner)))
+        errors = [_first_error(func, meshes, functions) for func in functions.values()]
+        found = [error for error in errors if error is not None]
+        if found:
+            raise SdyError(*found)
+
+
+def _first_error(func: FuncOp, meshes: MeshTable, functions: Mapping[str, FuncOp]) -> Diagnostic | None:
+    """Return the first error of a function; ops in regions are checked before their parent."""
+    for op in post_order(func):
+        problem = _problem(op, meshes, functions)
+        if problem is not None:
+            return replace(problem, message=f"{op.name}: {problem.message}", span=span_of(op))
+    return None
 
 
 def _problem(op: Operation, meshes: MeshTable, functions: Mapping[str, FuncOp]) -> Diagnostic | None:

@@ -36,7 +36,7 @@ MISTAKES = [
           "  stablehlo.return %a : tensor<4xf32>", "}) : (tensor<i1>) -> tensor<4xf32>",
           "%2 = stablehlo.abs %a : tensor<4xf32>"), "SDY-D003", 3, 10, "before"),
     (func('"func.func"() <{function_type = () -> tensor<4xf32>, sym_name = "g"}> ({',
-          "  func.return %a : tensor<4xf32>", "}) : () -> ()"), "SDY-P003", 3, 17, "undefined value %a"),
+          "  func.return %a : tensor<4xf32>", "}) : () -> ()"), "SDY-D004", 3, 17, "%a is defined outside of func.func, which is isolated from above"),
     ("func.func @f() -> i32 {\n  return\n}", "SDY-D022", 2, 3, "expected 1 (result), got 0"),
     ("func.func @f(%a: i64) -> i32 {\n  return %a : i64\n}", "SDY-D022", 2, 3, "result 0 must have type i32, got i64"),
     (func("call @g() : () -> ()"), "SDY-D023", 2, 3, "no function is named @g"),

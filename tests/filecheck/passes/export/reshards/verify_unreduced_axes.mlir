@@ -44,3 +44,17 @@ func.func @returned(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], un
   // expected-error @+1 {{operand 0 and result 0 must be unreduced on the same axes}}
   return %x : tensor<4xf32>
 }
+
+// -----
+
+// Each function reports its first error.
+sdy.mesh @m = <["a"=2]>
+func.func private @returns_partial(%x: tensor<4xf32>) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"a"}>}) {
+  // expected-error @+1 {{func.return: operand 0 and result 0 must be unreduced on the same axes}}
+  return %x : tensor<4xf32>
+}
+func.func @calls(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{func.call: result 0 of @returns_partial and of the call must be unreduced on the same axes}}
+  %0 = call @returns_partial(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
