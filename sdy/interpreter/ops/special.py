@@ -69,6 +69,7 @@ def lgamma(x: Reals) -> Reals:
         shifted = np.where(step, shifted + 1.0, shifted)
     series = sum(_bernoulli(2 * k) / (2 * k * (2 * k - 1)) / shifted ** (2 * k - 1) for k in range(1, _TERMS))
     value = (shifted - 0.5) * np.log(shifted) - shifted + 0.5 * math.log(2 * math.pi) + series - np.log(product)
+    value = np.where((upper == 1.0) | (upper == 2.0), 0.0, value)  # the zeros, where the terms only almost cancel
     # Reflect about the nearest integer, so that the sine keeps its digits.
     distance = np.abs(x - np.rint(x))
     mirrored = np.log(math.pi / np.abs(np.sin(math.pi * distance))) - value

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import contraction, window
 from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.checks.window import convolution_shape
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.model.shape import StaticShape
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder, Rule
 
@@ -44,14 +46,14 @@ def _mask_with_zeros(
 
 @RULES.of(window.ConvolutionOp)
 def convolution(op: window.ConvolutionOp) -> Rule:
-    """Mask the input features with zeros.
+    """Mask input features and spatial dims with zeros; windows on the padding alone are trimmed from the result.
 
-    Padding of spatial dims, or of dims that are split into groups, would shift windows and groups; such convolutions
-    compute on tensors without padding.
+    Padding of the window itself, or of dims that are split into groups, would shift windows and groups; such
+    convolutions compute on tensors without padding. Before reshards, so do those whose windows overlap.
     """
     numbers = op.dimension_numbers.data
     lhs_spatial, rhs_spatial = numbers.input_spatial_dimensions, numbers.kernel_spatial_dimensions
-    features = (
+    summed = (
         [numbers.input_feature_dimension, *lhs_spatial],
         [numbers.kernel_input_feature_dimension, *rhs_spatial],
     )
@@ -63,26 +65,38 @@ def convolution(op: window.ConvolutionOp) -> Rule:
 
     def pad(padder: Padder) -> None:
         lhs, rhs = (set(padder.facts.padded_dims(operand)) for operand in op.operands)
-        is_windowed = {
-            dim
-            for index, dim in enumerate(lhs_spatial)
-            if not _is_pointwise(op, index, shape_of(op.rhs)[rhs_spatial[index]])
-        }
-        result_sizes = list(shape_of(op.result))
-        result_sizes[numbers.output_batch_dimension] = (
-            shape_of(op.lhs)[numbers.input_batch_dimension] // op.batch_group_count.value.data
-        )
-        result_sizes[numbers.output_feature_dimension] = shape_of(op.rhs)[numbers.kernel_output_feature_dimension]
-        for dim, result_dim in zip(lhs_spatial, numbers.output_spatial_dimensions, strict=True):
-            if dim in lhs - is_windowed:
-                result_sizes[result_dim] = shape_of(op.lhs)[dim]
-        shifts = lhs & is_windowed or rhs & {*rhs_spatial} or (has_groups and (lhs & grouped[0] or rhs & grouped[1]))
-        if shifts or padder.facts.target_sizes(op.result) != tuple(result_sizes):
+        shifts = rhs & {*rhs_spatial} or (has_groups and (lhs & grouped[0] or rhs & grouped[1]))
+        if padder.facts.is_before_reshards:
+            shifts = shifts or any(
+                not _is_pointwise(op, index, shape_of(op.rhs)[rhs_spatial[index]])
+                for index, dim in enumerate(lhs_spatial)
+                if dim in lhs
+            )
+        sizes, target = convolution_shape(op), padder.facts.target_sizes(op.result)
+        extra = [dim for dim, size in enumerate(sizes) if size != target[dim]]
+        if shifts or not all(_may_be_trimmed(op, dim, sizes, padder) for dim in extra):
             compute_unpadded(op, padder)
             return
-        _mask_with_zeros(op, *features)(padder)
+        _mask_with_zeros(op, *summed)(padder)
+        if extra:
+            _trim_result(op, sizes, extra, padder)
 
     return pad
+
+
+def _trim_result(op: window.ConvolutionOp, sizes: StaticShape, dims: Sequence[int], padder: Padder) -> None:
+    """Give the result the sizes that it has on padded operands, and trim it along `dims` for its users."""
+    padder.resize(op.result, sizes)
+    assert op.next_op is not None  # a block has a terminator
+    trimmed = padder.trimmed_along(padder.emitter(op.next_op), op.result, dims)
+    op.result.replace_uses_with_if(trimmed, lambda use: use.operation is not trimmed.owner)
+
+
+def _may_be_trimmed(op: window.ConvolutionOp, dim: int, sizes: StaticShape, padder: Padder) -> bool:
+    """Return whether the result, computed with `sizes`, may be trimmed along `dim`: a spatial dim that is unsharded."""
+    is_spatial = dim in op.dimension_numbers.data.output_spatial_dimensions
+    is_larger = sizes[dim] > padder.facts.target_sizes(op.result)[dim]
+    return is_spatial and is_larger and padder.facts.shard_count(op.result, dim) == 1
 
 
 def _is_pointwise(op: window.ConvolutionOp, index: int, window_size: int) -> bool:

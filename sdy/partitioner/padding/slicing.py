@@ -17,7 +17,6 @@ from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of
 from sdy.partitioner.emit.sharded_emitter import annotated
-from sdy.partitioner.on_shards.shard_offsets import pad_shifts, slice_shifts
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder, Rule
 
@@ -36,7 +35,7 @@ def slice_(op: slicing.SliceOp) -> Rule:
         for dim, size in enumerate(even):
             if size != sizes[dim]:
                 limits[dim] = starts[dim] + (size - 1) * strides[dim] + 1
-        if not all(_slices_in_shards(op, dim, even[dim], padder) for dim in range(len(even))):
+        if any(limit > own for limit, own in zip(limits, shape_of(op.operand), strict=True)):
             compute_unpadded(op, padder)
             return
         if even != sizes:
@@ -44,19 +43,6 @@ def slice_(op: slicing.SliceOp) -> Rule:
             padder.resize(op.result, even)
 
     return pad
-
-
-def _slices_in_shards(op: slicing.SliceOp, dim: int, size: int, padder: Padder) -> bool:
-    """Return whether a dim of a slice, widened to `size`, leaves every element in its shard."""
-    own, count = shape_of(op.operand)[dim], padder.facts.shard_count(op.operand, dim)
-    if size == shape_of(op.result)[dim] and own == padder.facts.true_sizes(op.operand)[dim]:
-        return True  # the dim has no padding
-    if padder.facts.dim_axes(op.operand)[dim] != padder.facts.dim_axes(op.result)[dim]:
-        return sharding_of(op.result) is None  # explicit reshards have not set a sharding
-    start, stride = ints_of(op.start_indices)[dim], ints_of(op.strides)[dim]
-    if count == 1:
-        return start + (size - 1) * stride < own
-    return slice_shifts(start, stride, own // count, size // count, count) is not None
 
 
 @STATIC_RULES.of(slicing.PadOp)
@@ -68,9 +54,6 @@ def pad_(op: slicing.PadOp) -> Rule:
         true_sizes, own, sizes = padder.facts.true_sizes(op.operand), shape_of(op.operand), shape_of(op.result)
         even = padder.facts.target_sizes(op.result)
         dims = range(len(sizes))
-        if not padder.facts.is_before_reshards and not all(_pads_in_shards(op, dim, even[dim], padder) for dim in dims):
-            compute_unpadded(op, padder)
-            return
         high = [even[d] - own[d] - low[d] - max(0, own[d] - 1) * gaps[d] for d in dims]
         old_high = ints_of(op.edge_padding_high)
         is_visible = any(own[d] != true_sizes[d] and low[d] + true_sizes[d] * (gaps[d] + 1) < sizes[d] for d in dims)
@@ -81,17 +64,6 @@ def pad_(op: slicing.PadOp) -> Rule:
         padder.resize(op.result, even)
 
     return pad
-
-
-def _pads_in_shards(op: slicing.PadOp, dim: int, size: int, padder: Padder) -> bool:
-    """Return whether a dim, padded to `size`, leaves every element in its shard."""
-    own, count = shape_of(op.operand)[dim], padder.facts.shard_count(op.operand, dim)
-    if size == shape_of(op.result)[dim] and own == padder.facts.true_sizes(op.operand)[dim]:
-        return True
-    if padder.facts.dim_axes(op.operand)[dim] != padder.facts.dim_axes(op.result)[dim]:
-        return False
-    low, gap = ints_of(op.edge_padding_low)[dim], ints_of(op.interior_padding)[dim]
-    return pad_shifts(low, gap, own // count, size // count, count) is not None
 
 
 @STATIC_RULES.of(slicing.ConcatenateOp)

@@ -1,8 +1,4 @@
-"""Gather the operands of ops that cannot run on shards, after reshards have become collectives.
-
-Explicit reshards follow sharding rules, which are not sufficient for all ops: they do not express that the windows of a
-convolution overlap, or that an update may affect several shards; some ops have no rule. Source: docs/spec/06, 8.1.
-"""
+"""Gather the operands of ops that cannot run on shards, after reshards have become collectives."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.walk import pre_order
-from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.partitioner.emit.emitter import Style
 from sdy.partitioner.local.all import check
@@ -24,7 +19,7 @@ from sdy.partitioner.padding.padder import Padder
 from sdy.rules.all import sharding_rule
 
 
-def unshard_unsupported_ops(module: ModuleOp, padder: Padder) -> None:
+def unshard_unsupported_ops(module: ModuleOp) -> None:
     """Gather the operands of ops that cannot run on shards, so that every device computes all of their results.
 
     Requires: every sharded dim divides.
@@ -33,18 +28,11 @@ def unshard_unsupported_ops(module: ModuleOp, padder: Padder) -> None:
     unsupported = [
         op
         for op in pre_order(module)
-        if (_changes_sharding(op, padder) if isinstance(op, PadOp | SliceOp) else _rule_is_insufficient(op))
-        and not _runs_on_shards(op, checks)
+        if (isinstance(op, PadOp | SliceOp) or _rule_is_insufficient(op)) and not _runs_on_shards(op, checks)
     ]
+    padder = Padder(module)
     for op in unsupported:
         compute_unpadded(op, padder)
-
-
-def _changes_sharding(op: PadOp | SliceOp, padder: Padder) -> bool:
-    """Return whether operand and result are sharded differently, and both have no padding."""
-    if sharding_of(op.result) is None or padder.facts.is_padded(op.operand) or padder.facts.is_padded(op.result):
-        return False
-    return padder.facts.dim_axes(op.operand) != padder.facts.dim_axes(op.result)
 
 
 def _rule_is_insufficient(op: Operation) -> bool:

@@ -66,6 +66,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-update-non-divisible-input-output-shardings": "update_non_divisible.UpdateNonDivisiblePass",
         "sdy-resolve-permutation-factors": "resolve_permutation_factors.ResolvePermutationFactorsPass",
         "sdy-pad-for-divisibility": "pad_for_divisibility.PadForDivisibilityPass",
+        "sdy-unshard-unsupported-ops": "unshard_unsupported_ops.UnshardUnsupportedOpsPass",
     },
     "export.reshards": {
         "sdy-insert-explicit-reshards": "insert_explicit_reshards.InsertExplicitReshardsPass",

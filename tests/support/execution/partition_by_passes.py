@@ -12,6 +12,7 @@ from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitRe
 from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
 from sdy.passes.export.uneven.pad_for_divisibility import PadForDivisibilityPass
 from sdy.passes.export.uneven.resolve_permutation_factors import ResolvePermutationFactorsPass
+from sdy.passes.export.uneven.unshard_unsupported_ops import UnshardUnsupportedOpsPass
 from sdy.passes.manager.pipelines import CLOSE, propagation
 from sdy.passes.run import run_passes
 from sdy.passes.simplify.canonicalize import CanonicalizePass
@@ -41,6 +42,7 @@ def partitioned(program: Program, module: ModuleOp, *, exchanges: bool) -> Parti
         CanonicalizePass(("sdy-collective",)),
         DropShardingRulesPass(),
         PadForDivisibilityPass(),
+        UnshardUnsupportedOpsPass(),
         ConvertGlobalToLocalPass(),
         DropShardingAndMeshPass(),
     ]

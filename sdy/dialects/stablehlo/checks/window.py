@@ -62,15 +62,22 @@ def check_convolution(op: Operation) -> None:
     if features != kernel_features * feature_groups and DYNAMIC_INDEX not in (features, kernel_features):
         message = f"{kernel_features} input features of the kernel times {feature_groups} feature groups"
         fail(op, "SDY-D013", f"lhs has {features} features, expected {message}")
+    require_shape(op, op.results[0], convolution_shape(op), "inferred from lhs, rhs and the window")
+
+
+def convolution_shape(op: Operation) -> tuple[int, ...]:
+    """Return the result shape of a convolution that follows from its operands."""
+    numbers = cast(ConvDimensionNumbersAttr, op.properties["dimension_numbers"]).data
+    lhs, rhs = shape(op, op.operands[0]), shape(op, op.operands[1])
     windows = _windows(op, [rhs[dim] for dim in numbers.kernel_spatial_dimensions], "lhs_dilation", "rhs_dilation")
-    expected = [0] * rank
-    batch = lhs[numbers.input_batch_dimension]
-    expected[numbers.output_batch_dimension] = batch if batch == DYNAMIC_INDEX else batch // batch_groups
-    expected[numbers.output_feature_dimension] = rhs[numbers.kernel_output_feature_dimension]
+    sizes = [0] * len(lhs)
+    batch, groups = lhs[numbers.input_batch_dimension], integer(op, "batch_group_count")
+    sizes[numbers.output_batch_dimension] = batch if batch == DYNAMIC_INDEX else batch // groups
+    sizes[numbers.output_feature_dimension] = rhs[numbers.kernel_output_feature_dimension]
     spatial = zip(numbers.output_spatial_dimensions, numbers.input_spatial_dimensions, windows, strict=True)
     for output, data, window in spatial:
-        expected[output] = window.count(lhs[data])
-    require_shape(op, op.results[0], expected, "inferred from lhs, rhs and the window")
+        sizes[output] = window.count(lhs[data])
+    return tuple(sizes)
 
 
 def check_reduce_window(op: Operation) -> None:

@@ -36,6 +36,7 @@ from sdy.partitioner.emit.emitter import Emitter, Properties, Style
 from sdy.partitioner.emit.sharded_emitter import padded_to, trimmed_to, zero_scalar
 from sdy.partitioner.halo.manual_body import rounded_up, shard_counts
 from sdy.partitioner.padding.all import pad_module
+from sdy.partitioner.padding.unshard_ops import unshard_unsupported_ops
 from sdy.passes.export.local.convert_global_to_local import ConvertGlobalToLocalPass
 from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPass
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
@@ -160,6 +161,7 @@ class InstructionPartitioner:
         assert returned is not None
         result_types = returned.operand_types
         func.function_type = FunctionType.from_lists(list(func.body.block.arg_types), list(result_types))
+        unshard_unsupported_ops(module)
         for each in (
             ConvertGlobalToLocalPass(replica_count=replicas, partition_count=partitions),
             DropShardingAndMeshPass(),

@@ -5,7 +5,7 @@
             %2 = sdy.all_slice [{"x"}] %1 out_sharding=<@m, [{"x"}]> : tensor<8xf32>
 
 Before an op that combines elements along a padded dim, the padding is replaced by the identity element.
-Ops that still cannot run on shards, since they need elements of other shards, run unsharded on every device.
+Some ops then still need elements of other shards: `sdy-unshard-unsupported-ops` runs them unsharded.
 Requires: collectives instead of reshards; divisible function boundaries. Ensures: every sharded dim divides.
 Source: docs/spec/06, 2.
 """
@@ -28,13 +28,12 @@ from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.partitioner.padding.all import pad_module
-from sdy.partitioner.padding.unshard_ops import unshard_unsupported_ops
 from sdy.passes.export.close.barriers import erase_barriers
 
 
 @dataclass(frozen=True)
 class PadForDivisibilityPass(ModulePass):
-    """Pad dims that do not divide, and run ops unsharded that cannot run on shards."""
+    """Pad dims that do not divide."""
 
     name = "sdy-pad-for-divisibility"
 
@@ -44,7 +43,7 @@ class PadForDivisibilityPass(ModulePass):
         erase_barriers(op)
         for func in functions_of(op).values():
             _check_boundary(func, meshes)
-        unshard_unsupported_ops(op, pad_module(op))
+        pad_module(op)
 
 
 def _check_boundary(func: FuncOp, meshes: MeshTable) -> None:

@@ -1,5 +1,5 @@
 // A dim is padded where it becomes cut, keeps its padding while it is, and loses it where it is whole again.
-// RUN: sdy-opt %s --sdy-pad-for-divisibility | filecheck %s
+// RUN: sdy-opt %s --sdy-pad-for-divisibility --sdy-unshard-unsupported-ops | filecheck %s
 
 sdy.mesh @g = <["r"=4, "s"=2]>
 
