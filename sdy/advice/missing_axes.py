@@ -42,17 +42,17 @@ class MissingAxes:
         self._tied = TiedDims(self._graph)
 
     def question(self, written: SSAValue, dim: int, axis: str) -> Question:
-        """Return the question about a dim and the axis with this name. Raises: SdyError SDY-T212 if one is unknown."""
+        """Return the question about a dim and the axis with this name. Raises: SdyError SDY-T220 if one is unknown."""
         name = self._explainer.names[written]
         rank = max((holder.rank for holder in self._explainer.values.holders(written) if holder is not None), default=0)
         if not 0 <= dim < rank:
-            raise SdyError(Diagnostic("SDY-T212", f"{name} has no dim {dim}: its rank is {rank}"))
+            raise SdyError(Diagnostic("SDY-T220", f"{name} has no dim {dim}: its rank is {rank}"))
         for mesh_name, mesh in self._graph.meshes.items():
             if any(each.name == axis for each in mesh.axes):
                 return Question(written, dim, AxisRef(axis), mesh, mesh_name)
         known = [each.name for mesh in self._graph.meshes.values() for each in mesh.axes]
         hint = similar_name_hint(axis, known) or f"axes: {', '.join(dict.fromkeys(known))}"
-        raise SdyError(Diagnostic("SDY-T212", f'no mesh has an axis "{axis}"', hint=hint))
+        raise SdyError(Diagnostic("SDY-T220", f'no mesh has an axis "{axis}"', hint=hint))
 
     def unsharded_holder(self, question: Question) -> Value | None:
         """Return the holder of the first copy of the value that is not sharded so; None if all copies are."""

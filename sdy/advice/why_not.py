@@ -55,7 +55,7 @@ class WhyNot:
     def answer(self, query: str, dim: int, axis: str) -> list[str]:
         """Return the lines of the answer for the first value that `query` refers to.
 
-        Raises: SdyError SDY-T203 if there is no such value; SDY-T212 if it has no such dim, or no mesh such an axis.
+        Raises: SdyError SDY-T203 if there is no such value; SDY-T220 if it has no such dim, or no mesh such an axis.
         """
         written = self._explainer.names.find(query)[0]
         question = self._missing.question(written, dim, axis)

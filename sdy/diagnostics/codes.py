@@ -441,6 +441,10 @@ CODES: dict[str, Code] = {
         "Put them on one mesh with `jax.device_put`; uncommitted arrays follow the others.",
     ),
     "SDY-T212": Code(
+        "A file does not hold a program in a format that sdy reads.",
+        "Use MLIR text or bytecode, or HLO text or protos, which are read through JAX.",
+    ),
+    "SDY-T220": Code(
         "A question names a dim that the value does not have, or an axis that no mesh has.",
         "See the hint of the message.",
     ),

@@ -35,6 +35,7 @@ from sdy.program.origin import Origin
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.sharded_program import PropagatedProgram, boundary_of, summary
 from sdy.program.signature import FlatSignature
+from sdy.program.source_text import source_text
 from sdy.report.explain import Explainer
 from sdy.report.html.page import html_page
 from sdy.report.program_report import program_report
@@ -124,7 +125,7 @@ class Program(Generic[R]):
         """Explain why a dim of a value is not sharded along a mesh axis, and which edit shards it.
 
         The edit was tried on a copy of the program. `value` is named as for `explain`.
-        Raises: SdyError SDY-T203 if no value has that name; SDY-T212 if it has no such dim, or no mesh such an axis.
+        Raises: SdyError SDY-T203 if no value has that name; SDY-T220 if it has no such dim, or no mesh such an axis.
         """
         return "\n".join(self._why_not.answer(self.origin.names_in_text(value)[0], dim, axis))
 
@@ -256,8 +257,11 @@ class Program(Generic[R]):
 
 
 def load(path: str | Path) -> Program[list[Array]]:
-    """Read a program from a file. Raises: OSError if it cannot be read, SdyError with the first error in its text."""
-    return Program.from_text(Path(path).read_text(encoding="utf-8"), str(path))
+    """Read a program from a file of MLIR text, or of another format that `sdy.program.source_text` converts.
+
+    Raises: OSError if it cannot be read, SdyError with the first error in its text.
+    """
+    return Program.from_text(source_text(Path(path).read_bytes(), str(path)), str(path))
 
 
 def _is_empty(expected: object) -> bool:

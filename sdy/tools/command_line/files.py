@@ -6,27 +6,21 @@ import sys
 from pathlib import Path
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.span import Span
+from sdy.program.source_text import source_text
 
 STANDARD_STREAM = "-"
 
 
 def read_text(path: str) -> str:
-    """Read a text file.
+    """Read the text of a program.
 
-    Raises: SdyError SDY-T001 if it cannot be read, SDY-P008 if it is not valid UTF-8.
+    Raises: SdyError SDY-T001 if it cannot be read, and as `source_text` if it is not a program.
     """
     try:
         raw = sys.stdin.buffer.read() if path == STANDARD_STREAM else Path(path).read_bytes()
     except OSError as error:
         raise SdyError(Diagnostic("SDY-T001", f"cannot read {path}: {error.strerror}")) from None
-    try:
-        return raw.decode("utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        column = error.start - raw.rfind(b"\n", 0, error.start)
-        message = f"byte 0x{raw[error.start]:02x} is not valid UTF-8"
-        raise SdyError(Diagnostic("SDY-P008", message, Span(path, line, column))) from None
+    return source_text(raw, path)
 
 
 def write_text(path: str, text: str, *, make_folder: bool = False) -> None:

@@ -121,9 +121,9 @@ def test_a_dim_that_is_sharded_is_explained() -> None:
 @pytest.mark.parametrize(
     ("dim", "axis", "message"),
     [
-        (2, "x", "%a has no dim 2: its rank is 2 [SDY-T212]"),
-        (0, "xx", 'no mesh has an axis "xx" [SDY-T212]\n  hint: did you mean x?'),
-        (0, "model", 'no mesh has an axis "model" [SDY-T212]\n  hint: axes: x, y'),
+        (2, "x", "%a has no dim 2: its rank is 2 [SDY-T220]"),
+        (0, "xx", 'no mesh has an axis "xx" [SDY-T220]\n  hint: did you mean x?'),
+        (0, "model", 'no mesh has an axis "model" [SDY-T220]\n  hint: axes: x, y'),
     ],
 )
 def test_wrong_questions(dim: int, axis: str, message: str) -> None:
