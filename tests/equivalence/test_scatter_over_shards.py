@@ -53,6 +53,18 @@ def test_slice_update(start: int) -> None:
     assert_same_on_shards(program, [values, np.array([[start]], np.int32), update])
 
 
+@pytest.mark.parametrize("index", ["ui8", "ui32", "ui64", "i8", "i64"])
+def test_largest_and_least_index_is_dropped(index: str) -> None:
+    program = scatter(5, 2, index, ADD, '[{"x"}, {}]')
+    (_, _), (_, index_dtype), _ = program.input_types
+    bounds = np.iinfo(index_dtype.name)
+    least = [] if bounds.min == 0 else [bounds.min, bounds.min + 1]
+    values, updates = np.zeros((16, 6), np.float32), np.ones((2, 5, 6), np.float32)
+    for start in [*least, bounds.max - 1, bounds.max]:
+        (result,) = program.partition().run_flat([values, np.full((2, 1), start, index_dtype), updates])
+        assert not result.any()
+
+
 def test_update_of_the_size_of_the_dim() -> None:
     program = scatter(16, 1, "i32", SET, '[{"x"}, {}]')
     values = np.arange(96, dtype=np.float32).reshape(16, 6)

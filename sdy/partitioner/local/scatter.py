@@ -78,7 +78,7 @@ def scatter(op: ScatterOp) -> LocalForm:
         axes = _reduction_axes(op, lowering)
         shard, margins = shape_of(op.inputs[0]), _margins(op, lowering)
         indexed = [
-            IndexedDim(global_shape[dim] + 2 * margins[dim], shard[dim], lowering.shardings.dim_axes(op.inputs[0], dim))
+            IndexedDim(global_shape[dim], shard[dim], lowering.shardings.dim_axes(op.inputs[0], dim), margins[dim])
             for dim in numbers.scatter_dims_to_operand_dims
         ]
         is_indexed = any(dim.axes for dim in indexed)
@@ -87,7 +87,7 @@ def scatter(op: ScatterOp) -> LocalForm:
             return
         emit = lowering.emitter(op)
         inputs = _inputs_on_first(emit, op, axes, lowering) if axes else list(op.inputs)
-        indices: SSAValue = _local_indices(emit, op, indexed, margins, lowering) if is_indexed else op.scatter_indices
+        indices: SSAValue = _local_indices(emit, op, indexed, lowering) if is_indexed else op.scatter_indices
         inputs = [_with_margins(emit, value, margins) for value in inputs]
         local = emit.op(
             ScatterOp,
@@ -142,16 +142,10 @@ def _inputs_on_first(emit: Emitter, op: ScatterOp, axes: AxisList, lowering: Low
     return selected
 
 
-def _local_indices(
-    emit: Emitter, op: ScatterOp, dims: Sequence[IndexedDim], margins: Sequence[int], lowering: Lowering
-) -> SSAValue:
+def _local_indices(emit: Emitter, op: ScatterOp, dims: Sequence[IndexedDim], lowering: Lowering) -> SSAValue:
     """Return the indices relative to the padded shard: updates that miss the shard are out of range or in a margin."""
     sharding, numbers = lowering.shardings.of(op.inputs[0]), op.scatter_dimension_numbers.data
     assert sharding is not None  # an indexed dim is sharded
     indices = widened_indices(emit, op.scatter_indices, dims)
     lowest = lowest_indices(emit, dims, lowering.shardings.mesh(sharding), indices)
-    for component, dim in enumerate(numbers.scatter_dims_to_operand_dims):
-        if margins[dim]:
-            margin = emit.constant(tensor_of(lowest[component]), [margins[dim]])
-            lowest[component] = emit.binary(SubtractOp, lowest[component], margin)
     return emit.binary(SubtractOp, indices, broadcast_to_indices(emit, lowest, indices, numbers.index_vector_dim))

@@ -17,7 +17,7 @@ from sdy.partitioner.emit.device_position import shard_offset
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
 from sdy.partitioner.emit.slices import pad_edges
 from sdy.partitioner.local.lowering import LocalForm, Lowering
-from sdy.partitioner.on_shards.combiners import extreme
+from sdy.partitioner.on_shards.combiners import index_bounds
 
 FORMS = OpTable[LocalForm]()
 
@@ -65,8 +65,7 @@ def _update_with_margin(
 
 def _clamped(emit: Emitter, start: SSAValue, last: int) -> SSAValue:
     """Clamp a start index as StableHLO does, so that the update fits, and convert it to `tensor<i64>`."""
-    largest = extreme(tensor_of(start).element_type, largest=True)
-    assert isinstance(largest, int)  # indices are integers
+    _, largest = index_bounds(tensor_of(start).element_type)
     low = emit.constant(tensor_of(start), [0])
     high = emit.constant(tensor_of(start), [min(last, largest)])
     return emit.convert(emit.clamp(low, start, high), i64)

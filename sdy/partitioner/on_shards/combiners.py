@@ -78,6 +78,14 @@ def extreme(element_type: Attribute, *, largest: bool) -> Scalar:
     return infinity if codec.decode(codec.encode(infinity)) == infinity else _largest_finite(codec, infinity)
 
 
+def index_bounds(element_type: Attribute) -> tuple[int, int]:
+    """Return the smallest and the largest index that a type of indices, which are integers, can represent."""
+    least, largest = (extreme(element_type, largest=is_largest) for is_largest in (False, True))
+    assert isinstance(least, int)
+    assert isinstance(largest, int)
+    return least, largest
+
+
 def _largest_finite(codec: FloatCodec, infinity: float) -> float:
     """Return the largest finite value with the sign of `infinity`, for a format without infinities."""
     values = (codec.decode(bits.to_bytes(codec.byte_width, "little")) for bits in range(1 << codec.bit_width))

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.constants.elements import Scalar
 from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo import gather_scatter, reduction, window
 from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.partitioner.emit.sharded_emitter import is_zero_constant
-from sdy.partitioner.on_shards.combiners import combiners_of, constant_scalar, extreme, identity_element
+from sdy.partitioner.emit.sharded_emitter import annotated, is_zero_constant
+from sdy.partitioner.on_shards.combiners import combiners_of, constant_scalar, identity_element, index_bounds
 from sdy.partitioner.on_shards.selecting_bodies import ignores_trailing_inits
 from sdy.partitioner.on_shards.shard_windows import window_dim_of_update
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
@@ -115,14 +117,26 @@ def scatter(op: gather_scatter.ScatterOp) -> Rule:
             compute_unpadded(op, padder)
             return
         dims = [dim for dim in range(len(shape_of(indices))) if dim != numbers.index_vector_dim]
-        # The least number, or the largest for unsigned types, so that no element of a window is in bounds.
-        out_of_bounds = extreme(element_type_of(indices), largest=False) or extreme(
-            element_type_of(indices), largest=True
-        )
-        op.operands[len(op.inputs)] = padder.masked_with(padder.emitter(op), indices, out_of_bounds, dims)
+        if set(dims).intersection(padder.facts.padded_dims(indices)):
+            op.operands[len(op.inputs)] = _out_of_bounds_in_padding(op, padder, dims)
         padder.resize_to_targets(op.results)
 
     return pad
+
+
+def _out_of_bounds_in_padding(op: gather_scatter.ScatterOp, padder: Padder, dims: Sequence[int]) -> SSAValue:
+    """Return the indices with one in the padding of `dims` for which no element of a window is in bounds.
+
+    Without such an index in their type, they are converted to i64.
+    """
+    emit, indices = padder.emitter(op), op.scatter_indices
+    largest_dim = max(shape_of(op.inputs[0]), default=0)  # no window is larger
+    least, largest = index_bounds(element_type_of(indices))
+    if least > -largest_dim and largest < largest_dim:
+        converted = annotated(emit.convert(indices, i64), sharding_of(indices))
+        indices = padder.facts.record(converted, padder.facts.true_sizes(indices))
+        least, _ = index_bounds(i64)
+    return padder.masked_with(emit, indices, least if least <= -largest_dim else largest, dims)
 
 
 def _writes_padding(op: gather_scatter.ScatterOp, padder: Padder) -> bool:

@@ -17,6 +17,7 @@ from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of
 from sdy.partitioner.emit.sharded_emitter import annotated
+from sdy.partitioner.on_shards.combiners import index_bounds
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder, Rule
 
@@ -155,8 +156,13 @@ def _gathered_sizes(op: gather_scatter.GatherOp, slice_sizes: Sequence[int]) -> 
 
 
 def _clamped(emit: Emitter, indices: SSAValue, limits: list[int], vector_dim: int, padder: Padder) -> SSAValue:
-    """Return the indices clamped to 0 and their limits, as the gather itself would without padding."""
+    """Return the indices clamped to 0 and their limits, as the gather itself would without padding.
+
+    Where the type of the indices cannot represent a limit, every index is below it.
+    """
     sharding, element = sharding_of(indices), element_type_of(indices)
+    _, largest = index_bounds(element)
+    limits = [min(limit, largest) for limit in limits]
     has_vector = vector_dim < len(shape_of(indices))
     limit = emit.constant(TensorType(element, [len(limits)] if has_vector else []), limits)
     largest = annotated(emit.broadcast(limit, tensor_of(indices), [vector_dim] if has_vector else []), sharding)
