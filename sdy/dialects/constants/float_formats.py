@@ -62,6 +62,8 @@ FLOAT_FORMATS: dict[str, FloatFormat] = {
     "f4E2M1FN": FloatFormat(2, 1, 1, Specials.NONE),
 }
 
+_F64_NAN_BITS = 0x7FF << 52  # the exponent of NaN; it has a mantissa too
+
 
 def bits_of(value: float, layout: FloatFormat) -> int:
     """Return the bit pattern of `value`, rounded to nearest, ties to even.
@@ -72,7 +74,7 @@ def bits_of(value: float, layout: FloatFormat) -> int:
         return int.from_bytes(struct.pack("<d", value), "little")
     sign = int(math.copysign(1.0, value) < 0)
     if math.isnan(value):
-        return _nan_bits(layout, sign)
+        return _nan_bits(value, layout)
     magnitude = _magnitude_bits(abs(value), layout)
     if magnitude > _largest_magnitude(layout):
         return _overflow_bits(layout, sign)
@@ -82,14 +84,16 @@ def bits_of(value: float, layout: FloatFormat) -> int:
 
 
 def float_of(bits: int, layout: FloatFormat) -> float:
-    """Return the value of a bit pattern."""
+    """Return the value of a bit pattern. A NaN keeps its sign and its mantissa, which `bits_of` returns again."""
     sign = -1.0 if layout.signed and bits >> (layout.width - 1) else 1.0
     magnitude = bits & ((1 << (layout.exponent_bits + layout.mantissa_bits)) - 1)
     if layout.specials is Specials.NEGATIVE_ZERO_NAN and sign < 0 and magnitude == 0:
         return math.nan
     if magnitude > _largest_magnitude(layout):
-        is_infinite = layout.specials is Specials.IEEE and magnitude & ((1 << layout.mantissa_bits) - 1) == 0
-        return math.copysign(math.inf if is_infinite else math.nan, sign)
+        mantissa = magnitude & ((1 << layout.mantissa_bits) - 1)
+        if layout.specials is not Specials.IEEE:
+            return math.copysign(math.nan, sign)
+        return _nan(sign, mantissa, layout) if mantissa else math.copysign(math.inf, sign)
     exponent = magnitude >> layout.mantissa_bits
     mantissa = magnitude & ((1 << layout.mantissa_bits) - 1)
     if exponent == 0 and layout.signed:
@@ -121,12 +125,22 @@ def _largest_magnitude(layout: FloatFormat) -> int:
             return patterns - 1
 
 
-def _nan_bits(layout: FloatFormat, sign: int) -> int:
+def _nan(sign: float, mantissa: int, layout: FloatFormat) -> float:
+    """Return the NaN whose mantissa begins with `mantissa`, which arithmetic would set to that of another NaN."""
+    bits = (_F64_NAN_BITS if sign > 0 else 1 << 63 | _F64_NAN_BITS) | mantissa << (52 - layout.mantissa_bits)
+    value: float = struct.unpack("<d", bits.to_bytes(8, "little"))[0]
+    return value
+
+
+def _nan_bits(value: float, layout: FloatFormat) -> int:
+    """Return the bits of a NaN: the first bits of its mantissa, but that of a quiet NaN if they are zero."""
+    sign = int(math.copysign(1.0, value) < 0)
     ones = (1 << (layout.exponent_bits + layout.mantissa_bits)) - 1
     match layout.specials:
         case Specials.IEEE:
-            quiet = ones - (1 << (layout.mantissa_bits - 1)) + 1
-            return sign << (layout.width - 1) | quiet
+            f64_mantissa = int.from_bytes(struct.pack("<d", value), "little") & ((1 << 52) - 1)
+            mantissa = f64_mantissa >> (52 - layout.mantissa_bits) or 1 << (layout.mantissa_bits - 1)
+            return sign << (layout.width - 1) | ones >> layout.mantissa_bits << layout.mantissa_bits | mantissa
         case Specials.ALL_ONES_NAN:
             return (sign << (layout.width - 1) if layout.signed else 0) | ones
         case Specials.NEGATIVE_ZERO_NAN:
@@ -142,7 +156,7 @@ def _overflow_bits(layout: FloatFormat, sign: int) -> int:
         case Specials.NONE:
             return sign << (layout.width - 1) | _largest_magnitude(layout)
         case Specials.ALL_ONES_NAN | Specials.NEGATIVE_ZERO_NAN:
-            return _nan_bits(layout, sign)
+            return _nan_bits(math.copysign(math.nan, -sign), layout)
 
 
 @cache

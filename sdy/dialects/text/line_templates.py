@@ -18,7 +18,9 @@ _LINE = re.compile(
     r"[ \t\n]*(?:%(?P<result>[A-Za-z0-9_$.-]+)(?::(?P<count>[0-9]+))? = )?"
     r'(?P<name>[A-Za-z_][A-Za-z0-9_$.]*|"[A-Za-z0-9_$.-]+")(?P<rest>[^\n]*)'
 )
-_VALUE_NAME = re.compile(r"%[A-Za-z0-9_$.-]+(?:#[0-9]+)?")
+# The name of a value; or, as group 1, a string or a comment, in which a % begins no name.
+_VALUE_NAME = re.compile(r'("(?:[^"\\\n]|\\.)*"|//[^\n]*)|%[A-Za-z0-9_$.-]+(?:#[0-9]+)?')
+_LOCATION = re.compile(r"(?:\s+|//[^\n]*)*+loc\b")
 
 LineKey = tuple[str, str, str]
 
@@ -63,8 +65,8 @@ def next_line(content: str, position: int, scope: str) -> Line | None:
     if match is None or match.end() - position > MAX_LINE_LENGTH:
         return None
     rest, first = match["rest"], match.start("rest")
-    values = list(_VALUE_NAME.finditer(rest))
-    key = (scope, match["name"], _VALUE_NAME.sub("%", rest))
+    values = [found for found in _VALUE_NAME.finditer(rest) if found[1] is None]
+    key = (scope, match["name"], _VALUE_NAME.sub(r"\1%", rest))
     return Line(
         key,
         match.start("name"),
@@ -74,6 +76,11 @@ def next_line(content: str, position: int, scope: str) -> Line | None:
         [value[0] for value in values],
         [first + value.start() for value in values],
     )
+
+
+def is_followed_by_location(content: str, end: int) -> bool:
+    """Return whether the location of an op that ends at the offset `end` is on one of the next lines."""
+    return _LOCATION.match(content, end) is not None
 
 
 def make_template(line: Line, op: Operation, resolved: Sequence[tuple[int, SSAValue]]) -> Template | None:

@@ -23,7 +23,7 @@ from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.fast_ops import make_op
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX, DEFAULT_DIALECTS
-from sdy.dialects.text.line_templates import Line, LineKey, Template, make_template, next_line
+from sdy.dialects.text.line_templates import Line, LineKey, Template, is_followed_by_location, make_template, next_line
 from sdy.dialects.text.scoped_parser import ScopedParser, counted
 
 
@@ -114,6 +114,8 @@ class LocatingParser(ScopedParser):
             (template.regions() or ()) if template.regions is not None else (),
         )
         self._resume_from(line.end)
+        if is_followed_by_location(self.lexer.input.content, line.end):
+            self.parse_optional_location()
         if line.result is not None:
             if line.result in self.ssa_values or line.result in self.forward_ssa_references:
                 start = self.lexer.input.content.rindex("%", 0, line.start)

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     Float32Type,
     FloatAttr,
+    FloatData,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -103,7 +104,8 @@ class TextParser(Parser):
         value = self._value_of(value_type, start, end)
         if isinstance(value_type, IntegerType | IndexType):
             return IntegerAttr(cast(int, value), cast("IntegerType | IndexType", value_type))
-        return FloatAttr(cast(float, value), cast(AnyFloat, value_type))
+        # The constructor of FloatAttr would turn a signaling NaN into a quiet one.
+        return FloatAttr.new([FloatData(cast(float, value)), cast(AnyFloat, value_type)])
 
     def _value_of(self, value_type: Attribute, start: int, end: int) -> Scalar:
         """Return the value of the literal between two offsets, given its type."""

@@ -56,13 +56,24 @@ def test_rounding_is_to_nearest_even(name: str, value: float) -> None:
     assert bits_of(value, FLOAT_FORMATS[name]) == numpy_bits(name, value)
 
 
+@pytest.mark.parametrize("name", [name for name, layout in FLOAT_FORMATS.items() if layout.specials is Specials.IEEE])
+@given(data=st.data())
+def test_nan_keeps_its_sign_and_mantissa(name: str, data: st.DataObject) -> None:
+    layout = FLOAT_FORMATS[name]
+    exponent = ((1 << layout.exponent_bits) - 1) << layout.mantissa_bits
+    sign = data.draw(st.sampled_from((0, 1 << (layout.width - 1))))
+    bits = sign | exponent | data.draw(st.integers(1, (1 << layout.mantissa_bits) - 1))
+    assert math.isnan(float_of(bits, layout))
+    assert bits_of(float_of(bits, layout), layout) == bits
+
+
 @FORMATS
 @given(value=st.floats())
 def test_encoding_and_decoding_round_trip(name: str, value: float) -> None:
     layout = FLOAT_FORMATS[name]
     bits = bits_of(value, layout)
     read = float_of(bits, layout)
-    assert math.isnan(read) or bits_of(read, layout) == bits
+    assert bits_of(read, layout) == bits
     assert math.isnan(read) or not math.isnan(value) or layout.specials is Specials.NONE
 
 

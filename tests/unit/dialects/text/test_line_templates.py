@@ -75,12 +75,42 @@ def test_a_line_with_a_template_may_use_a_later_value() -> None:
     assert [use.operation for use in ops[2].result.uses] == [ops[1]]
 
 
-def test_percent_signs_in_strings_are_not_values() -> None:
-    lines = [f'%{index} = stablehlo.add %a, %a {{x = "%a{index}"}} : tensor<4xf32>' for index in range(2)]
-    text = "func.func @f(%a: tensor<4xf32>) {\n  " + "\n  ".join(lines) + "\n  return\n}"
-    printed = print_module(parse_module(text))
-    assert '{x = "%a0"}' in printed
-    assert '{x = "%a1"}' in printed
+PERCENT_SIGNS = (
+    'stablehlo.add %a, %a {x = "%a", y = "0%"} : tensor<4xf32>',
+    'stablehlo.add %a, %a {x = "%a0", y = "0%1"} : tensor<4xf32>',
+    'stablehlo.custom_call @g(%a) {backend_config = "100%"} : (tensor<4xf32>) -> tensor<4xf32>',
+    'stablehlo.custom_call @g(%a) {backend_config = "100%foo"} : (tensor<4xf32>) -> tensor<4xf32>',
+    'stablehlo.custom_call @g(%a) {backend_config = "\\"%", x = "%"} : (tensor<4xf32>) -> tensor<4xf32>',
+    'stablehlo.custom_call @g(%a) {backend_config = "\\"%b", x = "%b"} : (tensor<4xf32>) -> tensor<4xf32>',
+    'func.call @"h%"(%a) : (tensor<4xf32>) -> tensor<4xf32>',
+    'func.call @"h%a"(%a) : (tensor<4xf32>) -> tensor<4xf32>',
+    'sdy.sharding_constraint %a <@"m%", [{"x%"}]> : tensor<4xf32>',
+    'sdy.sharding_constraint %a <@"m%0", [{"x%y"}]> : tensor<4xf32>',
+    "stablehlo.abs %a : tensor<4xf32> // 50%",
+    "stablehlo.abs %a : tensor<4xf32> // 50%a",
+)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_percent_signs_in_strings_and_comments_are_not_values(order: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "".join(f"  %{index} = {line}\n" for index, line in enumerate(PERCENT_SIGNS[::order]))
+    text = f"func.func @f(%a: tensor<4xf32>) {{\n{lines}  return\n}}"
+    by_templates = print_module(parse_module(text))
+    monkeypatch.setattr(locating_parser, "next_line", no_template)
+    assert by_templates == print_module(parse_module(text))
+
+
+def test_location_on_the_line_after_a_line_with_a_template() -> None:
+    text = f"""func.func @f(%a: tensor<4xf32>) {{
+  {FIRST}
+  %1 = stablehlo.add %0, %0 : tensor<4xf32>
+    loc("x")
+  %2 = stablehlo.add %1, %1 : tensor<4xf32> // a comment
+    // another comment
+    loc("model.py":1:2)
+  return
+}}"""
+    assert [op.name for op in parse_module(text).walk()].count("stablehlo.add") == 3
 
 
 def test_make_op_matches_the_constructor() -> None:
