@@ -609,4 +609,8 @@ CODES: dict[str, Code] = {
         "A custom call does not have the operands or options that its target requires.",
         "Pass the operands, shapes and options of the routine of that name.",
     ),
+    "SDY-X109": Code(
+        "A callback of JAX calls a Python function that the program does not have.",
+        "Run the program that `sdy.from_jax` returns: the text of a program does not contain the functions.",
+    ),
 }

@@ -57,8 +57,9 @@ def interpret(program: Program | ModuleOp, inputs: Sequence[Array] = ()) -> list
 
     Raises: SdyError if the inputs do not match the arguments, or if an op cannot be interpreted.
     """
-    module = program.module if isinstance(program, Program) else program
-    return interpret_function(module, [np.asarray(array) for array in inputs], main_function(module).sym_name.data)
+    module, host = (program.module, program.origin.host()) if isinstance(program, Program) else (program, None)
+    arrays = [np.asarray(array) for array in inputs]
+    return interpret_function(module, arrays, main_function(module).sym_name.data, host)
 
 
 def run_spmd(partitioned: PartitionedProgram, global_inputs: Sequence[Array], keep: Collection[str] = ()) -> SpmdRun:

@@ -32,7 +32,13 @@ def from_jax(fn: Callable[..., R], *args: object, **kwargs: object) -> Program[R
     module = read_module(lowered.text, lowered.name)
     source_lines = _source_lines(module, lowered.op_sources)
     origin = Origin(
-        lowered.text, lowered.signature, source_lines, lowered.argument_names, lowered.devices, lowered.axis_types
+        lowered.text,
+        lowered.signature,
+        source_lines,
+        lowered.argument_names,
+        lowered.devices,
+        lowered.axis_types,
+        lowered.callbacks,
     )
     return Program(module, origin)
 

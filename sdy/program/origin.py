@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic
 
@@ -12,6 +12,7 @@ from typing_extensions import TypeVar
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.host import Host
 from sdy.program.signature import ProgramSignature
 
 R = TypeVar("R", default=list[Array])
@@ -25,7 +26,8 @@ class Origin(Generic[R]):
     The other fields are filled in for programs from JAX. `source_lines` maps a line of `text` to the Python line that
     it was traced from (`{7: "train.py:12"}`). `argument_names` are the names of the arguments of the main function as
     the user wrote them (`params['w']`). `devices` are JAX devices, in the order of their numbers in the program.
-    `axis_types` are the JAX axis types of the mesh axes, by name.
+    `axis_types` are the JAX axis types of the mesh axes, by name. `callbacks` are the Python functions that the program
+    calls by their number.
     """
 
     text: str
@@ -34,6 +36,11 @@ class Origin(Generic[R]):
     argument_names: tuple[str, ...] = ()
     devices: tuple[object, ...] = ()
     axis_types: Mapping[str, object] = field(default_factory=dict[str, object])
+    callbacks: tuple[Callable[..., Sequence[Array]], ...] = ()
+
+    def host(self) -> Host:
+        """Return the host side of a new run of the program."""
+        return Host(callbacks=self.callbacks)
 
     def names_in_text(self, query: str) -> list[str]:
         """Return `query` as value names or line numbers of the text.

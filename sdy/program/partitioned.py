@@ -77,7 +77,8 @@ class PartitionedProgram(ShardedProgram[R]):
         pairs = zip(inputs, self.boundary.arguments, strict=True)
         shards = [shard(array, placement.sharding, placement.mesh) for array, placement in pairs]
         name = main_function(self.local).sym_name.data
-        return run_spmd(self.local, shards, grid_of_mesh(self.boundary.mesh), name, observer=observer)
+        grid = grid_of_mesh(self.boundary.mesh)
+        return run_spmd(self.local, shards, grid, name, self.origin.host(), observer)
 
     def global_results(self, results: Sequence[DeviceArray]) -> list[Array]:
         """Assemble the global results from their shards.

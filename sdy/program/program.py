@@ -91,7 +91,7 @@ class Program(Generic[R]):
 
     def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
         """Run the program like `run`, with one array per argument and per result of the main function."""
-        return interpret(self.module, inputs)
+        return interpret(self.module, inputs, host=self.origin.host())
 
     def verify(self, *args: object, expected: object = (), seed: int = 0, **kwargs: object) -> list[OutputComparison]:
         """Run the partitioned program on all devices, and compare each output with its expected value.

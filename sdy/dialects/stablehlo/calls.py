@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, SymbolRefAttr, i1, i32
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DictionaryAttr, IntegerAttr, StringAttr, SymbolRefAttr, i1, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
@@ -39,7 +39,7 @@ class CustomCallOp(StablehloOp):
     inputs = var_operand_def()
     call_target_name = prop_def(StringAttr)
     has_side_effect = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
-    backend_config = opt_prop_def(StringAttr | DictionaryAttr)
+    backend_config = opt_prop_def(StringAttr | BytesAttr | DictionaryAttr)  # a string of any bytes
     api_version = opt_prop_def(IntegerAttr.constr(i32), default_value=IntegerAttr(1, i32))
     called_computations = opt_prop_def(ArrayAttr[SymbolRefAttr], default_value=ArrayAttr[SymbolRefAttr]([]))
     operand_layouts = opt_prop_def(ArrayAttr[DenseElementsAttr])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -13,6 +13,7 @@ from jax.sharding import AbstractMesh, NamedSharding
 
 from sdy.frontends.jax.device_mismatch import device_mismatch_error
 from sdy.frontends.jax.pytrees import Leaf, TreeSignature
+from sdy.interpreter.arrays.element_types import Array
 
 R = TypeVar("R")
 _PACKAGE = Path(__file__).parents[2]
@@ -26,7 +27,8 @@ class Lowered(Generic[R]):
 
     `devices` are in the order of their numbers in the program. `op_sources` lists the Python line of each op in program
     order, or "" if it is unknown. `argument_names` are the names that JAX uses for the arguments (`params['w']`).
-    `axis_types` are the axis types of the meshes of the arguments, by axis name.
+    `axis_types` are the axis types of the meshes of the arguments, by axis name. `callbacks` are the Python functions
+    that the program calls, by number.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Lowered(Generic[R]):
     op_sources: tuple[str, ...]
     argument_names: tuple[str, ...]
     axis_types: Mapping[str, object]
+    callbacks: tuple[Callable[..., Sequence[Array]], ...]
 
 
 def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, object]) -> Lowered[R]:
@@ -70,7 +73,9 @@ def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, o
     devices = tuple(lowering._device_list or ())  # empty for an abstract mesh
     op_sources = tuple(_op_sources(module.operation))
     types = {name: kind for mesh in meshes for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True)}
-    return Lowered(name, lowered.as_text(), signature, devices, op_sources, _argument_names(module), types)
+    callbacks = tuple(lowering.compile_args["host_callbacks"])
+    names = _argument_names(module)
+    return Lowered(name, lowered.as_text(), signature, devices, op_sources, names, types, callbacks)
 
 
 def _meshes(arguments: object) -> list[Any]:

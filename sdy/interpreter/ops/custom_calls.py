@@ -13,7 +13,7 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count
-from sdy.interpreter.ops import check
+from sdy.interpreter.ops import callbacks, check
 from sdy.interpreter.ops.lapack import ROUTINES, lapack_call
 from sdy.interpreter.ops.sorting import sorted_together
 
@@ -47,6 +47,7 @@ def _comparator(op: CustomCallOp) -> Block | None:
 
 TARGETS: Mapping[str, Callable[[CustomCallOp], Kernel]] = {
     **check.CUSTOM_CALLS,
+    **callbacks.CUSTOM_CALLS,
     "ApproxTopK": approximate_top_k,
 }
 

@@ -142,7 +142,8 @@ def _to_reduce(axes: AxisList, tensors: OpTensors, common: CommonMesh) -> AxisLi
 
 
 def _first_result(tensors: OpTensors) -> TensorSharding | None:
-    return tensors.shardings[len(tensors.rule.operands)]
+    results = tensors.shardings[len(tensors.rule.operands) :]
+    return results[0] if results else None
 
 
 def _has_other_axes(tensor: TensorProjection, axes: FactorAxes) -> bool:

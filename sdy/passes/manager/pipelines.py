@@ -38,6 +38,7 @@ from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
 from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
 from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
 from sdy.passes.export.reshards.verify_unreduced_axes import VerifyUnreducedAxesPass
+from sdy.passes.export.single_device.resolve_single_device_sharding import ResolveSingleDeviceShardingPass
 from sdy.passes.export.uneven.drop_uneven_axes import DropUnevenAxesPass
 from sdy.passes.export.uneven.pad_where_cheaper import PadWhereCheaperPass
 from sdy.passes.export.uneven.update_non_divisible import UpdateNonDivisiblePass
@@ -129,6 +130,8 @@ def partitioning(*, optimize_communication: bool = True) -> Passes:
         InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
         CanonicalizePass(("sdy-reshard",)),
         *((OptimizeCommunicationPass(),) if optimize_communication else ()),
+        # After the optimizer, which assumes that devices compute equal values from equal values.
+        ResolveSingleDeviceShardingPass(keep_zero_signs=True),
         PlanReshardsPass(share_equal=not optimize_communication),  # the optimizer gathers a value twice on purpose
         CanonicalizePass(("sdy-collective",)),
         DropShardingRulesPass(),

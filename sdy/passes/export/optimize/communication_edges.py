@@ -14,8 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.dialects.data_flow import EdgeSource, other_targets_of, sources_of
 from sdy.dialects.ir.symbols import functions_of, main_function
-from sdy.dialects.ir.walk import ops_of, pre_order
-from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.ir.walk import blocks_of, ops_in, ops_of, pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_function_result_sharding, set_sharding
 from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
@@ -38,10 +37,14 @@ class ValueEdge:
             set_function_result_sharding(*self.result_of, sharding)
 
 
+# The ops whose regions have global tensors; a manual computation has shards, the body of a reduction has scalars.
+WITH_GLOBAL_TENSORS = frozenset[type[Operation]]((ModuleOp, FuncOp, WhileOp, CaseOp, IfOp))
+
+
 def functions_on_global_tensors(module: ModuleOp) -> dict[str, FuncOp]:
-    """Return the functions that no manual computation calls; those would see local shapes and fewer axes."""
+    """Return the functions that are called with global tensors only."""
     functions = functions_of(module)
-    pending: list[Operation] = [*ops_of(module, ManualComputationOp)]
+    pending = [op for op in pre_order(module) if op.regions and type(op) not in WITH_GLOBAL_TENSORS]
     local: set[str] = set()
     while pending:
         for call in ops_of(pending.pop(), CallOp):
@@ -56,7 +59,7 @@ def edges_of(module: ModuleOp, functions: Mapping[str, FuncOp]) -> Iterator[Valu
     """Yield the edges of values with static shapes in some functions. Arguments of the main function have none."""
     calls: dict[str, list[CallOp]] = {}
     for func in functions.values():
-        for op in pre_order(func, ManualComputationOp):
+        for op in _ops_on_global_tensors(func):
             yield from filter(_has_known_shape, _edges_of_op(op))
             if isinstance(op, CallOp):
                 calls.setdefault(op.callee.root_reference.data, []).append(op)
@@ -64,6 +67,14 @@ def edges_of(module: ModuleOp, functions: Mapping[str, FuncOp]) -> Iterator[Valu
     for name, func in functions.items():
         if func is not main and name in calls:
             yield from filter(_has_known_shape, _edges_of_calls(func, calls[name]))
+
+
+def _ops_on_global_tensors(root: Operation) -> Iterator[Operation]:
+    for block in blocks_of(root):
+        for op in ops_in(block):
+            yield op
+            if type(op) in WITH_GLOBAL_TENSORS:
+                yield from _ops_on_global_tensors(op)
 
 
 def _edges_of_op(op: Operation) -> Iterator[ValueEdge]:

@@ -19,11 +19,12 @@ from sdy.cost.flops import contraction_flops
 from sdy.cost.tensor_bytes import element_bytes
 from sdy.dialects.data_flow import EdgeSource
 from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.sdy.ops import ConstantOp, ReshardOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.shardings import sharding_of
+from sdy.dialects.shardings import is_on_single_device, sharding_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
 from sdy.dialects.stablehlo.shape import IotaOp
@@ -86,6 +87,7 @@ class GraphReader:
 
     def __init__(self, module: ModuleOp, atoms: Atoms) -> None:
         self._module = module
+        self._meshes = meshes_of(module)
         self._atoms = atoms
         self._counts = atoms.counts()
         self._functions = functions_on_global_tensors(module)
@@ -142,12 +144,12 @@ class GraphReader:
         return self._kinds[key]
 
     def _layout(self, value: SSAValue) -> Layout | None:
-        """Return the current layout of a value; None unless it is a tensor of static shape."""
+        """Return the current layout of a value; None unless it is a tensor of static shape on all devices."""
         try:
             return self._layouts[value]
         except KeyError:
             shape, sharding = static_shape(value.type), sharding_of(value)
-            if shape is None:
+            if shape is None or (sharding is not None and is_on_single_device(sharding, self._meshes)):
                 found = None
             elif sharding is None:
                 found = replicated(len(shape))
@@ -224,7 +226,7 @@ class GraphReader:
         if not isinstance(op, ReshardOp | AllReduceOp) or op.operands[0] not in self._number:
             return False
         if isinstance(op, ReshardOp):
-            return True
+            return self._layout(op.result) is not None
         producer = self._values[self._number[op.tensor]].producer
         if producer is None:
             return False
@@ -239,13 +241,15 @@ class GraphReader:
         rule = None if type(op) in OPAQUE or op.has_trait(IsTerminator) else shard_rule(op)
         if rule is None or not op.results or not all(operand in self._number for operand in op.operands):
             return None
+        found = [self._layout(value) for value in (*op.operands, *op.results)]
+        layouts = [layout for layout in found if layout is not None]
+        if len(layouts) != len(found):
+            return None  # a result is a token, or on one device
         modes = tuple(mode for mode in partial_modes(op) if self._takes_sums(op, mode))
         if reduction_kinds(op) is None:
             rule, modes = _without_reduction(rule), ()
         kind = self._kind(rule, modes, tuple(allowed_shard_counts(op, self._counts).items()))
-        found = [self._layout(value) for value in (*op.operands, *op.results)]
-        layouts = [layout for layout in found if layout is not None]
-        assignment = _assignment(kind, layouts) if len(layouts) == len(found) else None
+        assignment = _assignment(kind, layouts)
         run = None if assignment is None else kind.run(assignment)
         if run is None or [each.dims for each in run.layouts] != [each.dims for each in layouts]:
             return None

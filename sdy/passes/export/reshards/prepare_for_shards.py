@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -26,7 +26,7 @@ from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
-from sdy.dialects.shardings import sharding_of
+from sdy.dialects.shardings import is_on_single_device, sharding_of
 from sdy.dialects.stablehlo.control import IfOp
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.grammar.write import write_axis_list
@@ -45,6 +45,7 @@ from sdy.partitioner.on_shards.shard_rules import (
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.export.close.barriers import erase_barriers
 from sdy.passes.export.reshards.reshard_uses import adapt_use
+from sdy.passes.export.single_device.single_device import device_mesh
 from sdy.propagation.projection import project_tensor
 from sdy.rules.all import RULE_ATTRIBUTE, sharding_rule
 
@@ -64,8 +65,10 @@ class PrepareForShardsPass(ModulePass):
             if isinstance(inner, IfOp):
                 _adapt_branches(inner, meshes)
                 continue
-            shardings = [sharding_of(value) for value in (*operands_of(inner), *inner.results)]
+            shardings = [_sharding_on_mesh(value, meshes) for value in (*operands_of(inner), *inner.results)]
             if all(sharding is None or sharding.is_fully_replicated for sharding in shardings):
+                continue
+            if device_mesh(inner, meshes) is not None:
                 continue
             key = sharded_op_key(inner, shardings)
             if key not in required:
@@ -76,6 +79,12 @@ class PrepareForShardsPass(ModulePass):
             _remark(ctx, inner, rule, meshes)
             if rule != sharding_rule(inner):
                 inner.attributes[RULE_ATTRIBUTE] = OpShardingRuleAttr(rule)
+
+
+def _sharding_on_mesh(value: SSAValue, meshes: MeshTable) -> TensorSharding | None:
+    """Return the sharding of a value; None for a value on one device, which explicit reshards copy to all devices."""
+    sharding = sharding_of(value)
+    return None if sharding is None or is_on_single_device(sharding, meshes) else sharding
 
 
 def _required_rule(
@@ -135,7 +144,7 @@ def _adapt_branches(op: IfOp, meshes: MeshTable) -> None:
 def _remark(ctx: Context, op: Operation, rule: OpShardingRule, meshes: MeshTable) -> None:
     """Emit a remark for each operand that `op` requires to be gathered."""
     for index, operand in enumerate(op.operands):
-        sharding = sharding_of(operand)
+        sharding = _sharding_on_mesh(operand, meshes)
         mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
         if sharding is None or mesh is None:
             continue

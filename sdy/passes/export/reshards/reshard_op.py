@@ -53,7 +53,7 @@ class Resharder:
         if key not in self._known:
             self._known[key] = self._resolved(op, tensors, full=full)
         found = self._known[key]
-        if found is None or not op.results:
+        if found is None or not (op.results or self._is_strict):  # Shardy does not reshard ops without results
             return
         resolution, on = found
         if any(resolution.reshards):

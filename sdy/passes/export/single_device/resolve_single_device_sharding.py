@@ -5,14 +5,16 @@
             %4 = "stablehlo.if"(%3) ({ stablehlo.add %0, %1 ... }, { zeros })
             %5 = sdy.all_reduce {"x"} %4 out_sharding=<@mesh, [{}, {}]>
 
-Requires: explicit reshards to the device and back. Ensures: no op is on one device.
+An op without results, such as a callback, may have one sharding nevertheless: then it runs on that device only.
+Requires: explicit reshards to the device and back, which may have been merged with others; replicated operands of ops
+without results. Ensures: no op is on one device.
 Source: docs/spec/06, 4.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, i64
@@ -25,14 +27,16 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import post_order
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sdy.types import rank_of_type
-from sdy.dialects.shardings import SHARDING, is_on_single_device, result_shardings
+from sdy.dialects.shardings import SHARDING, is_on_single_device, result_shardings, sharding_of
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.attributes.types import TokenType, as_tensor
 from sdy.dialects.stablehlo.control import IfOp, ReturnOp
+from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.dialects.stablehlo.tokens import CreateTokenOp
 from sdy.grammar.write import write_sharding
@@ -42,6 +46,7 @@ from sdy.model.mesh_table import CommonMesh
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.emit.device_position import device_number
 from sdy.partitioner.emit.emitter import Emitter, Style
+from sdy.partitioner.on_shards.combiners import identity_element
 from sdy.passes.export.single_device.single_device import device_mesh, global_mesh
 from sdy.passes.rewriting.device_counts import device_style
 from sdy.passes.rewriting.insertion import erase
@@ -55,17 +60,19 @@ class ResolveSingleDeviceShardingPass(ModulePass):
 
     replica_count: int = 1
     partition_count: int = 1
+    keep_zero_signs: bool = False  # sum with -0.0, so that -0.0 stays -0.0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Collect the ops of each function first, those in regions before their parent op."""
         style = device_style(op, self.replica_count, self.partition_count)
+        style = replace(style, keeps_zero_signs=self.keep_zero_signs)
         meshes = meshes_of(op)
         everywhere = global_mesh(op)
         if everywhere is None:
             return
         on = CommonMesh(meshes[everywhere], everywhere)
         for func in functions_of(op).values():
-            found = [(inner, device_mesh(inner, meshes)) for inner in post_order(func) if not _is_of_sdy(inner)]
+            found = [(inner, _device_of(inner, meshes)) for inner in post_order(func) if not _is_of_sdy(inner)]
             for inner, device in found:
                 if device is not None:
                     _check_unsharded(inner, device)
@@ -74,6 +81,16 @@ class ResolveSingleDeviceShardingPass(ModulePass):
 
 def _is_of_sdy(op: Operation) -> bool:
     return op.name.startswith(f"{SDY.name}.")
+
+
+def _device_of(op: Operation, meshes: Mapping[str, Mesh]) -> str | None:
+    """Return the name of the single-device mesh on which `op` runs; None if it runs on all devices."""
+    if op.results:
+        return device_mesh(op, meshes)
+    for sharding in result_shardings(op) or ():
+        if isinstance(sharding.mesh, str) and is_on_single_device(sharding, meshes):
+            return sharding.mesh
+    return None
 
 
 def _check_unsharded(op: Operation, device: str) -> None:
@@ -92,7 +109,7 @@ def _run_on(op: Operation, device: int, on: CommonMesh, meshes: Mapping[str, Mes
     number = device_number(emit)
     is_here = emit.compare(ComparisonDirection.EQ, number, emit.constant(TensorType(i64, []), [device]))
     bypassed = _reshards_to_device(op, meshes)
-    mapper: dict[SSAValue, SSAValue] = {each.result: each.input for each in bypassed}
+    mapper: dict[SSAValue, SSAValue] = {each.result: _copies(emit, each.input, on) for each in bypassed}
     copy = op.clone(value_mapper=mapper)
     copy.attributes = {name: attr for name, attr in copy.attributes.items() if name != SHARDING}
     copy.location = op.location
@@ -106,6 +123,15 @@ def _run_on(op: Operation, device: int, on: CommonMesh, meshes: Mapping[str, Mes
     for each in bypassed:
         if not each.result.uses:
             erase(each)
+
+
+def _copies(emit: Emitter, value: SSAValue, on: CommonMesh) -> SSAValue:
+    """Return the value, replicated on all devices; canonicalization may have removed the reshard that copies it."""
+    sharding = sharding_of(value)
+    if sharding is None or sharding.is_fully_replicated:
+        return value
+    copies = fully_closed(on.reference, rank_of_type(value.type))
+    return emit.value(ReshardOp, [value], value.type, {"sharding": TensorShardingAttr(copies)})
 
 
 def _reshards_to_device(op: Operation, meshes: Mapping[str, Mesh]) -> list[ReshardOp]:
@@ -126,21 +152,22 @@ def _zeros(block: Block, op: Operation, style: Style) -> list[SSAValue]:
     """Append zeros or tokens for each result of `op` to the block."""
     values: list[SSAValue] = []
     for result in op.results:
-        new = _zeros_of(result, op)
+        new = _zeros_of(result, op, style)
         new.location = op.location
         block.add_op(new)
         values.append(new.results[0])
     return values
 
 
-def _zeros_of(result: SSAValue, op: Operation) -> Operation:
+def _zeros_of(result: SSAValue, op: Operation, style: Style) -> Operation:
     if isinstance(result.type, TokenType):
         return CreateTokenOp.create(result_types=[result.type])
     tensor = as_tensor(result.type)
     if tensor is None:
         message = f"{op.name} returns {result.type}, which cannot be sent from one device to the others"
         raise SdyError(Diagnostic("SDY-L016", message, span_of(op), hint="return its tensors one by one"))
-    zeros = DenseElementsAttr.from_values(tensor, [0])
+    zero = identity_element(AddOp, tensor.element_type) if style.keeps_zero_signs else 0
+    zeros = DenseElementsAttr.from_values(tensor, [zero])
     return ConstantOp.create(result_types=[tensor], properties={"value": zeros})
 
 
