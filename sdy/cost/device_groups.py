@@ -22,11 +22,12 @@ def groups_of(op: Operation, mesh: Mesh) -> tuple[DeviceGroup, ...]:
     attribute = op.properties.get("replica_groups", op.properties.get("source_target_pairs"))
     rows = group_rows(attribute) if isinstance(attribute, DenseElementsAttr) else ()
     devices = mesh.devices()
-    unknown = {device for row in rows for device in row} - set(devices)
+    known = frozenset(devices) if mesh.device_ids else devices
+    unknown = {device for row in rows for device in row if device not in known}
     if unknown:
         message = f"collective refers to device {min(unknown)}, but the mesh has {len(devices)} devices"
         raise SdyError(Diagnostic("SDY-T210", message, span_of(op), hint="define an sdy.mesh of all devices"))
-    return rows or (devices,)
+    return rows or (tuple(mesh.listed_devices()),)
 
 
 def group_rows(table: DenseElementsAttr) -> tuple[DeviceGroup, ...]:

@@ -10,6 +10,7 @@ first. With a switch, the minor devices of the mesh belong to the same node.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from math import prod
 
 from sdy.cost.collective_time import (
@@ -36,10 +37,14 @@ class MachineLayout:
     def __init__(self, mesh: Mesh, network: Network) -> None:
         self._network = network
         self._mesh = mesh
-        self._positions = {device: position for position, device in enumerate(mesh.devices())}
         self._digits = {ref: digit_of(ref, mesh) for ref in mesh_digits(mesh)}  # major first
         axis_count = network.axis_count if isinstance(network, Torus) else 1
         self._torus_axes = _torus_axes([axis.size for axis in mesh.axes], axis_count)
+
+    @cached_property
+    def _positions(self) -> dict[int, int]:
+        """The position of each device in the mesh."""
+        return {device: position for position, device in enumerate(self._mesh.listed_devices())}
 
     def axes_of(self, groups: Sequence[DeviceGroup]) -> AxisList:
         """Return the mesh axes along which members of a group differ, major first, with adjacent sub-axes merged."""

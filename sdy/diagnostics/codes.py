@@ -506,6 +506,10 @@ CODES: dict[str, Code] = {
         "The tensors of an op that is partitioned individually are on different meshes.",
         "Put them on one mesh, or exclude the op with the filter.",
     ),
+    "SDY-L019": Code(
+        "An op on shards requires a table or groups of all devices, but the mesh has too many to list.",
+        "Use a smaller mesh, or shardings with which the op needs no communication and no table.",
+    ),
     "SDY-L101": Code(
         "An op with partial operands has results that are not all unreduced along the same axes.",
         "Reduce the operands, or use the same unreduced axes in all results.",

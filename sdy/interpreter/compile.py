@@ -10,9 +10,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.op_location import located
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
 from sdy.interpreter.compiled_block import CompiledBlock, CompiledOp, SlotNumbers
-from sdy.interpreter.failure import failure, located
+from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Kernel, KernelTable, leaf_count
 from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
 from sdy.interpreter.split_collectives import split_collectives

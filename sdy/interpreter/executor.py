@@ -12,12 +12,13 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation
 
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.op_location import located
 from sdy.dialects.ir.symbols import functions_of
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.compile import captured_by, compile_block
 from sdy.interpreter.compiled_block import CompiledBlock, CompiledOp
 from sdy.interpreter.devices.replica_groups import ReplicaGroups
-from sdy.interpreter.failure import failure, located
+from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.ops.collective_groups import groups_in
@@ -34,6 +35,7 @@ class Executor:
 
     def __init__(self, module: ModuleOp, observer: OpObserver | None = None) -> None:
         self.functions = functions_of(module)
+        self._module = module
         self._observer = observer
         self._blocks: dict[Block, CompiledBlock] = {}
 
@@ -52,11 +54,9 @@ class Executor:
         found = self.functions.get(name)
         if found is None or found.body.first_block is None:
             known = ", ".join(f"@{name}" for name, op in self.functions.items() if op.body.first_block is not None)
-            raise failure(
-                "SDY-X004",
-                f"no function @{name} with a body in this module",
-                hint=f"functions with a body: {known or 'none'}",
-            )
+            message = f"no function @{name} with a body in this module"
+            error = failure("SDY-X004", message, hint=f"functions with a body: {known or 'none'}")
+            raise located(error, self._module)
         return found
 
     def run_block(self, context: KernelContext, block: Block, arguments: Arrays, captured: Arrays) -> Arrays:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
 
+from sdy.dialects.ir.op_location import located
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, as_tensor
 from sdy.interpreter.arrays.element_types import DType, dtype_of
-from sdy.interpreter.failure import failure, located
+from sdy.interpreter.failure import failure
 from sdy.model.shape import StaticShape
 
 

@@ -107,7 +107,7 @@ def replica_groups(axes: AxisList, mesh: Mesh) -> tuple[tuple[int, ...], ...]:
     digits = ordered_refs(axes, mesh)
     sizes = [mesh.size_of(digit) for digit in digits]
     weight_of = {digit: prod(sizes[position + 1 :]) for position, digit in enumerate(digits)}
-    devices = mesh.devices()
+    devices = mesh.listed_devices()
     others = [digit for digit in digits if digit not in axes]
     offsets_within = _offsets(axes, weight_of, mesh)
     return tuple(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.axis import AxisRef
 from sdy.model.cached_hash import CachedHash
+
+MAX_LISTED_DEVICES = 2**18  # tables and replica groups of more devices would take seconds each
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +68,31 @@ class Mesh(CachedHash):
         """Return the number of devices along `ref`. Raises: KeyError if the mesh does not have the axis."""
         return self.axis_size(ref.name) if ref.sub_axis is None else ref.sub_axis.size
 
-    def devices(self) -> tuple[int, ...]:
+    def devices(self) -> Sequence[int]:
         """Return all device ids, in row-major order of their coordinates."""
-        return self.device_ids or tuple(range(self.device_count))
+        return self.device_ids or range(self.device_count)
+
+    def listed_devices(self) -> Sequence[int]:
+        """Return all device ids for a caller that enumerates them.
+
+        Raises: SdyError SDY-L019, without a location, if there are too many.
+        """
+        check_listed(self.device_count)
+        return self.devices()
 
     def same_axes(self, other: Mesh) -> bool:
         """Return whether the meshes have the same axes, in any order of devices. Any two maximal meshes do."""
         return self.is_maximal == other.is_maximal and self.axes == other.axes
+
+
+def check_listed(count: int) -> None:
+    """Check the number of devices before they are enumerated.
+
+    Raises: SdyError SDY-L019, without a location, if there are too many.
+    """
+    if count > MAX_LISTED_DEVICES:
+        message = f"expected at most {MAX_LISTED_DEVICES} devices where each of them is listed, got {count}"
+        raise SdyError(Diagnostic("SDY-L019", message, hint="use a smaller mesh, or avoid this op on shards"))
 
 
 @lru_cache(maxsize=4096)

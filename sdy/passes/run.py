@@ -9,7 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
+from sdy.dialects.ir.op_location import located
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.rewriting.op_order import caching_order, one_pass
 
@@ -58,7 +60,10 @@ def run_passes(
             if before is not None:
                 before(each, module)
             with one_pass():
-                each.apply(ctx, module)
+                try:
+                    each.apply(ctx, module)
+                except SdyError as error:
+                    raise located(error, module) from error
             if verify_each:
                 verify_module(module)
             if after is not None:

@@ -46,7 +46,7 @@ def local_program_by_position(global_module: ModuleOp, *, optimize_communication
     Raises: SdyError SDY-X104 if the meshes of the module list the devices in different orders.
     """
     meshes = {mesh for mesh in meshes_of(global_module).values() if not mesh.is_empty}
-    if len({mesh.devices() for mesh in meshes}) > 1:
+    if len({tuple(mesh.listed_devices()) for mesh in meshes}) > 1:
         found = " and ".join(sorted(map(write_mesh, meshes)))
         raise SdyError(Diagnostic("SDY-X104", f"all meshes must list the devices in the same order, got {found}"))
     renumbered = global_module.clone()

@@ -13,7 +13,8 @@ from sdy.cost.hardware import Hardware, resolve_hardware
 from sdy.cost.memory_curve import memory_curve
 from sdy.cost.program_cost import ProgramCost, cost_of
 from sdy.cost.schedule import schedule_of
-from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.op_location import located
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, print_module
 from sdy.interpreter.arrays.element_types import Array
@@ -87,7 +88,10 @@ class PartitionedProgram(ShardedProgram[R]):
         """
         arrays: list[Array] = []
         for index, (result, placement) in enumerate(zip(results, self.boundary.results, strict=True)):
-            check_equal_copies(result, placement, index)
+            try:
+                check_equal_copies(result, placement, index)
+            except SdyError as error:
+                raise located(error, main_function(self.folded)) from error
             arrays.append(unshard(result, placement.sharding, placement.mesh, placement.shape))
         return arrays
 

@@ -18,7 +18,7 @@ from sdy.advice.why_not import WhyNot
 from sdy.cost.hardware import DEFAULT_MACHINE, Hardware, resolve_hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.op_location import located, span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.sharded_types import static_shape
@@ -70,8 +70,11 @@ class Program(Generic[R]):
     @cached_property
     def input_types(self) -> tuple[tuple[tuple[int, ...], DType], ...]:
         """The shape and the dtype of each argument of the main function."""
-        types = main_function(self.module).function_type.inputs
-        return tuple((static_shape(each) or (), dtype_of_type(each)) for each in types)
+        func = main_function(self.module)
+        try:
+            return tuple((static_shape(each) or (), dtype_of_type(each)) for each in func.function_type.inputs)
+        except SdyError as error:
+            raise located(error, func) from error
 
     def propagate(self) -> PropagatedProgram[R]:
         """Propagate the shardings to every value. Raises: SdyError if propagation does not support the module."""
@@ -91,7 +94,7 @@ class Program(Generic[R]):
 
     def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
         """Run the program like `run`, with one array per argument and per result of the main function."""
-        return interpret(self.module, inputs, host=self.origin.host())
+        return interpret(self.module, inputs, main_function(self.module).sym_name.data, self.origin.host())
 
     def verify(self, *args: object, expected: object = (), seed: int = 0, **kwargs: object) -> list[OutputComparison]:
         """Run the partitioned program on all devices, and compare each output with its expected value.

@@ -30,7 +30,7 @@ class ShardedResult:
 def devices_table(mesh: Mesh, results: Sequence[ShardedResult]) -> Table:
     """Return a table with one row per device: its coordinates, and the slice and elements of each result."""
     columns_of_results = [_shard_texts(result) for result in results]
-    coordinates = {device: _coordinates(mesh, position) for position, device in enumerate(mesh.devices())}
+    coordinates = {device: _coordinates(mesh, position) for position, device in enumerate(mesh.listed_devices())}
     rows = (
         (str(device), coordinates[device], *(texts[device] for texts in columns_of_results))
         for device in sorted(coordinates)

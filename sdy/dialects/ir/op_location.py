@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
 
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.diagnostics.span import Span
 
 
@@ -14,3 +17,11 @@ def span_of(op: Operation) -> Span | None:
     if not isinstance(location, FileLineColLoc):
         return None
     return Span(location.filename.data, location.line.data, location.column.data)
+
+
+def located(error: SdyError, op: Operation) -> SdyError:
+    """Return the error with the location of `op` in those diagnostics that have none."""
+    if all(diagnostic.span is not None for diagnostic in error.diagnostics):
+        return error
+    span = span_of(op)
+    return SdyError(*(replace(found, span=found.span or span) for found in error.diagnostics))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sdy.model.axis import AxisRef
 from sdy.model.axis_on_mesh import axis_end
 from sdy.model.cached_hash import CachedHash
-from sdy.model.mesh import Mesh
+from sdy.model.mesh import Mesh, check_listed
 
 Strides = tuple[int, ...]  # ascending from 1 to the number of devices, each dividing the next
 IntArray = NDArray[np.int64]
@@ -51,7 +51,8 @@ class Grid(CachedHash):
 
     @property
     def ids(self) -> IntArray:
-        """The device at each position, in row-major order."""
+        """The device at each position, in row-major order. Raises: SdyError SDY-L019 if there are too many."""
+        check_listed(self.position_count)
         return np.array(self.device_ids, np.int64) if self.device_ids else np.arange(self.position_count)
 
     def position_of(self, device: int) -> int:

@@ -26,7 +26,7 @@ def shift_pairs(axes: AxisList, mesh: Mesh, hops: int) -> tuple[tuple[int, int],
     """
     digits = _digits(axes, mesh)
     count = prod(digit.size for digit in digits)
-    devices = mesh.devices()
+    devices = mesh.listed_devices()
     pairs: list[tuple[int, int]] = []
     for position, device in enumerate(devices):
         shard = _shard_at(position, digits)
@@ -45,7 +45,7 @@ def mesh_reversed_along(axes: AxisList, mesh: Mesh) -> Mesh:
     (2, 3, 0, 1)
     """
     digits = _digits(axes, mesh)
-    devices = mesh.devices()
+    devices = mesh.listed_devices()
     opposite = [
         position + sum(digit.stride * (digit.size - 1 - 2 * digit.of(position)) for digit in digits)
         for position in range(len(devices))

@@ -172,7 +172,7 @@ def _mesh(sizes: list[int], devices: tuple[int, ...] = ()) -> Mesh:
 
 
 def _tiled_on(hlo: Tiled, mesh: Mesh) -> TensorSharding | None:
-    position_of = {device: position for position, device in enumerate(mesh.devices())}
+    position_of = {device: position for position, device in enumerate(mesh.listed_devices())}
     if mesh.device_count != len(hlo.devices):
         return None
     positions = _with_sorted_copies(tuple(position_of[device] for device in hlo.devices), hlo.subgroups)

@@ -24,8 +24,9 @@ def shard_coordinates(axes: AxisList, mesh: Mesh) -> tuple[int, ...]:
     (0, 0, 1, 1, 0, 0, 1, 1)
     """
     digits = [digit_of(ref, mesh) for ref in axes]
-    of_device = [0] * mesh.device_count
-    for position, device in enumerate(mesh.devices()):
+    devices = mesh.listed_devices()
+    of_device = [0] * len(devices)
+    for position, device in enumerate(devices):
         coordinate = 0
         for digit in digits:
             coordinate = coordinate * digit.size + digit.of(position)

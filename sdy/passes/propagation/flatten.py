@@ -206,9 +206,12 @@ class _Flattener:
     def _link_edge(self, op: Operation, node: Node) -> None:
         if isinstance(op, DataFlowEdgeOp):
             owner = op.input
-            sources = [source.value for source in sources_of(owner)]
-            node.linked_values = tuple(self._values[id(target)] for target in linked_targets_of(owner))
-            node.boundary = _boundary(owner)
+            if has_data_flow_edges(op_of(owner)):
+                sources = [source.value for source in sources_of(owner)]
+                node.linked_values = tuple(self._values[id(target)] for target in linked_targets_of(owner))
+                node.boundary = _boundary(owner)
+            else:
+                sources = [owner]  # the value itself, since no other one flows into it
         else:
             assert isinstance(op, FuncDataFlowEdgeOp)
             sources = self._sources_across_calls(op.input)
@@ -224,12 +227,13 @@ class _Flattener:
         node.pass_through = PassThrough.BOTH
 
     def _sources_across_calls(self, owner: SSAValue) -> list[SSAValue]:
-        """Return the values that flow into a function's argument, or into the result of a call."""
+        """Return the values that flow into a function's argument, or into the result of a call; else itself."""
         index = index_of(owner)
         op = op_of(owner)
         if isinstance(op, FuncOp):
             return [call.operands[index] for call in calls_of(self._module, op)]
-        assert isinstance(op, CallOp)
+        if not isinstance(op, CallOp):
+            return [owner]
         callee = _callee(self._module, op)
         returned = None if callee is None else callee.body.block.last_op
         return [] if returned is None else [returned.operands[index]]

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.op_location import located, span_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.partitioner.emit.emitter import Style
@@ -58,6 +58,9 @@ class ConvertGlobalToLocalPass(ModulePass):
         lowering = Lowering(op, style)
         every_op = [inner for inner in pre_order(op) if not isinstance(inner, ModuleOp | MeshOp)]
         check_all(every_op, lowering.checks)
-        for form in [local_form(inner) for inner in every_op]:
-            form(lowering)
+        for inner, form in [(inner, local_form(inner)) for inner in every_op]:
+            try:
+                form(lowering)
+            except SdyError as error:
+                raise located(error, inner) from error
         lowering.finish()
