@@ -19,23 +19,47 @@ RULES = OpTable[OpShardingRule | None]()
 CONSERVATIVE = OpTable[OpShardingRule | None]()
 
 
-@RULES.of(ops.PadOp, ops.SliceOp)
-def pad_or_slice(op: ops.PadOp | ops.SliceOp) -> OpShardingRule:
-    """`([i, j], []) -> ([i, j])`; along a dim whose size changes, elements move to neighbouring shards."""
-    return _pad_or_slice(op, is_blocked=False)
+@RULES.of(ops.SliceOp)
+def slice_(op: ops.SliceOp) -> OpShardingRule:
+    """`([i, j]) -> ([i, j])`; along a dim whose size changes, elements move to neighbouring shards."""
+    return _slice(op, is_blocked=False)
 
 
-@CONSERVATIVE.of(ops.PadOp, ops.SliceOp)
-def pad_or_slice_conservatively(op: ops.PadOp | ops.SliceOp) -> OpShardingRule:
+@CONSERVATIVE.of(ops.SliceOp)
+def slice_conservatively(op: ops.SliceOp) -> OpShardingRule:
     """The same rule, but nothing propagates along a dim whose size changes."""
-    return _pad_or_slice(op, is_blocked=True)
+    return _slice(op, is_blocked=True)
 
 
-def _pad_or_slice(op: ops.PadOp | ops.SliceOp, *, is_blocked: bool) -> OpShardingRule:
+def _slice(op: ops.SliceOp, *, is_blocked: bool) -> OpShardingRule:
     builder = RuleBuilder(*operand_and_result_ranks(op))
     return builder.pointwise_where_equal(
         shape_or_empty(op.operand), shape_or_empty(op.result), FactorKind.PERMUTATION, is_blocked=is_blocked
     ).build()
+
+
+@RULES.of(ops.PadOp)
+def pad(op: ops.PadOp) -> OpShardingRule:
+    """`([i, j], []) -> ([i, j])`; along a padded dim, elements move to neighbouring shards."""
+    return _pad(op, is_conservative=False)
+
+
+@CONSERVATIVE.of(ops.PadOp)
+def pad_conservatively(op: ops.PadOp) -> OpShardingRule:
+    """The same rule, but nothing propagates along a dim whose size changes."""
+    return _pad(op, is_conservative=True)
+
+
+def _pad(op: ops.PadOp, *, is_conservative: bool) -> OpShardingRule:
+    builder = RuleBuilder(*operand_and_result_ranks(op))
+    amounts = (op.edge_padding_low, op.edge_padding_high, op.interior_padding)
+    shapes = shape_or_empty(op.operand), shape_or_empty(op.result)
+    for dim, (size, padded) in enumerate(zip(*shapes, strict=True)):
+        # Elements also move where a negative amount on one side keeps the size.
+        is_padded = any(each.get_values()[dim] for each in amounts)
+        kind = FactorKind.PERMUTATION if is_padded else FactorKind.PASS_THROUGH
+        builder.spread(dim, size, kind, is_blocked=is_conservative and size != padded)
+    return builder.build()
 
 
 @RULES.of(ops.DynamicSliceOp)

@@ -114,7 +114,10 @@ def _convolution(op: ops.ConvolutionOp, *, with_spatial: bool) -> OpShardingRule
 
 
 def _add_spatial_factors(builder: RuleBuilder, op: ops.ConvolutionOp) -> None:
-    """Add up to two factors per spatial dim, for the windows and for the position in a window; the larger one first."""
+    """Add two factors per spatial dim, for the windows and for the position in a window; the larger one first.
+
+    The dim of the operand may be too small for both; then the other factor belongs to the result or the kernel alone.
+    """
     numbers = op.dimension_numbers.data
     lhs, kernel, result = shape_or_empty(op.lhs), shape_or_empty(op.rhs), shape_or_empty(op.result)
     for dim, kernel_dim, result_dim in zip(
@@ -126,11 +129,13 @@ def _add_spatial_factors(builder: RuleBuilder, op: ops.ConvolutionOp) -> None:
         left = lhs[dim]
         windows_first = result[result_dim] >= kernel[kernel_dim]
         for is_windows in (windows_first, not windows_first):
-            size = min(left, result[result_dim] if is_windows else kernel[kernel_dim])
-            if size <= 1:
+            own = result[result_dim] if is_windows else kernel[kernel_dim]
+            is_shared = min(left, own) > 1
+            size = min(left, own) if is_shared else own
+            left = left // size if is_shared else left
+            if size == 1:
                 continue
-            left //= size
-            if is_windows:
-                builder.factor(size, operands=(dim, None), results=(result_dim,), kind=FactorKind.PERMUTATION)
-            else:
-                builder.factor(size, operands=(dim, kernel_dim), results=(None,), kind=FactorKind.REDUCTION)
+            operands = (dim if is_shared else None, None if is_windows else kernel_dim)
+            is_reduced = is_shared and not is_windows
+            kind = FactorKind.REDUCTION if is_reduced else FactorKind.PERMUTATION
+            builder.factor(size, operands, (result_dim if is_windows else None,), kind)

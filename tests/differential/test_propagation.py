@@ -26,13 +26,15 @@ PASSES = [
 ]
 
 
+def check(oracle: OracleProcess, path: Path, name: str = "sdy-propagation-pipeline") -> None:
+    found = compare(oracle, path.read_text(), f"builtin.module({name})")
+    assert found.verdict is Verdict.SAME, found.details
+
+
 @pytest.mark.parametrize("name", PASSES)
 @pytest.mark.parametrize("path", EXAMPLES, ids=EXAMPLE_NAMES)
-def test_every_value_is_sharded_as_shardy_shards_it(path: Path, name: str) -> None:
-    text = path.read_text()
-    module = parse_module(text, str(path))
-    run_passes(make_context(), module, [build_pass(PassRequest(name, {}))])
-    assert print_module(module).strip() == run_pipeline(text, name).strip()
+def test_every_value_is_sharded_as_shardy_shards_it(oracle: OracleProcess, path: Path, name: str) -> None:
+    check(oracle, path, name)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=EXAMPLE_NAMES)
@@ -52,14 +54,9 @@ def test_reshards_and_collectives_are_those_of_shardy(path: Path) -> None:
     assert print_module(module).strip() == run_pipeline(text, pipeline).strip()
 
 
-def check_pipeline(oracle: OracleProcess, path: Path) -> None:
-    found = compare(oracle, path.read_text(), "builtin.module(sdy-propagation-pipeline)")
-    assert found.verdict is Verdict.SAME, found.details
-
-
 @pytest.mark.parametrize("path", sorted(MODELS.glob("*.mlir")), ids=lambda path: path.stem)
 def test_models_are_sharded_as_shardy_shards_them(oracle: OracleProcess, path: Path) -> None:
-    check_pipeline(oracle, path)
+    check(oracle, path)
 
 
 @pytest.mark.slow
@@ -69,4 +66,4 @@ def test_large_model_is_sharded_as_shardy_shards_it(oracle: OracleProcess, tmp_p
         pytest.skip(f"{generator} is not there")
     subprocess.run([sys.executable, str(generator), str(tmp_path), "2"], check=True)
     (path,) = tmp_path.glob("*.mlir")
-    check_pipeline(oracle, path)
+    check(oracle, path)

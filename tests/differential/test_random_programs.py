@@ -13,6 +13,7 @@ from itertools import count
 
 import pytest
 from support.oracle.comparison import Normalise, Verdict, compare
+from support.oracle.known_differences import IS_NEWER, KNOWN, KnownDifference
 from support.oracle.process import OracleProcess
 from support.random_programs.draft import Options
 from support.random_programs.program import random_program
@@ -44,7 +45,9 @@ def imported(propagate: str) -> str:
 
 
 def without_reduction_kinds(text: str) -> str:
-    """Remove reduction kinds, which Shardy of jaxlib does not support yet."""
+    """Remove reduction kinds, which the older Shardy does not support."""
+    if IS_NEWER:
+        return text
     return re.sub(r"(sdy\.all_reduce|unreduced=) ?(?:max|min) ?", lambda match: f"{match[1]} ", text)
 
 
@@ -89,7 +92,8 @@ def check(oracle: OracleProcess, case: Case, first_seed: int, required: int) -> 
         if verdicts[Verdict.SAME] == required:
             break
     print(", ".join(f"{number} {verdict.value}" for verdict, number in verdicts.items()))
-    assert verdicts.total() - required <= max(REPLACED, required // 20)
+    assert verdicts[Verdict.KNOWN] <= required // 4
+    assert verdicts.total() - verdicts[Verdict.KNOWN] - required <= max(REPLACED, required // 20)
 
 
 @pytest.mark.parametrize("chunk", range(1000 // CHUNK))
@@ -100,6 +104,12 @@ def test_propagation_pipeline(oracle: OracleProcess, chunk: int) -> None:
 @pytest.mark.parametrize("name", PASSES)
 def test_other_passes(oracle: OracleProcess, name: str) -> None:
     check(oracle, PASSES[name], 0, 25)
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.reason)
+def test_known_differences_exist(oracle: OracleProcess, known: KnownDifference) -> None:
+    found = compare(oracle, known.example, known.pipeline, reprint=True)
+    assert (found.verdict, found.details) == (Verdict.KNOWN, known.reason)
 
 
 def test_random_programs_cover_ops_and_annotations() -> None:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.jax_programs.host_name import needs_host_name
 from support.pages import ROOT, differences, examples, pages, updated
 
 DOCS = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
@@ -20,7 +21,10 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", pages(), ids=named)
+PAGES = [pytest.param(page, marks=[needs_host_name] * ("jax.distributed" in page.read_text())) for page in pages()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=map(named, pages()))
 def test_examples_print_what_the_page_shows(page: Path, pytestconfig: pytest.Config) -> None:
     if re.search(r"^(import|from) jax\b", page.read_text(), re.MULTILINE):
         pytest.importorskip("jax", reason="the page is about JAX, which is not installed")

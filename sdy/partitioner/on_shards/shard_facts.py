@@ -95,6 +95,15 @@ def _padded_dims(op: Operation, rule: OpShardingRule) -> Factors:
             yield from _factors_of_dim(rule, 0, dim)
 
 
+def _shifted_dims(op: Operation, rule: OpShardingRule) -> Factors:
+    """Yield padded dims that keep their size: only elements at the edges of shards move."""
+    assert isinstance(op, slicing.PadOp)
+    sizes = zip(shape_or_empty(op.operand), shape_or_empty(op.result), strict=True)
+    for dim, (size, padded) in enumerate(sizes):
+        if size == padded:
+            yield from _factors_of_dim(rule, 0, dim)
+
+
 def unit_update_factors(op: gather_scatter.ScatterOp, rule: OpShardingRule) -> Factors:
     """Yield dims of the input along which updates have one element."""
     for dim in range(len(shape_or_empty(op.inputs[0]))):
@@ -133,7 +142,7 @@ FACTS: dict[type[Operation], ShardFacts] = {
     **dict.fromkeys((control.IfOp, shape.ConstantOp, shape.IotaOp, shape.GetDimensionSizeOp), WITHOUT_RULE),
     **dict.fromkeys((shape.BroadcastInDimOp, shape.BroadcastOp, random.RngBitGeneratorOp), REPEATING),
     **dict.fromkeys((slicing.ConcatenateOp, slicing.SliceOp, TopKOp), COUNT_DEPENDENT),
-    slicing.PadOp: ShardFacts(depends_on_count=True, replicated=_padded_dims),
+    slicing.PadOp: ShardFacts(depends_on_count=True, replicated=_padded_dims, shardable=_shifted_dims),
     reduction.ReduceOp: ShardFacts(depends_on_count=True, replicated=_without_all_reduce),
     window.ConvolutionOp: ShardFacts(depends_on_count=True, replicated=_spatial_dims),
     window.ReduceWindowOp: ShardFacts(depends_on_count=True, replicated=_base_dilated_dims),

@@ -53,13 +53,9 @@ def known_rule(op: Operation) -> OpShardingRule | None:
 
 def _with_replicated_factors(op: Operation, rule: OpShardingRule) -> OpShardingRule:
     facts = facts_of(op)
+    shardable: Factors = () if facts.shardable is None else facts.shardable(op, rule)
     replicated = {
-        *(
-            rule.need_replication
-            if facts.shardable is None
-            else set(rule.need_replication) - {*facts.shardable(op, rule)}
-        ),
-        *rule.permutation,
+        *{*rule.need_replication, *rule.permutation}.difference(shardable),
         *_factors_of_one_side(rule, facts.repeats),
         *(() if facts.replicated is None else facts.replicated(op, rule)),
     }
@@ -126,16 +122,19 @@ def allowed_shard_counts(op: Operation, counts: Iterable[int]) -> dict[FactorInd
 
 
 def with_need_replication(rule: OpShardingRule, factors: Factors) -> OpShardingRule:
-    """Return the rule with exactly `factors` as need-replication factors."""
+    """Return the rule with exactly `factors` as need-replication factors, and without permutation factors."""
     need_replication = tuple(sorted(factors))
-    if need_replication == rule.need_replication and not {*need_replication}.intersection(
-        (*rule.permutation, *rule.reduction)
+    is_permuted = bool(rule.permutation)
+    if (
+        need_replication == rule.need_replication
+        and not is_permuted
+        and not {*need_replication}.intersection(rule.reduction)
     ):
         return rule  # the common case
     return replace(
         rule,
         need_replication=need_replication,
-        permutation=tuple(each for each in rule.permutation if each not in need_replication),
+        permutation=(),
         reduction=tuple(each for each in rule.reduction if each not in need_replication),
     )
 

@@ -1,4 +1,4 @@
-"""Copy closed sharding constraints to the values that they constrain, if these have no sharding yet.
+"""Copy closed sharding constraints to the values that they constrain, if these have no sharding or a fully open one.
 
     before  %0 = stablehlo.abs %a                                     %1 = sdy.sharding_constraint %0 <@m, [{"x"}]>
     after   %0 = stablehlo.abs %a {sdy.sharding = [<@m, [{"x"}]>]}    %1 = sdy.sharding_constraint %0 <@m, [{"x"}]>
@@ -27,7 +27,7 @@ from sdy.dialects.shardings import set_sharding, sharding_of, storing_value
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
-from sdy.model.sharding_update import fully_open
+from sdy.model.sharding_update import fully_open, fully_open_like
 from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
 from sdy.passes.rewriting.insertion import after_definition, insert
 from sdy.passes.rewriting.op_order import keep_order, op_order
@@ -73,7 +73,7 @@ class ApplyShardingConstraintsPass(ModulePass):
 def _use_end_of_chain(head: ShardingConstraintOp) -> None:
     """Make the ops after a chain of constraints use its end instead of `head.input`, if that has no sharding."""
     value = head.input
-    if isinstance(value.owner, ShardingConstraintOp) or sharding_of(value) is not None:
+    if isinstance(value.owner, ShardingConstraintOp) or _is_constrained(value):
         return
     if any(user is not head for user, _ in _constraining_users(value)):
         return
@@ -105,9 +105,15 @@ def _constraining_users(value: SSAValue) -> Iterator[tuple[Operation, TensorShar
 
 
 def _may_apply(value: SSAValue, sharding: TensorSharding) -> bool:
-    if not sharding.is_fully_closed or storing_value(value) is None or sharding_of(value) is not None:
+    if not sharding.is_fully_closed or storing_value(value) is None or _is_constrained(value):
         return False
     return all(other == sharding for _, other in _constraining_users(value))
+
+
+def _is_constrained(value: SSAValue) -> bool:
+    """Return whether the value has a sharding with a requirement: a scalar, or one that is not fully open."""
+    sharding = sharding_of(value)
+    return sharding is not None and (sharding.rank == 0 or sharding != fully_open_like(sharding))
 
 
 def _apply_constraint(constraint: ShardingConstraintOp, records: DebugRecords | None) -> bool:

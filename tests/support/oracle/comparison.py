@@ -14,6 +14,7 @@ from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.manager.pass_options import build_pass
 from sdy.passes.manager.pipeline_text import parse_pipeline
 from sdy.passes.run import run_passes
+from support.oracle.known_differences import IS_NEWER, known_difference, without_replicated_results
 from support.oracle.process import OracleAbortError, OracleProcess
 
 Normalise = Callable[[str], str]
@@ -31,6 +32,7 @@ class Verdict(Enum):
     ABORT = "the oracle aborts"
     UNMERGED_SUB_AXES = "the oracle rejects sub-axes that it did not merge"
     NEWER = "we support ops on one device, the oracle does not yet"
+    KNOWN = "a known difference between versions of Shardy"
     ONLY_OURS_REJECTS = "only ours rejects"
     ONLY_THEIRS_REJECTS = "only the oracle rejects"
     DIFFERENT = "different"
@@ -80,17 +82,27 @@ def compare(
             return Comparison(Verdict.NEWER, str(error))
         return Comparison(Verdict.BOTH_REJECT if expected is None else Verdict.ONLY_OURS_REJECTS, str(error))
     if expected is None:
-        problem = theirs.get("error", "")
-        return Comparison(
-            Verdict.UNMERGED_SUB_AXES if UNMERGED_SUB_AXES in problem else Verdict.ONLY_THEIRS_REJECTS, problem
-        )
+        return _rejected_by_oracle(text, theirs.get("error", ""))
     if reprint:
         expected = print_module(parse_module(expected, "oracle.mlir"))
+    if not IS_NEWER:
+        actual, expected = map(without_replicated_results, (actual, expected))
     if actual == expected.strip():
         return Comparison(Verdict.SAME)
     if MESH_OF_ONE_DEVICE.search(text) and "pipeline" in pipeline:  # one that reshards
         return Comparison(Verdict.NEWER)
+    known = known_difference(text, error="")
+    if known is not None:
+        return Comparison(Verdict.KNOWN, known.reason)
     return Comparison(Verdict.DIFFERENT, difference(actual, expected))
+
+
+def _rejected_by_oracle(text: str, error: str) -> Comparison:
+    """Return the comparison for a program that we accept and the oracle rejects."""
+    if UNMERGED_SUB_AXES in error:
+        return Comparison(Verdict.UNMERGED_SUB_AXES, error)
+    known = known_difference(text, error)
+    return Comparison(Verdict.ONLY_THEIRS_REJECTS, error) if known is None else Comparison(Verdict.KNOWN, known.reason)
 
 
 def difference(actual: str, expected: str) -> str:

@@ -167,7 +167,7 @@ func.func @conv(%a: tensor<4x20x6xf32>, %k3: tensor<3x6x10xf32>, %k12: tensor<12
   return %0, %1, %2 : tensor<4x9x10xf32>, tensor<4x9x10xf32>, tensor<4x20x10xf32>
 }
 // stablehlo.convolution => <([i, jk, l], [k, l, m])->([i, j, m]) {i=4, j=9, k=2, l=6, m=10} reduction={k, l} permutation={j}>
-// stablehlo.convolution => <([i, j, k], [j, k, l])->([i, m, l]) {i=4, j=12, k=6, l=10, m=1} reduction={j, k}>
+// stablehlo.convolution => <([i, j, l], [j, l, m])->([i, k, m]) {i=4, j=12, k=9, l=6, m=10} reduction={j, l} permutation={k}>
 // stablehlo.convolution => <([i, j, k], [m, k, l])->([i, j, l]) {i=4, j=20, k=6, l=10, m=1} reduction={k} permutation={j}>
 // conservative stablehlo.convolution => <([i, l, j], [m, j, k])->([i, n, k]) {i=4, j=6, k=10, l=1, m=1, n=1} reduction={j}>
 
@@ -190,10 +190,10 @@ func.func @conv_groups(%a: tensor<4x9x12xf32>, %ka: tensor<2x4x6xf32>, %kd: tens
       -> tensor<1x8x5xf32>
   return %0, %1, %2, %3 : tensor<4x8x6xf32>, tensor<4x8x12xf32>, tensor<2x8x15xf32>, tensor<1x8x5xf32>
 }
-// stablehlo.convolution => <([i, j, kl], [n, l, km])->([i, j, km]) {i=4, j=8, k=3, l=4, m=2, n=1} reduction={l} permutation={j}>
-// stablehlo.convolution => <([i, j, k], [m, l, k])->([i, j, k]) {i=4, j=8, k=12, l=1, m=1} reduction={l} permutation={j}>
-// stablehlo.convolution => <([ij, k, l], [n, l, im])->([j, k, im]) {i=5, j=2, k=8, l=4, m=3, n=1} reduction={l} permutation={k}>
-// stablehlo.convolution => <([i, k, l], [m, l, i])->([j, k, i]) {i=5, j=1, k=8, l=4, m=1} reduction={l} permutation={k}>
+// stablehlo.convolution => <([i, j, lm], [k, m, ln])->([i, j, ln]) {i=4, j=8, k=2, l=3, m=4, n=2} reduction={m} permutation={j, k}>
+// stablehlo.convolution => <([i, j, l], [k, m, l])->([i, j, l]) {i=4, j=8, k=2, l=12, m=1} reduction={m} permutation={j, k}>
+// stablehlo.convolution => <([ij, k, m], [l, m, in])->([j, k, in]) {i=5, j=2, k=8, l=2, m=4, n=3} reduction={m} permutation={k, l}>
+// stablehlo.convolution => <([i, k, m], [l, m, i])->([j, k, i]) {i=5, j=1, k=8, l=2, m=4} reduction={m} permutation={k, l}>
 
 // -----
 
@@ -348,9 +348,9 @@ func.func @pad_slice(%a: tensor<6x9x4xf32>, %z: tensor<f32>) -> (tensor<8x9x7xf3
   %1 = stablehlo.slice %a [0:6, 0:9:3, 0:4] : (tensor<6x9x4xf32>) -> tensor<6x3x4xf32>
   return %0, %1 : tensor<8x9x7xf32>, tensor<6x3x4xf32>
 }
-// stablehlo.pad => <([i, j, k], [])->([i, j, k]) {i=6, j=9, k=4} permutation={i, k}>
+// stablehlo.pad => <([i, j, k], [])->([i, j, k]) {i=6, j=9, k=4} permutation={i, j, k}>
 // stablehlo.slice => <([i, j, k])->([i, j, k]) {i=6, j=9, k=4} permutation={j}>
-// conservative stablehlo.pad => <([i, j, k], [])->([i, j, k]) {i=6, j=9, k=4} permutation={i, k} blocked_propagation={i, k}>
+// conservative stablehlo.pad => <([i, j, k], [])->([i, j, k]) {i=6, j=9, k=4} permutation={i, j, k} blocked_propagation={i, k}>
 // conservative stablehlo.slice => <([i, j, k])->([i, j, k]) {i=6, j=9, k=4} permutation={j} blocked_propagation={j}>
 
 // -----

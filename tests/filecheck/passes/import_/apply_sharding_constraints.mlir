@@ -23,6 +23,13 @@ func.func @edge(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
   return %2, %3 : tensor<4x4xf32>, tensor<4x4xf32>
 }
 
+func.func @fully_open(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{?}]>}, %y: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{?}p1]>}) -> tensor<4xf32> {
+  %0 = sdy.sharding_constraint %x <@m, [{"a"}]> : tensor<4xf32>
+  %1 = sdy.sharding_constraint %y <@m, [{"a"}]> : tensor<4xf32>
+  %2 = stablehlo.add %0, %1 : tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
 // CHECK: module {
 // CHECK-NEXT: sdy.mesh @m = <["a"=2, "b"=2]>
 // CHECK-NEXT: func.func @plain(%arg0: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
@@ -44,5 +51,11 @@ func.func @edge(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
 // CHECK-NEXT: %2 = sdy.sharding_constraint %1 <@m, [{"a"}, {}]> : tensor<4x4xf32>
 // CHECK-NEXT: %3 = stablehlo.abs %2 : tensor<4x4xf32>
 // CHECK-NEXT: return %3, %2 : tensor<4x4xf32>, tensor<4x4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.func @fully_open(%arg0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>}, %arg1: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{?}p1]>}) -> tensor<4xf32> {
+// CHECK-NEXT: %0 = sdy.sharding_constraint %arg0 <@m, [{"a"}]> {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=4}>} : tensor<4xf32>
+// CHECK-NEXT: %1 = sdy.sharding_constraint %arg1 <@m, [{"a"}]> : tensor<4xf32>
+// CHECK-NEXT: %2 = stablehlo.add %0, %1 : tensor<4xf32>
+// CHECK-NEXT: return %2 : tensor<4xf32>
 // CHECK-NEXT: }
 // CHECK-NEXT: }

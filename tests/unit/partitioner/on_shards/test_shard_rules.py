@@ -51,7 +51,7 @@ def first_op(line: str) -> Operation:
             "%0 = stablehlo.convolution(%v, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} "
             "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} "
             ": (tensor<2x8x4xf32>, tensor<3x4x8xf32>) -> tensor<2x6x8xf32>",
-            "reduction={k} need_replication={j, m}",
+            "reduction={l} need_replication={j, k}",
         ),
         (
             f"%0 = stablehlo.dynamic_update_slice %a, %u, %i, %i : ({A}, tensor<2x4xf32>, tensor<i32>, tensor<i32>) "
