@@ -208,7 +208,7 @@ class Program(Generic[R]):
     @cached_property
     def _propagated(self) -> PropagatedProgram[R]:
         module = self.module.clone()
-        run_passes(make_context(), module, [PropagationPipeline()], verify_each=False)
+        run_passes(make_context(), module, [PropagationPipeline(through_chlo=True)], verify_each=False)
         verify_module(module)
         return PropagatedProgram(module, boundary_of(module), self.origin)
 

@@ -32,12 +32,13 @@ Kinds = tuple[FactorKind | None, ...]  # one per factor, None for blocked ones
 
 def single_use_pass_through(op: OpTraits, _kind: FactorKind) -> Direction:
     """Level 0: ops that keep the layout of their operand, if the operand has no other use."""
-    return Direction.NONE if op.is_multi_use else any_use_pass_through(op, _kind)
+    is_multi_use = op.is_multi_use or op.pass_through is PassThrough.BOTH_AS_SEVERAL_OPS
+    return Direction.NONE if is_multi_use else any_use_pass_through(op, _kind)
 
 
 def any_use_pass_through(op: OpTraits, _kind: FactorKind) -> Direction:
     """Level 1: like level 0, but with any number of uses of the operand."""
-    if op.pass_through is PassThrough.BOTH:
+    if op.pass_through in (PassThrough.BOTH, PassThrough.BOTH_AS_SEVERAL_OPS):
         return Direction.BOTH
     return Direction.FORWARD if op.pass_through is PassThrough.FORWARD else Direction.NONE
 

@@ -43,6 +43,7 @@ class PassThrough(IntEnum):
 
     BOTH = auto()  # element-wise ops, reshape, transpose, edges, moves between memories
     FORWARD = auto()  # dynamic_slice, dynamic_update_slice
+    BOTH_AS_SEVERAL_OPS = auto()  # element-wise ops that stand for several ops, which use an operand more than once
     BROADCAST = auto()  # broadcast_in_dim: backward long before forward
     NO = auto()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from xdsl.ir import Operation
+
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.random import RngBitGeneratorOp
@@ -106,7 +108,7 @@ def householder_product(op: CustomCallOp) -> OpShardingRule:
     ).build()
 
 
-def top_k(op: CustomCallOp) -> OpShardingRule:
+def top_k(op: Operation) -> OpShardingRule:
     """`([i, j]) -> ([i, j], [i, j])`; the dim that shrinks needs replication, and nothing propagates along it."""
     builder = RuleBuilder(*operand_and_result_ranks(op))
     shapes = shape_or_empty(op.operands[0]), shape_or_empty(op.results[0])

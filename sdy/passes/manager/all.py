@@ -102,6 +102,8 @@ _ROOMS: dict[str, dict[str, str]] = {
     },
     "chlo": {
         "chlo-legalize-to-stablehlo": "legalize.ChloLegalizeToStablehloPass",
+        "sdy-populate-chlo-sharding-rules": "sharding_rules.PopulateChloShardingRulesPass",
+        "sdy-drop-chlo-sharding-rules": "sharding_rules.DropChloShardingRulesPass",
     },
     "manager": {
         "sdy-import-pipeline": "pipelines.ImportPipeline",

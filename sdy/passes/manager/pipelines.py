@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from xdsl.passes import ModulePass
 
+from sdy.passes.chlo.sharding_rules import DropChloShardingRulesPass, PopulateChloShardingRulesPass
 from sdy.passes.export.calls.export_named_computations import ExportNamedComputationsPass
 from sdy.passes.export.calls.insert_func_call_reshards import InsertFuncCallReshardsPass
 from sdy.passes.export.calls.unflatten_call_graph import UnflattenCallGraphPass
@@ -98,22 +99,29 @@ CLOSE: Passes = (
 TO_SHARDS = ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True)
 
 
-def before_propagation(*, dedup_functions_fully: bool = False) -> Passes:
-    """Return the passes from the user's program to the input of propagation."""
+def before_propagation(*, dedup_functions_fully: bool = False, through_chlo: bool = True) -> Passes:
+    """Return the passes from the user's program to the input of propagation.
+
+    With `through_chlo`, CHLO ops get the rules of the ops to which XLA lowers them; Shardy has no rules for CHLO.
+    """
+    rules = (PopulateChloShardingRulesPass(),) if through_chlo else ()
     if dedup_functions_fully:
-        return (*IMPORT, *CONSTRAINTS, AddFuncDataFlowEdgesPass(), PreOrderFuncsPass())
-    return (*IMPORT, *CALLS_TO_COMPUTATIONS, *CONSTRAINTS, PreOrderFuncsPass())
+        return (*IMPORT, *CONSTRAINTS, AddFuncDataFlowEdgesPass(), PreOrderFuncsPass(), *rules)
+    return (*IMPORT, *CALLS_TO_COMPUTATIONS, *CONSTRAINTS, PreOrderFuncsPass(), *rules)
 
 
-def propagation(*, dedup_functions_fully: bool = False, enable_auto_partitioning: bool = False) -> Passes:
+def propagation(
+    *, dedup_functions_fully: bool = False, enable_auto_partitioning: bool = False, through_chlo: bool = True
+) -> Passes:
     """Return the passes from the user's program to shardings on every value. Rules stay for the export."""
-    before = before_propagation(dedup_functions_fully=dedup_functions_fully)
+    before = before_propagation(dedup_functions_fully=dedup_functions_fully, through_chlo=through_chlo)
     back: Passes = COMPUTATIONS_TO_CALLS
     if dedup_functions_fully:
         back = (PropagateToFuncResultsPass(), SinkFuncDataFlowEdgesPass())
     return (
         *before,
         UserPriorityPropagatePass(keep_sharding_rules=True),
+        *((DropChloShardingRulesPass(),) if through_chlo else ()),
         *back,
         UnflattenCallGraphPass(),
         SymbolDcePass(),
@@ -246,11 +254,14 @@ class PropagationPipeline(Pipeline):
 
     dedup_functions_fully: bool = False
     enable_auto_partitioning: bool = False
+    through_chlo: bool = False  # whether to propagate through CHLO ops like XLA, which lowers them to StableHLO first
 
     def passes(self) -> Sequence[ModulePass]:
         """Return the passes; mesh symbols stay."""
         shardings = propagation(
-            dedup_functions_fully=self.dedup_functions_fully, enable_auto_partitioning=self.enable_auto_partitioning
+            dedup_functions_fully=self.dedup_functions_fully,
+            enable_auto_partitioning=self.enable_auto_partitioning,
+            through_chlo=self.through_chlo,
         )
         # Propagation may leave axes unreduced that later reshards reduce.
         export = ExportPipeline(inline_meshes=False, dump_index=2, verify_unreduced_axes=False)

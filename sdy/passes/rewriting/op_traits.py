@@ -10,6 +10,7 @@ from enum import Enum, auto
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator, MemoryEffect, NoMemoryEffect, SymbolOpInterface, is_side_effect_free
 
+from sdy.dialects.chlo import elementwise as chlo
 from sdy.dialects.ir.traits import is_elementwise_by_trait
 from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sharded_types import static_shape
@@ -22,6 +23,7 @@ from sdy.propagation.graph import PassThrough
 ELEMENTWISE = frozenset[type[Operation]]((*elementwise.OPS, PropagationBarrierOp, ReshardOp, ShardingConstraintOp))
 PASS_THROUGH: dict[type[Operation], PassThrough] = {
     **dict.fromkeys((*ELEMENTWISE, ReshapeOp, TransposeOp), PassThrough.BOTH),
+    **dict.fromkeys(chlo.OPS, PassThrough.BOTH_AS_SEVERAL_OPS),
     DynamicSliceOp: PassThrough.FORWARD,
     DynamicUpdateSliceOp: PassThrough.FORWARD,
     BroadcastInDimOp: PassThrough.BROADCAST,
