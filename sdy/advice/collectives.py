@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, Operation
 
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.schedule import CollectiveRun, ScheduledOp
@@ -23,8 +25,9 @@ class Collective:
     """A collective that each device runs `runs` times in one run of the program.
 
     `line` is the line of the op of the user's program that it belongs to, `source` the same line as the user knows it
-    (`train.py:20`, or `line 7`), and `function` the function of the user's program around that op. `bytes_sent` and
-    `seconds` are those of one device, summed over all runs.
+    (`train.py:20`, or `line 7`), and `function` the function of the user's program around that op. A collective that
+    reshards an argument of the main function has the number of that `argument`. `bytes_sent` and `seconds` are those of
+    one device, summed over all runs.
     """
 
     kind: CollectiveKind
@@ -36,6 +39,7 @@ class Collective:
     function: str
     line: int | None
     source: str
+    argument: int | None = None
     span: Span | None = None
 
     @property
@@ -90,6 +94,7 @@ def collectives_of_schedule(
                     main if line is None else functions.get(line, main),
                     line,
                     "" if line is None else source_lines.get(line, f"line {line}"),
+                    _argument(op),
                     span_of(op),
                 )
             )
@@ -114,3 +119,11 @@ def _functions_by_line(written: ModuleOp) -> dict[int, str]:
         for op in op_and_nested_ops(func)
         if op is not func and (line := line_of(op)) is not None
     }
+
+
+def _argument(op: Operation) -> int | None:
+    """Return the number of the argument of a function that an op reads; None if it reads another value."""
+    value = op.operands[0]
+    if isinstance(value, BlockArgument) and isinstance(value.block.parent_op(), FuncOp):
+        return value.index
+    return None

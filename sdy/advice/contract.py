@@ -202,7 +202,7 @@ def _with_causes(
 ) -> tuple[tuple[Collective, tuple[str, ...]], ...]:
     """Return the collectives with their causes, the costliest first."""
     costliest_first = sorted(collectives, key=lambda each: -each.bytes_sent)
-    return tuple((each, tuple(facts.causes.of(each.line, each.axes))) for each in costliest_first)
+    return tuple((each, tuple(facts.causes_of(each))) for each in costliest_first)
 
 
 def _runs(collectives: Sequence[Collective]) -> int:

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from sdy.advice.collectives import Collective, collectives_of_schedule
 from sdy.cost.hardware import Hardware
-from sdy.cost.memory_curve import PeakValues, memory_curve, values_at_peak
+from sdy.cost.memory_curve import memory_curve, values_at_peak
 from sdy.cost.schedule import ScheduledOp, schedule_of
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.ir.symbols import main_function
@@ -53,15 +53,15 @@ class PartitionFacts:
         """The most bytes alive at once."""
         return max(self._curve, default=0)
 
-    @cached_property
-    def causes(self) -> CollectiveCauses:
-        """The causes of the collectives."""
-        return CollectiveCauses(self.program.explainer, self.program.remarks)
+    def causes_of(self, collective: Collective) -> Iterator[str]:
+        """Yield lines on the causes of a collective."""
+        return self._causes.of(collective.line, collective.axes, collective.argument)
 
     def largest_at_peak(self, count: int) -> Iterator[str]:
         """Yield descriptions of the largest values alive at the peak: `params['up'] (line 3): 524,288 bytes`."""
         written = Counterparts(self.program.written, self.program.local)
-        for value, size in sorted(self._peak.values.items(), key=lambda each: -each[1])[:count]:
+        at_peak = values_at_peak(self.program.local, self._curve).values
+        for value, size in sorted(at_peak.items(), key=lambda each: -each[1])[:count]:
             yield f"{self._name(value, written.written(value))}: {size:,} bytes"
 
     def boundary_shardings(self) -> dict[str, str]:
@@ -100,6 +100,10 @@ class PartitionFacts:
         return read_any(text, self.program.mesh, rank)[0]
 
     @cached_property
+    def _causes(self) -> CollectiveCauses:
+        return CollectiveCauses(self.program.explainer, self.program.remarks)
+
+    @cached_property
     def _boundary(self) -> list[BoundaryValue]:
         return boundary_values(self.program.global_module, self.program.argument_names)
 
@@ -110,10 +114,6 @@ class PartitionFacts:
     @cached_property
     def _curve(self) -> list[int]:
         return memory_curve(self.program.local)
-
-    @cached_property
-    def _peak(self) -> PeakValues:
-        return values_at_peak(self.program.local, self._curve)
 
     def _name(self, value: SSAValue, written: SSAValue | None) -> str:
         op = op_of(value)

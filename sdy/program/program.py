@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.advice.contract import Breach, Contract, breaches, raise_breaches
 from sdy.advice.contract_file import bounds_contract, read_contract
+from sdy.advice.diff import ProgramDiff, diff
 from sdy.advice.partition_facts import PartitionFacts
 from sdy.advice.why_not import WhyNot
 from sdy.cost.hardware import DEFAULT_MACHINE, Hardware, resolve_hardware
@@ -43,6 +44,7 @@ from sdy.report.reported_program import ReportedProgram
 from sdy.report.value_rows import boundary_rows
 
 R = TypeVar("R", default=list[Array])
+S = TypeVar("S", default=list[Array])
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,14 @@ class Program(Generic[R]):
     def breaches(self, contract: Contract) -> list[Breach]:
         """Return the broken terms of a contract; see `expect`."""
         return breaches(contract, self.facts(contract.machine))
+
+    def diff(self, other: Program[S], *, on: str | Hardware = DEFAULT_MACHINE) -> ProgramDiff:
+        """Return the differences from this program to another one; `print` it, or use `to_json`.
+
+        Values are matched by what computes them, so that names and the order of ops do not matter.
+        Raises: SdyError SDY-T209 if no machine has this name.
+        """
+        return diff(self.facts(on), other.facts(on))
 
     def facts(self, machine: str | Hardware = DEFAULT_MACHINE) -> PartitionFacts:
         """Return the collectives, memory, time and shardings of the partitioned program on a machine.
