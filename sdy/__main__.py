@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from sdy.tools.main import main
+from sdy.tools.start import sdy
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(sdy())

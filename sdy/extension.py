@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sdy.diagnostics.argument_types import require_subclass, require_type
+
 if TYPE_CHECKING:
     from xdsl.ir import Dialect
     from xdsl.passes import ModulePass
@@ -22,8 +24,12 @@ def register_dialect(
     them. An op with the trait `Elementwise` needs no rule. The tensors of an op without a rule must be unsharded.
     Raises: ValueError if the dialect is already registered; InternalError if an op already has a rule or a kernel.
     """
+    from xdsl.ir import Dialect
+
     from sdy.dialects.module_text import add_dialect
     from sdy.rules.all import RULES
+
+    require_type(dialect, Dialect, "sdy.register_dialect: dialect")
 
     add_dialect(dialect)
     if rules is not None:
@@ -39,6 +45,9 @@ def register_pass(kind: type[ModulePass]) -> None:
 
     Raises: ValueError if a pass of that name is already registered.
     """
+    from xdsl.passes import ModulePass
+
     from sdy.passes.manager.all import add_pass
 
+    require_subclass(kind, ModulePass, "sdy.register_pass: kind")
     add_pass(kind)

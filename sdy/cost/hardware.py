@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 
@@ -125,4 +126,5 @@ def hardware_by_name(name: str) -> Hardware:
 
 def resolve_hardware(machine: str | Hardware) -> Hardware:
     """Return the hardware, looking it up if it is given by name. Raises: SdyError SDY-T209 if the name is unknown."""
+    require_type(machine, (str, Hardware), "machine", f"known hardware: {', '.join(HARDWARE)}")
     return hardware_by_name(machine) if isinstance(machine, str) else machine

@@ -375,6 +375,7 @@ CODES: dict[str, Code] = {
     "SDY-T008": Code(
         "A module passed to --load cannot be imported.", "Correct its name, or fix the error in the module."
     ),
+    "SDY-T009": Code("A pass that was registered by a user raised an exception.", "Fix the error in the pass."),
     "SDY-T101": Code(
         "A module does not have a function @main, and does not have exactly one function.",
         "Name the entry function @main.",
@@ -443,6 +444,9 @@ CODES: dict[str, Code] = {
     "SDY-T212": Code(
         "A file does not hold a program in a format that sdy reads.",
         "Use MLIR text or bytecode, or HLO text or protos, which are read through JAX.",
+    ),
+    "SDY-T213": Code(
+        "A function of the library was called with an argument of another type.", "Pass a value of the expected type."
     ),
     "SDY-T220": Code(
         "A question names a dim that the value does not have, or an axis that no mesh has.",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeVar
 
+from sdy.diagnostics.argument_types import require_type
 from sdy.grammar import build, build_rule
 from sdy.grammar._lark import ParseNode, parse_tree
 from sdy.grammar.build import Aliases, no_aliases
@@ -77,6 +78,7 @@ def parse_mesh(text: str) -> Mesh:
     >>> parse_mesh('<["x"=2, "y"=4]>').device_count
     8
     """
+    require_type(text, str, "sdy.parse_mesh: text", """write <["x"=4, "y"=2]>""")
     return MESH.parse(text, "<mesh>")
 
 
@@ -95,6 +97,7 @@ def parse_sharding(text: str) -> TensorSharding:
     >>> parse_sharding('<@mesh, [{"x"}, {?}]>').dims[1].is_closed
     False
     """
+    require_type(text, str, "sdy.parse_sharding: text", """write <@mesh, [{"x"}, {}]>""")
     return TENSOR_SHARDING.parse(text, "<sharding>")
 
 

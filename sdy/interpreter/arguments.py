@@ -23,7 +23,9 @@ def parse_inputs(text: str) -> list[Array]:
         # The parser reads modules only, so the list is wrapped in one.
         module = parse_module(f"module attributes {{sdy.inputs = {text}\n}} {{}}")
     except SdyError as error:
-        raise failure("SDY-X015", f"expected a list of constants, got {text}: {error}", hint=_HINT) from None
+        raise failure(
+            "SDY-X015", f"expected a list of constants, got {text}: {error.diagnostics[0].message}", hint=_HINT
+        ) from None
     values = module.attributes.get("sdy.inputs")
     if not isinstance(values, ArrayAttr):
         raise failure("SDY-X015", f"expected a list of constants, got {text}", hint=_HINT)

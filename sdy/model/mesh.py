@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
+from sdy.diagnostics.argument_types import require_tuple_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.axis import AxisRef
 from sdy.model.cached_hash import CachedHash
@@ -37,6 +38,8 @@ class Mesh(CachedHash):
     __hash__ = CachedHash.__hash__
 
     def __post_init__(self) -> None:
+        hint = """write Mesh((MeshAxis("x", 4),)), or sdy.parse_mesh('<["x"=4]>')"""
+        require_tuple_of(self.axes, MeshAxis, "Mesh: axes", hint)
         ids = self.device_ids
         if self.axes and len(ids) == self.device_count and ids == tuple(range(len(ids))):
             object.__setattr__(self, "device_ids", ())

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.diagnostics.user_code import is_code_of_user, user_code_error
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
 from sdy.dialects.verification.verify_module import verify_module
@@ -60,11 +61,20 @@ def run_passes(
             if before is not None:
                 before(each, module)
             with one_pass():
-                try:
-                    each.apply(ctx, module)
-                except SdyError as error:
-                    raise located(error, module) from error
+                _apply(each, ctx, module)
             if verify_each:
                 verify_module(module)
             if after is not None:
                 after(each, module)
+
+
+def _apply(each: ModulePass, ctx: Context, module: ModuleOp) -> None:
+    """Apply a pass. Raises: SdyError SDY-T009 if a pass that a user registered raises another exception."""
+    try:
+        each.apply(ctx, module)
+    except SdyError as error:
+        raise located(error, module) from error
+    except Exception as error:  # the code of the user may raise anything
+        if not is_code_of_user(type(each)):
+            raise
+        raise user_code_error("SDY-T009", f"pass {each.name}", error, "fix the error in the pass") from error

@@ -13,6 +13,8 @@ import numpy as np
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.arrays.element_types import Array, DType, is_bool, is_complex, is_float
 
+ZIP, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"  # what an .npz file begins with
+
 
 @dataclass(frozen=True, slots=True)
 class StoredArrays:
@@ -27,6 +29,9 @@ def load_arrays(path: str) -> StoredArrays:
     try:
         # Open the file here, because NumPy does not close a file whose contents turn out to be invalid.
         with Path(path).open("rb") as stream:
+            if stream.read(len(ZIP)) not in (ZIP, EMPTY_ZIP):
+                raise ValueError("not an .npz file")
+            stream.seek(0)
             loaded: object = np.load(stream, allow_pickle=False)
             if not isinstance(loaded, np.lib.npyio.NpzFile):
                 raise ValueError("expected an .npz file, got a single array")

@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult
 
+from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.symbols import main_function
 from sdy.interpreter.arrays.element_types import Array
@@ -57,6 +58,7 @@ def interpret(program: Program | ModuleOp, inputs: Sequence[Array] = ()) -> list
 
     Raises: SdyError if the inputs do not match the arguments, or if an op cannot be interpreted.
     """
+    require_type(program, (Program, ModuleOp), "sdy.interpret: program", "sdy.load(path) returns a program")
     module, host = (program.module, program.origin.host()) if isinstance(program, Program) else (program, None)
     arrays = [np.asarray(array) for array in inputs]
     return interpret_function(module, arrays, main_function(module).sym_name.data, host)
@@ -70,6 +72,7 @@ def run_spmd(partitioned: PartitionedProgram, global_inputs: Sequence[Array], ke
     Raises: SdyError if the inputs do not match the arguments, if a name is unknown, if an op cannot be interpreted, or
     if two devices hold different copies of the same result.
     """
+    require_type(partitioned, PartitionedProgram, "sdy.run_spmd: partitioned", "pass program.partition()")
     inputs = [np.asarray(array) for array in global_inputs]
     check_inputs(main_function(partitioned.global_module), [(array.shape, array.dtype) for array in inputs])
     recorder = _ValueRecorder(partitioned, keep)

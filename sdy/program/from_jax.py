@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.diagnostics.argument_types import require_callable
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.program.optional_jax import missing_jax_error
@@ -24,6 +25,7 @@ def from_jax(fn: Callable[..., R], *args: object, **kwargs: object) -> Program[R
     Raises: SdyError SDY-T205 if JAX is not installed, SDY-T211 if the arguments are on different devices; any error of
     JAX if `fn` cannot be traced.
     """
+    require_callable(fn, "sdy.from_jax: fn", "pass the function, and then the arguments of a call")
     try:
         from sdy.frontends.jax.lowering import lower
     except ModuleNotFoundError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.dialects.module_text import make_context
 from sdy.dialects.verification.verify_module import verify_module
@@ -19,6 +20,8 @@ def run_passes(module: ModuleOp, pipeline: str) -> tuple[Diagnostic, ...]:
     is verified before the first pass and after each pass.
     Raises: SdyError if the pipeline is malformed, if the module is invalid, or if a pass fails.
     """
+    require_type(module, ModuleOp, "sdy.run_passes: module", "sdy.load(path).module is the module of a program")
+    require_type(pipeline, str, "sdy.run_passes: pipeline", "write builtin.module(pass,pass{option=value})")
     passes = [build_pass(request) for request in parse_pipeline(pipeline)]
     verify_module(module)
     context = make_context()

@@ -18,6 +18,7 @@ from sdy.advice.partition_facts import PartitionFacts
 from sdy.advice.why_not import WhyNot
 from sdy.cost.hardware import DEFAULT_MACHINE, Hardware, resolve_hardware
 from sdy.cost.program_cost import ProgramCost
+from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import located, span_of
 from sdy.dialects.ir.symbols import main_function
@@ -62,11 +63,13 @@ class Program(Generic[R]):
     @staticmethod
     def from_text(text: str, file_name: str = "<text>") -> Program[list[Array]]:
         """Parse and verify the text of a program. Raises: SdyError with the first error in the text."""
+        require_type(text, str, "Program.from_text: text", "sdy.load(path) reads a file")
         return Program(read_module(text, file_name), Origin(text, FlatSignature()))
 
     @staticmethod
     def from_module(module: ModuleOp) -> Program[list[Array]]:
         """Return the program of a module, which must be verified."""
+        require_type(module, ModuleOp, "Program.from_module: module", "Program.from_text(text) parses a text")
         return Program(module, Origin(print_module(module), FlatSignature()))
 
     @cached_property
@@ -105,6 +108,7 @@ class Program(Generic[R]):
         expected return value; by default, the result of running the program on one device.
         Raises: SdyError if the arguments or the expected results do not match the program.
         """
+        require_type(seed, int, "Program.verify: seed")
         signature = self.origin.signature
         if not args and not kwargs:
             inputs: Sequence[Array] = random_arrays(self.input_types, seed)
@@ -123,6 +127,7 @@ class Program(Generic[R]):
         an argument (`params['w']`) or a line of the Python program (`train.py:12`).
         Raises: SdyError SDY-T203 if no value has that name.
         """
+        require_type(value, str, "Program.explain: value", "write a line number as text: '3'")
         names = self.origin.names_in_text(value)
         return "\n".join(line for name in names for line in self._explainer.value(name))
 
@@ -274,6 +279,7 @@ def load(path: str | Path) -> Program[list[Array]]:
 
     Raises: OSError if it cannot be read, SdyError with the first error in its text.
     """
+    require_type(path, (str, Path), "sdy.load: path")
     return Program.from_text(source_text(Path(path).read_bytes(), str(path)), str(path))
 
 

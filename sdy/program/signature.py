@@ -56,11 +56,11 @@ class FlatSignature:
         if kwargs:
             message = f"a program read from text takes no keyword arguments, got {', '.join(kwargs)}"
             raise SdyError(Diagnostic("SDY-X106", message, hint="pass the arrays in the order of the arguments"))
-        return [np.asarray(cast(ArrayLike, array)) for array in args]
+        return [_array(array, f"input {index}") for index, array in enumerate(args)]
 
     def flat_results(self, results: object) -> list[Array]:
         """Return the elements of a sequence as arrays."""
-        return [np.asarray(array) for array in cast(Sequence[ArrayLike], results)]
+        return [_array(array, f"result {index}") for index, array in enumerate(cast(Sequence[object], results))]
 
     def results(self, flat: Sequence[Array]) -> list[Array]:
         """Return a list of arrays."""
@@ -77,3 +77,12 @@ class FlatSignature:
     def on_devices(self, flat: Callable[..., Sequence[object]]) -> Callable[..., list[Array]]:
         """Return `flat`."""
         return cast(Callable[..., list[Array]], flat)
+
+
+def _array(value: object, name: str) -> Array:
+    """Return a value as an array. Raises: SdyError SDY-X106 if NumPy cannot make one of it."""
+    try:
+        return np.asarray(cast(ArrayLike, value))
+    except (ValueError, TypeError) as error:
+        hint = "pass NumPy arrays, or nested lists of equal length"
+        raise SdyError(Diagnostic("SDY-X106", f"expected an array for {name}: {error}", hint=hint)) from None

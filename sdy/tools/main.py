@@ -6,12 +6,14 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol, cast
 
 import sdy
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
+from sdy.tools.command_line.exit_codes import INTERRUPTED
 from sdy.tools.command_line.extensions import load_extensions
 
 COMMANDS = {
@@ -26,7 +28,7 @@ COMMANDS = {
 }
 WRONG_ARGUMENTS = 2
 ARGUMENT_CODES = ("SDY-T002", "SDY-T204")
-INTERRUPTED = 130  # the exit code that shells report after Ctrl-C
+PROGRAM_SUFFIXES = (".mlir", ".mlirbc", ".txt", ".pb", ".py", ".gz")
 
 
 class Subcommand(Protocol):
@@ -53,8 +55,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return 0
     name = args[0]
     if name not in COMMANDS:
-        hint = similar_name_hint(name, COMMANDS) or f"commands: {', '.join(COMMANDS)}"
-        print(render(Diagnostic("SDY-T202", f"unknown command {name}", hint=hint)), file=sys.stderr)
+        print(render(_unknown_command(name)), file=sys.stderr)
         return WRONG_ARGUMENTS
     command = cast(Subcommand, import_module(f"sdy.tools.{name}"))
     try:
@@ -65,6 +66,17 @@ def main(args: Sequence[str] | None = None) -> int:
         return WRONG_ARGUMENTS if error.diagnostics[0].code in ARGUMENT_CODES else 1
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _unknown_command(name: str) -> Diagnostic:
+    """Return the error for an unknown first argument."""
+    if name.startswith("-"):
+        hint = similar_name_hint(name, ("--help", "--version")) or "see sdy --help"
+        return Diagnostic("SDY-T002", f"unknown option {name}", hint=hint)
+    hint = similar_name_hint(name, COMMANDS) or f"commands: {', '.join(COMMANDS)}"
+    if Path(name).suffix in PROGRAM_SUFFIXES:
+        hint = f"name a command before the file, for example: sdy verify {name}"
+    return Diagnostic("SDY-T202", f"unknown command {name}", hint=hint)
 
 
 def usage() -> str:

@@ -17,6 +17,7 @@ from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.manager.pass_options import build_pass
 from sdy.passes.run import flattened, run_passes
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
+from sdy.tools.command_line.exit_codes import INTERRUPTED
 from sdy.tools.command_line.expectations import parse_expectations, unmet
 from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import read_text, write_text
@@ -34,6 +35,8 @@ def main(args: Sequence[str] | None = None) -> int:
     except SdyError as error:
         _report(error.diagnostics, {})
         return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def _run(arguments: OptArguments) -> int:

@@ -11,31 +11,32 @@ from pathlib import Path
 from rich.console import Console
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 import sdy
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.arguments import parse_inputs
-from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.arrays.element_types import Array, dtype_of_type, is_bool, is_complex, is_float
 from sdy.interpreter.arrays.printing import dense_text, tensor_text
 from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.single import interpret
+from sdy.program.arrays import load_arrays
 from sdy.program.sharded_program import boundary_of
 from sdy.report.devices_table import ShardedResult, devices_table
 from sdy.report.run_progress import RunProgress
 from sdy.report.run_trace import RunTrace
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
+from sdy.tools.command_line.exit_codes import INTERRUPTED
 from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.run_arguments import RunArguments, help_text, parse_arguments
 from sdy.tools.command_line.split_file import Chunk, split_file
-
-INTERRUPTED = 130  # the exit code that shells report after Ctrl-C
 
 
 @quiet_on_broken_pipe
@@ -58,7 +59,7 @@ def _run(arguments: RunArguments) -> int:
     if "version" in arguments.flags:
         write_text("-", f"sdy {sdy.__version__}\n")
         return 0
-    inputs = parse_inputs(arguments.values["args"]) if "args" in arguments.values else []
+    inputs = _inputs(arguments)
     text = read_text(arguments.input)
     chunks = split_file(text) if "split-input-file" in arguments.flags else [Chunk(text)]
     succeeded = True
@@ -72,6 +73,12 @@ def _run(arguments: RunArguments) -> int:
     return 0 if succeeded else 1
 
 
+def _inputs(arguments: RunArguments) -> Sequence[Array]:
+    if "args" in arguments.values:
+        return parse_inputs(arguments.values["args"])
+    return load_arrays(arguments.values["inputs"]).inputs if "inputs" in arguments.values else []
+
+
 def _results(arguments: RunArguments, chunk: Chunk, inputs: Sequence[Array]) -> Iterator[str]:
     """Return the text of each result of one program; a program without functions has no results."""
     module = parse_module(chunk.text, arguments.input, first_line=chunk.first_line)
@@ -79,12 +86,33 @@ def _results(arguments: RunArguments, chunk: Chunk, inputs: Sequence[Array]) -> 
     if not functions_of(module):
         return
     function = main_function(module)
+    if function.body.block.args and not inputs:
+        raise _no_inputs(function)
     results = _interpreted(arguments, module, function, inputs)
     show = dense_text if "interpreter-print-dense" in arguments.flags else tensor_text
     for result, result_type in zip(results, function.function_type.outputs, strict=True):
         yield show(result, result_type)
     if "devices-table" in arguments.flags:
         yield _devices_text(module, results)
+
+
+def _no_inputs(function: FuncOp) -> SdyError:
+    """Return the error for missing inputs, with an option that can be pasted."""
+    types = [argument.type for argument in function.body.block.args]
+    message = f"expected {len(types)} inputs for the arguments of @{function.sym_name.data}, got 0"
+    constants = ", ".join(f"dense<{_one(each)}> : {each}" for each in types)
+    hint = f"--inputs=FILE.npz with arrays arg0, arg1, ...; or --args='[{constants}]'"
+    return SdyError(Diagnostic("SDY-X006", message, span_of(function), hint=hint))
+
+
+def _one(value_type: Attribute) -> str:
+    """Return the text of a constant 1 of the element type of a tensor."""
+    dtype = dtype_of_type(value_type)
+    if is_bool(dtype):
+        return "true"
+    if is_complex(dtype):
+        return "(1.0, 0.0)"
+    return "1.0" if is_float(dtype) else "1"
 
 
 def _interpreted(arguments: RunArguments, module: ModuleOp, function: FuncOp, inputs: Sequence[Array]) -> list[Array]:

@@ -93,9 +93,19 @@ def _raise_disagreement(op: Operation, layouts: OpLayouts, first: int, second: i
         message = f"{op.name} mixes elements of different shards of {texts[0]}"
         hint = "reshard the tensor so that the dim is unsharded"
         raise SdyError(Diagnostic("SDY-L011", message, span_of(op), hint=hint))
+    if (meshes := _different_meshes(layouts[first], layouts[second])) is not None:
+        message = f"{op.name}: {texts[0]} and {texts[1]} must be on the same devices, got {meshes}"
+        hint = "put all values of the program on one mesh, or on meshes of the same devices"
+        raise SdyError(Diagnostic("SDY-L002", message, span_of(op), hint=hint))
     message = f"{op.name}: {texts[0]} and {texts[1]} must be sharded along the same axes in the dims that they share"
     hint = "run sdy-insert-explicit-reshards{enable-full-version=true} first"
     raise SdyError(Diagnostic("SDY-L002", message, span_of(op), hint=hint))
+
+
+def _different_meshes(first: ShardedLayout | None, second: ShardedLayout | None) -> str | None:
+    """Return the numbers of devices of two layouts, if they differ."""
+    counts = [0 if layout is None else layout.mesh.device_count for layout in (first, second)]
+    return None if 0 in counts or counts[0] == counts[1] else f"meshes of {counts[0]} and {counts[1]} devices"
 
 
 def _tensor_name(op: Operation, index: int) -> str:

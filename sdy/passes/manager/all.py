@@ -140,6 +140,12 @@ def pass_class(name: str) -> type[ModulePass]:
         return _added[name]
     path = PASSES.get(name)
     if path is None:
-        raise SdyError(Diagnostic("SDY-T003", f"unknown pass {name}", hint=similar_name_hint(name, pass_names())))
+        raise SdyError(
+            Diagnostic(
+                "SDY-T003",
+                f"unknown pass {name}",
+                hint=similar_name_hint(name, pass_names()) or "see sdy-opt --list-passes",
+            )
+        )
     module, _, class_name = path.rpartition(".")
     return cast("type[ModulePass]", getattr(import_module(f"{_PACKAGE}.{module}"), class_name))

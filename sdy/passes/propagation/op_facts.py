@@ -140,5 +140,5 @@ def _shape_of_result(op: Operation, index: int) -> tuple[int, ...] | None:
     shape = static_shape(value_type)
     if shape is None and isinstance(value_type, ShapedType | TupleType):
         message = f"propagation expected tensors of static shape and no tuples, got a result of type {value_type}"
-        raise SdyError(Diagnostic("SDY-T103", message, span_of(op)))
+        raise SdyError(Diagnostic("SDY-T103", message, span_of(op), hint="lower the program for concrete sizes"))
     return shape

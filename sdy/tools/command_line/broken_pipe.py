@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 
-BROKEN_PIPE = 141  # the exit code that shells report for a command ended by SIGPIPE
+from sdy.tools.command_line.exit_codes import BROKEN_PIPE
+
 Main = Callable[[Sequence[str] | None], int]
 
 

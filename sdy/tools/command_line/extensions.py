@@ -9,6 +9,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.user_code import user_code_error
 
 OPTION = "load"
 
@@ -38,8 +39,15 @@ def _load(module: str) -> None:
             _load_file(Path(module))
         else:
             import_module(module)
-    except (ImportError, OSError, SyntaxError, ValueError) as error:
+    except SdyError:
+        raise
+    except ModuleNotFoundError as error:
         raise _error(f"cannot load {module}: {error}", "is it on the Python path?") from None
+    except OSError as error:
+        raise _error(f"cannot load {module}: {error}", "check the path of the file") from None
+    except Exception as error:  # the code of the user may raise anything
+        sys.modules.pop(Path(module).stem, None)
+        raise user_code_error("SDY-T008", f"loading {module}", error, "fix the error in the module") from error
 
 
 def _load_file(path: Path) -> None:

@@ -27,7 +27,7 @@ def next_value(name: str, rest: Iterator[str], descriptions: Mapping[str, str]) 
 def only_file(files: Sequence[str]) -> str:
     """Return the input file; `-` without one. Raises: SdyError SDY-T002 if there are several files."""
     if len(files) > 1:
-        raise argument_error(f"expected one input file, got {len(files)}: {', '.join(files)}")
+        raise argument_error(f"expected one input file, got {len(files)}: {', '.join(files)}", "see --help")
     return files[0] if files else "-"
 
 

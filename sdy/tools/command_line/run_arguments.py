@@ -19,6 +19,7 @@ FLAGS = {
 }
 VALUES = {
     "args": "the inputs of the function: [dense<1> : tensor<2xi32>, ...]",
+    "inputs": "a .npz file with the inputs arg0, arg1, ... of the function",
     "probe-output-dir": "write each value observed by interpreter.probe to a .npy file in this directory",
 }
 

@@ -26,6 +26,8 @@ class SubcommandParser(ArgumentParser):
         """Raise the error as a diagnostic."""
         if message.startswith(_UNRECOGNIZED):
             option = message.removeprefix(_UNRECOGNIZED).split()[0]
+            if not option.startswith("-"):
+                raise SdyError(Diagnostic("SDY-T204", f"unexpected argument {option}", hint=f"see {self.prog} --help"))
             hint = similar_name_hint(option.partition("=")[0], self._option_string_actions)
             raise SdyError(Diagnostic("SDY-T002", f"unknown option {option}", hint=hint or f"see {self.prog} --help"))
         raise SdyError(Diagnostic("SDY-T204", message, hint=f"see {self.prog} --help"))
