@@ -1,9 +1,11 @@
-"""Collect the file tests: every `.mlir` file in tests/filecheck with RUN lines is a test."""
+"""Collect the file tests, which are the `.mlir` files with RUN lines in tests/filecheck, and mark the tests of JAX."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,6 +25,9 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 
 FILE_TESTS = Path(__file__).parent / "filecheck"
+JAX_IMPORT = re.compile(
+    r"""^\s*(?:from|import) (?:jax|jaxlib|support\.jax_programs|support\.oracle)\b|importorskip\("jax""", re.MULTILINE
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,6 +43,19 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     names = {argument.partition("::")[0] for argument in config.args}
     is_one_file = len(names) == 1 and Path(names.pop()).is_file()
     return 0 if is_one_file or config.option.collectonly else None
+
+
+@pytest.hookimpl(tryfirst=True)  # before the tests are selected by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of modules that import JAX, or the oracle, with `jax`."""
+    for item in items:
+        if _imports_jax(item.path):
+            item.add_marker(pytest.mark.jax)
+
+
+@cache
+def _imports_jax(path: Path) -> bool:
+    return path.suffix == ".py" and JAX_IMPORT.search(path.read_text()) is not None
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -448,6 +448,7 @@ CODES: dict[str, Code] = {
     "SDY-T213": Code(
         "A function of the library was called with an argument of another type.", "Pass a value of the expected type."
     ),
+    "SDY-T214": Code("The installed version of JAX is too old.", "Run `pip install --upgrade 'sdy[jax]'`."),
     "SDY-T220": Code(
         "A question names a dim that the value does not have, or an axis that no mesh has.",
         "See the hint of the message.",

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.diagnostics.argument_types import require_callable
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
-from sdy.program.optional_jax import missing_jax_error
+from sdy.program.optional_jax import check_jax_version, missing_jax_error
 from sdy.program.origin import Origin
 from sdy.program.program import Program, read_module
 
@@ -22,10 +22,11 @@ def from_jax(fn: Callable[..., R], *args: object, **kwargs: object) -> Program[R
 
     The arguments are arrays, or `jax.ShapeDtypeStruct`s with a `NamedSharding`. The program takes and returns the same
     pytrees as `fn`, with NumPy arrays as leaves.
-    Raises: SdyError SDY-T205 if JAX is not installed, SDY-T211 if the arguments are on different devices; any error of
-    JAX if `fn` cannot be traced.
+    Raises: SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old, SDY-T211 if the arguments are on
+    different devices; any error of JAX if `fn` cannot be traced.
     """
     require_callable(fn, "sdy.from_jax: fn", "pass the function, and then the arguments of a call")
+    check_jax_version()
     try:
         from sdy.frontends.jax.lowering import lower
     except ModuleNotFoundError as error:

@@ -1,19 +1,26 @@
-"""Calls into the JAX backend, which import JAX only when they are used."""
+"""Calls into the JAX frontend and backend, which import JAX only when they are used."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 
+OLDEST_JAX = "0.10"  # also the bound of the extra `jax` in pyproject.toml
+
 
 def named_shardings(
     placements: Sequence[TensorPlacement], devices: Sequence[object], axis_types: Mapping[str, object]
 ) -> list[object]:
-    """Return the `NamedSharding` of each value. Raises: SdyError SDY-T205 if JAX is not installed."""
+    """Return the `NamedSharding` of each value.
+
+    Raises: SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old.
+    """
+    check_jax_version()
     try:
         from sdy.backends.jax.named_shardings import named_sharding
     except ModuleNotFoundError as error:
@@ -26,13 +33,30 @@ def jax_function(
 ) -> Callable[..., Sequence[object]]:
     """Return the local program as a function of global JAX arrays.
 
-    Raises: SdyError SDY-T205 if JAX is not installed.
+    Raises: SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old.
     """
+    check_jax_version()
     try:
         from sdy.backends.jax.run_on_devices import function_on_devices
     except ModuleNotFoundError as error:
         raise missing_jax_error(error) from error
     return function_on_devices(local, boundary, devices)
+
+
+def check_jax_version() -> None:
+    """Raise SdyError SDY-T214 if the installed JAX is older than the oldest supported version."""
+    try:
+        installed = version("jax")
+    except PackageNotFoundError:
+        return  # importing it will fail
+    if _release(installed) < _release(OLDEST_JAX):
+        message = f"JAX {installed} is too old: sdy requires JAX {OLDEST_JAX} or newer"
+        raise SdyError(Diagnostic("SDY-T214", message, hint="pip install --upgrade 'sdy[jax]'"))
+
+
+def _release(text: str) -> tuple[int, ...]:
+    """Return major and minor number of a version."""
+    return tuple(map(int, text.split(".")[:2]))
 
 
 def missing_jax_error(error: ModuleNotFoundError) -> SdyError:

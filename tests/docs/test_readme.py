@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.jax  # the README imports JAX
 README = Path(__file__).resolve().parents[2] / "README.md"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -16,6 +17,7 @@ from support.jax_programs.functions import array, mesh, sharding
 
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.program import optional_jax
 from sdy.program.program import Program
 
 Layer = dict[str, jax.Array]
@@ -306,6 +308,20 @@ def test_a_missing_jax_has_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
             use()
         assert raised.value.diagnostics[0].code == "SDY-T205"
         assert raised.value.diagnostics[0].hint == "pip install 'sdy[jax]'"
+
+
+def test_a_jax_that_is_too_old_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    partitioned = Program.from_text("func.func @main(%a: tensor<2xf32>) {\n  return\n}").partition()
+    monkeypatch.setattr(optional_jax, "version", {"jax": "0.9.2"}.__getitem__)
+    for use in (lambda: sdy.from_jax(affine), partitioned.to_jax, partitioned.input_shardings):
+        with pytest.raises(SdyError, match=r"JAX 0\.9\.2 is too old: sdy requires JAX 0\.10 or newer") as raised:
+            use()
+        assert raised.value.diagnostics[0].code == "SDY-T214"
+
+
+def test_the_oldest_jax_is_the_bound_of_the_extra() -> None:
+    project = tomllib.loads((Path(sdy.__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert project["optional-dependencies"]["jax"] == [f"jax>={optional_jax.OLDEST_JAX}"]
 
 
 def test_devices_are_those_of_the_arguments() -> None:
