@@ -17,11 +17,12 @@ from sdy.program.program import Program, read_module
 R = TypeVar("R")
 
 
-def from_jax(fn: Callable[..., R], *args: object, **kwargs: object) -> Program[R]:
+def from_jax(fn: Callable[..., R], *args: object, optimize_communication: bool = True, **kwargs: object) -> Program[R]:
     """Lower a call of `fn` to a program, without running it. `fn` may be jitted or not.
 
     The arguments are arrays, or `jax.ShapeDtypeStruct`s with a `NamedSharding`. The program takes and returns the same
-    pytrees as `fn`, with NumPy arrays as leaves.
+    pytrees as `fn`, with NumPy arrays as leaves. With `optimize_communication=False`, its partitioner does not rewrite
+    ops to send fewer bytes. All other keywords are arguments of `fn`.
     Raises: SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old, SDY-T211 if the arguments are on
     different devices; any error of JAX if `fn` cannot be traced.
     """
@@ -43,7 +44,7 @@ def from_jax(fn: Callable[..., R], *args: object, **kwargs: object) -> Program[R
         lowered.axis_types,
         lowered.callbacks,
     )
-    return Program(module, origin)
+    return Program(module, origin, optimize_communication)
 
 
 def _source_lines(module: ModuleOp, op_sources: Sequence[str]) -> dict[int, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, cast
@@ -101,11 +101,19 @@ class Program(Generic[R]):
         """Run the program like `run`, with one array per argument and per result of the main function."""
         return interpret(self.module, inputs, main_function(self.module).sym_name.data, self.origin.host())
 
-    def verify(self, *args: object, expected: object = (), seed: int = 0, **kwargs: object) -> list[OutputComparison]:
+    def verify(
+        self,
+        *args: object,
+        expected: object = (),
+        seed: int = 0,
+        optimize_communication: bool | None = None,
+        **kwargs: object,
+    ) -> list[OutputComparison]:
         """Run the partitioned program on all devices, and compare each output with its expected value.
 
         The arguments are those of one call of `run`; without any, random arrays from `seed`. `expected` is the
-        expected return value; by default, the result of running the program on one device.
+        expected return value; by default, the result of running the program on one device. `optimize_communication`
+        overrides the field of this name.
         Raises: SdyError if the arguments or the expected results do not match the program.
         """
         require_type(seed, int, "Program.verify: seed")
@@ -116,7 +124,7 @@ class Program(Generic[R]):
             inputs = signature.flat_arguments(args, kwargs)
         expected_outputs = None if _is_empty(expected) else signature.flat_results(expected)
         self._check(inputs, expected_outputs)
-        actual = self.partition().run_flat(inputs)
+        actual = self._with_optimizer(optimize_communication).partition().run_flat(inputs)
         reference = self.run_flat(inputs) if expected_outputs is None else expected_outputs
         return [compare(index, *pair) for index, pair in enumerate(zip(actual, reference, strict=True))]
 
@@ -143,9 +151,12 @@ class Program(Generic[R]):
         """List the ops at which an axis of one tensor could not be propagated to another one, and the reasons."""
         return "\n".join(self._explainer.conflicts())
 
-    def report(self) -> str:
-        """Return a report in plain text: shardings, collectives with bytes and source lines, conflicts."""
-        partitioned, origin = self.partition(), self.origin
+    def report(self, *, optimize_communication: bool | None = None) -> str:
+        """Return a report in plain text: shardings, collectives with bytes and source lines, conflicts.
+
+        `optimize_communication` overrides the field of this name.
+        """
+        partitioned, origin = self._with_optimizer(optimize_communication).partition(), self.origin
         rows = boundary_rows(partitioned.global_module, origin.argument_names)
         return program_report(
             partitioned.global_module, rows, self._explainer, origin.source_lines, partitioned.remarks
@@ -159,9 +170,14 @@ class Program(Generic[R]):
         """
         return html_page(self._reported, resolve_hardware(machine))
 
-    def cost(self, machine: str | Hardware, free_bytes: float | None = None) -> ProgramCost:
-        """Estimate the time and memory of the partitioned program; see `PartitionedProgram.cost`."""
-        return self.partition().cost(machine, free_bytes)
+    def cost(
+        self, machine: str | Hardware, free_bytes: float | None = None, *, optimize_communication: bool | None = None
+    ) -> ProgramCost:
+        """Estimate the time and memory of the partitioned program; see `PartitionedProgram.cost`.
+
+        `optimize_communication` overrides the field of this name.
+        """
+        return self._with_optimizer(optimize_communication).partition().cost(machine, free_bytes)
 
     def expect(
         self,
@@ -219,6 +235,15 @@ class Program(Generic[R]):
     def __repr__(self) -> str:
         """Return one line: the main function with the number of its arguments and results, and the meshes."""
         return f"Program({summary(self.module)})"
+
+    def _with_optimizer(self, optimize_communication: bool | None) -> Program[R]:
+        """Return the program with another value of the field, or this program for None."""
+        is_same = optimize_communication in (None, self.optimize_communication)
+        return self if is_same else self._with_opposite_optimizer
+
+    @cached_property
+    def _with_opposite_optimizer(self) -> Program[R]:
+        return replace(self, optimize_communication=not self.optimize_communication)
 
     @cached_property
     def _propagated(self) -> PropagatedProgram[R]:

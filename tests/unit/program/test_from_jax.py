@@ -324,6 +324,23 @@ def test_the_oldest_jax_is_the_bound_of_the_extra() -> None:
     assert project["optional-dependencies"]["jax"] == [f"jax>={optional_jax.OLDEST_JAX}"]
 
 
+def test_the_optimizer_can_be_disabled() -> None:
+    arguments = (described((64, 64), None, "x"), described((64, 64), "x"), described((64, 64), "x"))
+    program = sdy.from_jax(two_products, *arguments)
+    plain = sdy.from_jax(two_products, *arguments, optimize_communication=False)
+    assert program.report() != plain.report()
+    assert program.report(optimize_communication=False) == plain.report()
+    assert plain.report(optimize_communication=True) == program.report()
+    costs = [program.cost("tpu_v5e", optimize_communication=is_on).communication_seconds for is_on in (False, True)]
+    assert costs == [each.cost("tpu_v5e").communication_seconds for each in (plain, program)]
+    assert costs[0] > costs[1]
+    assert all(outcome.agrees for outcome in program.verify(optimize_communication=False))
+
+
+def two_products(x: jax.Array, up: jax.Array, gate: jax.Array) -> jax.Array:
+    return x @ up + x @ gate
+
+
 def test_devices_are_those_of_the_arguments() -> None:
     devices = mesh().devices.flatten()[[7, 0]]
     backwards = jax.sharding.Mesh(devices, ("i",))
