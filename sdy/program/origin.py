@@ -14,6 +14,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.host import Host
 from sdy.program.signature import ProgramSignature
+from sdy.report.result_names import with_single_quotes
 
 R = TypeVar("R", default=list[Array])
 _SOURCE_LINE = re.compile(r".+\.py:\d+")
@@ -45,11 +46,13 @@ class Origin(Generic[R]):
     def names_in_text(self, query: str) -> list[str]:
         """Return `query` as value names or line numbers of the text.
 
-        An argument name or a Python line is translated; anything else is returned unchanged.
+        An argument name, with single or double quotes, or a Python line is translated; anything else is returned
+        unchanged.
         Raises: SdyError SDY-T203 if `query` is a Python line from which no value was traced.
         """
-        if query in self.argument_names:
-            return [f"%arg{self.argument_names.index(query)}"]  # the name that JAX prints
+        name = with_single_quotes(query)
+        if name in self.argument_names:
+            return [f"%arg{self.argument_names.index(name)}"]  # the name that JAX prints
         lines = [str(line) for line, source in self.source_lines.items() if source == query]
         if lines or not self.source_lines or not _SOURCE_LINE.fullmatch(query):
             return lines or [query]

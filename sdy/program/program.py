@@ -132,7 +132,7 @@ class Program(Generic[R]):
         """Explain the sharding of a value: which annotation each axis originates from, and which ops propagated it.
 
         `value` is a name (`%3`, `@func:%x`) or a line number of the program text. For a program from JAX it may also be
-        an argument (`params['w']`) or a line of the Python program (`train.py:12`).
+        an argument (`params['w']`), a result (`result[1]`), or a line of the Python program (`train.py:12`).
         Raises: SdyError SDY-T203 if no value has that name.
         """
         require_type(value, str, "Program.explain: value", "write a line number as text: '3'")

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.model.sharding import TensorSharding
+from sdy.report.result_names import result_name
 
 _RESULT = re.compile(r"result (\d+)")
 
@@ -52,11 +53,4 @@ def _boundary_values(func: FuncOp, argument_names: Sequence[str]) -> Iterator[Bo
         yield BoundaryValue(f"%arg{index}", name, value_type, argument_sharding(func, index))
     for index, value_type in enumerate(types.outputs):
         sharding = function_result_sharding(func, index)
-        yield BoundaryValue(f"result {index}", _result_info(func, index), value_type, sharding)
-
-
-def _result_info(func: FuncOp, index: int) -> str:
-    """Return the name that JAX stores in an attribute of the result, such as `result['loss']`, or an empty string."""
-    attributes = func.res_attrs.data[index] if func.res_attrs else None
-    info = attributes.data.get("jax.result_info") if isinstance(attributes, DictionaryAttr) else None
-    return info.data if isinstance(info, StringAttr) else ""
+        yield BoundaryValue(f"result {index}", result_name(func, index), value_type, sharding)

@@ -19,6 +19,7 @@ from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
 from sdy.dialects.text.ssa_names import name_values
+from sdy.report.result_names import returned_value
 
 _NAME = r"%[\w$.-]+"
 _RESULTS = re.compile(rf"((?:{_NAME}(?::\d+)?\s*,\s*)*{_NAME}(?::\d+)?)\s*=\s*$")
@@ -48,13 +49,17 @@ class ValueNames:
         return self._names[value]
 
     def find(self, query: str) -> list[SSAValue]:
-        """Return the values that `query` refers to: `%name`, `%name#1`, `@func:%name` or a line number.
+        """Return the values that `query` refers to: `%name`, `%name#1`, `@func:%name`, a line number, or `result['x']`.
 
         A name without a function refers to the main function. Raises: SdyError SDY-T203 if no value has that name.
         """
+        returned = returned_value(main_function(self._module), query)
+        if returned is not None:
+            return [returned]
         match = _QUERY.fullmatch(query)
         if match is None:
-            raise _not_found(f"expected a value, got {query!r}", "write %name, @func:%name, or a line number")
+            hint = "write %name, @func:%name, a line number, or the name of a result"
+            raise _not_found(f"expected a value, got {query!r}", hint)
         if match["line"]:
             return self._on_line(int(match["line"]))
         func = self._function(match["func"])

@@ -32,7 +32,7 @@ def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
     parser = SubcommandParser("explain", DESCRIPTION)
     parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
-    parser.add_argument("value", nargs="?", help="%%name, %%name#1, @function:%%name, or a line number")
+    parser.add_argument("value", nargs="?", help="%%name, %%name#1, @function:%%name, a line number, or result[1]")
     parser.add_argument(
         "--why-not",
         metavar="DIM_AND_AXIS",

@@ -186,11 +186,18 @@ def test_keys_have_shardings_without_the_dim_of_their_bits() -> None:
 
 def test_explain_accepts_python_names_and_lines(program: Program[Layer]) -> None:
     by_name = program.explain("params['w']")
-    assert by_name == program.explain("%arg0")
+    assert by_name == program.explain("%arg0") == program.explain('params["w"]')
     assert "annotated" in by_name
     line = affine.__code__.co_firstlineno + 1
     place = f"{Path(__file__).name}:{line}"
     assert f"%0 (stablehlo.dot_general, line 5 ({place}))" in program.explain(place)
+
+
+def test_explain_accepts_the_names_of_results(program: Program[Layer]) -> None:
+    for name in ("result['out']", 'result["out"]', "result 1"):
+        assert program.explain(name) == program.explain("%0")
+    with pytest.raises(SdyError, match="name of a result"):
+        program.explain("result['loss")
 
 
 def test_a_line_without_values_has_a_hint_with_lines_that_have_values(program: Program[Layer]) -> None:

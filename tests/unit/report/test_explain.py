@@ -91,7 +91,11 @@ def test_names_printed_by_sdy_opt_are_accepted() -> None:
         ("%produkt", "@main has no value %produkt", "did you mean %product?"),
         ("@acts:%t", "unknown function @acts", "functions: @main, @act"),
         ("999", "no value is defined on line 999", "the program has 15 lines"),
-        ("product", "expected a value, got 'product'", "write %name, @func:%name, or a line number"),
+        (
+            "product",
+            "expected a value, got 'product'",
+            "write %name, @func:%name, a line number, or the name of a result",
+        ),
     ],
 )
 def test_unknown_values_are_errors(query: str, message: str, hint: str) -> None:

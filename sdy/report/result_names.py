@@ -1,0 +1,34 @@
+"""The names of the results of a program: those that JAX stores in attributes of the main function, and numbers."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import SSAValue
+
+
+def result_name(func: FuncOp, index: int) -> str:
+    """Return the name of a result in JAX (`result['loss']`), or an empty text if it has none."""
+    attributes = func.res_attrs.data[index] if func.res_attrs else None
+    name = attributes.data.get("jax.result_info") if isinstance(attributes, DictionaryAttr) else None
+    return name.data if isinstance(name, StringAttr) else ""
+
+
+def returned_value(func: FuncOp, query: str) -> SSAValue | None:
+    """Return the value of the result that `query` names: `result['loss']`, or `result 1` as reports number it.
+
+    A result without a name in JAX is also called `result[1]`.
+
+    Single and double quotes are the same. Return None if no result has that name.
+    """
+    terminator = func.body.block.last_op if func.body.blocks else None
+    for index, value in enumerate(terminator.operands if isinstance(terminator, ReturnOp) else ()):
+        name = result_name(func, index) or f"result[{index}]"
+        if with_single_quotes(query) in (name, f"result {index}"):
+            return value
+    return None
+
+
+def with_single_quotes(name: str) -> str:
+    """Return a name with the quotes that JAX uses."""
+    return name.replace('"', "'")
