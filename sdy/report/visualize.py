@@ -108,7 +108,7 @@ def _holders(rank: int, sharding: TensorSharding, mesh: Mesh) -> dict[tuple[int,
         return {(0,) * rank: list(mesh.device_ids)}
     coordinates = [shard_coordinates(dim.axes, mesh) for dim in sharding.dims]
     holders: dict[tuple[int, ...], list[int]] = {}
-    for device in mesh.listed_devices():
+    for device in sorted(mesh.listed_devices()):
         holders.setdefault(tuple(of_device[device] for of_device in coordinates), []).append(device)
     return holders
 

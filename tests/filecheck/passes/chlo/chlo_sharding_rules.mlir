@@ -5,7 +5,8 @@
 // RUN: sdy-opt %s --sdy-propagation-pipeline=through-chlo=true | filecheck %s --check-prefix XLA
 
 sdy.mesh @m = <["x"=2]>
-func.func @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<4x8xf32>, tensor<4x3xf32>, tensor<4x3xi32>, tensor<4x8xf32>) {
+func.func @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<4x8xf32>, tensor<4x3xf32>, tensor<4x3xi32>, tensor<4x8xf32>) {
   // CHECK:      chlo.square %arg0 {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8}>}
   // DROPPED:    chlo.square %arg0 : tensor
   // SHARDY:     chlo.square %arg0 : tensor
@@ -16,6 +17,7 @@ func.func @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}
   // XLA:        chlo.top_k(%arg0, k = 3) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>, <@m, [{"x"}, {}]>]>} : tensor
   %1:2 = chlo.top_k(%a, k = 3) : tensor<4x8xf32> -> (tensor<4x3xf32>, tensor<4x3xi32>)
   // DROPPED:    chlo.erf %arg0 {sdy.sharding_rule = #sdy.op_sharding_rule<([i, k])->([i, j]) {i=4, j=8, k=8}, custom>}
-  %2 = chlo.erf %a {sdy.sharding_rule = #sdy.op_sharding_rule<([i, k])->([i, j]) {i=4, j=8, k=8}, custom>} : tensor<4x8xf32> -> tensor<4x8xf32>
+  %2 = chlo.erf %a {sdy.sharding_rule = #sdy.op_sharding_rule<([i, k])->([i, j]) {i=4, j=8, k=8}, custom>}
+      : tensor<4x8xf32> -> tensor<4x8xf32>
   return %0, %1#0, %1#1, %2 : tensor<4x8xf32>, tensor<4x3xf32>, tensor<4x3xi32>, tensor<4x8xf32>
 }

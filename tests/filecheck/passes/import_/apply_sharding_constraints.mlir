@@ -23,7 +23,8 @@ func.func @edge(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
   return %2, %3 : tensor<4x4xf32>, tensor<4x4xf32>
 }
 
-func.func @fully_open(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{?}]>}, %y: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{?}p1]>}) -> tensor<4xf32> {
+func.func @fully_open(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{?}]>},
+    %y: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{?}p1]>}) -> tensor<4xf32> {
   %0 = sdy.sharding_constraint %x <@m, [{"a"}]> : tensor<4xf32>
   %1 = sdy.sharding_constraint %y <@m, [{"a"}]> : tensor<4xf32>
   %2 = stablehlo.add %0, %1 : tensor<4xf32>

@@ -12,7 +12,10 @@ sdy.mesh @g = <["r"=4, "s"=2]>
 // CHECK-NEXT:  return %[[T]]
 func.func @windows(%x: tensor<1x7x1xf32>, %k: tensor<2x1x1xf32>) -> tensor<1x3x1xf32> {
   %0 = sdy.all_slice [{}, {"r"}, {}] %x out_sharding=<@g, [{}, {"r"}, {}]> : tensor<1x7x1xf32>
-  %1 = stablehlo.convolution(%0, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, sdy.sharding = #sdy.sharding_per_value<[<@g, [{}, {}, {}]>]>} : (tensor<1x7x1xf32>, tensor<2x1x1xf32>) -> tensor<1x3x1xf32>
+  %1 = stablehlo.convolution(%0, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64,
+      sdy.sharding = #sdy.sharding_per_value<[<@g, [{}, {}, {}]>]>} : (tensor<1x7x1xf32>, tensor<2x1x1xf32>)
+      -> tensor<1x3x1xf32>
   return %1 : tensor<1x3x1xf32>
 }
 
