@@ -34,24 +34,35 @@ class Visit:
 
 
 def visits(module: ModuleOp) -> Iterator[Visit]:
-    """Yield visits of all ops that the main function runs, including those in called functions and in regions."""
+    """Yield visits of all ops that the main function runs, including those in called functions and in regions.
+
+    Raises: SdyError SDY-T115 if a function calls itself.
+    """
     functions = functions_of(module)
 
     def inner_blocks(op: Operation) -> list[Block]:
         called = [functions[op.callee.string_value()].body] if isinstance(op, CallOp) else []
         return [block for region in (*called, *op.regions) for block in region.blocks]
 
-    def visits_of(block: Block, times: int) -> Iterator[Visit]:
+    def visits_of(block: Block, times: int, callers: tuple[str, ...]) -> Iterator[Visit]:
         for op in block.ops:
             yield Visit(op, times)
+            if isinstance(op, CallOp):
+                name = op.callee.string_value()
+                if name in callers:
+                    raise recursion_error(functions[name], (*callers[callers.index(name) :], name))
+                inside = (*callers, name)
+            else:
+                inside = callers
             blocks = inner_blocks(op)
             for inner in blocks:
-                yield from visits_of(inner, times * runs_of_regions(op))
+                yield from visits_of(inner, times * runs_of_regions(op), inside)
             if blocks:
                 yield Visit(op, times, is_left=True)
 
-    for block in main_function(module).body.blocks:
-        yield from visits_of(block, 1)
+    main = main_function(module)
+    for block in main.body.blocks:
+        yield from visits_of(block, 1, (main.sym_name.data,))
 
 
 def runs_of_regions(op: Operation) -> int:

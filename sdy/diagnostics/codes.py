@@ -515,6 +515,10 @@ CODES: dict[str, Code] = {
         "An op on shards requires a table or groups of all devices, but the mesh has too many to list.",
         "Use a smaller mesh, or shardings with which the op needs no communication and no table.",
     ),
+    "SDY-L020": Code(
+        "The meshes of a program have different devices.",
+        "Give all meshes the same number of devices, or remove the shardings on the other mesh.",
+    ),
     "SDY-L101": Code(
         "An op with partial operands has results that are not all unreduced along the same axes.",
         "Reduce the operands, or use the same unreduced axes in all results.",
@@ -593,6 +597,11 @@ CODES: dict[str, Code] = {
         "A manual computation runs on devices other than those of its mesh.",
         "Move it out of the reduction, or out of the branch that only some devices take.",
     ),
+    "SDY-X017": Code(
+        "An op or an input of a run needs more memory than there is.",
+        "Run the program with smaller tensors; propagation, partitioning and costs need no memory for them.",
+    ),
+    "SDY-X018": Code("An op is not defined for its sizes, types or options.", "Use those that the message lists."),
     "SDY-X101": Code(
         "Two devices that must hold equal copies of a result hold different values.",
         "Make the manual computation return what its out_shardings promise. If there is none, report a bug in sdy.",

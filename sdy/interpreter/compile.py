@@ -11,9 +11,10 @@ from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.op_location import located
+from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
 from sdy.interpreter.compiled_block import CompiledBlock, CompiledOp, SlotNumbers
-from sdy.interpreter.failure import failure
+from sdy.interpreter.failure import check_size, failure, out_of_memory
 from sdy.interpreter.kernel import Kernel, KernelTable, leaf_count
 from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
 from sdy.interpreter.split_collectives import split_collectives
@@ -98,6 +99,8 @@ class _Numbering:
 
 def _kernel_of(op: Operation, kernels: KernelTable) -> Kernel:
     try:
+        for result in op.results:
+            check_size(static_shape(result.type) or ())
         kernel = kernel_on_quantized(op, kernels) if has_quantized(op) else kernels.get(op)
         if kernel is None:
             raise failure(
@@ -107,6 +110,8 @@ def _kernel_of(op: Operation, kernels: KernelTable) -> Kernel:
             )
     except SdyError as error:
         raise located(error, op) from error
+    except MemoryError as error:
+        raise located(out_of_memory(error), op) from error
     return kernel
 
 

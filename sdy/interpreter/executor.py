@@ -18,7 +18,7 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.compile import captured_by, compile_block
 from sdy.interpreter.compiled_block import CompiledBlock, CompiledOp
 from sdy.interpreter.devices.replica_groups import ReplicaGroups
-from sdy.interpreter.failure import failure
+from sdy.interpreter.failure import failure, out_of_memory
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.ops.collective_groups import groups_in
@@ -83,6 +83,8 @@ class Executor:
             return step.kernel(context, arrays)
         except SdyError as error:
             raise located(error, step.op) from error
+        except MemoryError as error:
+            raise located(out_of_memory(error), step.op) from error
 
     def call(self, context: KernelContext, function: str, arguments: Arrays) -> Arrays:
         """Run a function and return its results. Raises: SdyError SDY-X012 if calls nest too deeply."""

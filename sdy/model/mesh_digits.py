@@ -14,6 +14,8 @@ from sdy.model.axis import AxisList, AxisRef, sub_axis_ref
 from sdy.model.axis_on_mesh import ordered_refs
 from sdy.model.mesh import Mesh, axis_positions
 
+LARGEST_FACTOR = 2**16
+
 
 @dataclass(frozen=True, slots=True)
 class Digit:
@@ -30,17 +32,19 @@ class Digit:
 def prime_factors(number: int) -> tuple[int, ...]:
     """Return the prime factors of a positive number in ascending order, repeated as often as they divide it.
 
+    Prime factors above `LARGEST_FACTOR` are not separated: their product is the last factor.
+
     >>> prime_factors(12), prime_factors(1)
     ((2, 2, 3), ())
     """
     factors: list[int] = []
     divisor = 2
-    while number > 1:
+    while number > 1 and divisor <= LARGEST_FACTOR:
         while number % divisor == 0:
             factors.append(divisor)
             number //= divisor
         divisor += 1
-    return tuple(factors)
+    return (*factors, number) if number > 1 else tuple(factors)
 
 
 def prime_digits(ref: AxisRef, mesh: Mesh) -> AxisList:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, is_bool, is_complex, is_float
 from sdy.program.argument_uses import ArgumentUse, argument_uses
-from sdy.program.arrays import random_arrays
+from sdy.program.arrays import random_inputs
 from sdy.program.comparison import OutputComparison, compare
 from sdy.program.program import Program
 
@@ -50,7 +50,7 @@ def adversarial_rounds(program: Program, seed: int) -> Iterator[AdversarialRound
 def adversarial_inputs(program: Program, seed: int) -> Iterator[tuple[str, tuple[Array, ...]]]:
     """Return the name and the arrays of each kind of inputs; the same arrays for the same seed."""
     uses = argument_uses(program.module)
-    arrays = random_arrays(program.input_types, seed)
+    arrays = random_inputs(program.module, seed)
     for number, (name, (floats, integers)) in enumerate(_KINDS.items()):
         random = np.random.default_rng([seed, number])
         yield (

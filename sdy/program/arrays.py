@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 from zipfile import BadZipFile
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.interpreter.arrays.element_types import Array, DType, is_bool, is_complex, is_float
+from sdy.dialects.ir.op_location import located
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.sharded_types import static_shape
+from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_complex, is_float
+from sdy.interpreter.failure import check_size, out_of_memory
 
 ZIP, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"  # what an .npz file begins with
 
@@ -52,10 +57,32 @@ def _numbered(arrays: Mapping[str, Array], prefix: str) -> tuple[Array, ...]:
     return tuple(arrays[f"{prefix}{index}"] for index in range(count))
 
 
-def random_arrays(types: Sequence[tuple[tuple[int, ...], DType]], seed: int) -> tuple[Array, ...]:
-    """Return random inputs: normally distributed floats, integers from 0 to 7, booleans with equal probability."""
+ArrayType = tuple[tuple[int, ...], DType]  # shape and dtype
+
+
+def input_types(module: ModuleOp) -> tuple[ArrayType, ...]:
+    """Return the shape and the dtype of each argument of the main function."""
+    func = main_function(module)
+    try:
+        return tuple((static_shape(each) or (), dtype_of_type(each)) for each in func.function_type.inputs)
+    except SdyError as error:
+        raise located(error, func) from error
+
+
+def random_inputs(module: ModuleOp, seed: int) -> tuple[Array, ...]:
+    """Return random inputs: normally distributed floats, integers from 0 to 7, booleans with equal probability.
+
+    Raises: SdyError SDY-X017 if there is not enough memory.
+    """
     generator = np.random.default_rng(seed)
-    return tuple(_random_array(generator, shape, dtype) for shape, dtype in types)
+    arrays: list[Array] = []
+    for shape, dtype in input_types(module):
+        try:
+            check_size(shape)
+            arrays.append(_random_array(generator, shape, dtype))
+        except MemoryError as error:
+            raise located(out_of_memory(error), main_function(module)) from error
+    return tuple(arrays)
 
 
 def _random_array(generator: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Array:

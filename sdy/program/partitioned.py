@@ -22,6 +22,7 @@ from sdy.interpreter.devices.grid import grid_of_mesh
 from sdy.interpreter.devices.shards import shard, unshard
 from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.executor import OpObserver
+from sdy.interpreter.failure import out_of_memory
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.spmd import run_spmd
 from sdy.model.devices.placement import ProgramPlacement
@@ -76,7 +77,10 @@ class PartitionedProgram(ShardedProgram[R]):
     def run_on_devices(self, inputs: Sequence[Array], observer: OpObserver | None = None) -> list[DeviceArray]:
         """Run the local program on global inputs, and return the shards of the results. Raises: SdyError as `run`."""
         pairs = zip(inputs, self.boundary.arguments, strict=True)
-        shards = [shard(array, placement.sharding, placement.mesh) for array, placement in pairs]
+        try:
+            shards = [shard(array, placement.sharding, placement.mesh) for array, placement in pairs]
+        except MemoryError as error:
+            raise located(out_of_memory(error), main_function(self.folded)) from error
         name = main_function(self.local).sym_name.data
         grid = grid_of_mesh(self.boundary.mesh)
         return run_spmd(self.local, shards, grid, name, self.origin.host(), observer)

@@ -20,17 +20,16 @@ from sdy.cost.hardware import DEFAULT_MACHINE, Hardware, resolve_hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.ir.op_location import located, span_of
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type
+from sdy.interpreter.arrays.element_types import Array, DType
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.single import interpret
 from sdy.passes.manager.pipelines import PartitionPipeline, PropagationPipeline
 from sdy.passes.run import run_passes
-from sdy.program.arrays import random_arrays
+from sdy.program.arrays import input_types, random_inputs
 from sdy.program.comparison import OutputComparison, compare
 from sdy.program.local_program import local_program
 from sdy.program.origin import Origin
@@ -75,11 +74,7 @@ class Program(Generic[R]):
     @cached_property
     def input_types(self) -> tuple[tuple[tuple[int, ...], DType], ...]:
         """The shape and the dtype of each argument of the main function."""
-        func = main_function(self.module)
-        try:
-            return tuple((static_shape(each) or (), dtype_of_type(each)) for each in func.function_type.inputs)
-        except SdyError as error:
-            raise located(error, func) from error
+        return input_types(self.module)
 
     def propagate(self) -> PropagatedProgram[R]:
         """Propagate the shardings to every value. Raises: SdyError if propagation does not support the module."""
@@ -119,7 +114,7 @@ class Program(Generic[R]):
         require_type(seed, int, "Program.verify: seed")
         signature = self.origin.signature
         if not args and not kwargs:
-            inputs: Sequence[Array] = random_arrays(self.input_types, seed)
+            inputs: Sequence[Array] = random_inputs(self.module, seed)
         else:
             inputs = signature.flat_arguments(args, kwargs)
         expected_outputs = None if _is_empty(expected) else signature.flat_results(expected)

@@ -13,7 +13,7 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import print_module
 from sdy.interpreter.inputs import check_inputs
 from sdy.program.adversarial import AdversarialRound, adversarial_rounds
-from sdy.program.arrays import StoredArrays, load_arrays, random_arrays
+from sdy.program.arrays import StoredArrays, load_arrays, random_inputs
 from sdy.program.comparison import OutputComparison
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
@@ -62,7 +62,7 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
         # Without arrays, `verify` would use random ones.
         check_inputs(main_function(program.module), [(array.shape, array.dtype) for array in stored.inputs])
     else:
-        stored = StoredArrays(random_arrays(program.input_types, arguments.seed), ())
+        stored = StoredArrays(random_inputs(program.module, arguments.seed), ())
     program = replace(program, optimize_communication=not arguments.no_optimizer)
     partitioned = partition(program, arguments.file, text, savings=arguments.savings)
     if arguments.output:

@@ -18,7 +18,7 @@ from support.oracle.process import OracleProcess
 from support.random_programs.draft import Options
 from support.random_programs.program import random_program
 
-from sdy.program.arrays import random_arrays
+from sdy.program.arrays import random_inputs
 from sdy.program.program import Program
 
 PIPELINE = "builtin.module(sdy-propagation-pipeline)"
@@ -144,7 +144,7 @@ def test_random_programs_cover_ops_and_annotations() -> None:
 def test_executable_programs_run() -> None:
     for seed in range(40):
         program = Program.from_text(random_program(seed, Options(ops=5, executable=True, max_devices=32)))
-        assert program.run(*random_arrays(program.input_types, seed))
+        assert program.run(*random_inputs(program.module, seed))
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from sdy.cost.collectives import CollectiveKind
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.module_text import make_context
 from sdy.interpreter.arrays.element_types import Array
-from sdy.program.arrays import load_arrays, random_arrays
+from sdy.program.arrays import load_arrays, random_inputs
 from sdy.program.local_program import local_program
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program, load
@@ -82,7 +82,7 @@ def test_random_programs_compute_the_same(share: int) -> None:
     options = Options(ops=16, executable=True, max_devices=16)
     for seed in range(7000 + share, 7060, 4):
         program = Program.from_text(random_program(seed, options))
-        _check(program, random_arrays(program.input_types, seed))
+        _check(program, random_inputs(program.module, seed))
 
 
 @needs_models

@@ -10,7 +10,7 @@ from support.examples import EXAMPLE_NAMES, EXAMPLES
 from support.oracle.jaxlib_mlir import generic_text
 
 from sdy.dialects.module_text import print_module
-from sdy.program.arrays import load_arrays, random_arrays
+from sdy.program.arrays import load_arrays, random_inputs
 from sdy.program.program import load
 
 
@@ -26,7 +26,7 @@ def test_partitioned_outputs_are_those_of_jax(path: Path) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=EXAMPLE_NAMES)
 def test_partitioned_outputs_are_those_of_one_device(path: Path) -> None:
     program = load(path)
-    outcomes = program.verify(*random_arrays(program.input_types, seed=7))
+    outcomes = program.verify(*random_inputs(program.module, seed=7))
     assert outcomes
     assert all(outcome.agrees for outcome in outcomes)
 

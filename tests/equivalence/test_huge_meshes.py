@@ -1,4 +1,4 @@
-"""Meshes of a million times a million devices: a program runs unless it needs a list of the devices."""
+"""Meshes of a million times a million devices, and meshes of different sizes in one program."""
 
 from __future__ import annotations
 
@@ -38,3 +38,20 @@ func.func @main({ARGUMENT}) -> tensor<f32> {{
     assert diagnostic.code == "SDY-L019"
     assert diagnostic.span is not None
     assert diagnostic.span.line == 4
+
+
+def test_meshes_with_different_numbers_of_devices() -> None:
+    program = Program.from_text("""
+sdy.mesh @a = <["x"=3]>
+sdy.mesh @b = <["y"=4]>
+func.func @main(%a: tensor<12xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"}]>})
+    -> (tensor<12xf32>, tensor<12xf32> {sdy.sharding = #sdy.sharding<@b, [{"y"}]>}) {
+  %0 = stablehlo.constant dense<1.0> : tensor<12xf32>
+  return %a, %0 : tensor<12xf32>, tensor<12xf32>
+}""")
+    with pytest.raises(SdyError) as caught:
+        program.partition()
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "SDY-L020"
+    assert "3 devices" in diagnostic.message
+    assert "4" in diagnostic.message

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdy.program.arrays import random_arrays
+from sdy.program.arrays import random_inputs
 from sdy.program.program import Program
 
 HERE = Path(__file__).parent
@@ -27,7 +27,7 @@ def load_on(path: Path, mesh: str) -> Program:
 @pytest.mark.parametrize("path", PROGRAMS, ids=[path.stem for path in PROGRAMS])
 def test_partitioned_program_computes_the_same(path: Path, mesh: str) -> None:
     program = load_on(path, mesh)
-    outcomes = program.verify(*random_arrays(program.input_types, seed=3))
+    outcomes = program.verify(*random_inputs(program.module, seed=3))
     assert outcomes
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == []
 
@@ -35,6 +35,6 @@ def test_partitioned_program_computes_the_same(path: Path, mesh: str) -> None:
 @pytest.mark.parametrize("mesh", MESHES.values(), ids=MESHES)
 def test_nested_manual_computations_are_inlined_inside_out(mesh: str) -> None:
     program = load_on(HERE / "nested_manual_computations.mlir", mesh)
-    (array,) = random_arrays(program.input_types, seed=3)
+    (array,) = random_inputs(program.module, seed=3)
     outcomes = program.verify(array, expected=[np.tanh(array.astype(np.float32)), array])
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == []

@@ -15,7 +15,7 @@ from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
 from sdy.passes.manager.pipelines import LocalPipeline
 from sdy.passes.run import run_passes
-from sdy.program.arrays import random_arrays
+from sdy.program.arrays import random_inputs
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.program.sharded_program import boundary_of
@@ -26,7 +26,7 @@ PER_PROGRAM = 10
 def run_planned(text: str, seed: int) -> None:
     """Check that each result of a program of reshards, run on all devices, equals its argument."""
     global_module = parse_module(text, "test.mlir")
-    inputs = random_arrays(Program.from_text(text).input_types, seed)
+    inputs = random_inputs(Program.from_text(text).module, seed)
     run_passes(make_context(), global_module, [PlanReshardsPass()])
     assert not ops_of(global_module, ReshardOp)
     local_module = global_module.clone()
@@ -60,5 +60,5 @@ def test_reshards_of_dims_that_do_not_divide(seed: int) -> None:
             f"tensor<{'x'.join(map(str, reshard.shape))}xf32>", f"tensor<{'x'.join(map(str, shape))}xf32>"
         )
     program = Program.from_text(text)
-    outcomes = program.verify(*random_arrays(program.input_types, seed))
+    outcomes = program.verify(*random_inputs(program.module, seed))
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == [], text

@@ -12,10 +12,13 @@ from sdy.diagnostics.span import Span
 
 
 def span_of(op: Operation) -> Span | None:
-    """Return the location at which the op begins, or None if it does not come from text."""
-    location = op.location
+    """Return the location at which the op begins, or None if it does not come from text.
+
+    An op that the text does not list, as in the short form of a reduction, has the location of the op around it.
+    """
+    location, parent = op.location, op.parent_op()
     if not isinstance(location, FileLineColLoc):
-        return None
+        return None if parent is None else span_of(parent)
     return Span(location.filename.data, location.line.data, location.column.data)
 
 

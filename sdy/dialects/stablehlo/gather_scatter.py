@@ -21,6 +21,7 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
+from sdy.dialects.stablehlo.checks.element_kinds import check_indices, check_scatter_indices
 from sdy.dialects.stablehlo.checks.gather_scatter import check_dynamic_gather, check_gather, check_scatter
 
 FALSE = IntegerAttr(0, i1)
@@ -38,7 +39,7 @@ class GatherOp(StablehloOp):
     indices_are_sorted = opt_prop_def(IntegerAttr.constr(i1), default_value=FALSE)
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_gather,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_gather, check_indices(1))
 
 
 @irdl_op_definition
@@ -53,7 +54,7 @@ class DynamicGatherOp(StablehloOp):
     indices_are_sorted = opt_prop_def(IntegerAttr.constr(i1), default_value=FALSE)
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dynamic_gather,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dynamic_gather, check_indices(1))
 
 
 @irdl_op_definition
@@ -71,7 +72,7 @@ class ScatterOp(StablehloOp):
     update_computation = region_def("single_block")
     irdl_options = (SameVariadicOperandSize(),)
     traits = traits_def(RecursiveMemoryEffect())
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_scatter,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_scatter, check_scatter_indices)
 
 
 @irdl_op_definition

@@ -9,6 +9,7 @@ from xdsl.traits import Pure
 
 from sdy.dialects.stablehlo.attributes.enums import RngAlgorithmAttr, RngDistributionAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
+from sdy.dialects.stablehlo.checks.element_kinds import check_indices
 from sdy.dialects.stablehlo.checks.random import check_rng, check_rng_bit_generator
 from sdy.dialects.stablehlo.syntax.clauses import EnumClause
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
@@ -28,7 +29,7 @@ class RngOp(FormattedOp):
     shape = operand_def()
     rng_distribution = prop_def(RngDistributionAttr)
     result = result_def()
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_rng,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_rng, check_indices(2))
     FORM: ClassVar[Form] = Form(clauses=(EnumClause("distribution", "rng_distribution", RngDistributionAttr),))
 
 

@@ -12,6 +12,7 @@ from xdsl.traits import Pure
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
+from sdy.dialects.stablehlo.checks.element_kinds import check_indices
 from sdy.dialects.stablehlo.checks.shape import (
     check_bitcast_convert,
     check_broadcast,
@@ -103,7 +104,7 @@ class DynamicIotaOp(FormattedOp):
     iota_dimension = prop_def(IntegerAttr.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_iota,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_iota, check_indices(0))
     FORM: ClassVar[Form] = Form(clauses=(IntClause("dim", "iota_dimension"),))
 
 
@@ -138,7 +139,7 @@ class DynamicBroadcastInDimOp(FormattedOp):
     known_nonexpanding_dimensions = opt_prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_in_dim, check_dynamic_broadcast_in_dim)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_in_dim, check_dynamic_broadcast_in_dim, check_indices(1))
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "broadcast_dimensions"),))
 
 
@@ -185,7 +186,7 @@ class DynamicReshapeOp(FormattedOp):
     output_shape = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reshape,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reshape, check_indices(1))
     FORM: ClassVar[Form] = Form()
 
 

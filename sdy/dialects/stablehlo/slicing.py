@@ -12,6 +12,7 @@ from xdsl.traits import Pure
 
 from sdy.dialects.stablehlo.attributes.attrs import parse_int
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
+from sdy.dialects.stablehlo.checks.element_kinds import check_indices
 from sdy.dialects.stablehlo.checks.shape import check_same_element_type
 from sdy.dialects.stablehlo.checks.slicing import (
     check_concatenate,
@@ -82,7 +83,7 @@ class DynamicSliceOp(FormattedOp):
     slice_sizes = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dynamic_slice,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dynamic_slice, check_indices(1))
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("sizes", "slice_sizes"),))
 
 
@@ -99,7 +100,7 @@ class DynamicUpdateSliceOp(FormattedOp):
     start_indices = var_operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dynamic_update_slice,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dynamic_update_slice, check_indices(2))
     FORM: ClassVar[Form] = Form()
 
 
@@ -114,7 +115,7 @@ class RealDynamicSliceOp(FormattedOp):
     strides = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_same_element_type,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_same_element_type, check_indices(1))
     FORM: ClassVar[Form] = Form()
 
 
@@ -171,7 +172,7 @@ class DynamicPadOp(FormattedOp):
     interior_padding = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_same_element_type,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_same_element_type, check_indices(2))
     FORM: ClassVar[Form] = Form()
 
 

@@ -41,8 +41,9 @@ class ScopedParser(LocationParser):
         is_isolated = _is_isolated(self._enclosing[-1][0]) if self._enclosing else False
         outer_names = (self.ssa_values, self.forward_ssa_references, self._forward_spans)
         outer_scope, outer_blocks = self._scope, (self.blocks, self.forward_block_references)
+        self.forward_ssa_references, self._forward_spans = {}, {}
         if is_isolated:
-            self.ssa_values, self.forward_ssa_references, self._forward_spans = {}, {}, {}
+            self.ssa_values = {}
         self._scope, self.blocks, self.forward_block_references = [], {}, defaultdict(list)
         region = self._parse_blocks(None if arguments is None else list(arguments))
         if is_isolated:
@@ -52,9 +53,25 @@ class ScopedParser(LocationParser):
         else:
             for name in self._scope:
                 del self.ssa_values[name]
+            self._leave_forward_references(*outer_names[1:])
         self._scope = outer_scope
         self.blocks, self.forward_block_references = outer_blocks
         return region
+
+    def _leave_forward_references(
+        self, references: dict[str, dict[int, ForwardDeclaredValue]], spans: dict[str, Span]
+    ) -> None:
+        """Add the names that are still undefined at the end of a region to those of the enclosing region."""
+        for name, used in self.forward_ssa_references.items():
+            outer = references.setdefault(name, {})
+            for index, value in used.items():
+                known = outer.setdefault(index, value)
+                if known is not value:
+                    if known.type != value.type:
+                        self._fail_type(name, value.type, known.type, self._forward_spans[name])
+                    value.replace_all_uses_with(known)
+            spans.setdefault(name, self._forward_spans[name])
+        self.forward_ssa_references, self._forward_spans = references, spans
 
     def _parse_blocks(self, arguments: list[Parser.Argument] | None) -> Region:
         region = Region()

@@ -30,6 +30,10 @@ def check_function(func: FuncOp) -> None:
     entry = func.body.blocks.first
     if entry is not None:
         _check_types(func, "SDY-D021", "argument", types.inputs.data, entry.arg_types)
+    for block in func.body.blocks:
+        last = block.last_op
+        if last is not None and not isinstance(last, ReturnOp) and not last.successors:
+            raise _failure(last, "SDY-D022", f"a function must end with func.return, got {last.name}")
 
 
 def check_return(op: ReturnOp) -> None:

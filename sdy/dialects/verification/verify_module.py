@@ -71,7 +71,10 @@ class _Verification:
 
     def _check_block(self, block: Block) -> None:
         defined = self._defined[id(block)] = set[int]()
+        last = block.last_op
         for op in ops_in(block):
+            if op is not last and _is_terminator(type(op)):
+                raise _failure(op, "SDY-D002", f"{op.name} must be the last op of its block")
             operands = operands_of(op)
             if not defined.issuperset(map(id, operands)):
                 for operand in operands:
@@ -155,6 +158,11 @@ def _structure_of(op_class: type[Operation]) -> OpDef:
     """Return xDSL's definition of an op class without traits, which would verify the ops inside as well."""
     definition = cast("type[IRDLOperation]", op_class).get_irdl_definition()
     return replace(definition, traits=OpTraits(lambda: ()))
+
+
+@cache
+def _is_terminator(op_class: type[Operation]) -> bool:
+    return op_class.has_trait(IsTerminator, value_if_unregistered=False)
 
 
 def _check_terminator(block: Block, parent: Operation) -> None:

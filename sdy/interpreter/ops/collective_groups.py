@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.ir.op_location import located
 from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.stablehlo import collectives as ops
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
@@ -33,7 +35,12 @@ def groups_of(op: GroupedOp) -> ReplicaGroups:
 
 def groups_in(root: Operation) -> Iterator[ReplicaGroups]:
     """Yield the groups of all collective ops inside `root`."""
-    return (groups_of(op) for op in root.walk() if isinstance(op, GroupedOp))
+    for op in root.walk():
+        if isinstance(op, GroupedOp):
+            try:
+                yield groups_of(op)
+            except SdyError as error:
+                raise located(error, op) from error
 
 
 def transfers_of(op: ops.CollectivePermuteOp) -> ReplicaGroups:
@@ -70,6 +77,9 @@ def _rows_of_axes(op: Operation, groups: ReplicaGroupMeshAxes) -> Rows:
     """Return groups of devices that differ along these axes only, in the order of the axes."""
     mesh = _mesh_of(op, groups)
     refs = [AxisRef(ref.name, None if ref.sub_axis is None else SubAxis(*ref.sub_axis)) for ref in groups.axes]
+    missing = [ref.name for ref in refs if not mesh.has_axis(ref.name)]
+    if missing:
+        raise failure("SDY-X009", f'the mesh of the replica groups has no axis "{missing[0]}"')
     grid = grid_of_mesh(mesh, refs)
     inner = [axis for ref in refs for axis in axes_of_ref(grid, ref, mesh)]
     outer = [axis for axis in range(grid.rank) if axis not in inner]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from operator import le
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo import contraction as ops
-from sdy.dialects.stablehlo.attributes.types import rank_of
+from sdy.dialects.stablehlo.attributes.types import rank_of, shape_of
 from sdy.interpreter.arrays.element_types import compute_dtype, dtype_of_type
+from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 from sdy.interpreter.ops.contract import ContractedDims, contracted
 
@@ -41,17 +44,23 @@ def dot(op: ops.DotOp) -> Kernel:
 @KERNELS.of(ops.EinsumOp)
 def einsum(op: ops.EinsumOp) -> Kernel:
     """Multiply, and sum over the letters that the result lacks."""
-    return _einsum(op.einsum_config.data)
+    return _einsum(op, op.einsum_config.data)
 
 
 @KERNELS.of(ops.UnaryEinsumOp)
 def unary_einsum(op: ops.UnaryEinsumOp) -> Kernel:
     """Sum over the letters that the result lacks."""
-    return _einsum(op.einsum_config.data)
+    return _einsum(op, op.einsum_config.data)
 
 
-def _einsum(config: str) -> Kernel:
-    operands, result = config.replace(" ", "").split("->")
+def _einsum(op: Operation, config: str) -> Kernel:
+    operands, arrow, result = config.replace(" ", "").partition("->")
+    ranks = [len(shape_of(value)) for value in op.operands]
+    counts = [len(letters.replace("...", "")) for letters in operands.split(",")]
+    letters = (operands + result).replace("...", "").replace(",", "")
+    is_valid = arrow and len(counts) == len(ranks) and all(map(le, counts, ranks)) and letters.isalpha()
+    if not is_valid or not {*result} <= {*operands} or len({*result}) != len(result):
+        raise failure("SDY-X018", f"expected letters for the dims, such as ab,bc->ac, got {config}")
     # NumPy's ellipsis represents the batch dims, which broadcast.
     subscripts = ",".join(f"...{letters}" for letters in operands.split(",")) + f"->...{result}"
 

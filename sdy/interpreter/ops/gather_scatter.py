@@ -13,6 +13,7 @@ from sdy.dialects.stablehlo.attributes.types import rank_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import IntArray
+from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, ScalarT, operand_count, uniform
 from sdy.interpreter.ops.reducer import Reducer
 from sdy.interpreter.ops.scatter_blocks import scatter_into
@@ -46,6 +47,8 @@ def _gathered(
     context: KernelContext, operand: Array, indices: Array, numbers: GatherDimensionNumbers, sizes: StaticShape
 ) -> Array:
     vector_dim = numbers.index_vector_dim
+    if not all(sizes[dim] for dim in (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)):
+        raise failure("SDY-X018", f"collapsed and batching dims of slices must have size 1, got sizes {list(sizes)}")
     dims = SliceDims(
         shape=context.local(operand),
         sizes=sizes,

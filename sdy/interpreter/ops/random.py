@@ -8,11 +8,13 @@ from sdy.dialects.stablehlo import random as ops
 from sdy.dialects.stablehlo.attributes.enums import RngAlgorithm, RngDistribution
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.interpreter.arrays.element_types import bit_width, dtype_of_type, is_integer
+from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, uniform, with_unit_dims
 from sdy.interpreter.ops.bit_generators import philox_bits, threefry_bits
 from sdy.interpreter.ops.conversion import bitcast, converted
 
 KERNELS = KernelTable()
+RANDOM_BITS = (8, 16, 32, 64)  # the widths of elements
 
 
 @KERNELS.of(ops.RngBitGeneratorOp)
@@ -20,6 +22,12 @@ def rng_bit_generator(op: ops.RngBitGeneratorOp) -> Kernel:
     """Return the next state and random bits, as XLA computes them; the default algorithm is Philox."""
     generate = threefry_bits if op.rng_algorithm.data is RngAlgorithm.THREE_FRY else philox_bits
     shape, dtype = shape_of(op.output), dtype_of_type(op.output.type)
+    if bit_width(dtype) not in RANDOM_BITS:
+        raise failure("SDY-X018", f"random bits must have elements of 8, 16, 32 or 64 bits, got {op.output.type}")
+    words = (2,) if generate is threefry_bits else (2, 3)
+    if len(shape_of(op.initial_state)) != 1 or shape_of(op.initial_state)[0] not in words:
+        expected = " or ".join(map(str, words))
+        raise failure("SDY-X018", f"the state must have {expected} elements, got {op.initial_state.type}")
     unsigned = np.dtype(f"u{dtype.itemsize}")
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:

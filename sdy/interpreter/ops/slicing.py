@@ -8,6 +8,7 @@ from sdy.dialects.stablehlo import slicing as ops
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import IntArray
+from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, uniform, with_unit_dims
 from sdy.interpreter.ops.window_dims import signed_indices
 from sdy.model.shape import StaticShape
@@ -29,6 +30,8 @@ def real_dynamic_slice(op: ops.RealDynamicSliceOp) -> Kernel:
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         bounds = [uniform(context, bound, "the bounds of a slice").tolist() for bound in arrays[1:]]
+        if min(bounds[2], default=1) < 1:
+            raise failure("SDY-X018", f"strides of a slice must be positive, got {bounds[2]}")
         return (arrays[0][(..., *(slice(*bound) for bound in zip(*bounds, strict=True)))],)
 
     return kernel
@@ -92,6 +95,8 @@ def _overwritten(context: KernelContext, operand: Array, update: Array, starts: 
 
 def _overwritten_by_device(context: KernelContext, operand: Array, update: Array, starts: list[IntArray]) -> Array:
     """Look up for each position of the result the element of the update that covers it, if any."""
+    if not operand.size or not update.size:
+        return operand
     leading = np.broadcast_shapes(*(context.leading(array) for array in (operand, update, *starts)))
     result = np.broadcast_to(update, leading + context.local(update))
     is_inside = np.ones((1,) * operand.ndim, np.bool_)

@@ -74,3 +74,10 @@ def test_the_error_at_recursion_names_the_cycle() -> None:
     with pytest.raises(SdyError, match="is recursive") as raised:
         execution_counts(parse_module(recursive))
     assert raised.value.diagnostics[0].hint == "calls: @once -> @twice -> @once"
+
+
+def test_executions_of_a_recursive_function_end_with_an_error() -> None:
+    module = parse_module("func.func @main() {\n  func.call @main() : () -> ()\n  return\n}")
+    with pytest.raises(SdyError) as caught:
+        list(executions(module))
+    assert caught.value.diagnostics[0].code == "SDY-T115"

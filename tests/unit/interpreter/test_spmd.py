@@ -184,3 +184,17 @@ def test_program_runs_on_four_thousand_devices() -> None:
     (result,) = run_spmd(module, [value], grid)
     assert result.array.shape == (64, 1, 256)
     assert np.shares_memory(result.array, value.array)
+
+
+def test_empty_update_that_differs_between_devices() -> None:
+    module = parse_module("""
+func.func @main(%a: tensor<0x2xf32>, %u: tensor<0x1xf32>, %i: tensor<i32>) -> tensor<0x2xf32> {
+  %0 = stablehlo.dynamic_update_slice %a, %u, %i, %i
+    : (tensor<0x2xf32>, tensor<0x1xf32>, tensor<i32>, tensor<i32>) -> tensor<0x2xf32>
+  return %0 : tensor<0x2xf32>
+}""")
+    grid = Grid((2,), 1, 2)
+    shapes = ((2, 0, 2), (2, 0, 1))
+    inputs = [DeviceArray(np.zeros(shape, np.float32), grid) for shape in shapes]
+    (result,) = run_spmd(module, [*inputs, DeviceArray(np.array([0, 1], np.int32), grid)], grid)
+    assert result.device_view(1).shape == (0, 2)

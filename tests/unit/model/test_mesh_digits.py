@@ -59,3 +59,8 @@ def test_digits_number_the_positions_of_devices() -> None:
 
 def test_the_value_of_a_digit() -> None:
     assert [Digit(size=3, stride=2).of(position) for position in range(8)] == [0, 0, 1, 1, 2, 2, 0, 0]
+
+
+def test_large_factors_are_not_separated() -> None:
+    large = 1_000_003 * 1_000_033
+    assert prime_factors(2 * 3 * large) == (2, 3, large)

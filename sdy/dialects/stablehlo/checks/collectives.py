@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
+from sdy.dialects.stablehlo.attributes.replica_groups import HloMeshAttr, ReplicaGroupMeshAxesAttr
 from sdy.dialects.stablehlo.checks.control import check_results_like_operands, require_result_per_operand
 from sdy.dialects.stablehlo.checks.reduction import require_reducer_region
 from sdy.dialects.stablehlo.checks.requirements import (
@@ -120,6 +121,11 @@ def check_collective_permute(op: Operation) -> None:
 def _check_groups(op: Operation, may_leave_out: bool = False) -> None:
     """Check that every device is in exactly one group, or in at most one if the op `may_leave_out` devices."""
     groups = op.properties["replica_groups"]
+    if isinstance(groups, ReplicaGroupMeshAxesAttr) and isinstance(groups.data.mesh, HloMeshAttr):
+        names = [axis.name for axis in groups.data.mesh.data.axes]
+        for ref in groups.data.axes:
+            if ref.name not in names:
+                fail(op, "SDY-D016", f'expected an axis of the mesh in replica_groups, {names}, got "{ref.name}"')
     if not isinstance(groups, DenseElementsAttr):
         return
     if len(groups.type.get_shape()) != 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import Attribute, Operation, Region
 
 from sdy.dialects.stablehlo.attributes.types import scalar_of
@@ -44,6 +44,8 @@ def check_if_or_case(op: Operation) -> None:
     require_shape(op, selector, (), "it selects one branch")
     if op.name == "stablehlo.if":
         require_element_type(op, selector, i1, "a predicate is a boolean")
+    else:
+        require_element_type(op, selector, i32, "it is the index of a branch")
     if not op.regions:
         fail(op, "SDY-D001", "expected at least one branch")
     for index, region in enumerate(op.regions):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from xdsl.dialects.builtin import AnyFloat, ComplexType, IntegerType, i1
+from xdsl.dialects.builtin import AnyFloat, ComplexType, IndexType, IntegerType, i1
 from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.stablehlo.checks.requirements import fail, name_of, tensor
@@ -42,6 +42,28 @@ def _check_first_operand(*kinds: ElementKind) -> Callable[[Operation], None]:
             fail(op, "SDY-D017", f"{name_of(op, value)} must have elements that are {names}")
 
     return check
+
+
+def check_indices(
+    first: int, *, count: int | None = None, allows_booleans: bool = False
+) -> Callable[[Operation], None]:
+    """Return a check that `count` operands from index `first` on, or all others, hold integers."""
+    end = None if count is None else first + count
+
+    def check(op: Operation) -> None:
+        """Check that the operands that are indices or sizes hold integers."""
+        for value in op.operands[first:end]:
+            element = tensor(op, value).element_type
+            is_integer = isinstance(element, IntegerType) and (allows_booleans or element != i1)
+            if not is_integer and not isinstance(element, IndexType):
+                fail(op, "SDY-D017", f"{name_of(op, value)} must have elements that are integers")
+
+    return check
+
+
+def check_scatter_indices(op: Operation) -> None:
+    """Check that the indices, which follow the inputs, hold integers or booleans."""
+    check_indices(len(op.operands) // 2, count=1, allows_booleans=True)(op)
 
 
 check_integer_operand = _check_first_operand(ElementKind.INTEGERS)

@@ -72,6 +72,10 @@ def check_scatter(op: Operation) -> None:
     dropped = numbers.inserted_window_dims + numbers.input_batching_dims
     require_dims(op, "inserted_window_dims and input_batching_dims", dropped, len(operand), "the input")
     _require_index_map(op, numbers.scatter_dims_to_operand_dims, len(operand), indices, numbers.index_vector_dim)
+    indexed = numbers.input_batching_dims + numbers.scatter_dims_to_operand_dims
+    require_dims(op, "input_batching_dims and scatter_dims_to_operand_dims", indexed, len(operand), "the input")
+    batching = _batching_pairs(op, numbers.input_batching_dims, numbers.scatter_indices_batching_dims)
+    _require_batching(op, batching, operand, indices, numbers.index_vector_dim)
     window = [size for dim, size in enumerate(operand) if dim not in dropped]
     batch = _batch_sizes(indices, numbers.index_vector_dim)
     largest = _interleaved(op, "update_window_dims", numbers.update_window_dims, window, batch)
@@ -87,7 +91,34 @@ def _gather_dims(op: Operation) -> tuple[GatherDimensionNumbers, DimNumbers]:
     dropped = numbers.collapsed_slice_dims + numbers.operand_batching_dims
     require_dims(op, "collapsed_slice_dims and operand_batching_dims", dropped, len(operand), "the operand")
     _require_index_map(op, numbers.start_index_map, len(operand), indices, numbers.index_vector_dim)
+    indexed = numbers.operand_batching_dims + numbers.start_index_map
+    require_dims(op, "operand_batching_dims and start_index_map", indexed, len(operand), "the operand")
+    batching = _batching_pairs(op, numbers.operand_batching_dims, numbers.start_indices_batching_dims)
+    _require_batching(op, batching, operand, indices, numbers.index_vector_dim)
     return numbers, dropped
+
+
+def _batching_pairs(op: Operation, dims: DimNumbers, index_dims: DimNumbers) -> list[tuple[int, int]]:
+    """Return pairs of a batching dim of the operand and one of the indices; raise an error if one has no partner."""
+    if len(dims) != len(index_dims):
+        message = f"expected as many batching dims of the indices as of the operand, {len(dims)}, got {len(index_dims)}"
+        fail(op, "SDY-D014", message)
+    return list(zip(dims, index_dims, strict=True))
+
+
+def _require_batching(
+    op: Operation, pairs: list[tuple[int, int]], operand: DimSizes, indices: DimSizes, vector_dim: int
+) -> None:
+    """Raise an error unless each pair of batching dims has one size, and the index vectors are along another dim."""
+    index_dims = [dim for _, dim in pairs]
+    require_dims(op, "the batching dims of the indices", index_dims, len(indices), "the tensor of indices")
+    if vector_dim in index_dims:
+        fail(op, "SDY-D015", f"the batching dims of the indices must not include index_vector_dim, {vector_dim}")
+    for dim, index_dim in pairs:
+        sizes = operand[dim], indices[index_dim]
+        if sizes[0] != sizes[1] and DYNAMIC_INDEX not in sizes:
+            message = f"dim {dim} of the operand and dim {index_dim} of the indices must have one size, got {sizes}"
+            fail(op, "SDY-D012", message)
 
 
 def _require_fits(op: Operation, value: SSAValue, update: DimSizes, largest: DimSizes, window_dims: DimNumbers) -> None:

@@ -62,6 +62,14 @@ def check_convolution(op: Operation) -> None:
     if features != kernel_features * feature_groups and DYNAMIC_INDEX not in (features, kernel_features):
         message = f"{kernel_features} input features of the kernel times {feature_groups} feature groups"
         fail(op, "SDY-D013", f"lhs has {features} features, expected {message}")
+    outputs, batch = rhs[numbers.kernel_output_feature_dimension], lhs[numbers.input_batch_dimension]
+    for name, size, count in (
+        ("output features of the kernel", outputs, feature_groups),
+        ("output features of the kernel", outputs, batch_groups),
+        ("batch of lhs", batch, batch_groups),
+    ):
+        if size != DYNAMIC_INDEX and size % count:
+            fail(op, "SDY-D016", f"the {name}, {size}, must be divisible by the number of groups, {count}")
     require_shape(op, op.results[0], convolution_shape(op), "inferred from lhs, rhs and the window")
 
 

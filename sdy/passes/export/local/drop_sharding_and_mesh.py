@@ -17,7 +17,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.func_attrs import without_attributes
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import MeshOp
@@ -31,6 +33,7 @@ from sdy.dialects.stablehlo.collectives import (
     CollectiveReduceOp,
     ReduceScatterOp,
 )
+from sdy.grammar.write import write_mesh
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.axis_on_mesh import replica_groups
 from sdy.model.mesh_table import MeshTable
@@ -68,6 +71,10 @@ def _list_groups(op: Operation, meshes: MeshTable) -> None:
     mesh = meshes.get(groups.data.mesh.string_value())
     if mesh is None:
         return
+    unknown = [ref.name for ref in groups.data.axes if not mesh.has_axis(ref.name)]
+    if unknown:
+        message = f'expected an axis of the mesh in replica_groups, {write_mesh(mesh)}, got "{unknown[0]}"'
+        raise SdyError(Diagnostic("SDY-D016", message, span_of(op)))
     axes = tuple(AxisRef(ref.name, ref.sub_axis and SubAxis(*ref.sub_axis)) for ref in groups.data.axes)
     op.properties["replica_groups"] = device_table(replica_groups(axes, mesh))
     if isinstance(op, AllGatherOp | AllReduceOp | ReduceScatterOp):

@@ -20,16 +20,18 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.data_flow import EdgeSource
 from sdy.dialects.ir.context import remark
 from sdy.dialects.ir.fast_ops import operands_of
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.shardings import is_on_single_device, sharding_of
 from sdy.dialects.stablehlo.control import IfOp
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
-from sdy.grammar.write import write_axis_list
+from sdy.grammar.write import write_axis_list, write_sharding
 from sdy.model.axis import AxisList
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.rule import FactorIndex, OpShardingRule
@@ -46,6 +48,7 @@ from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.export.close.barriers import erase_barriers
 from sdy.passes.export.reshards.reshard_uses import adapt_use
 from sdy.passes.export.single_device.single_device import device_mesh
+from sdy.passes.rewriting.sharding_walk import map_shardings
 from sdy.propagation.projection import project_tensor
 from sdy.rules.all import RULE_ATTRIBUTE, sharding_rule
 
@@ -59,6 +62,7 @@ class PrepareForShardsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit every op with a sharded tensor."""
         meshes = meshes_of(op)
+        _check_same_devices(op, meshes)
         required: dict[Hashable, OpShardingRule | None] = {}
         erase_barriers(op)
         for inner in pre_order(op):
@@ -79,6 +83,29 @@ class PrepareForShardsPass(ModulePass):
             _remark(ctx, inner, rule, meshes)
             if rule != sharding_rule(inner):
                 inner.attributes[RULE_ATTRIBUTE] = OpShardingRuleAttr(rule)
+
+
+def _check_same_devices(module: ModuleOp, meshes: MeshTable) -> None:
+    """Check that all meshes that shardings use have the same number of devices, except for meshes of one device.
+
+    Raises: SdyError SDY-L020 at the module.
+    """
+    used: dict[int, TensorSharding] = {}
+
+    def visit(sharding: TensorSharding) -> TensorSharding:
+        mesh = resolve_mesh(sharding.mesh, meshes)
+        if mesh is not None and mesh.device_count > 1:
+            used.setdefault(mesh.device_count, sharding)
+        return sharding
+
+    map_shardings(module, visit)
+    if len(used) > 1:
+        (count, first), (other_count, other), *_ = used.items()
+        message = (
+            f"all meshes must have the same devices, got {write_sharding(first)} on {count} devices and "
+            f"{write_sharding(other)} on {other_count}"
+        )
+        raise SdyError(Diagnostic("SDY-L020", message, span_of(module), hint="use one mesh, or meshes of equal size"))
 
 
 def _sharding_on_mesh(value: SSAValue, meshes: MeshTable) -> TensorSharding | None:

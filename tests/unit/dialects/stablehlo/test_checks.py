@@ -12,7 +12,7 @@ from sdy.dialects.verification.verify_module import verify_module
 ARGUMENTS = (
     "%v: tensor<4xf32>, %w: tensor<5xf32>, %m: tensor<4x8xf32>, %n: tensor<4xi32>, %z: tensor<4xcomplex<f32>>, "
     "%s: tensor<f32>, %i: tensor<i32>, %p: tensor<4xi1>, %q: tensor<i1>, %img: tensor<1x8x8x4xf32>, "
-    "%ker: tensor<3x3x4x2xf32>, %rows: tensor<2x1xi32>, %upd: tensor<2x8xf32>, %d: tensor<?xf32>, %tok: !stablehlo.token"
+    "%ker: tensor<3x3x4x2xf32>, %rows: tensor<2x1xi32>, %upd: tensor<2x8xf32>, %d: tensor<?xf32>, %tok: !stablehlo.token, %pairs: tensor<4x3x1xi32>"
 )
 FOLD = "({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): stablehlo.return %x : tensor<f32> })"
 GATHER_DIMS = "dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>"
@@ -56,6 +56,22 @@ CASES = [
     ("stablehlo.get_dimension_size %m, dim = 2 : (tensor<4x8xf32>) -> tensor<i32>", "D015", "dim 2"),
     ("stablehlo.get_dimension_size %m, dim = 1 : (tensor<4x8xf32>) -> tensor<i64>", "D012", "i32"),
     # slicing
+    ("stablehlo.dynamic_slice %v, %s, sizes = [1] : (tensor<4xf32>, tensor<f32>) -> tensor<1xf32>", "D017", "must have elements that are integers"),
+    ("stablehlo.dynamic_slice %v, %q, sizes = [1] : (tensor<4xf32>, tensor<i1>) -> tensor<1xf32>", "D017", "must have elements that are integers"),
+    ("stablehlo.dynamic_update_slice %v, %v, %s : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>", "D017", "must have elements that are integers"),
+    ("stablehlo.dynamic_reshape %v, %v : (tensor<4xf32>, tensor<4xf32>) -> tensor<?x?x?x?xf32>", "D017", "must have elements that are integers"),
+    ('"stablehlo.case"(%s) ({ stablehlo.return %v : tensor<4xf32> }) : (tensor<f32>) -> tensor<4xf32>', "D012", "i32"),
+    *(
+        (f'"stablehlo.gather"(%m, %pairs) <{{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = {collapsed}, {dims}>, slice_sizes = array<i64: 1, 1>}}> : (tensor<4x8xf32>, tensor<4x3x1xi32>) -> tensor<4x3x1xf32>', code, words)
+        for collapsed, dims, code, words in (
+            ([], "operand_batching_dims = [0], start_indices_batching_dims = [5], start_index_map = [1], index_vector_dim = 2", "D015", "dim 5"),
+            ([], "operand_batching_dims = [0], start_indices_batching_dims = [2], start_index_map = [1], index_vector_dim = 2", "D015", "must not include index_vector_dim"),
+            ([], "operand_batching_dims = [0], start_indices_batching_dims = [1], start_index_map = [1], index_vector_dim = 2", "D012", "(4, 3)"),
+            ([], "operand_batching_dims = [0], start_indices_batching_dims = [0, 1], start_index_map = [1], index_vector_dim = 2", "D014", "got 2"),
+            ([], "operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [0], index_vector_dim = 2", "D015", "must not repeat a dim, got [0, 0]"),
+        )
+    ),
+    ('"stablehlo.all_gather"(%v) <{all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes=[<name = "z", size = 2>]>, axes = [#stablehlo.axis_ref<name = "x">]>}> : (tensor<4xf32>) -> tensor<8xf32>', "D016", "got \"x\""),
     ("stablehlo.slice %v [1:5] : (tensor<4xf32>) -> tensor<4xf32>", "D016", "slice 1:5 of dim 0 must lie within its size 4"),
     ("stablehlo.slice %v [0:4:0] : (tensor<4xf32>) -> tensor<4xf32>", "D016", "stride of dim 0 must be at least 1, got 0"),
     ("stablehlo.slice %v [0:4:2] : (tensor<4xf32>) -> tensor<4xf32>", "D012", "shape 2"),
@@ -88,6 +104,7 @@ CASES = [
     # window
     (f"{CONV}, window = {{}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : {CONV_TYPES} -> tensor<1x8x8x2xf32>", "D012", "1x6x6x2"),
     (f"{CONV}, window = {{}} {{batch_group_count = 1 : i64, feature_group_count = 2 : i64}} : {CONV_TYPES} -> tensor<1x6x6x2xf32>", "D013", "lhs has 4 features, expected 4 input features of the kernel times 2 feature groups"),
+    (f"{CONV}, window = {{}} {{batch_group_count = 2 : i64, feature_group_count = 1 : i64}} : {CONV_TYPES} -> tensor<1x6x6x2xf32>", "D016", "the batch of lhs, 1, must be divisible by the number of groups, 2"),
     (f"{CONV}, window = {{}} {{batch_group_count = 0 : i64, feature_group_count = 1 : i64}} : {CONV_TYPES} -> tensor<1x6x6x2xf32>", "D016", "batch_group_count must be at least 1, got 0"),
     (f"{CONV}, window = {{stride = [0, 1]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : {CONV_TYPES} -> tensor<1x6x6x2xf32>", "D016", "window_strides of dim 0 must be at least 1, got 0"),
     (f"{CONV}, window = {{pad = [[1, 1]]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : {CONV_TYPES} -> tensor<1x6x6x2xf32>", "D014", "padding must have two elements per window dim: expected 4, got 2"),
