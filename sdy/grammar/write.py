@@ -8,39 +8,38 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from sdy.grammar.quoting import quoted, symbol
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.collective import AllToAllParam, AxesPerDim
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.propagation_edges import AxisFlow, PropagationEdges, PropagationStep
+from sdy.model.quoting import quoted
 from sdy.model.rule import DimMapping, FactorIndex, OpShardingRule, TensorMapping, factor_symbol
-from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
+from sdy.model.sharding import DimSharding, TensorSharding
 
 
 def write_mesh(mesh: Mesh) -> str:
     """Write `<["x"=2, "y"=4], device_ids=[...]>`."""
-    ids = f", device_ids=[{_joined(map(str, mesh.device_ids))}]" if mesh.device_ids else ""
-    return f"<[{_joined(map(write_mesh_axis, mesh.axes))}]{ids}>"
+    return str(mesh)
 
 
 def write_mesh_axis(axis: MeshAxis) -> str:
     """Write `"x"=2`."""
-    return f"{quoted(axis.name)}={axis.size}"
+    return str(axis)
 
 
 def write_axis_ref(ref: AxisRef) -> str:
     """Write `"x"` or `"x":(1)2`."""
-    return quoted(ref.name) if ref.sub_axis is None else f"{quoted(ref.name)}:{write_sub_axis(ref.sub_axis)}"
+    return str(ref)
 
 
 def write_sub_axis(sub_axis: SubAxis) -> str:
     """Write `(1)2`."""
-    return f"({sub_axis.pre_size}){sub_axis.size}"
+    return str(sub_axis)
 
 
 def write_axis_list(axes: Iterable[AxisRef]) -> str:
     """Write `{"x", "y":(1)2}`."""
-    return f"{{{_joined(map(write_axis_ref, axes))}}}"
+    return f"{{{_joined(map(str, axes))}}}"
 
 
 def write_axes_per_dim(axes: AxesPerDim) -> str:
@@ -55,21 +54,13 @@ def write_manual_axes(axes: Iterable[str]) -> str:
 
 def write_dim_sharding(dim: DimSharding) -> str:
     """Write `{"x", ?}p1`."""
-    members = [*map(write_axis_ref, dim.axes), *(() if dim.is_closed else ("?",))]
-    return f"{{{_joined(members)}}}" + ("" if dim.priority is None else f"p{dim.priority}")
+    return str(dim)
 
 
 @lru_cache(maxsize=65536)
 def write_sharding(sharding: TensorSharding) -> str:
     """Write `<@mesh, [{"x", ?}, {}], replicated={"y"}, unreduced=max{"z"}>`."""
-    mesh = symbol(sharding.mesh) if isinstance(sharding.mesh, str) else f"mesh{write_mesh(sharding.mesh)}"
-    text = f"<{mesh}, [{_joined(map(write_dim_sharding, sharding.dims))}]"
-    if sharding.replicated:
-        text += f", replicated={write_axis_list(sharding.replicated)}"
-    if sharding.unreduced:
-        kind = "" if sharding.unreduced_kind is ReductionKind.SUM else sharding.unreduced_kind.value
-        text += f", unreduced={kind}{write_axis_list(sharding.unreduced)}"
-    return text + ">"
+    return str(sharding)
 
 
 def write_sharding_list(shardings: Iterable[TensorSharding]) -> str:

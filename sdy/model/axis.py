@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
+from sdy.model.quoting import quoted
+
 
 class SubAxis(NamedTuple):
     """The slice `(pre_size)size` of a full axis: `"x":(2)4` on `"x"=16` splits x as 2 · **4** · 2.
@@ -45,7 +47,7 @@ class AxisRef:
         return 1 if self.sub_axis is None else self.sub_axis.pre_size
 
     def __str__(self) -> str:
-        return f'"{self.name}"' if self.sub_axis is None else f'"{self.name}":{self.sub_axis}'
+        return quoted(self.name) if self.sub_axis is None else f"{quoted(self.name)}:{self.sub_axis}"
 
 
 AxisList = tuple[AxisRef, ...]  # major first

@@ -11,6 +11,7 @@ from sdy.diagnostics.argument_types import require_tuple_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.axis import AxisRef
 from sdy.model.cached_hash import CachedHash
+from sdy.model.quoting import quoted
 
 MAX_LISTED_DEVICES = 2**18  # tables and replica groups of more devices would take seconds each
 
@@ -21,6 +22,9 @@ class MeshAxis:
 
     name: str
     size: int
+
+    def __str__(self) -> str:
+        return f"{quoted(self.name)}={self.size}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,10 @@ class Mesh(CachedHash):
         ids = self.device_ids
         if self.axes and len(ids) == self.device_count and ids == tuple(range(len(ids))):
             object.__setattr__(self, "device_ids", ())
+
+    def __str__(self) -> str:
+        ids = f", device_ids=[{', '.join(map(str, self.device_ids))}]" if self.device_ids else ""
+        return f"<[{', '.join(map(str, self.axes))}]{ids}>"
 
     @property
     def is_empty(self) -> bool:

@@ -12,6 +12,7 @@ from enum import Enum
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.cached_hash import CachedHash
 from sdy.model.mesh import Mesh
+from sdy.model.quoting import symbol
 
 
 class ReductionKind(Enum):
@@ -35,6 +36,10 @@ class DimSharding(CachedHash):
 
     __hash__ = CachedHash.__hash__
 
+    def __str__(self) -> str:
+        members = ", ".join((*map(str, self.axes), *(() if self.is_closed else ("?",))))
+        return f"{{{members}}}" if self.priority is None else f"{{{members}}}p{self.priority}"
+
     @property
     def effective_priority(self) -> int:
         """The priority, 0 if none is written. Smaller numbers are propagated first."""
@@ -57,6 +62,16 @@ class TensorSharding(CachedHash):
     unreduced_kind: ReductionKind = ReductionKind.SUM
 
     __hash__ = CachedHash.__hash__
+
+    def __str__(self) -> str:
+        mesh = symbol(self.mesh) if isinstance(self.mesh, str) else f"mesh{self.mesh}"
+        text = f"<{mesh}, [{', '.join(map(str, self.dims))}]"
+        if self.replicated:
+            text += f", replicated={{{', '.join(map(str, self.replicated))}}}"
+        if self.unreduced:
+            kind = "" if self.unreduced_kind is ReductionKind.SUM else self.unreduced_kind.value
+            text += f", unreduced={kind}{{{', '.join(map(str, self.unreduced))}}}"
+        return f"{text}>"
 
     @property
     def rank(self) -> int:

@@ -41,6 +41,7 @@ from sdy.rules import (
     slicing,
     window,
 )
+from sdy.rules.rule_hint import rule_hint
 
 RULE_ATTRIBUTE = "sdy.sharding_rule"
 
@@ -156,9 +157,10 @@ class RuleSource:
     def _warn(self, op: Operation) -> None:
         is_call = isinstance(op, CustomCallOp)
         name = f"custom call @{op.call_target_name.data}" if is_call else op.name
-        hint = f"add a rule: {{{RULE_ATTRIBUTE} = #sdy.op_sharding_rule<([i])->([i]) {{i=8}}, custom>}}"
         message = f"no sharding rule is known for {name}, so nothing propagates through it"
-        diagnostic = Diagnostic("SDY-R101", message, span_of(op), hint=hint, severity=Severity.WARNING)
+        diagnostic = Diagnostic(
+            "SDY-R101", message, span_of(op), hint=rule_hint(op, RULE_ATTRIBUTE), severity=Severity.WARNING
+        )
         emit_once(self._ctx, diagnostic, "custom calls" if is_call else "ops")
 
 

@@ -32,6 +32,17 @@ def test_meshes_round_trip(mesh: Mesh) -> None:
     comes_back(parse.MESH, write.write_mesh, mesh)
 
 
+@given(some.meshes())
+def test_the_text_of_a_mesh_is_its_notation(mesh: Mesh) -> None:
+    assert parse.parse_mesh(str(mesh)) == mesh
+
+
+def test_the_text_of_a_sharding_is_its_notation() -> None:
+    text = '<@"a mesh", [{"x", ?}p1, {}], replicated={"y":(1)2}, unreduced=max{"z"}>'
+    assert str(parse.parse_sharding(text)) == text
+    assert f"{parse.parse_sharding(text).dims[0]}" == '{"x", ?}p1'
+
+
 @given(st.builds(MeshAxis, some.names, st.integers(1, 2**63 - 1)))
 def test_mesh_axes(axis: MeshAxis) -> None:
     comes_back(parse.MESH_AXIS, write.write_mesh_axis, axis)

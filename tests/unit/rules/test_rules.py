@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.dialects.module_text import make_context, parse_module
 from sdy.grammar.write import write_rule
 from sdy.passes.propagation.populate_rules import PopulateOpShardingRulesPass
@@ -56,3 +57,31 @@ def test_only_the_first_unknown_op_of_each_kind_is_warned_about() -> None:
     assert warned == [("SDY-R101", 3), ("SDY-R101", 6)]
     assert "@mine" in context.diagnostics[0].message
     assert "stablehlo.replica_id" in context.diagnostics[1].message
+
+
+@pytest.mark.parametrize(
+    ("call", "rule"),
+    [
+        (
+            "(%a, %a) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>",
+            "<([i, j], [i, j])->([i, j]) {i=8, j=4}, custom>",
+        ),
+        ("(%a) : (tensor<8x4xf32>) -> tensor<8xf32>", "<([i, j])->([k]) {i=8, j=4, k=8}, custom>"),
+        ("(%a) : (tensor<8x4xf32>) -> tensor<f32>", "<([i, j])->([]) {i=8, j=4}, custom>"),
+    ],
+)
+def test_the_hint_for_an_unknown_op_can_be_pasted(call: str, rule: str) -> None:
+    operands, _, types = call.partition(" : ")
+    text = "func.func @main(%a: tensor<8x4xf32>) {{\n  %0 = stablehlo.custom_call @mine{} {} : {}\n  return\n}}"
+
+    def warnings(attributes: str) -> list[Diagnostic]:
+        context = make_context()
+        module = parse_module(text.format(operands, attributes, types), "rules.mlir")
+        PopulateOpShardingRulesPass().apply(context, module)
+        return list(context.diagnostics)
+
+    (warning,) = warnings("{}")
+    hint = warning.hint or ""
+    assert rule in hint
+    assert "custom_partitioning" in hint
+    assert warnings(hint[hint.index("{sdy.") : hint.index("custom>}") + len("custom>}")]) == []
