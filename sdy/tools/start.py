@@ -1,38 +1,22 @@
-"""The console scripts: Ctrl-C ends a command without a traceback, even while its modules are imported."""
+"""The console scripts: Ctrl-C ends a command without a traceback, even while its modules are imported.
+
+`sdy`, `sdy_opt` and `sdy_run` are the main functions of the tools; each is imported with its modules on first use.
+"""
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from importlib import import_module
-from typing import Protocol, cast
+
+_MODULES = {"sdy": "sdy.tools.main", "sdy_opt": "sdy.tools.sdy_opt", "sdy_run": "sdy.tools.sdy_run"}
 
 
-class _Tool(Protocol):
-    """The module of a command."""
-
-    def main(self) -> int:
-        """Run the command line, and return its exit code."""
-        ...
-
-
-def sdy() -> int:
-    """Run `sdy`."""
-    return _run("sdy.tools.main")
-
-
-def sdy_opt() -> int:
-    """Run `sdy-opt`."""
-    return _run("sdy.tools.sdy_opt")
-
-
-def sdy_run() -> int:
-    """Run `sdy-run`."""
-    return _run("sdy.tools.sdy_run")
-
-
-def _run(module: str) -> int:
-    """Import the module of a command, which takes most of the time of a short command, and run it."""
+def __getattr__(name: str) -> Callable[[], int]:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    tool = cast(_Tool, import_module(module))
-    signal.signal(signal.SIGINT, handler)
-    return tool.main()
+    try:
+        return import_module(_MODULES[name]).main
+    finally:
+        signal.signal(signal.SIGINT, handler)
