@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.partitioner.local import (
     annotations,
     calls,
@@ -67,7 +68,10 @@ def local_form(op: Operation) -> LocalForm:
 
     Without an entry in a table, each shard runs the same op on smaller tensors. Source: docs/spec/06, 1.4, 1.14, 1.15.
     """
-    return FORMS.get(op) or (lambda lowering: lowering.make_results_local(op))
+    form = FORMS.get(op)
+    if form is None:
+        return lambda lowering: lowering.make_results_local(op)
+    return collectives.unless_empty(op, form) if isinstance(op, CollectiveOp) else form
 
 
 def check_all(ops: Sequence[Operation], checks: ShardChecks) -> None:

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy import collectives as ops
-from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
+from sdy.dialects.stablehlo.attributes.types import AnyTensor, as_tensor, shape_of
 from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
@@ -42,6 +42,22 @@ def check_collective(op: ops.CollectiveOp) -> LocalCheck:
     """Check nothing: the verifier has checked the shardings of collectives."""
     del op
     return lambda _: None
+
+
+def unless_empty(op: ops.CollectiveOp, form: LocalForm) -> LocalForm:
+    """Return the form of a collective, which is an empty constant where the shards of its result have no elements.
+
+    StableHLO does not allow an all-gather along a dim of size zero.
+    """
+
+    def lower(lowering: Lowering) -> None:
+        tensor = as_tensor(lowering.local_type(op.result.type, op.out_sharding.data, op))
+        if tensor is not None and 0 in tensor.get_shape():
+            lowering.replace(op, lowering.emitter(op).constant(tensor, []))
+        else:
+            form(lowering)
+
+    return lower
 
 
 @FORMS.of(ops.AllGatherOp)

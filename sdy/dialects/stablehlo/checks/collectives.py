@@ -38,6 +38,8 @@ def check_all_gather(op: Operation) -> None:
         sizes = list(shape(op, operand))
         dim = integer(op, "all_gather_dim")
         require_dims(op, "all_gather_dim", [dim], len(sizes), "the operand")
+        if sizes[dim] == 0:
+            fail(op, "SDY-D016", f"the size of dim {dim}, all_gather_dim, must not be 0")
         group = _group_size_across_partitions(op, sizes[dim], _size_of(op, result, dim))
         sizes[dim] = DYNAMIC_INDEX if group is None else scaled_size(sizes[dim], group)
         require_shape(op, result, sizes, f"inferred from the operand and {_group_text(group)}")

@@ -12,7 +12,7 @@ from sdy.dialects.verification.verify_module import verify_module
 ARGUMENTS = (
     "%v: tensor<4xf32>, %w: tensor<5xf32>, %m: tensor<4x8xf32>, %n: tensor<4xi32>, %z: tensor<4xcomplex<f32>>, "
     "%s: tensor<f32>, %i: tensor<i32>, %p: tensor<4xi1>, %q: tensor<i1>, %img: tensor<1x8x8x4xf32>, "
-    "%ker: tensor<3x3x4x2xf32>, %rows: tensor<2x1xi32>, %upd: tensor<2x8xf32>, %d: tensor<?xf32>, %tok: !stablehlo.token, %pairs: tensor<4x3x1xi32>"
+    "%ker: tensor<3x3x4x2xf32>, %rows: tensor<2x1xi32>, %upd: tensor<2x8xf32>, %d: tensor<?xf32>, %tok: !stablehlo.token, %pairs: tensor<4x3x1xi32>, %none: tensor<0xf32>"
 )
 FOLD = "({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): stablehlo.return %x : tensor<f32> })"
 GATHER_DIMS = "dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>"
@@ -71,6 +71,7 @@ CASES = [
             ([], "operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [0], index_vector_dim = 2", "D015", "must not repeat a dim, got [0, 0]"),
         )
     ),
+    ('"stablehlo.all_gather"(%none) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<0xf32>) -> tensor<0xf32>', "D016", "the size of dim 0, all_gather_dim, must not be 0"),
     ('"stablehlo.all_gather"(%v) <{all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes=[<name = "z", size = 2>]>, axes = [#stablehlo.axis_ref<name = "x">]>}> : (tensor<4xf32>) -> tensor<8xf32>', "D016", "got \"x\""),
     ("stablehlo.slice %v [1:5] : (tensor<4xf32>) -> tensor<4xf32>", "D016", "slice 1:5 of dim 0 must lie within its size 4"),
     ("stablehlo.slice %v [0:4:0] : (tensor<4xf32>) -> tensor<4xf32>", "D016", "stride of dim 0 must be at least 1, got 0"),
