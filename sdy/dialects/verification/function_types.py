@@ -10,13 +10,16 @@ from xdsl.ir import Attribute, Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import MAIN
+from sdy.dialects.stablehlo import control as stablehlo
 from sdy.dialects.stablehlo.calls import CompositeOp
 
 
 def check_function(func: FuncOp) -> None:
-    """Check that the body's arguments have the types of the function.
+    """Check that the body's arguments have the types of the function, and that the body ends with `func.return`.
 
-    Raises: SdyError SDY-D021.
+    A function that only a custom call refers to, such as the comparator of `lax.approx_max_k`, may end with
+    `stablehlo.return`. Raises: SdyError SDY-D021, SDY-D022.
     """
     types = func.function_type
     for name, attrs, count in (
@@ -30,9 +33,20 @@ def check_function(func: FuncOp) -> None:
     entry = func.body.blocks.first
     if entry is not None:
         _check_types(func, "SDY-D021", "argument", types.inputs.data, entry.arg_types)
+    _check_end(func, (ReturnOp,) if _is_main(func) else (ReturnOp, stablehlo.ReturnOp))
+
+
+def _is_main(func: FuncOp) -> bool:
+    """Return whether a function is the main function: by its name, or because it is the only one."""
+    module = func.parent_op()
+    is_only = isinstance(module, ModuleOp) and sum(isinstance(op, FuncOp) for op in module.ops) == 1
+    return is_only or func.sym_name.data == MAIN
+
+
+def _check_end(func: FuncOp, terminators: tuple[type[Operation], ...]) -> None:
     for block in func.body.blocks:
         last = block.last_op
-        if last is not None and not isinstance(last, ReturnOp) and not last.successors:
+        if last is not None and not isinstance(last, terminators) and not last.successors:
             raise _failure(last, "SDY-D022", f"a function must end with func.return, got {last.name}")
 
 
@@ -70,6 +84,7 @@ def _check_callee(op: Operation, callee: str) -> None:
     func = _function_named(callee, module) if module is not None else None
     if func is None:
         raise _failure(op, "SDY-D023", f"no function is named @{callee}")
+    _check_end(func, (ReturnOp,))
     _check_types(op, "SDY-D023", f"argument of @{callee}", func.function_type.inputs.data, op.operand_types)
     _check_types(op, "SDY-D023", f"result of @{callee}", func.function_type.outputs.data, op.result_types)
 

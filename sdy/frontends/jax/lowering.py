@@ -68,7 +68,7 @@ def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, o
         tuple(Leaf(info.shape, info.dtype) for info in jax.tree.leaves(lowered.out_info)),
         frozenset(lowering.compile_args["kept_var_idx"]),
     )
-    name = f"<{getattr(fn, '__name__', type(fn).__name__)}>"
+    name = f"<{getattr(fn, '__name__', type(fn).__name__).strip('<>')}>"
     module: Any = lowered.compiler_ir("stablehlo")
     devices = tuple(lowering._device_list or ())  # empty for an abstract mesh
     op_sources = tuple(_op_sources(module.operation))

@@ -97,7 +97,7 @@ COMMAND_LINES: list[tuple[str, int, str, str]] = [
     ("sdy verify {train.py}", 1, "is a Python file", "sdy.from_jax"),
     ("sdy verify {program.mlir} --inputs {no_arrays.npz}", 1, "not an .npz file", "numpy.savez"),
     ("sdy verify {program.mlir} --inputs none.npz", 1, "none.npz: No such file", "numpy.savez"),
-    ("sdy verify {two_meshes.mlir}", 1, "meshes of 4 and 3 devices", "on one mesh"),
+    ("sdy verify {two_meshes.mlir}", 1, "all meshes must have the same", "meshes of equal size"),
     ("sdy verify {dynamic.mlir}", 1, "static shape", "concrete sizes"),
     ("sdy verify {custom.mlir}", 1, "custom call @f", "known targets"),
     ("sdy verify {two_functions.mlir}", 1, "expected a function named @main", "@main"),
