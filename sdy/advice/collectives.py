@@ -17,7 +17,7 @@ from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import op_and_nested_ops
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.model.axis import AxisList
-from sdy.report.value_names import line_of
+from sdy.report.value_names import line_of, source_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def collectives_of_schedule(
                     is_in_loop,
                     main if line is None else functions.get(line, main),
                     line,
-                    "" if line is None else source_lines.get(line, f"line {line}"),
+                    source_text(line, source_lines),
                     _argument(op),
                     span_of(op),
                 )

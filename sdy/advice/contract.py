@@ -10,7 +10,6 @@ from sdy.advice.partition_facts import PartitionFacts, axes_of_dims
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import DEFAULT_MACHINE
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
-from sdy.diagnostics.span import Span
 from sdy.report.trace_descriptions import dims_text
 
 MAX_SHOWN = 5  # offending collectives in a message, the costliest first
@@ -78,13 +77,13 @@ class Contract:
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A broken term of a contract: a diagnostic, and the offending collectives with the lines on their causes."""
+    """A broken term of a contract, with the offending collectives, the costliest first, or with other details."""
 
     code: str
     message: str
-    collectives: tuple[tuple[Collective, tuple[str, ...]], ...] = ()
+    facts: PartitionFacts
+    collectives: tuple[Collective, ...] = ()
     details: tuple[str, ...] = ()
-    span: Span | None = None
 
     def diagnostic(self, explained: set[Collective]) -> Diagnostic:
         """Return the breach as an error whose notes are the offending collectives and their causes.
@@ -92,13 +91,13 @@ class Breach:
         Causes of the collectives in `explained`, which other messages gave, are left out; the others are added to it.
         """
         notes = [Note(line) for line in self.details]
-        for collective, causes in self.collectives[:MAX_SHOWN]:
-            lines = () if collective in explained else causes
+        for collective in self.collectives[:MAX_SHOWN]:
+            lines = () if collective in explained else self.facts.causes_of(collective)
             explained.add(collective)
             notes.append(Note("\n    ".join((str(collective), *lines)), collective.span))
         if len(self.collectives) > MAX_SHOWN:
             notes.append(Note(f"and {len(self.collectives) - MAX_SHOWN} more collectives"))
-        return Diagnostic(self.code, self.message, self.span, notes=tuple(notes))
+        return Diagnostic(self.code, self.message, notes=tuple(notes))
 
     def to_json(self) -> dict[str, object]:
         """Return the breach as plain data."""
@@ -106,7 +105,9 @@ class Breach:
             "code": self.code,
             "message": self.message,
             "details": list(self.details),
-            "collectives": [{**each.to_json(), "causes": list(causes)} for each, causes in self.collectives],
+            "collectives": [
+                {**each.to_json(), "causes": list(self.facts.causes_of(each))} for each in self.collectives
+            ],
         }
 
 
@@ -156,16 +157,16 @@ def _tightened(selector: CollectiveBound, facts: PartitionFacts) -> CollectiveBo
 def _broken_totals(contract: Contract, facts: PartitionFacts) -> Iterator[Breach]:
     if contract.bytes_sent is not None and _exceeds(facts.bytes_sent, contract.bytes_sent):
         message = f"each device sends {_number(facts.bytes_sent)} bytes, at most {_number(contract.bytes_sent)} allowed"
-        yield Breach("SDY-C001", message, _with_causes(facts.collectives, facts))
+        yield Breach("SDY-C001", message, facts, _costliest_first(facts.collectives))
     if contract.peak_bytes is not None and facts.peak_bytes > contract.peak_bytes:
         message = (
             f"the peak memory of a device is {facts.peak_bytes:,} bytes, at most {_number(contract.peak_bytes)} allowed"
         )
-        yield Breach("SDY-C002", message, details=tuple(facts.largest_at_peak(MAX_SHOWN)))
+        yield Breach("SDY-C002", message, facts, details=tuple(facts.largest_at_peak(MAX_SHOWN)))
     if contract.seconds is not None and _exceeds(facts.seconds, contract.seconds):
         machine, allowed = facts.hardware.name, f"at most {contract.seconds:.4g} s allowed"
         message = f"the predicted time on {machine} is {facts.seconds:.4g} s, {allowed}"
-        yield Breach("SDY-C003", message, _with_causes(facts.collectives, facts))
+        yield Breach("SDY-C003", message, facts, _costliest_first(facts.collectives))
 
 
 def _broken_bounds(bound: CollectiveBound, facts: PartitionFacts) -> Iterator[Breach]:
@@ -182,7 +183,7 @@ def _broken_bounds(bound: CollectiveBound, facts: PartitionFacts) -> Iterator[Br
         if limit is not None and _exceeds(amount, limit)
     ]
     if terms:
-        yield Breach("SDY-C001", "; ".join(terms), _with_causes(found, facts))
+        yield Breach("SDY-C001", "; ".join(terms), facts, _costliest_first(found))
 
 
 def _broken_sharding(name: str, text: str, facts: PartitionFacts) -> Iterator[Breach]:
@@ -190,19 +191,15 @@ def _broken_sharding(name: str, text: str, facts: PartitionFacts) -> Iterator[Br
     found = next((each for each in facts.shardings(name) if axes_of_dims(each) != axes_of_dims(expected)), None)
     if found is not None:
         message = f"{name} is sharded {dims_text(found)}, expected {dims_text(expected)}"
-        yield Breach("SDY-C004", message, details=tuple(facts.explanation(name)))
+        yield Breach("SDY-C004", message, facts, details=tuple(facts.explanation(name)))
 
 
 def _matching(bound: CollectiveBound, facts: PartitionFacts) -> list[Collective]:
     return [each for each in facts.collectives if bound.matches(each)]
 
 
-def _with_causes(
-    collectives: Sequence[Collective], facts: PartitionFacts
-) -> tuple[tuple[Collective, tuple[str, ...]], ...]:
-    """Return the collectives with their causes, the costliest first."""
-    costliest_first = sorted(collectives, key=lambda each: -each.bytes_sent)
-    return tuple((each, tuple(facts.causes_of(each))) for each in costliest_first)
+def _costliest_first(collectives: Sequence[Collective]) -> tuple[Collective, ...]:
+    return tuple(sorted(collectives, key=lambda each: -each.bytes_sent))
 
 
 def _runs(collectives: Sequence[Collective]) -> int:

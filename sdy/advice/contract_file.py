@@ -184,38 +184,27 @@ def _lines(contract: Contract) -> Iterator[str]:
     yield HEADER
     if contract.machine != DEFAULT_MACHINE or contract.seconds is not None:
         yield f"machine = {dumps(contract.machine)}"
-    for key, value in (("bytes_sent", contract.bytes_sent), ("peak_bytes", contract.peak_bytes)):
-        if value is not None:
-            yield f"{key} = {_digits(value)}"
+    yield from _entries({"bytes_sent": contract.bytes_sent, "peak_bytes": contract.peak_bytes})
     if contract.seconds is not None:
         yield f"seconds = {contract.seconds!r}"
     for bound in contract.collectives:
         yield ""
         yield "[[collectives]]"
-        yield from _bound_lines(bound)
+        yield from _entries({key: getattr(bound, key) for key in _BOUND})
     if contract.shardings:
         yield ""
         yield "[shardings]"
         yield from (f"{dumps(name)} = '{text}'" for name, text in contract.shardings.items())
 
 
-def _bound_lines(bound: CollectiveBound) -> Iterator[str]:
-    if bound.kind is not None:
-        yield f"kind = {dumps(bound.kind.value)}"
-    if bound.axes:
-        yield f"axes = {dumps(sorted(bound.axes))}"
-    if bound.in_loop is not None:
-        yield f"in_loop = {dumps(bound.in_loop)}"
-    for key, text in (("function", bound.function), ("source", bound.source)):
-        if text is not None:
-            yield f"{key} = {dumps(text)}"
-    for key, count in (("count", bound.count), ("runs", bound.runs)):
-        if count is not None:
-            yield f"{key} = {_digits(count)}"
-    if bound.bytes is not None:
-        yield f"bytes = {_digits(bound.bytes)}"
+def _entries(values: Mapping[str, object]) -> Iterator[str]:
+    """Yield a line of TOML for each value that bounds something."""
+    yield from (f"{key} = {_toml(value)}" for key, value in values.items() if value not in (None, frozenset()))
 
 
-def _digits(value: float) -> str:
-    """Return a number with digits in groups of three; rounded up, so that the bound holds."""
-    return f"{-int(-value // 1):_}"
+def _toml(value: object) -> str:
+    if isinstance(value, CollectiveKind):
+        return dumps(value.value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{-int(-value // 1):_}"  # groups of three digits, rounded up so that the bound holds
+    return dumps(sorted(cast("frozenset[str]", value)) if isinstance(value, frozenset) else value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -12,13 +12,13 @@ from xdsl.ir import SSAValue
 
 from sdy.advice.collectives import Collective
 from sdy.advice.matching import Matching, match_programs
-from sdy.advice.partition_facts import PartitionFacts
+from sdy.advice.partition_facts import PartitionFacts, axes_of_dims
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.shardings import function_result_sharding, sharding_of
+from sdy.model.axis import AxisList
 from sdy.model.sharding import TensorSharding
-from sdy.report.explain import Explainer
 from sdy.report.trace_descriptions import dims_text
 from sdy.report.value_names import line_of
 
@@ -112,11 +112,11 @@ class ProgramDiff:
         """Return the differences as plain data."""
         return {
             "machine": self.machine,
-            "old": _plain(self.old),
-            "new": _plain(self.new),
+            "old": asdict(self.old),
+            "new": asdict(self.new),
             "ops": {"added": self.added_ops, "removed": self.removed_ops},
-            "annotations": [_plain_sharding(each) for each in self.annotations],
-            "shardings": [_plain_sharding(each) for each in self.shardings],
+            "annotations": [asdict(each) for each in self.annotations],
+            "shardings": [asdict(each) for each in self.shardings],
             "collectives": [
                 {
                     "old": None if each.old is None else each.old.to_json(),
@@ -191,22 +191,16 @@ def _sharding_changes(matching: Matching, old: PartitionFacts, new: PartitionFac
     """Yield the values that propagation shards along other axes."""
     explainers = old.program.explainer, new.program.explainer
     for value, counterpart in matching.values.items():
-        before, after = _propagated(explainers[0], value), _propagated(explainers[1], counterpart)
+        before, after = explainers[0].values.shardings(value), explainers[1].values.shardings(counterpart)
         if [_axes(each) for each in before] != [_axes(each) for each in after]:
             texts = (", ".join(map(_text, dict.fromkeys(each))) for each in (before, after))
             yield ShardingChange(explainers[0].names[value], explainers[1].names[counterpart], *texts)
 
 
-def _propagated(explainer: Explainer, value: SSAValue) -> list[TensorSharding | None]:
-    graph = explainer.traced.flat.graph
-    holders = explainer.values.holders(value)
-    return [None if holder is None else graph.sharding(holder) for holder in holders]
-
-
-def _axes(sharding: TensorSharding | None) -> object:
-    if sharding is None or not any(dim.axes for dim in sharding.dims):
-        return None
-    return tuple(dim.axes for dim in sharding.dims)
+def _axes(sharding: TensorSharding | None) -> tuple[AxisList, ...] | None:
+    """Return the axes of each dim; None if no dim has any."""
+    axes = () if sharding is None else axes_of_dims(sharding)
+    return axes if any(axes) else None
 
 
 def _text(sharding: TensorSharding | None) -> str:
@@ -233,7 +227,7 @@ def _collective_changes(matching: Matching, old: PartitionFacts, new: PartitionF
         candidates.remove(same)
         if not _is_same(each, same):
             changed.append(_changed(each, same, new))
-    left = [each for each in new.collectives if each in waiting[each.line, each.kind, each.axes]]
+    left = [each for candidates in waiting.values() for each in candidates]
     changed += _moved_or_gone(gone, left, new)
     yield from sorted(changed, key=lambda change: -max(each.bytes_sent for each in (change.old, change.new) if each))
 
@@ -256,7 +250,7 @@ def _moved_or_gone(
 
 
 def _changed(old: Collective | None, new: Collective, facts: PartitionFacts) -> CollectiveChange:
-    return CollectiveChange(old, new, tuple(facts.causes_of(new)))
+    return CollectiveChange(old, new, facts.causes_of(new))
 
 
 def _is_same(one: Collective, other: Collective) -> bool:
@@ -281,11 +275,3 @@ def _section(title: str, changes: Sequence[ShardingChange]) -> Iterator[str]:
 def _total(name: str, old: float, new: float) -> str:
     change = f" ({(new - old) / old:+.1%})" if old and old != new else ""
     return f"  {name}: {old:,} -> {new:,}{change}" if old != new else f"  {name}: {old:,}"
-
-
-def _plain(totals: Totals) -> dict[str, object]:
-    return {"bytes_sent": totals.bytes_sent, "seconds": totals.seconds, "peak_bytes": totals.peak_bytes}
-
-
-def _plain_sharding(change: ShardingChange) -> dict[str, str]:
-    return {"old_name": change.old_name, "new_name": change.new_name, "old": change.old, "new": change.new}

@@ -32,7 +32,7 @@ class Structure:
     def __init__(self, module: ModuleOp, argument_names: Sequence[str]) -> None:
         self.ops: list[Operation] = []
         self._keys: dict[SSAValue, int] = {}
-        self._numbers: dict[Hashable, int] = {}
+        self._op_keys: dict[Operation, int] = {}
         self._functions = functions_of(module)
         self._visited: set[FuncOp] = set()
         main = main_function(module)
@@ -47,8 +47,8 @@ class Structure:
         return self._keys.get(value, 0)
 
     def op_key(self, op: Operation) -> int:
-        """Return a key for an op: its own structure, and the keys of its operands."""
-        return hash((own_structure(op), *map(self.key, op.operands)))
+        """Return the key of one of `ops`: of its own structure, and of the keys of its operands."""
+        return self._op_keys[op]
 
     def _function(self, func: FuncOp) -> None:
         self._visited.add(func)
@@ -62,7 +62,7 @@ class Structure:
                 continue
             if not isinstance(op, MeshOp | FuncOp):
                 self.ops.append(op)
-            key = self.op_key(op)
+            key = self._op_keys[op] = hash((own_structure(op), *map(self.key, op.operands)))
             for index, result in enumerate(op.results):
                 self._keys[result] = hash((key, index))
             for number, region in enumerate(op.regions):

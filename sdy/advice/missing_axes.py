@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
@@ -30,7 +30,8 @@ class Question:
     dim: int
     axis: AxisRef
     mesh: Mesh
-    mesh_name: str | Mesh
+    mesh_name: str
+    rank: int
 
 
 class MissingAxes:
@@ -49,7 +50,7 @@ class MissingAxes:
             raise SdyError(Diagnostic("SDY-T220", f"{name} has no dim {dim}: its rank is {rank}"))
         for mesh_name, mesh in self._graph.meshes.items():
             if any(each.name == axis for each in mesh.axes):
-                return Question(written, dim, AxisRef(axis), mesh, mesh_name)
+                return Question(written, dim, AxisRef(axis), mesh, mesh_name, rank)
         known = [each.name for mesh in self._graph.meshes.values() for each in mesh.axes]
         hint = similar_name_hint(axis, known) or f"axes: {', '.join(dict.fromkeys(known))}"
         raise SdyError(Diagnostic("SDY-T220", f'no mesh has an axis "{axis}"', hint=hint))
@@ -59,11 +60,13 @@ class MissingAxes:
         holders = [each for each in self._explainer.values.holders(question.written) if each is not None]
         return next((each for each in holders if not self._has(TiedDim(each, question.dim), question.axis)), None)
 
-    def path(self, question: Question, holder: Value) -> list[Tie] | None:
-        """Return the steps from the nearest dim that is sharded along the axis to the dim of the question."""
-        start = TiedDim(holder, question.dim)
-        path = self._tied.shortest_path(start, lambda dim: dim != start and self._has(dim, question.axis))
-        return None if path is None else [tie.reversed() for tie in reversed(path)]
+    def stop(self, question: Question, holder: Value) -> Tie | None:
+        """Return the step from the nearest dim that is sharded along the axis; None if no tied dim is.
+
+        The step leads towards the dim of the question, and something keeps the axis from taking it.
+        """
+        ties = self._tied.search(TiedDim(holder, question.dim))
+        return next((tie.reversed() for tie in ties if self._has(tie.end, question.axis)), None)
 
     def axis_at(self, dim: TiedDim, axis: AxisRef) -> AxisRef:
         """Return the axis ref of a dim that overlaps `axis`, which the dim must have."""
@@ -77,19 +80,18 @@ class MissingAxes:
             return None
         return conflict_at(self._graph, self._explainer.traced.history, stop, axis)
 
-    def reasons(self, question: Question, holder: Value) -> Iterator[str]:
-        """Yield the lines that say what keeps the axis from the dim of a holder."""
+    def reasons(self, question: Question, holder: Value, stop: Tie | None) -> Iterator[str]:
+        """Yield the lines that say what keeps the axis from the dim of a holder; `stop` is that of the question."""
         sharding = self._graph.sharding(holder)
         found = "without a sharding" if sharding is None else f"sharded {dims_text(sharding)}"
         yield f"  dim {question.dim} is not sharded along {question.axis}: {found}"
         if sharding is not None and sharding.rank > question.dim:
             yield from self._own_reasons(question, holder, sharding)
-        path = self.path(question, holder)
-        if path is None:
-            count = len(self._tied.all_tied(TiedDim(holder, question.dim))) - 1
+        if stop is None:
+            count = sum(1 for _ in self._tied.search(TiedDim(holder, question.dim)))
             yield f"  nothing propagates it there: none of the {count} dims tied to this dim by ops is sharded along it"
-            return
-        yield from self._path_lines(question, path)
+        else:
+            yield from self._stop_lines(question, stop)
 
     def _own_reasons(self, question: Question, holder: Value, sharding: TensorSharding) -> Iterator[str]:
         own = sharding.dims[question.dim]
@@ -108,12 +110,11 @@ class MissingAxes:
         if shape is not None and shape[question.dim] % count:
             yield f"  its {shape[question.dim]} elements cannot be divided into {count} shards"
 
-    def _path_lines(self, question: Question, path: Sequence[Tie]) -> Iterator[str]:
-        source, descriptions = path[0].start, self._explainer.descriptions
+    def _stop_lines(self, question: Question, stop: Tie) -> Iterator[str]:
+        source, descriptions = stop.start, self._explainer.descriptions
         axis = self.axis_at(source, question.axis)
         yield f"  the nearest dim that it could come from: dim {source.dim} of {descriptions.value(source.holder)}"
         yield from (f"    {where}  {text}" for where, text in self._explainer.steps(source.holder, axis))
-        stop = path[0]
         if stop.site is None:
             yield "  it stops between two members of a sharding group"
             return

@@ -10,10 +10,10 @@ from xdsl.ir import SSAValue
 
 from sdy.advice.collectives import Collective, collectives_of_schedule
 from sdy.cost.hardware import Hardware
+from sdy.cost.memory import peak_bytes
 from sdy.cost.memory_curve import memory_curve, values_at_peak
 from sdy.cost.schedule import ScheduledOp, schedule_of
 from sdy.dialects.data_flow import op_of
-from sdy.dialects.ir.symbols import main_function
 from sdy.grammar.parse import TENSOR_SHARDING
 from sdy.model.axis import AxisList
 from sdy.model.sharding import TensorSharding
@@ -23,7 +23,7 @@ from sdy.report.counterparts import Counterparts
 from sdy.report.notation import read_any
 from sdy.report.reported_program import ReportedProgram
 from sdy.report.trace_descriptions import dims_text
-from sdy.report.value_names import line_of
+from sdy.report.value_names import line_of, source_text
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,16 @@ class PartitionFacts:
     @cached_property
     def peak_bytes(self) -> int:
         """The most bytes alive at once."""
-        return max(self._curve, default=0)
+        return peak_bytes(self.program.local)
 
-    def causes_of(self, collective: Collective) -> Iterator[str]:
-        """Yield lines on the causes of a collective."""
-        return self._causes.of(collective.line, collective.axes, collective.argument)
+    def causes_of(self, collective: Collective) -> tuple[str, ...]:
+        """Return lines on the causes of a collective."""
+        return tuple(self._causes.of(collective.line, collective.axes, collective.argument))
 
     def largest_at_peak(self, count: int) -> Iterator[str]:
         """Yield descriptions of the largest values alive at the peak: `params['up'] (line 3): 524,288 bytes`."""
         written = Counterparts(self.program.written, self.program.local)
-        at_peak = values_at_peak(self.program.local, self._curve).values
+        at_peak = values_at_peak(self.program.local, memory_curve(self.program.local)).values
         for value, size in sorted(at_peak.items(), key=lambda each: -each[1])[:count]:
             yield f"{self._name(value, written.written(value))}: {size:,} bytes"
 
@@ -77,15 +77,9 @@ class PartitionFacts:
         return [each for each in found or self.program.explainer.shardings(name) if each is not None]
 
     def explanation(self, name: str) -> Iterator[str]:
-        """Yield lines that explain the sharding of a value; of a result, those of the value that is returned."""
-        explainer = self.program.explainer
-        index = next((index for index, each in enumerate(self._boundary) if name in each.names), None)
-        if index is None:
-            yield from explainer.value(name)
-            return
-        block = main_function(self.program.written).body.block
-        returned = () if block.last_op is None else block.last_op.operands
-        yield from explainer.value(explainer.names[(*block.args, *returned)[index]])
+        """Return lines that explain the sharding of a value; of a result, those of the value that is returned."""
+        position = next((each.position for each in self._boundary if name in each.names), name)
+        return self.program.explainer.value(position)
 
     def parse_sharding(self, text: str, name: str) -> TensorSharding:
         """Return the sharding of a value in any notation, or as the list of dims of the sdy notation.
@@ -111,14 +105,10 @@ class PartitionFacts:
     def _schedule(self) -> list[ScheduledOp]:
         return list(schedule_of(self.program.local, self.program.mesh, self.hardware))
 
-    @cached_property
-    def _curve(self) -> list[int]:
-        return memory_curve(self.program.local)
-
     def _name(self, value: SSAValue, written: SSAValue | None) -> str:
         op = op_of(value)
-        line = None if op is None else line_of(op)
-        at = "" if line is None else f" ({self.program.source_lines.get(line, f'line {line}')})"
+        source = source_text(None if op is None else line_of(op), self.program.source_lines)
+        at = f" ({source})" if source else ""
         if written is None:
             return ("a value" if op is None else f"the result of an inserted {op.name}") + at
         return self.program.explainer.names[written] + at

@@ -55,7 +55,8 @@ class WhyNot:
     def answer(self, query: str, dim: int, axis: str) -> list[str]:
         """Return the lines of the answer for the first value that `query` refers to.
 
-        Raises: SdyError SDY-T203 if there is no such value; SDY-T220 if it has no such dim, or no mesh such an axis.
+        Raises: SdyError SDY-T203 if no value has that name, SDY-T220 if the value has no dim with that number or no
+        mesh has an axis with that name.
         """
         written = self._explainer.names.find(query)[0]
         question = self._missing.question(written, dim, axis)
@@ -64,8 +65,9 @@ class WhyNot:
         if holder is None:
             explained = list(self._explainer.value(query))
             return [lines[0], f"  dim {dim} is sharded along {question.axis}", *explained[1:]]
-        lines += self._missing.reasons(question, holder)
-        suggestion = self.suggestion_for(written, dim, axis)
+        stop = self._missing.stop(question, holder)
+        lines += self._missing.reasons(question, holder, stop)
+        suggestion = self._first_that_works(question, holder, stop)
         if suggestion is None:
             lines.append("  no edit of a single annotation shards it")
         else:
@@ -79,16 +81,16 @@ class WhyNot:
         """
         question = self._missing.question(written, dim, axis)
         holder = self._missing.unsharded_holder(question)
-        if holder is not None:
-            for suggestion in self._suggestions(question, holder):
-                if self._works(question, suggestion.edit):
-                    return suggestion
-        return None
+        if holder is None:
+            return None
+        return self._first_that_works(question, holder, self._missing.stop(question, holder))
 
-    def _suggestions(self, question: Question, holder: Value) -> Iterator[Suggestion]:
+    def _first_that_works(self, question: Question, holder: Value, stop: Tie | None) -> Suggestion | None:
+        tried = (each for each in self._suggestions(question, holder, stop) if self._works(question, each.edit))
+        return next(tried, None)
+
+    def _suggestions(self, question: Question, holder: Value, stop: Tie | None) -> Iterator[Suggestion]:
         """Yield edits to try: first those that keep all annotations but for openness or priority."""
-        path = self._missing.path(question, holder)
-        stop = None if path is None else path[0]
         for each in dict.fromkeys([holder, *(() if stop is None else (stop.end.holder,))]):
             yield from self._opened(each, question.dim if each is holder or stop is None else stop.end.dim)
         if stop is not None:
@@ -128,7 +130,7 @@ class WhyNot:
         written = question.written
         own = sharding_of(written)
         if own is None or own.mesh != question.mesh_name:
-            own = fully_open(question.mesh_name, self._rank(written))
+            own = fully_open(question.mesh_name, question.rank)
         sharding = with_axis(own, question.dim, question.axis)
         edit = Edit(written, sharding)
         if edit.is_constraint:
@@ -139,9 +141,6 @@ class WhyNot:
 
     def _described(self, target: SSAValue | int) -> str:
         return f"result {target}" if isinstance(target, int) else self._explainer.names[target]
-
-    def _rank(self, written: SSAValue) -> int:
-        return max(holder.rank for holder in self._explainer.values.holders(written) if holder is not None)
 
     def _works(self, question: Question, edit: Edit) -> bool:
         """Return whether propagation in an edited copy shards the dim along the axis, in every copy of the value."""

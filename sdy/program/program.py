@@ -138,7 +138,8 @@ class Program(Generic[R]):
         """Explain why a dim of a value is not sharded along a mesh axis, and which edit shards it.
 
         The edit was tried on a copy of the program. `value` is named as for `explain`.
-        Raises: SdyError SDY-T203 if no value has that name; SDY-T220 if it has no such dim, or no mesh such an axis.
+        Raises: SdyError SDY-T203 if no value has that name; SDY-T220 if the value has no dim with that number or no
+        mesh has an axis with that name.
         """
         return "\n".join(self._why_not.answer(self.origin.names_in_text(value)[0], dim, axis))
 

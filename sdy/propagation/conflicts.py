@@ -69,11 +69,8 @@ def conflicts_of(graph: Graph, history: History) -> Iterator[Conflict]:
     for site in (*sites, *graph.main_results):
         if isinstance(site, Node) and site.is_erased:
             continue
-        rule = graph.rules.value(site.rule)
-        shardings = _tensor_shardings(graph, site)
-        common = common_mesh(shardings, graph.meshes)
-        if common is not None and not common.mesh.is_maximal:
-            projection = project(rule, shardings, common.mesh)
+        rule, projection = graph.rules.value(site.rule), _projection(graph, site)
+        if projection is not None:
             for number in range(len(rule.factor_sizes)):
                 if number not in rule.blocked:
                     for conflict in _along_factor(site, projection, FactorIndex(number)):
@@ -87,11 +84,9 @@ def conflict_at(graph: Graph, history: History, tie: Tie, axis: AxisRef) -> Conf
     in the list of the start is missing at the end.
     """
     assert tie.site is not None
-    shardings = _tensor_shardings(graph, tie.site)
-    common = common_mesh(shardings, graph.meshes)
-    if common is None or common.mesh.is_maximal:
+    projection = _projection(graph, tie.site)
+    if projection is None:
         return None
-    projection = project(graph.rules.value(tie.site.rule), shardings, common.mesh)
     start, end = (projection.tensors[index].axes(tie.factor) for index in (tie.start_tensor, tie.end_tensor))
     if start is None or end is None:
         return None
@@ -100,6 +95,15 @@ def conflict_at(graph: Graph, history: History, tie: Tie, axis: AxisRef) -> Conf
         return _with_contest(_with_obstacle(conflict, projection.tensors[tie.end_tensor]), history)
     other = next((own for own, required in zip(end, start, strict=False) if own != required), end[-1])
     return _with_contest(replace(conflict, obstacle=Obstacle.OTHER_AXIS, rival=tie.factor, rival_axis=other), history)
+
+
+def _projection(graph: Graph, site: Site) -> Projection | None:
+    """Return the shardings of the tensors of a site by factor; None if they are not on one mesh of several devices."""
+    shardings = _tensor_shardings(graph, site)
+    common = common_mesh(shardings, graph.meshes)
+    if common is None or common.mesh.is_maximal:
+        return None
+    return project(graph.rules.value(site.rule), shardings, common.mesh)
 
 
 def _tensor_shardings(graph: Graph, site: Site) -> tuple[TensorSharding | None, ...]:

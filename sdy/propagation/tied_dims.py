@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from sdy.model.rule import FactorIndex
@@ -50,30 +50,16 @@ class TiedDims:
                 if holder is not None:
                     self._tensors.setdefault(holder, []).append((site, index))
 
-    def shortest_path(self, start: TiedDim, is_goal: Callable[[TiedDim], bool]) -> list[Tie] | None:
-        """Return the steps from `start` to the nearest dim that is a goal; None if no tied dim is one."""
-        reached_by: dict[TiedDim, Tie | None] = {start: None}
+    def search(self, start: TiedDim) -> Iterator[Tie]:
+        """Yield a step to each dim that is tied to `start`, directly or through others, the nearest dims first."""
+        reached = {start}
         queue = deque([start])
         while queue:
-            current = queue.popleft()
-            if is_goal(current):
-                return _steps_to(current, reached_by)
-            for tie in self.ties(current):
-                if tie.end not in reached_by:
-                    reached_by[tie.end] = tie
+            for tie in self.ties(queue.popleft()):
+                if tie.end not in reached:
+                    reached.add(tie.end)
                     queue.append(tie.end)
-        return None
-
-    def all_tied(self, start: TiedDim) -> list[TiedDim]:
-        """Return all dims that are tied to `start`, the nearest first, beginning with `start` itself."""
-        found: list[TiedDim] = []
-
-        def is_goal(dim: TiedDim) -> bool:
-            found.append(dim)
-            return False
-
-        self.shortest_path(start, is_goal)
-        return found
+                    yield tie
 
     def ties(self, start: TiedDim) -> Iterator[Tie]:
         """Yield the steps from a dim to the dims that are tied to it directly."""
@@ -97,15 +83,6 @@ class TiedDims:
                 for dim, factors in enumerate(mapping):
                     if factor in factors:
                         yield Tie(start, TiedDim(holder, dim), site, factor, index, other)
-
-
-def _steps_to(end: TiedDim, reached_by: dict[TiedDim, Tie | None]) -> list[Tie]:
-    steps: list[Tie] = []
-    tie = reached_by[end]
-    while tie is not None:
-        steps.append(tie)
-        tie = reached_by[tie.start]
-    return steps[::-1]
 
 
 def is_stopped_by_barrier(tie: Tie) -> bool:

@@ -101,8 +101,7 @@ class Explainer:
 
         Raises: SdyError SDY-T203 if no value has that name.
         """
-        holders = (holder for written in self._names.find(query) for holder in self.values.holders(written))
-        return [None if holder is None else self._traced.flat.graph.sharding(holder) for holder in holders]
+        return [each for written in self._names.find(query) for each in self.values.shardings(written)]
 
     @property
     def traced(self) -> TracedPropagation:

@@ -14,7 +14,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, render
 from sdy.dialects.meshes import meshes_of
 from sdy.report.explain import Explainer
 from sdy.report.tables import mesh_table, placed_collectives_table, values_table
-from sdy.report.value_names import line_of
+from sdy.report.value_names import line_of, source_text
 from sdy.report.value_rows import ValueRow
 
 WIDTH = 120
@@ -33,16 +33,11 @@ def program_report(
     """
     console = Console(file=StringIO(), width=WIDTH, highlight=False)
 
-    def source(line: int | None) -> str:
-        if line is None:
-            return ""
-        return source_lines.get(line, f"line {line}")
-
     console.print(mesh_table(meshes_of(global_module)))
     console.print(values_table("arguments and results", boundary))
     uses = Counter[tuple[str, CollectiveUse]]()
     for op, use, times in executed_collectives(global_module):
-        uses[source(line_of(op)), use] += times
+        uses[source_text(line_of(op), source_lines), use] += times
     console.print(placed_collectives_table(uses) if uses else "no collectives")
     console.print("[bold]conflicts[/bold]")
     for line in explainer.conflicts():

@@ -17,9 +17,8 @@ def result_name(func: FuncOp, index: int) -> str:
 def returned_value(func: FuncOp, query: str) -> SSAValue | None:
     """Return the value of the result that `query` names: `result['loss']`, or `result 1` as reports number it.
 
-    A result without a name in JAX is also called `result[1]`.
-
-    Single and double quotes are the same. Return None if no result has that name.
+    A result without a name in JAX is also called `result[1]`. Single and double quotes are the same. Return None if no
+    result has that name.
     """
     terminator = func.body.block.last_op if func.body.blocks else None
     for index, value in enumerate(terminator.operands if isinstance(terminator, ReturnOp) else ()):

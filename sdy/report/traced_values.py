@@ -31,12 +31,17 @@ class TracedValues:
         copies = self._counterparts.transformed(written)
         return list(dict.fromkeys(self._traced.flat.value(copy).holder for copy in copies))
 
+    def shardings(self, written: SSAValue) -> list[TensorSharding | None]:
+        """Return the propagated sharding of each copy of a value; None for a copy without one."""
+        graph = self._traced.flat.graph
+        return [None if holder is None else graph.sharding(holder) for holder in self.holders(written)]
+
     def annotation(self, holder: Value) -> tuple[SSAValue | int, TensorSharding] | None:
         """Return the annotation of the user's program that a holder starts with, and its value.
 
         The value is that of a sharding constraint if the sharding comes from one, or the number of a result of the main
-        function. Return None if there is no annotation, or if it is that of a manual computation or another member of a
-        sharding group.
+        function. Return None if the holder has no annotation, or if its annotation belongs to a manual computation or
+        to another member of a sharding group.
         """
         sharding = self._traced.initial.get(holder)
         if sharding is None:

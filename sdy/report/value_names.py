@@ -7,7 +7,8 @@ arguments of regions, have the names that `sdy-opt` prints.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
@@ -82,10 +83,15 @@ class ValueNames:
 
     def defined_on(self, line: int) -> list[SSAValue]:
         """Return the values that are defined on a line of the text; those in the header of a function on its line."""
-        found: list[SSAValue] = []
+        return self._by_line.get(line, [])
+
+    @cached_property
+    def _by_line(self) -> dict[int, list[SSAValue]]:
+        found: dict[int, list[SSAValue]] = {}
         for op in pre_order(self._module):
-            if line_of(op) == line:
-                found += _arguments(op) if isinstance(op, FuncOp) else op.results
+            line = line_of(op)
+            if line is not None:
+                found.setdefault(line, []).extend(_arguments(op) if isinstance(op, FuncOp) else op.results)
         return found
 
     def _on_line(self, line: int) -> list[SSAValue]:
@@ -111,6 +117,11 @@ class ValueNames:
             header = "".join(self._lines[first:])[location.column.data - 1 :]
             count = len(func.function_type.inputs)
             yield from (match[1] for match in islice(_ARGUMENT.finditer(header), count))
+
+
+def source_text(line: int | None, source_lines: Mapping[int, str]) -> str:
+    """Return the line of the program that a text was generated from (`train.py:12`), or `line 7`; empty if unknown."""
+    return "" if line is None else source_lines.get(line, f"line {line}")
 
 
 def line_of(op: Operation) -> int | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from dataclasses import replace
 from json import dumps
 
 from sdy.advice.contract import Breach, Contract, contract_of, diagnostics_of
@@ -15,7 +14,13 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.program.program import Program
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.github import annotation
-from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_lines, with_program, with_program_and_text
+from sdy.tools.command_line.loading import (
+    NO_OPTIMIZER_HELP,
+    with_lines,
+    with_optimizer_option,
+    with_program,
+    with_program_and_text,
+)
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\
@@ -60,7 +65,7 @@ def run(arguments: Namespace) -> int:
             return HOLDS
         contract = _read(arguments)
         found, text = with_program_and_text(
-            arguments.file, lambda program, text: (_chosen(program, arguments).breaches(contract), text)
+            arguments.file, lambda program, text: (with_optimizer_option(program, arguments).breaches(contract), text)
         )
     except SdyError as error:
         print(error, file=sys.stderr)
@@ -69,12 +74,8 @@ def run(arguments: Namespace) -> int:
     return BROKEN if found else HOLDS
 
 
-def _chosen(program: Program, arguments: Namespace) -> Program:
-    return replace(program, optimize_communication=not arguments.no_optimizer)
-
-
 def _contract(program: Program, arguments: Namespace) -> Contract:
-    return contract_of(_chosen(program, arguments).facts(arguments.on or DEFAULT_MACHINE))
+    return contract_of(with_optimizer_option(program, arguments).facts(arguments.on or DEFAULT_MACHINE))
 
 
 def _read(arguments: Namespace) -> Contract:

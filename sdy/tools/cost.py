@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from dataclasses import replace
 from json import dumps
 
 from rich.console import Console
@@ -15,7 +14,12 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.program import Program
 from sdy.report.cost_tables import cost_tables
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.loading import add_optimizer_arguments, partition, with_program_and_text
+from sdy.tools.command_line.loading import (
+    add_optimizer_arguments,
+    partition,
+    with_optimizer_option,
+    with_program_and_text,
+)
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\
@@ -53,7 +57,7 @@ def run(arguments: Namespace) -> int:
     hardware = hardware_by_name(arguments.on)
 
     def cost(program: Program, text: str) -> ProgramCost:
-        chosen = replace(program, optimize_communication=not arguments.no_optimizer)
+        chosen = with_optimizer_option(program, arguments)
         partitioned = partition(chosen, arguments.file, text, savings=arguments.savings)
         if arguments.trace is not None:
             write_text(arguments.trace, dumps(partitioned.trace(hardware)))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
 from json import dumps
 
 from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.program.program import Program
-from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_program
+from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\
@@ -19,7 +18,7 @@ that follow from them, collectives that came, went or moved, with their causes, 
 device. Values are matched by what computes them, so that names and the order of ops do not matter.
 
 Machines: {", ".join(HARDWARE)}.
-Exit status: 0 if there is no difference, 1 if there is one, 2 if the programs could not be compared.
+Exit status: 0 if the programs are equal, 1 if they differ, 2 if they could not be compared.
 """
 
 EQUAL, DIFFERENT, NOT_COMPARED = 0, 1, 2
@@ -45,8 +44,7 @@ def run(arguments: Namespace) -> int:
     """Compare the programs."""
 
     def load(path: str) -> Program:
-        optimizes = not arguments.no_optimizer
-        return with_program(path, lambda program: _partitioned(replace(program, optimize_communication=optimizes)))
+        return with_program(path, lambda program: _partitioned(with_optimizer_option(program, arguments)))
 
     try:
         found = load(arguments.old).diff(load(arguments.new), on=arguments.on)

@@ -56,14 +56,15 @@ def run(arguments: Namespace) -> int:
 
 
 def _lines(program: Program, text: str, arguments: Namespace) -> Iterable[str]:
-    if arguments.why_not is not None:
-        dim, axis = arguments.why_not
-        return program.why_not(arguments.value, dim=dim, axis=axis).splitlines()
     context = make_context()
     explainer = Explainer(context, program.module, text)
     for diagnostic in context.diagnostics:
         print(render(diagnostic), file=sys.stderr)
-    lines = [] if arguments.value is None else list(explainer.value(arguments.value))
+    if arguments.why_not is not None:
+        dim, axis = arguments.why_not
+        lines = program.why_not(arguments.value, dim=dim, axis=axis).splitlines()
+    else:
+        lines = [] if arguments.value is None else list(explainer.value(arguments.value))
     return [*lines, *(explainer.conflicts() if arguments.conflicts else ())]
 
 

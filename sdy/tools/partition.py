@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
 from json import dumps
 
 from rich.console import Console
@@ -14,7 +13,12 @@ from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.report.tables import statistics_tables
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.loading import add_optimizer_arguments, partition, with_program_and_text
+from sdy.tools.command_line.loading import (
+    add_optimizer_arguments,
+    partition,
+    with_optimizer_option,
+    with_program_and_text,
+)
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\
@@ -49,7 +53,7 @@ def run(arguments: Namespace) -> int:
     path: str = arguments.file
 
     def partitioned_program(program: Program, text: str) -> PartitionedProgram:
-        chosen = replace(program, optimize_communication=not arguments.no_optimizer)
+        chosen = with_optimizer_option(program, arguments)
         return partition(chosen, path, text, savings=arguments.savings)
 
     partitioned = with_program_and_text(path, partitioned_program)

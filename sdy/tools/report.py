@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
 
 from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE, hardware_by_name
 from sdy.program.program import Program
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_program
+from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\
@@ -40,7 +39,7 @@ def run(arguments: Namespace) -> int:
     hardware = hardware_by_name(arguments.on)
 
     def report(program: Program) -> str:
-        chosen = replace(program, optimize_communication=not arguments.no_optimizer)
+        chosen = with_optimizer_option(program, arguments)
         return chosen.report() if arguments.html is None else chosen.report_html(hardware)
 
     found = with_program(arguments.file, report)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
 
 from rich.console import Console
 
@@ -20,7 +19,12 @@ from sdy.program.program import Program
 from sdy.report.tables import collectives_table, errors_table, mesh_table, rounds_table, values_table
 from sdy.report.value_rows import boundary_rows, value_rows
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.loading import add_optimizer_arguments, partition, with_program_and_text
+from sdy.tools.command_line.loading import (
+    add_optimizer_arguments,
+    partition,
+    with_optimizer_option,
+    with_program_and_text,
+)
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\
@@ -63,7 +67,7 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
         check_inputs(main_function(program.module), [(array.shape, array.dtype) for array in stored.inputs])
     else:
         stored = StoredArrays(random_inputs(program.module, arguments.seed), ())
-    program = replace(program, optimize_communication=not arguments.no_optimizer)
+    program = with_optimizer_option(program, arguments)
     partitioned = partition(program, arguments.file, text, savings=arguments.savings)
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))

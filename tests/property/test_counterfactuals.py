@@ -1,4 +1,4 @@
-"""What `explain` and `why_not` say holds when it is tried, on random programs.
+"""The answers of `explain` and `why_not` are true: each is tried on random programs.
 
 Sixty programs by default; `pytest -m slow` runs a thousand.
 """

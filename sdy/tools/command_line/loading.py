@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
@@ -44,6 +44,11 @@ def add_optimizer_arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--savings", action="store_true", help="report the rewrites that reduce the bytes sent or combine collectives"
     )
+
+
+def with_optimizer_option(program: Program, arguments: Namespace) -> Program:
+    """Return the program, to be partitioned with the communication optimizer unless --no-optimizer is given."""
+    return replace(program, optimize_communication=not arguments.no_optimizer)
 
 
 def partition(program: Program, path: str, text: str, *, savings: bool = False) -> PartitionedProgram:

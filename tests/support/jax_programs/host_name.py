@@ -1,4 +1,4 @@
-"""Whether programs of several processes can run on this machine."""
+"""Tells whether programs of several processes can run on this machine."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def test_a_wrong_command_line_is_answered_by_one_error_and_a_hint(
 
 @dataclass(frozen=True)
 class Library:
-    """What the calls of the library are made on."""
+    """A program and an array with which the tests call the library."""
 
     program: Any
     array: Any
