@@ -23,6 +23,7 @@ from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.ops.collective_groups import groups_in
 from sdy.interpreter.reuse import UFUNCS, computed_in_place
+from sdy.interpreter.rounding_noise import RoundingNoise
 
 DEEPEST_CALL = 100
 
@@ -33,10 +34,13 @@ OpObserver = Callable[[KernelContext, Operation, Arrays], None]
 class Executor:
     """Runs the functions of one module. A block is compiled once, when it first runs."""
 
-    def __init__(self, module: ModuleOp, observer: OpObserver | None = None) -> None:
+    def __init__(
+        self, module: ModuleOp, observer: OpObserver | None = None, noise: RoundingNoise | None = None
+    ) -> None:
         self.functions = functions_of(module)
         self._module = module
         self._observer = observer
+        self._noise = noise
         self._blocks: dict[Block, CompiledBlock] = {}
 
     def compiled(self, block: Block) -> CompiledBlock:
@@ -46,7 +50,11 @@ class Executor:
             owner = block.parent_op()
             captured = () if owner is None or isinstance(owner, FuncOp) else captured_by(owner)
             is_observed = self._observer is not None
-            found = self._blocks[block] = compile_block(block, captured, KERNELS, op_by_op=is_observed)
+            found = compile_block(block, captured, KERNELS, op_by_op=is_observed)
+            if self._noise is not None:
+                noisy = [replace(step, kernel=self._noise.around(step.op, step.kernel)) for step in found.steps]
+                found = replace(found, steps=tuple(noisy))
+            self._blocks[block] = found
         return found
 
     def function(self, name: str) -> FuncOp:

@@ -13,6 +13,7 @@ from sdy.interpreter.executor import Executor, OpObserver
 from sdy.interpreter.host import Host
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.kernel import KernelContext
+from sdy.interpreter.rounding_noise import RoundingNoise
 
 
 def interpret(
@@ -21,13 +22,16 @@ def interpret(
     function: str = "main",
     host: Host | None = None,
     observer: OpObserver | None = None,
+    noise: RoundingNoise | None = None,
 ) -> list[Array]:
     """Run a function on one device and return one array per result, which may share memory with inputs and constants.
+
+    With `noise`, the terms of sums are changed at random by about as much as rounding changes them.
 
     Raises: SdyError at an op that cannot be run or whose check fails; SDY-X004 if the function does not exist;
     SDY-X006 or SDY-X007 if the inputs do not match its arguments.
     """
-    executor = Executor(module, observer)
+    executor = Executor(module, observer, noise)
     check_inputs(executor.function(function), [(array.shape, array.dtype) for array in inputs])
     context = KernelContext(batch=(), grid=ONE_DEVICE, runner=executor, host=host or Host())
     return [np.asarray(result) for result in executor.run(context, function, tuple(inputs))]

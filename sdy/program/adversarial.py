@@ -15,8 +15,10 @@ import numpy as np
 from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, is_bool, is_complex, is_float
 from sdy.program.argument_uses import ArgumentUse, argument_uses
 from sdy.program.arrays import random_inputs
-from sdy.program.comparison import OutputComparison, compare
+from sdy.program.comparison import OutputComparison
 from sdy.program.program import Program
+from sdy.program.rounding import RoundingCheck
+from sdy.program.verification import compare_results
 
 Random = np.random.Generator
 FloatValues = Callable[[Random, int], Array]
@@ -42,9 +44,11 @@ def adversarial_rounds(program: Program, seed: int) -> Iterator[AdversarialRound
 
     Raises: SdyError if the program cannot be partitioned or run.
     """
+    partitioned = program.partition()
     for name, inputs in adversarial_inputs(program, seed):
-        pairs = zip(program.partition().run_flat(inputs), program.run_flat(inputs), strict=True)
-        yield AdversarialRound(name, tuple(_compared(index, *pair) for index, pair in enumerate(pairs)))
+        actual, expected = partitioned.run_flat(inputs), program.run_flat(inputs)
+        found = compare_results(RoundingCheck(program.module, partitioned, inputs), actual, expected)
+        yield AdversarialRound(name, tuple(map(_with_signs_of_zeros, found, actual, expected)))
 
 
 def adversarial_inputs(program: Program, seed: int) -> Iterator[tuple[str, tuple[Array, ...]]]:
@@ -59,11 +63,10 @@ def adversarial_inputs(program: Program, seed: int) -> Iterator[tuple[str, tuple
         )
 
 
-def _compared(index: int, actual: Array, expected: Array) -> OutputComparison:
-    """Compare two outputs like `compare`, but distinguish zeros of different sign."""
-    found = compare(index, actual, expected)
+def _with_signs_of_zeros(found: OutputComparison, actual: Array, expected: Array) -> OutputComparison:
+    """Return the comparison of two outputs; if they agree, zeros must also agree in sign."""
     if is_complex(expected.dtype):
-        parts = (_compared(index, part(actual), part(expected)) for part in (np.real, np.imag))
+        parts = (_with_signs_of_zeros(found, part(actual), part(expected)) for part in (np.real, np.imag))
         return next((each for each in (found, *parts) if not each.agrees), found)
     if not found.agrees or not is_float(expected.dtype):
         return found

@@ -1,8 +1,8 @@
-"""Finds the arguments of a program that are used as start indices of slices, or in loop conditions."""
+"""Finds the arguments of a program whose uses restrict their values: indices, loop conditions, square roots."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
@@ -12,9 +12,45 @@ from xdsl.traits import IsTerminator
 
 from sdy.dialects.ir.symbols import calls_of, functions_of, main_function
 from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.dialects.stablehlo.control import WhileOp
+from sdy.dialects.stablehlo.elementwise import (
+    AddOp,
+    ConvertOp,
+    DivideOp,
+    LogOp,
+    LogPlusOneOp,
+    MaximumOp,
+    MultiplyOp,
+    PowerOp,
+    RsqrtOp,
+    SelectOp,
+    SqrtOp,
+)
 from sdy.dialects.stablehlo.gather_scatter import DynamicGatherOp, GatherOp, ScatterOp
-from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp
+from sdy.dialects.stablehlo.reduction import ReduceOp
+from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ReshapeOp, TransposeOp
+from sdy.dialects.stablehlo.slicing import ConcatenateOp, DynamicSliceOp, DynamicUpdateSliceOp, SliceOp
+
+_OF_POSITIVE = (SqrtOp, RsqrtOp, LogOp, LogPlusOneOp, PowerOp)
+_KEEPS_SIGN = (
+    AddOp,
+    BroadcastInDimOp,
+    CallOp,
+    ConcatenateOp,
+    ConvertOp,
+    DivideOp,
+    DotGeneralOp,
+    DynamicSliceOp,
+    MaximumOp,
+    MultiplyOp,
+    ReduceOp,
+    ReshapeOp,
+    SelectOp,
+    SliceOp,
+    TransposeOp,
+    WhileOp,
+)
 
 
 @dataclass(slots=True)
@@ -34,6 +70,15 @@ def argument_uses(module: ModuleOp) -> list[ArgumentUse]:
     return [flow.use_of(argument) for argument in main_function(module).body.block.args]
 
 
+def positive_arguments(module: ModuleOp) -> list[bool]:
+    """Return for each argument of the main function whether results are undefined unless it is positive.
+
+    These are second moments of an optimizer, whose square root is taken, and counts of steps, which are exponents.
+    """
+    flow = _Flow(module)
+    return [flow.must_be_positive(argument) for argument in main_function(module).body.block.args]
+
+
 class _Flow:
     """Follows values to the values that depend on them."""
 
@@ -44,15 +89,24 @@ class _Flow:
     def use_of(self, value: SSAValue) -> ArgumentUse:
         """Return how the value and all values that depend on it are used."""
         found = ArgumentUse()
+        for use in self._uses(value, lambda use: True):
+            _record(use, found)
+        return found
+
+    def must_be_positive(self, value: SSAValue) -> bool:
+        """Return whether a root, a logarithm or a power is computed of the value, or of a sum or product with it."""
+        return any(isinstance(use.operation, _OF_POSITIVE) for use in self._uses(value, _keeps_sign))
+
+    def _uses(self, value: SSAValue, is_followed: Callable[[Use], bool]) -> Iterator[Use]:
+        """Yield the uses of a value, and those of all values that depend on it through uses that are followed."""
         seen = {value}
         pending = [value]
         while pending:
             for use in pending.pop().uses:
-                _record(use, found)
-                new = [target for target in self._targets(use) if target not in seen]
+                yield use
+                new = [target for target in self._targets(use) if target not in seen] if is_followed(use) else ()
                 seen.update(new)
                 pending += new
-        return found
 
     def _targets(self, use: Use) -> Iterator[SSAValue]:
         """Return the values that depend on this use of an operand."""
@@ -102,6 +156,14 @@ def _record(use: Use, found: ArgumentUse) -> None:
             found.ends_loops = True
         case _:
             pass
+
+
+def _keeps_sign(use: Use) -> bool:
+    """Return whether a result of the op is positive if all operands are, and may be negative if this one is."""
+    op = use.operation
+    if isinstance(op, MultiplyOp) and op.lhs is op.rhs:  # a square
+        return False
+    return isinstance(op, _KEEPS_SIGN) or op.has_trait(IsTerminator)
 
 
 def _sizes(value: SSAValue) -> tuple[int, ...]:

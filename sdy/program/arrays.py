@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -12,11 +12,14 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.op_location import located
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_complex, is_float
 from sdy.interpreter.failure import check_size, out_of_memory
+from sdy.program.argument_uses import positive_arguments
+from sdy.report.result_names import with_single_quotes
 
 ZIP, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"  # what an .npz file begins with
 
@@ -72,17 +75,41 @@ def input_types(module: ModuleOp) -> tuple[ArrayType, ...]:
 def random_inputs(module: ModuleOp, seed: int) -> tuple[Array, ...]:
     """Return random inputs: normally distributed floats, integers from 0 to 7, booleans with equal probability.
 
+    Arguments that must be positive (see `positive_arguments`) have absolute values of floats, or integers from 1 to 8.
     Raises: SdyError SDY-X017 if there is not enough memory.
     """
     generator = np.random.default_rng(seed)
     arrays: list[Array] = []
-    for shape, dtype in input_types(module):
+    for (shape, dtype), is_positive in zip(input_types(module), positive_arguments(module), strict=True):
         try:
             check_size(shape)
-            arrays.append(_random_array(generator, shape, dtype))
+            array = _random_array(generator, shape, dtype)
+            arrays.append(_positive(array) if is_positive else array)
         except MemoryError as error:
             raise located(out_of_memory(error), main_function(module)) from error
     return tuple(arrays)
+
+
+def with_named_arrays(arrays: Sequence[Array], named: Mapping[str, object], names: Sequence[str]) -> tuple[Array, ...]:
+    """Return the inputs with those replaced that `named` names; `names` are all names of the arguments, in order.
+
+    An argument may have several names: then `names` is a multiple as long as `arrays`.
+    Raises: SdyError SDY-T203 if no argument has one of the names.
+    """
+    replaced = list(arrays)
+    for name, array in named.items():
+        written = with_single_quotes(name)
+        if written not in names:
+            hint = similar_name_hint(written, names) or f"arguments: {', '.join(names[: len(replaced)])}"
+            raise SdyError(Diagnostic("SDY-T203", f"no argument of the program is called {name}", hint=hint))
+        replaced[names.index(written) % len(replaced)] = np.asarray(array)
+    return tuple(replaced)
+
+
+def _positive(array: Array) -> Array:
+    if is_float(array.dtype):
+        return np.abs(array)
+    return array if is_bool(array.dtype) or is_complex(array.dtype) else np.add(array, 1).astype(array.dtype)
 
 
 def _random_array(generator: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.interpreter.arrays.element_types import Array, DType, is_complex, is_float
+from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, is_complex, is_float
 from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
 from sdy.interpreter.devices.values import DeviceArray, regridded
 from sdy.model.devices.placement import TensorPlacement
@@ -26,13 +26,20 @@ _UNEQUAL_COPIES_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class OutputComparison:
-    """The comparison of one output with its expected value. Errors are the largest over all elements."""
+    """The comparison of one output with its expected value. Errors are the largest over all elements.
+
+    `amplification` is set if the error is larger than the tolerance for the declared type, and yet the programs compute
+    the same: it is the largest error as a multiple of the rounding error of the largest element. `undefined` counts
+    elements that are expected to be NaN or infinite, which show little about the programs.
+    """
 
     index: int
     absolute_error: float
     relative_error: float  # over elements large enough not to be dominated by the rounding errors of larger ones
     agrees: bool
     problem: str = ""
+    amplification: float | None = None
+    undefined: int = 0
 
 
 def compare(index: int, actual: Array, expected: Array) -> OutputComparison:
@@ -43,15 +50,16 @@ def compare(index: int, actual: Array, expected: Array) -> OutputComparison:
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         problem = f"{actual.dtype}{list(actual.shape)} instead of {expected.dtype}{list(expected.shape)}"
         return OutputComparison(index, float("inf"), float("inf"), agrees=False, problem=problem)
-    error, magnitude = _error(actual, expected)
+    error, magnitude = errors(actual, expected)
     relative, absolute = _tolerances(actual.dtype, magnitude)
-    allowed = absolute + relative * np.where(np.isfinite(magnitude), magnitude, 0.0)
+    allowed = allowed_error(actual.dtype, magnitude)
     counting = magnitude > (absolute / relative if relative else 0.0)
     # Where an expected infinity is missing, no finite ratio describes the error.
     ratios = np.divide(error, magnitude, out=np.full(error.shape, np.inf), where=np.isfinite(magnitude) & counting)
     relative_error = _largest(np.where(error == 0, 0.0, ratios)[counting])
-    problem = "" if bool(np.all(error <= allowed)) else _first_difference(actual, expected, error > allowed)
-    return OutputComparison(index, _largest(error), relative_error, agrees=not problem, problem=problem)
+    problem = "" if bool(np.all(error <= allowed)) else first_difference(actual, expected, error > allowed)
+    undefined = int(np.count_nonzero(~np.isfinite(expected.astype(compute_dtype(expected.dtype), copy=False))))
+    return OutputComparison(index, _largest(error), relative_error, not problem, problem, undefined=undefined)
 
 
 def check_equal_copies(value: DeviceArray, placement: TensorPlacement, index: int) -> None:
@@ -77,13 +85,13 @@ def check_equal_copies(value: DeviceArray, placement: TensorPlacement, index: in
             raise SdyError(Diagnostic("SDY-X101", message, hint=_UNEQUAL_COPIES_HINT))
 
 
-def _error(actual: Array, expected: Array) -> tuple[FloatArray, FloatArray]:
+def errors(actual: Array, expected: Array) -> tuple[FloatArray, FloatArray]:
     """Return the error of each element and the magnitude of its expected value.
 
     Both are 0 where the two elements are the same infinity or NaN.
     """
     if is_complex(actual.dtype):
-        parts = [_error(part(actual), part(expected)) for part in (np.real, np.imag)]
+        parts = [errors(part(actual), part(expected)) for part in (np.real, np.imag)]
         error, magnitude = (np.hypot(*pair) for pair in zip(*parts, strict=True))
         return error, magnitude
     actual_floats, expected_floats = actual.astype(np.float64), expected.astype(np.float64)
@@ -94,6 +102,12 @@ def _error(actual: Array, expected: Array) -> tuple[FloatArray, FloatArray]:
         error = np.maximum(error, 1.0)  # different large integers may be equal as floats
     error = np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))
     return error, np.where(same & ~np.isfinite(expected_floats), 0.0, np.abs(expected_floats))
+
+
+def allowed_error(dtype: DType, magnitude: Array) -> FloatArray:
+    """Return how much each element may differ from an expected value of this magnitude because of rounding."""
+    relative, absolute = _tolerances(dtype, magnitude)
+    return absolute + relative * np.where(np.isfinite(magnitude), magnitude, 0.0)
 
 
 def _tolerances(dtype: DType, magnitude: Array) -> tuple[float, float]:
@@ -109,7 +123,8 @@ def _largest(values: Array) -> float:
     return float(np.max(values)) if values.size else 0.0
 
 
-def _first_difference(actual: Array, expected: Array, differs: Array) -> str:
+def first_difference(actual: Array, expected: Array, differs: Array) -> str:
+    """Describe the first element, in row-major order, at which `differs` is true."""
     position = tuple(int(index) for index in np.argwhere(differs)[0])
     where = f"at {list(position)}: " if position else ""
     return f"{where}{actual[position]} instead of {expected[position]}"

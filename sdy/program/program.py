@@ -29,18 +29,20 @@ from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.single import interpret
 from sdy.passes.manager.pipelines import PartitionPipeline, PropagationPipeline
 from sdy.passes.run import run_passes
-from sdy.program.arrays import input_types, random_inputs
-from sdy.program.comparison import OutputComparison, compare
+from sdy.program.arrays import input_types, random_inputs, with_named_arrays
+from sdy.program.comparison import OutputComparison
 from sdy.program.local_program import local_program
 from sdy.program.origin import Origin
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.sharded_program import PropagatedProgram, boundary_of, summary
 from sdy.program.signature import FlatSignature
 from sdy.program.source_text import source_text
+from sdy.program.verification import compare_runs
 from sdy.report.explain import Explainer
 from sdy.report.html.page import html_page
 from sdy.report.program_report import program_report
 from sdy.report.reported_program import ReportedProgram
+from sdy.report.value_names import ValueNames
 from sdy.report.value_rows import boundary_rows
 
 R = TypeVar("R", default=list[Array])
@@ -100,28 +102,36 @@ class Program(Generic[R]):
         self,
         *args: object,
         expected: object = (),
+        inputs: Mapping[str, object] | None = None,
         seed: int = 0,
         optimize_communication: bool | None = None,
+        exact: bool | None = None,
         **kwargs: object,
     ) -> list[OutputComparison]:
         """Run the partitioned program on all devices, and compare each output with its expected value.
 
-        The arguments are those of one call of `run`; without any, random arrays from `seed`. `expected` is the
-        expected return value; by default, the result of running the program on one device. `optimize_communication`
-        overrides the field of this name.
+        The arguments are those of one call of `run`; without any, random arrays from `seed`. `inputs` replaces some of
+        them by name: `{"params['w']": array}`, or `{"%arg0": array}`. `expected` is the expected return value; by
+        default, the result of running the program on one device. `optimize_communication` overrides the field of this
+        name. With `exact`, both programs run in 64-bit floats too, to tell outputs that only round differently, which
+        agree, from outputs that the partitioned program computes in another way; by default, if an output differs by
+        more than the tolerance for its type.
         Raises: SdyError if the arguments or the expected results do not match the program.
         """
         require_type(seed, int, "Program.verify: seed")
         signature = self.origin.signature
-        if not args and not kwargs:
-            inputs: Sequence[Array] = random_inputs(self.module, seed)
+        if args or kwargs:
+            arrays: Sequence[Array] = signature.flat_arguments(args, kwargs)
         else:
-            inputs = signature.flat_arguments(args, kwargs)
+            arrays = random_inputs(self.module, seed)
+        if inputs:
+            in_text = ValueNames(self.module, self.origin.text)
+            names = [in_text[argument] for argument in main_function(self.module).body.block.args]
+            arrays = with_named_arrays(arrays, inputs, [*self.origin.argument_names, *names])
         expected_outputs = None if _is_empty(expected) else signature.flat_results(expected)
-        self._check(inputs, expected_outputs)
-        actual = self._with_optimizer(optimize_communication).partition().run_flat(inputs)
-        reference = self.run_flat(inputs) if expected_outputs is None else expected_outputs
-        return [compare(index, *pair) for index, pair in enumerate(zip(actual, reference, strict=True))]
+        self._check(arrays, expected_outputs)
+        partitioned = self._with_optimizer(optimize_communication).partition()
+        return compare_runs(self.module, partitioned, arrays, expected_outputs, exact=exact)
 
     def explain(self, value: str) -> str:
         """Explain the sharding of a value: which annotation each axis originates from, and which ops propagated it.

@@ -75,6 +75,11 @@ class CustomCallOp(StablehloOp):
         printer.print_operation_type(self)
 
 
+def is_lapack_call(op: CustomCallOp) -> bool:
+    """Return whether the call is one of the routines of LAPACK to which JAX lowers `jax.numpy.linalg` on a CPU."""
+    return op.call_target_name.data.startswith("lapack_")
+
+
 def backend_config_of(op: CustomCallOp) -> Mapping[str, Attribute]:
     """Return the options of a call; an empty mapping if they are not a dictionary.
 

@@ -19,6 +19,7 @@ def pass_list() -> str:
 
 def _paragraph(name: str, kind: type[ModulePass]) -> Iterator[str]:
     yield name
-    yield f"    {(kind.__doc__ or '').strip().splitlines()[0]}"
+    described = (kind.__doc__ or "").strip() or "(no description)"
+    yield f"    {described.splitlines()[0]}"
     for field in fields(kind):
         yield f"      {option_name(field.name)}={default_text(field)}"

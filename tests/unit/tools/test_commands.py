@@ -12,6 +12,9 @@ from support.examples import EXAMPLES
 
 import sdy
 from sdy.cost.communication import collectives_of
+from sdy.program.adversarial import AdversarialRound
+from sdy.program.comparison import OutputComparison
+from sdy.tools import verify
 from sdy.tools.main import COMMANDS, main
 
 MLP = next(path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
@@ -117,22 +120,17 @@ def test_verify_runs_adversarial_inputs_on_request(capsys: pytest.CaptureFixture
 
 
 def test_verify_fails_if_adversarial_inputs_find_a_difference(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "rounding.mlir"
-    # The sum of all elements depends on their order where large numbers cancel out.
-    path.write_text(
-        'sdy.mesh @m = <["x"=2]>\n'
-        'func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<f32> {\n'
-        "  %c = stablehlo.constant dense<[1.0e30, 1.0, -1.0e30, 1.0]> : tensor<4xf32>\n"
-        "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-        "  %0 = stablehlo.add %a, %c : tensor<4xf32>\n"
-        "  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0]"
-        " : (tensor<4xf32>, tensor<f32>) -> tensor<f32>\n"
-        "  return %1 : tensor<f32>\n}\n"
-    )
-    assert main(["verify", str(path), "--adversarial"]) == 1
-    assert "output 0: " in capsys.readouterr().out
+    different = OutputComparison(0, 1.0, 1.0, agrees=False, problem="at [0]: 1.0 instead of 2.0")
+    rounds = [AdversarialRound("ties", (different,))]
+
+    def adversarial_rounds(program: object, seed: int) -> list[AdversarialRound]:
+        return rounds
+
+    monkeypatch.setattr(verify, "adversarial_rounds", adversarial_rounds)
+    assert main(["verify", str(MLP), "--adversarial"]) == 1
+    assert "output 0: at [0]: 1.0 instead of 2.0" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["sdy", "sdy-opt", "sdy-run", "python -m sdy"])

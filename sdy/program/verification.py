@@ -1,0 +1,57 @@
+"""Compares what a program computes on one device with what its partitioned form computes on all devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.symbols import main_function
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.single import interpret
+from sdy.program.comparison import OutputComparison, compare
+from sdy.program.partitioned import PartitionedProgram
+from sdy.program.rounding import RoundingCheck
+
+
+def compare_runs(
+    original: ModuleOp,
+    partitioned: PartitionedProgram[Any],
+    inputs: Sequence[Array],
+    given: Sequence[Array] | None = None,
+    *,
+    exact: bool | None = None,
+) -> list[OutputComparison]:
+    """Run both programs on the same inputs, and compare their results, or those of the partitioned one with `given`.
+
+    With `exact`, both run in 64-bit floats too, to tell results that only round differently, which agree, from others;
+    by default (None) if a result differs by more than the tolerance for its type, and if the ops allow it.
+    Raises: SdyError if a program cannot be run.
+    """
+    actual = partitioned.run_flat(inputs)
+    name, host = main_function(original).sym_name.data, partitioned.origin.host()
+    expected = interpret(original, inputs, name, host) if given is None else given
+    check = RoundingCheck(original, partitioned, inputs)
+    return compare_results(check, actual, expected, is_given=given is not None, exact=exact)
+
+
+def compare_results(
+    check: RoundingCheck,
+    actual: Sequence[Array],
+    expected: Sequence[Array],
+    *,
+    is_given: bool = False,
+    exact: bool | None = None,
+) -> list[OutputComparison]:
+    """Compare results of the partitioned program with expected ones; see `compare_runs`."""
+    found = [compare(index, *pair) for index, pair in enumerate(zip(actual, expected, strict=True))]
+    if exact is False or (exact is None and all(each.agrees for each in found)):
+        return found
+    try:
+        return check.judged(found, expected, is_given=is_given)
+    except SdyError:
+        if exact:
+            raise
+        return found

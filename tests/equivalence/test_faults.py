@@ -1,0 +1,97 @@
+"""`verify` finds every fault of a local program that changes results, though it accepts other rounding.
+
+Faults in the examples and in training steps, whose results amplify rounding: one per program by default, ten in twenty
+programs with `pytest -m slow`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from support.examples import EXAMPLES
+from support.execution.faults import faulty_copies
+from support.jax_programs.train_steps import train_step
+from xdsl.dialects.builtin import ModuleOp
+
+import sdy
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.interpreter.arrays.element_types import Array, is_float
+from sdy.passes.rewriting.widen_floats import widen_floats
+from sdy.program.arrays import random_inputs
+from sdy.program.verification import compare_runs
+
+pytestmark = pytest.mark.jax
+
+WITH_COLLECTIVES = [path for path in EXAMPLES if path.stem != "matmul_case1"]
+# The other optimizers turn a gradient that is zero up to rounding into an update, which a fault in its sum changes.
+DETERMINED = ("Adam",)
+STEPS = 20 - len(WITH_COLLECTIVES)
+
+
+@cache
+def program_and_inputs(number: int) -> tuple[sdy.Program[Any], tuple[Array, ...]]:
+    if number < len(WITH_COLLECTIVES):
+        program = sdy.load(WITH_COLLECTIVES[number])
+        return program, tuple(random_inputs(program.module, 0))
+    case = train_step(number, DETERMINED)
+    stepped = sdy.from_jax(case.function, *case.arguments)
+    return stepped, tuple(stepped.origin.signature.flat_arguments(case.arguments, {}))
+
+
+def wide_results(program: sdy.Program[Any], local: ModuleOp, inputs: Sequence[Array]) -> list[Array] | None:
+    """Return the results of a local program in 64-bit floats; None if it cannot run, or if copies differ."""
+    wide = local.clone()
+    widen_floats(wide)
+    partitioned = replace(program.partition(), local=wide)
+    try:
+        return partitioned.global_results(
+            partitioned.run_on_devices([each.astype(np.float64) if is_float(each.dtype) else each for each in inputs])
+        )
+    except SdyError:
+        return None
+
+
+def changes_results(program: sdy.Program[Any], faulty: ModuleOp, inputs: Sequence[Array]) -> bool:
+    """Return whether a fault changes some result by more than a hundredth of its largest element."""
+    found, right = (wide_results(program, local, inputs) for local in (faulty, program.partition().local))
+    assert right is not None
+    return found is None or any(
+        float(np.max(np.abs(np.subtract(one, other)), initial=0.0)) > 0.01 * float(np.max(np.abs(other), initial=0.0))
+        for one, other in zip(found, right, strict=True)
+    )
+
+
+def is_found(program: sdy.Program[Any], faulty: ModuleOp, inputs: Sequence[Array]) -> bool:
+    partitioned = replace(program.partition(), local=faulty)
+    try:
+        return not all(each.agrees for each in compare_runs(program.module, partitioned, inputs))
+    except SdyError:
+        return True
+
+
+def check_faults(number: int, count: int) -> None:
+    program, inputs = program_and_inputs(number)
+    tried = 0
+    for name, faulty in faulty_copies(program.partition().local, seed=number):
+        if changes_results(program, faulty, inputs):
+            assert is_found(program, faulty, inputs), name
+            tried += 1
+            if tried == count:
+                return
+    assert tried, "no fault of this program changes its results"
+
+
+@pytest.mark.parametrize("number", range(len(WITH_COLLECTIVES) + 3))
+def test_a_fault_is_found(number: int) -> None:
+    check_faults(number, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(WITH_COLLECTIVES) + STEPS))
+def test_ten_faults_are_found(number: int) -> None:
+    check_faults(number, 10)
