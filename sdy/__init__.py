@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sdy.program.execution import interpret as interpret
     from sdy.program.execution import run_spmd as run_spmd
     from sdy.program.from_jax import from_jax as from_jax
+    from sdy.program.other_partitioners import compare_partitioners as compare_partitioners
     from sdy.program.pass_pipeline import run_passes as run_passes
     from sdy.program.program import Program as Program
     from sdy.program.program import load as load
@@ -34,6 +35,7 @@ _HOME = {
     "Program": "sdy.program.program",
     "SdyError": "sdy.diagnostics.diagnostic",
     "TensorSharding": "sdy.model.sharding",
+    "compare_partitioners": "sdy.program.other_partitioners",
     "interpret": "sdy.program.execution",
     "from_jax": "sdy.program.from_jax",
     "load": "sdy.program.program",
@@ -53,6 +55,7 @@ __all__ = [
     "Program",
     "SdyError",
     "TensorSharding",
+    "compare_partitioners",
     "from_jax",
     "interpret",
     "load",

@@ -453,6 +453,7 @@ CODES: dict[str, Code] = {
         "A question names a dim that the value does not have, or an axis that no mesh has.",
         "See the hint of the message.",
     ),
+    "SDY-T221": Code("A comparison names an unknown partitioner.", "Use one of those that the hint lists."),
     "SDY-C001": Code(
         "The program sends more than its contract allows: more bytes, or more collectives of some kind.",
         "Change the annotation or the op that the notes name, or accept the program with `sdy check --update`.",

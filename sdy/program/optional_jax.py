@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -41,6 +42,13 @@ def jax_function(
     except ModuleNotFoundError as error:
         raise missing_jax_error(error) from error
     return function_on_devices(local, boundary, devices)
+
+
+def require_jax() -> None:
+    """Raise SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old. This does not import it."""
+    if find_spec("jax") is None:
+        raise missing_jax_error(ModuleNotFoundError("no JAX", name="jax"))
+    check_jax_version()
 
 
 def check_jax_version() -> None:

@@ -23,6 +23,7 @@ COMMANDS = {
     "cost": "estimate how long a program takes on a machine, and whether it fits in memory",
     "check": "check that a program keeps a contract: bounds on communication, memory and time, and shardings",
     "diff": "show how two programs differ in shardings, collectives, time and memory",
+    "compare": "show what XLA and Shardy make of a program, next to ours (needs JAX)",
     "explain": "explain which annotations the sharding of a value comes from, and list conflicts",
     "notation": "convert a sharding between notations: sdy, PartitionSpec, HLO, subscripts",
 }

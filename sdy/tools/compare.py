@@ -1,0 +1,105 @@
+"""`sdy compare`: shows what other partitioners make of a program."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from json import dumps
+
+from rich.console import Console
+
+from sdy.cost.collectives import CollectiveKind
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.program.other_partitioners import OTHERS, SECONDS, PartitionerResult, compare_partitioners
+from sdy.program.program import Program
+from sdy.report.tables import bytes_text, simple_table
+from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
+from sdy.tools.command_line.subcommand_parser import SubcommandParser
+
+DESCRIPTION = """\
+Partition a program with sdy, with XLA and with jaxlib's Shardy, and compare the collectives, bytes, FLOPs and memory of
+one device. Run what they make of it on random inputs, and compare the results with a run on one device. XLA compiles
+the program for as many devices of the host as its mesh has. Needs JAX: pip install 'sdy[jax]'.
+
+Exit status: 0 if the program of sdy computes the same as the program on one device, 1 if it does not, 2 if the program
+could not be compared. A partitioner that fails has a row that says how.
+"""
+SAME, DIFFERENT, NOT_COMPARED = 0, 1, 2
+
+
+def parser() -> ArgumentParser:
+    """Return the argument parser of the command."""
+    parser = SubcommandParser("compare", DESCRIPTION)
+    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
+    parser.add_argument(
+        "--with",
+        dest="others",
+        metavar="NAMES",
+        default=",".join(OTHERS),
+        help=f"the other partitioners, separated by commas (default: {','.join(OTHERS)})",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
+    parser.add_argument(
+        "--timeout", type=float, default=SECONDS, metavar="SECONDS", help=f"for each of them (default: {SECONDS:g})"
+    )
+    parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    return parser
+
+
+def run(arguments: Namespace) -> int:
+    """Compare the partitioners."""
+
+    def compared(program: Program) -> list[PartitionerResult]:
+        others = [name for name in arguments.others.split(",") if name]
+        chosen = with_optimizer_option(program, arguments)
+        return compare_partitioners(chosen, others, seed=arguments.seed, seconds=arguments.timeout)
+
+    try:
+        results = with_program(arguments.file, compared)
+    except SdyError as error:
+        print(error, file=sys.stderr)
+        return NOT_COMPARED
+    if arguments.json:
+        print(dumps([each.to_json() for each in results], indent=2))
+    else:
+        _show(results)
+    if results[0].problem:
+        return NOT_COMPARED
+    return SAME if all(each.agrees for each in results[0].comparisons) else DIFFERENT
+
+
+def _show(results: Sequence[PartitionerResult]) -> None:
+    columns = ("", *(each.partitioner for each in results))
+    rows = [
+        *((kind.value, *(_collectives(each, kind) for each in results)) for kind in CollectiveKind),
+        ("bytes sent", *(_number(each, "bytes_sent") for each in results)),
+        ("FLOPs of products", *(_number(each, "flops") for each in results)),
+        ("peak memory in bytes", *(_number(each, "peak_bytes") for each in results)),
+        ("results", *(_outputs(each) for each in results)),
+    ]
+    console = Console(highlight=False)
+    console.print(simple_table("on one device", columns, rows, right=tuple(range(1, len(columns)))))
+    for each in results:
+        if each.problem:
+            console.print(f"{each.partitioner}: {each.problem}", markup=False)
+
+
+def _collectives(result: PartitionerResult, kind: CollectiveKind) -> str:
+    """Return how often collectives of a kind run."""
+    if result.statistics is None:
+        return ""
+    found = result.statistics.collectives.get(kind)
+    return "0" if found is None else str(found.runs)
+
+
+def _number(result: PartitionerResult, name: str) -> str:
+    return "" if result.statistics is None else bytes_text(getattr(result.statistics, name))
+
+
+def _outputs(result: PartitionerResult) -> str:
+    if result.problem:
+        return "failed" if result.statistics is None else "not compared"
+    wrong = sum(not each.agrees for each in result.comparisons)
+    return f"{wrong} of {len(result.comparisons)} differ" if wrong else "agree"

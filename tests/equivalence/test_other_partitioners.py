@@ -1,0 +1,81 @@
+"""XLA and Shardy partition the examples, in a process of their own, and compute what ours computes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.examples import EXAMPLES
+
+import sdy
+from sdy.program import other_partitioners
+from sdy.tools.main import main
+
+pytestmark = pytest.mark.jax
+
+PATHS = {path.stem: path for path in EXAMPLES}
+UNEVEN = """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<6x4xbf16> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> tensor<6x4xbf16> {
+  %0 = stablehlo.tanh %a : tensor<6x4xbf16>
+  return %0 : tensor<6x4xbf16>
+}
+"""
+UNKNOWN_CALL = UNEVEN.replace("stablehlo.tanh %a : ", "stablehlo.custom_call @f(%a) : (tensor<6x4xbf16>) -> ")
+
+
+def test_a_training_step() -> None:
+    ours, xla, shardy = sdy.compare_partitioners(sdy.load(PATHS["mlp_dp4_tp2"]))
+    for each in (ours, xla, shardy):
+        assert (each.problem, [outcome.problem for outcome in each.comparisons if not outcome.agrees]) == ("", [])
+        assert len(each.comparisons) == 9
+    assert ours.statistics is not None
+    assert xla.statistics is not None
+    assert shardy.statistics is not None
+    assert ours.statistics.bytes_sent < xla.statistics.bytes_sent == shardy.statistics.bytes_sent
+    assert xla.statistics.flops == shardy.statistics.flops > 0
+
+
+def test_a_partitioner_that_cannot_is_a_row() -> None:
+    ours, xla, shardy = sdy.compare_partitioners(sdy.Program.from_text(UNEVEN))
+    assert all(each.agrees for each in (*ours.comparisons, *xla.comparisons))
+    assert shardy.statistics is None
+    assert "not divisible" in shardy.problem
+
+
+def test_ops_without_a_kernel_are_counted_but_not_run() -> None:
+    ours, xla = sdy.compare_partitioners(sdy.Program.from_text(UNKNOWN_CALL), ["xla"])
+    assert (ours.statistics is None, ours.problem) == (False, "not run: no kernel for the custom call @f")
+    assert xla.problem
+
+
+def test_a_crash_and_a_timeout_are_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = sdy.load(PATHS["matmul_case1"])
+    monkeypatch.setattr(other_partitioners.sys, "executable", "/bin/false")
+    _, crashed = sdy.compare_partitioners(program, ["xla"])
+    assert crashed.problem == "ended with status 1"
+
+    def never_ends(*words: object, **options: object) -> None:
+        raise subprocess.TimeoutExpired("python", 3)
+
+    monkeypatch.setattr(other_partitioners.subprocess, "run", never_ends)
+    _, stopped = sdy.compare_partitioners(program, ["xla"], seconds=3)
+    assert stopped.problem == "stopped after 3 seconds"
+
+
+def test_the_command_prints_a_table_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(PATHS["matmul_case3"])]) == 0
+    table = capsys.readouterr().out
+    assert "bytes sent" in table
+    assert "1,920" in table
+    assert main(["compare", str(PATHS["matmul_case3"]), "--with", "shardy", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["partitioner"] for each in found] == ["sdy", "shardy"]
+    assert found[1]["statistics"]["bytes_sent"] == 2304
+
+
+def test_an_unknown_partitioner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(PATHS["matmul_case3"]), "--with", "xlaa"]) == 2
+    assert "did you mean xla?" in capsys.readouterr().err
