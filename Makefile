@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install fmt lint type test pages slow bench reference ci
+.PHONY: help install fmt lint type test pages slow bench reference corpus ci
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ slow: ## run the slow tests
 
 bench: ## run the benchmarks in tests/benchmarks
 	pytest -m benchmark -n0 -s tests/benchmarks
+
+corpus: ## regenerate docs/corpus.md: known bugs, and what XLA and Shardy make of them
+	cd tests && python -m support.corpus_page
 
 reference: ## regenerate docs/reference from the code
 	python -m sdy.tools.make_reference

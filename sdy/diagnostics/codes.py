@@ -548,6 +548,10 @@ CODES: dict[str, Code] = {
         "A permute and an all-to-all are fused into one all-to-all with larger groups.",
         "Remove sdy-fuse-permutes from the pipeline if larger groups are slower; the number of bytes sent is the same.",
     ),
+    "SDY-L126": Code(
+        "Permutes that send the same value to different devices are merged into one.",
+        "Remove sdy-merge-permutes from the pipeline to keep them apart; each device sends no more bytes than before.",
+    ),
     "SDY-X001": Code(
         "NumPy has no dtype for the element type of a value.",
         "Use i1 to i64, ui2 to ui64, index, f4 to f64, bf16 or complex.",

@@ -18,11 +18,14 @@ from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.devices.device_shifts import mesh_reversed_along
 from sdy.model.equivalence import is_equivalent_across_reshape
+from sdy.partitioner.emit.collective_ops import collective_permute
 from sdy.partitioner.emit.device_position import own_shard, shard_offset
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 from sdy.partitioner.on_shards.agreement import ShardedLayout, same_layout
+from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
+from sdy.partitioner.on_shards.value_shardings import ValueShardings
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[LocalCheck]()
@@ -37,7 +40,7 @@ def accept_any_sharding(op: Operation) -> LocalCheck:
 
 @CHECKS.of(ops.ReverseOp)
 def check_reverse(op: ops.ReverseOp) -> LocalCheck:
-    """Check that the shards of the result are in reverse order, or that the reversed dims are unsharded."""
+    """Check that the shards of the result are in reverse order, or can be exchanged, or that reversed dims have one."""
 
     def check(checks: ShardChecks) -> None:
         before, after = (checks.shardings.layout(checks.shardings.of(value)) for value in (op.operand, op.result))
@@ -45,6 +48,9 @@ def check_reverse(op: ops.ReverseOp) -> LocalCheck:
         if before is not None and axes:
             mirrored = ShardedLayout(before.sharding, mesh_reversed_along(axes, before.mesh))
             if same_layout(mirrored, after):
+                return
+            if checks.style.regroups_shards and _can_exchange(op, checks.shardings):
+                checks.check_operand_sharding(op, 0, checks.shardings.of(op.result), "its result")
                 return
         checks.check_agreement(op)
 
@@ -118,6 +124,30 @@ def iota(op: ops.IotaOp) -> LocalForm:
 def _broadcast_as(emit: Emitter, scalar: SSAValue, tensor: AnyTensor) -> SSAValue:
     """Convert `scalar`, a `tensor<i64>`, to the element type of `tensor`, and broadcast it to its shape."""
     return emit.broadcast(emit.convert(scalar, tensor.element_type), tensor)
+
+
+@FORMS.of(ops.ReverseOp)
+def reverse(op: ops.ReverseOp) -> LocalForm:
+    """Reverse the shard; unless the shards of the result are in reverse order, exchange it with the opposite one."""
+
+    def lower(lowering: Lowering) -> None:
+        sharding = lowering.shardings.of(op.operand)
+        axes = tuple(ref for dim in ints_of(op.dimensions) for ref in lowering.shardings.dim_axes(op.operand, dim))
+        lowering.make_local(op.result, op)
+        if sharding is None or not axes or sharding != lowering.shardings.of(op.result):
+            return
+        mesh = lowering.shardings.mesh(sharding)
+        pairs = zip(mesh.listed_devices(), mesh_reversed_along(axes, mesh).listed_devices(), strict=True)
+        emit = lowering.emitter(op)
+        own = emit.value(ops.ReverseOp, [op.operand], op.result.type, {"dimensions": op.dimensions})
+        lowering.replace(op, collective_permute(emit, own, list(pairs)))
+
+    return lower
+
+
+def _can_exchange(op: ops.ReverseOp, shardings: ValueShardings) -> bool:
+    counts = {dim: shardings.shard_count(op.operand, dim) for dim in ints_of(op.dimensions)}
+    return all(count == 1 or can_exchange_results(op, dim, count) for dim, count in counts.items())
 
 
 @FORMS.of(ops.BroadcastOp)

@@ -11,6 +11,7 @@ from sdy.cost.tensor_bytes import element_bytes
 from sdy.dialects.chlo.structured import TopKOp
 from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.reduction import ReduceOp
+from sdy.dialects.stablehlo.shape import ReverseOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.dialects.stablehlo.window import ReduceWindowOp
@@ -41,6 +42,8 @@ def can_exchange_results(op: Operation, dim: int, count: int) -> bool:
             return dim == op.dimension.value.data and _needs_few_permutes(op, dim, count)
         case SliceOp() | PadOp():
             return _has_cheap_exchange(op, dim, count)
+        case ReverseOp():  # one permute of whole shards
+            return dim in ints_of(op.dimensions) and shape_of(op.operand)[dim] % count == 0
         case _:
             return False
 

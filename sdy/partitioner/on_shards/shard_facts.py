@@ -141,7 +141,7 @@ FACTS: dict[type[Operation], ShardFacts] = {
     **dict.fromkeys((ModuleOp, FuncOp, CallOp, *sdy_ops.OPS, *sdy_collectives.OPS, *DATA_FLOW_OPS), WITHOUT_RULE),
     **dict.fromkeys((control.IfOp, shape.ConstantOp, shape.IotaOp, shape.GetDimensionSizeOp), WITHOUT_RULE),
     **dict.fromkeys((shape.BroadcastInDimOp, shape.BroadcastOp, random.RngBitGeneratorOp), REPEATING),
-    **dict.fromkeys((slicing.ConcatenateOp, slicing.SliceOp, TopKOp), COUNT_DEPENDENT),
+    **dict.fromkeys((shape.ReverseOp, slicing.ConcatenateOp, slicing.SliceOp, TopKOp), COUNT_DEPENDENT),
     slicing.PadOp: ShardFacts(depends_on_count=True, replicated=_padded_dims, shardable=_shifted_dims),
     reduction.ReduceOp: ShardFacts(depends_on_count=True, replicated=_without_all_reduce),
     window.ConvolutionOp: ShardFacts(depends_on_count=True, replicated=_spatial_dims),

@@ -79,6 +79,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-optimize-communication": "optimize_communication.OptimizeCommunicationPass",
     },
     "export.collectives": {
+        "sdy-merge-permutes": "merge_permutes.MergePermutesPass",
         "sdy-fuse-permutes": "fuse_permutes.FusePermutesPass",
         "sdy-combine-collectives": "combine_collectives.CombineCollectivesPass",
         "sdy-remove-all-gather-reduce-scatter-for-cmv1": "remove_for_cmv1.RemoveForCmv1Pass",

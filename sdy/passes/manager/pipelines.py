@@ -27,6 +27,7 @@ from sdy.passes.export.close.sink_data_flow_edges import SinkDataFlowEdgesPass
 from sdy.passes.export.close.sink_func_data_flow_edges import SinkFuncDataFlowEdgesPass
 from sdy.passes.export.collectives.combine_collectives import CombineCollectivesPass
 from sdy.passes.export.collectives.fuse_permutes import FusePermutesPass
+from sdy.passes.export.collectives.merge_permutes import MergePermutesPass
 from sdy.passes.export.collectives.remove_for_cmv1 import RemoveForCmv1Pass
 from sdy.passes.export.layers.fold_layers import FoldLayersPass
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
@@ -283,6 +284,9 @@ class PartitionPipeline(Pipeline):
         return (*propagation(), *CLOSE, *partitioner, *(() if self.keep_layers else (UnfoldLayersPass(),)))
 
 
+_OPTIMIZE_COLLECTIVES = MergePermutesPass(), FusePermutesPass(), CombineCollectivesPass()
+
+
 @dataclass(frozen=True)
 class LocalPipeline(Pipeline):
     """Lower explicit collectives on global tensors to the StableHLO program of one device."""
@@ -297,6 +301,6 @@ class LocalPipeline(Pipeline):
         return (
             TO_SHARDS,
             DropShardingAndMeshPass(),
-            *((FusePermutesPass(), CombineCollectivesPass()) if self.optimize_communication else ()),
+            *(_OPTIMIZE_COLLECTIVES if self.optimize_communication else ()),
             *(() if self.keep_layers else (UnfoldLayersPass(),)),
         )

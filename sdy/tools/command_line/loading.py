@@ -16,7 +16,7 @@ from sdy.tools.command_line.files import read_text
 
 T = TypeVar("T")
 
-SAVINGS = ("SDY-L120", "SDY-L121", "SDY-L122", "SDY-L125")
+SAVINGS = ("SDY-L120", "SDY-L121", "SDY-L122", "SDY-L125", "SDY-L126")
 NO_OPTIMIZER_HELP = "do not optimize communication: no sdy-optimize-communication, no sdy-combine-collectives"
 
 

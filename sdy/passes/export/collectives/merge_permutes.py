@@ -1,0 +1,106 @@
+"""Merge permutes of the same value between other devices into one permute.
+
+    before  %1 = "stablehlo.collective_permute"(%0) {3 to 0}
+            %2 = "stablehlo.collective_permute"(%0) {0 to 1, 1 to 2, 2 to 3}
+    after   %3 = "stablehlo.collective_permute"(%0) {0 to 1, 1 to 2, 2 to 3, 3 to 0}
+            %1 = stablehlo.select %is_device_0, %3, 0
+            %2 = stablehlo.select %is_device_1_2_or_3, %3, 0
+
+Devices that receive nothing in one of them get zeros, as before. `jnp.roll` of a sharded dim makes such permutes.
+Requires and ensures: the program of one device.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from sdy.cost.device_groups import group_rows
+from sdy.dialects.ir.context import remark
+from sdy.dialects.stablehlo.collectives import CollectivePermuteOp
+from sdy.dialects.stablehlo.slicing import SliceOp
+from sdy.partitioner.emit.collective_ops import device_table
+from sdy.partitioner.emit.device_position import device_entry, device_number
+from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of
+from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.op_order import forget_order, op_order
+
+
+@dataclass(frozen=True)
+class MergePermutesPass(ModulePass):
+    """Merge permutes of one value whose sources and targets differ."""
+
+    name = "sdy-merge-permutes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Merge each permute with earlier ones of its block."""
+        alike: defaultdict[Hashable, list[list[CollectivePermuteOp]]] = defaultdict(list)
+        for permute in op_order(op).of(CollectivePermuteOp):
+            groups = alike[_key(permute)]
+            for group in groups:
+                if not any(_overlap(permute, other) for other in group):
+                    group.append(permute)
+                    break
+            else:
+                groups.append([permute])
+        found = [group for groups in alike.values() for group in groups if len(group) > 1]
+        for group in found:
+            message = f"merged {len(group)} permutes of one value into one"
+            remark(ctx, "SDY-L126", message, group[0])
+            _merge(group)
+        if found:
+            forget_order(op)
+
+
+def _key(permute: CollectivePermuteOp) -> Hashable:
+    """Return a key that is equal for permutes of one block that send equal values to devices of one kind."""
+    value, crosses_partitions = permute.operand, _crosses_partitions(permute)
+    if isinstance(value.owner, SliceOp):
+        sliced = value.owner
+        bounds = sliced.start_indices, sliced.limit_indices, sliced.strides
+        return permute.parent, crosses_partitions, sliced.operand, bounds
+    return permute.parent, crosses_partitions, value
+
+
+def _crosses_partitions(permute: CollectivePermuteOp) -> bool:
+    return permute.channel_handle is not None and permute.channel_handle.data.handle > 0
+
+
+def _overlap(one: CollectivePermuteOp, other: CollectivePermuteOp) -> bool:
+    """Return whether a device sends, or receives, in both."""
+    pairs = [*_pairs(one), *_pairs(other)]
+    return any(len(set(devices)) < len(devices) for devices in zip(*pairs, strict=True))
+
+
+def _pairs(permute: CollectivePermuteOp) -> list[tuple[int, int]]:
+    return [(source, target) for source, target in group_rows(permute.source_target_pairs)]
+
+
+def _merge(permutes: Sequence[CollectivePermuteOp]) -> None:
+    first = permutes[0]
+    emit = Emitter(first, Style(counts_replicas=not _crosses_partitions(first)))
+    pairs = sorted(pair for permute in permutes for pair in _pairs(permute))
+    properties = {**first.properties, "source_target_pairs": device_table(pairs)}
+    received = emit.value(CollectivePermuteOp, [first.operand], first.result.type, properties)
+    number = device_number(emit)
+    for permute in permutes:
+        targets = [target for _, target in _pairs(permute)]
+        permute.result.replace_all_uses_with(_received_by(emit, received, number, targets))
+    for permute in permutes:
+        erase(permute)
+
+
+def _received_by(emit: Emitter, value: SSAValue, number: SSAValue, targets: Sequence[int]) -> SSAValue:
+    """Return the value on the target devices, and zeros on all others."""
+    # The last entry is that of all devices with higher numbers: a slice starts within the table.
+    is_target = [int(device in targets) for device in range(max(targets) + 2)]
+    tensor = tensor_of(value)
+    entry = device_entry(emit, is_target, i1, number)
+    mask = emit.broadcast(entry, tensor, [0]) if tensor.get_shape() else emit.reshape(entry, [])
+    return emit.select(mask, value, emit.constant(tensor, [0]))
