@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc
@@ -11,10 +12,12 @@ from xdsl.ir import BlockArgument, SSAValue
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.shardings import set_function_result_sharding, set_sharding, sharding_of
+from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.axis import AxisRef, overlaps
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import with_dim
-from sdy.passes.rewriting.insertion import after_definition, insert, redirect_other_uses
+from sdy.passes.rewriting.insertion import after_definition, erase, insert, redirect_other_uses
+from sdy.report.trace_descriptions import dims_text
 
 
 @dataclass(frozen=True)
@@ -22,25 +25,56 @@ class Edit:
     """A new sharding for a value of a module, or for a result of its main function.
 
     The annotation of the value is replaced; a value inside the program that has none gets a sharding constraint.
+    With `keeps_annotation`, a value that has an annotation gets a sharding constraint too.
     """
 
     target: SSAValue | int  # a value, or the number of a result of the main function
     sharding: TensorSharding
+    keeps_annotation: bool = False
 
     def applied(self, module: ModuleOp) -> tuple[ModuleOp, dict[SSAValue, SSAValue]]:
         """Return an edited copy of the module of the value, and the copy of each of its values."""
-        copies: dict[SSAValue, SSAValue] = {}
-        copy = module.clone(copies)
-        if isinstance(self.target, int):
-            set_function_result_sharding(main_function(copy), self.target, self.sharding)
-        else:
-            _annotate(copies[self.target], self.sharding)
-        return copy, copies
+        return edited(module, [self])
 
     @property
     def is_constraint(self) -> bool:
         """Return whether the edit inserts a sharding constraint."""
-        return isinstance(self.target, SSAValue) and not _has_annotation(self.target)
+        return isinstance(self.target, SSAValue) and (self.keeps_annotation or not _has_annotation(self.target))
+
+    def described(self, name: str) -> str:
+        """Return the edit in words, for a target with this name: `annotate %w as [{"x"}, {}] or P('x', None)`."""
+        verb, preposition = ("constrain", "to") if self.is_constraint else ("annotate", "as")
+        return f"{verb} {name} {preposition} {sharding_text(self.sharding)}"
+
+
+@dataclass(frozen=True)
+class Removal:
+    """The removal of the sharding constraint whose result is `target`."""
+
+    target: SSAValue
+
+    def described(self, name: str) -> str:
+        """Return the removal in words, for a constraint whose result has this name."""
+        return f"remove the sharding constraint {name}"
+
+
+Change = Edit | Removal
+
+
+def edited(module: ModuleOp, changes: Sequence[Change]) -> tuple[ModuleOp, dict[SSAValue, SSAValue]]:
+    """Return a copy of a module with changes to its annotations, and the copy of each value of the module."""
+    copies: dict[SSAValue, SSAValue] = {}
+    copy = module.clone(copies)
+    for change in changes:
+        if isinstance(change, Removal):
+            _remove(copies[change.target])
+        elif isinstance(change.target, int):
+            set_function_result_sharding(main_function(copy), change.target, change.sharding)
+        elif change.is_constraint:
+            _constrain(copies[change.target], change.sharding)
+        else:
+            set_sharding(copies[change.target], change.sharding)
+    return copy, copies
 
 
 def _has_annotation(value: SSAValue) -> bool:
@@ -50,12 +84,23 @@ def _has_annotation(value: SSAValue) -> bool:
     return sharding_of(value) is not None
 
 
-def _annotate(value: SSAValue, sharding: TensorSharding) -> None:
-    if _has_annotation(value):
-        set_sharding(value, sharding)
-    else:
-        constraint = insert(ShardingConstraintOp(value, sharding), after_definition(value), UnknownLoc())
-        redirect_other_uses(value, constraint.result)
+def _constrain(value: SSAValue, sharding: TensorSharding) -> None:
+    constraint = insert(ShardingConstraintOp(value, sharding), after_definition(value), UnknownLoc())
+    redirect_other_uses(value, constraint.result)
+
+
+def _remove(target: SSAValue) -> None:
+    constraint = target.owner
+    assert isinstance(constraint, ShardingConstraintOp)
+    constraint.result.replace_all_uses_with(constraint.input)
+    erase(constraint)
+
+
+def sharding_text(sharding: TensorSharding) -> str:
+    """Return a sharding in the sdy notation, and as a PartitionSpec of JAX unless it has priorities."""
+    if any(dim.priority is not None for dim in sharding.dims):
+        return dims_text(sharding)
+    return f"{dims_text(sharding)} or {write_partition_spec(sharding)}"
 
 
 def with_axis(sharding: TensorSharding, dim: int, axis: AxisRef) -> TensorSharding:

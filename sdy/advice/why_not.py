@@ -12,35 +12,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from sdy.advice.edits import Edit, with_axis, with_priority, without_axis
+from sdy.advice.conflict_edits import Suggestion, against_rival, opening
+from sdy.advice.edits import Edit, with_axis
 from sdy.advice.missing_axes import MissingAxes, Question
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.axis import overlaps
-from sdy.model.sharding import TensorSharding
-from sdy.model.sharding_update import fully_open, with_closed
-from sdy.propagation.conflicts import Conflict, Obstacle
+from sdy.model.sharding_update import fully_open
 from sdy.propagation.graph import Value
 from sdy.propagation.tied_dims import Tie
 from sdy.report.explain import Explainer
-from sdy.report.trace_descriptions import dims_text
 
 Trace = Callable[[ModuleOp], Explainer]
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """An edit with which propagation shards the dim along the axis, in words and as a value."""
-
-    text: str
-    edit: Edit
 
 
 class WhyNot:
@@ -92,38 +80,13 @@ class WhyNot:
     def _suggestions(self, question: Question, holder: Value, stop: Tie | None) -> Iterator[Suggestion]:
         """Yield edits to try: first those that keep all annotations but for openness or priority."""
         for each in dict.fromkeys([holder, *(() if stop is None else (stop.end.holder,))]):
-            yield from self._opened(each, question.dim if each is holder or stop is None else stop.end.dim)
+            dim = question.dim if each is holder or stop is None else stop.end.dim
+            yield from opening(self._explainer, each, dim)
         if stop is not None:
             conflict = self._missing.conflict(stop, self._missing.axis_at(stop.start, question.axis))
             if conflict is not None:
-                yield from self._against_rival(conflict, stop)
+                yield from against_rival(self._explainer, conflict, stop.end.holder)
         yield from self._annotated(question)
-
-    def _opened(self, holder: Value, dim: int) -> Iterator[Suggestion]:
-        """Yield the edit that opens a closed dim that the user annotated."""
-        found = self._explainer.values.annotation(holder)
-        if found is not None and found[1].dims[dim].is_closed:
-            target, sharding = found
-            opened = with_closed(sharding, [dim], is_closed=False)
-            yield Suggestion(f"open dim {dim} of {self._described(target)}, {_text(opened)}", Edit(target, opened))
-
-    def _against_rival(self, conflict: Conflict, stop: Tie) -> Iterator[Suggestion]:
-        """Yield edits of the annotation that the rival axis comes from: a later priority, or without the axis."""
-        if conflict.rival_axis is None or conflict.obstacle not in (Obstacle.OTHER_DIM, Obstacle.OTHER_AXIS):
-            return
-        root = self._explainer.traced.history.path(stop.end.holder, conflict.rival_axis).root
-        found = self._explainer.values.annotation(root)
-        if found is None:
-            return
-        target, sharding = found
-        for dim, own in enumerate(sharding.dims):
-            if any(overlaps(axis, conflict.rival_axis) for axis in own.axes):
-                later = with_priority(sharding, dim, own.effective_priority + 1)
-                text = f"give dim {dim} of {self._described(target)} a later priority, {_text(later)}"
-                yield Suggestion(text, Edit(target, later))
-                removed = without_axis(sharding, conflict.rival_axis)
-                text = f"take {conflict.rival_axis} off {self._described(target)}, {_text(removed)}"
-                yield Suggestion(text, Edit(target, removed))
 
     def _annotated(self, question: Question) -> Iterator[Suggestion]:
         """Yield the edit that shards the value of the question itself."""
@@ -133,14 +96,7 @@ class WhyNot:
             own = fully_open(question.mesh_name, question.rank)
         sharding = with_axis(own, question.dim, question.axis)
         edit = Edit(written, sharding)
-        if edit.is_constraint:
-            text = f"constrain {self._explainer.names[written]} to {_text(sharding)}"
-        else:
-            text = f"annotate {self._explainer.names[written]} as {_text(sharding)}"
-        yield Suggestion(text, edit)
-
-    def _described(self, target: SSAValue | int) -> str:
-        return f"result {target}" if isinstance(target, int) else self._explainer.names[target]
+        yield Suggestion(edit.described(self._explainer.names[written]), edit)
 
     def _works(self, question: Question, edit: Edit) -> bool:
         """Return whether propagation in an edited copy shards the dim along the axis, in every copy of the value."""
@@ -157,10 +113,3 @@ class WhyNot:
             each is not None and any(overlaps(axis, question.axis) for axis in each.dims[question.dim].axes)
             for each in shardings
         )
-
-
-def _text(sharding: TensorSharding) -> str:
-    """Return a sharding in the sdy notation, and as a PartitionSpec of JAX unless it has priorities."""
-    if any(dim.priority is not None for dim in sharding.dims):
-        return dims_text(sharding)
-    return f"{dims_text(sharding)} or {write_partition_spec(sharding)}"
