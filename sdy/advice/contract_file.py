@@ -16,22 +16,17 @@ count = 4
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from json import dumps
 from typing import cast
 
 from sdy.advice.contract import CollectiveBound, Contract
+from sdy.advice.toml_tables import Reader, boolean_value, count_value, read_table, read_toml, text_value
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import DEFAULT_MACHINE
 from sdy.cost.quantities import parse_bytes
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.similar_names import similar_name_hint
-from sdy.diagnostics.span import Span
 
 HEADER = "# Upper bounds for one device and one run of the program. `sdy check --update` writes them anew."
-
-Reader = Callable[[object], object]
 
 
 def read_contract(text: str, file_name: str) -> Contract:
@@ -39,14 +34,7 @@ def read_contract(text: str, file_name: str) -> Contract:
 
     Raises: SdyError SDY-C010 if the text is not TOML, or if a key or a value is not one of a contract.
     """
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SdyError(Diagnostic("SDY-C010", f"cannot read {file_name}: {error}")) from None
-    try:
-        found = _read_table(table, _CONTRACT)
-    except _WrongEntry as error:
-        raise _diagnosed(error, text, file_name) from None
+    found = read_toml(text, file_name, "SDY-C010", lambda table: read_table(table, _CONTRACT))
     return Contract(**found)  # pyright: ignore[reportArgumentType] -- the readers return the types of the fields
 
 
@@ -72,34 +60,6 @@ def write_contract(contract: Contract) -> str:
     return "\n".join(_lines(contract)) + "\n"
 
 
-class _WrongEntry(Exception):  # noqa: N818 -- it becomes a diagnostic at once
-    def __init__(self, key: str, problem: str, hint: str | None = None) -> None:
-        super().__init__(problem)
-        self.key, self.problem, self.hint = key, problem, hint
-
-
-def _read_table(table: Mapping[str, object], readers: Mapping[str, Reader]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, value in table.items():
-        if key not in readers:
-            hint = similar_name_hint(key, readers) or f"known keys: {', '.join(readers)}"
-            raise _WrongEntry(key, f"unknown key {key!r}", hint)
-        try:
-            found[key] = readers[key](value)
-        except ValueError as error:
-            raise _WrongEntry(key, f"{key}: {error}") from None
-    return found
-
-
-def _diagnosed(error: _WrongEntry, text: str, file_name: str) -> SdyError:
-    """Return the error with the first line of the text that has its key."""
-    lines = text.splitlines()
-    line = next((index for index, each in enumerate(lines) if each.lstrip(" [\"'").startswith(error.key)), 0)
-    column = len(lines[line]) - len(lines[line].lstrip()) + 1
-    span = Span(file_name, line + 1, column, max(1, len(error.key)), lines[line])
-    return SdyError(Diagnostic("SDY-C010", error.problem, span, hint=error.hint))
-
-
 def _bytes(value: object) -> float:
     return parse_bytes(value) if isinstance(value, str) else _number(value)
 
@@ -107,24 +67,6 @@ def _bytes(value: object) -> float:
 def _number(value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
         raise ValueError(f"expected a number that is not negative, got {value!r}")
-    return value
-
-
-def _count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"expected a count that is not negative, got {value!r}")
-    return value
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"expected a string, got {value!r}")
-    return value
-
-
-def _boolean(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"expected true or false, got {value!r}")
     return value
 
 
@@ -139,7 +81,7 @@ def collective_kind(value: object) -> CollectiveKind:
 def _axes(value: object) -> frozenset[str]:
     if not isinstance(value, list):
         raise ValueError(f"expected a list of axis names, got {value!r}")
-    return frozenset(map(_text, cast("list[object]", value)))
+    return frozenset(map(text_value, cast("list[object]", value)))
 
 
 def _bounds(value: object) -> tuple[CollectiveBound, ...]:
@@ -151,27 +93,27 @@ def _bounds(value: object) -> tuple[CollectiveBound, ...]:
 def _bound(value: object) -> CollectiveBound:
     if not isinstance(value, dict):
         raise ValueError(f"expected a table, got {value!r}")
-    return CollectiveBound(**_read_table(cast("dict[str, object]", value), _BOUND))  # pyright: ignore[reportArgumentType]
+    return CollectiveBound(**read_table(cast("dict[str, object]", value), _BOUND))  # pyright: ignore[reportArgumentType]
 
 
 def _shardings(value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         raise ValueError(f"expected a table of shardings, got {value!r}")
-    return {name: _text(each) for name, each in cast("dict[str, object]", value).items()}
+    return {name: text_value(each) for name, each in cast("dict[str, object]", value).items()}
 
 
 _BOUND: dict[str, Reader] = {
     "kind": collective_kind,
     "axes": _axes,
-    "in_loop": _boolean,
-    "function": _text,
-    "source": _text,
-    "count": _count,
-    "runs": _count,
+    "in_loop": boolean_value,
+    "function": text_value,
+    "source": text_value,
+    "count": count_value,
+    "runs": count_value,
     "bytes": _bytes,
 }
 _CONTRACT: dict[str, Reader] = {
-    "machine": _text,
+    "machine": text_value,
     "bytes_sent": _bytes,
     "peak_bytes": _bytes,
     "seconds": _number,
