@@ -36,7 +36,7 @@ class PartitionFacts:
     @cached_property
     def collectives(self) -> tuple[Collective, ...]:
         """The collectives that each device runs, in program order."""
-        return tuple(collectives_of_schedule(self._schedule, self.program.written, self.program.source_lines))
+        return tuple(collectives_of_schedule(self.schedule, self.program.written, self.program.source_lines))
 
     @cached_property
     def bytes_sent(self) -> float:
@@ -46,7 +46,7 @@ class PartitionFacts:
     @cached_property
     def seconds(self) -> float:
         """The predicted seconds of all ops and collectives, one after another."""
-        return max((slot.end for slot in self._schedule), default=0.0)
+        return max((slot.end for slot in self.schedule), default=0.0)
 
     @cached_property
     def peak_bytes(self) -> int:
@@ -102,7 +102,8 @@ class PartitionFacts:
         return boundary_values(self.program.global_module, self.program.argument_names)
 
     @cached_property
-    def _schedule(self) -> list[ScheduledOp]:
+    def schedule(self) -> list[ScheduledOp]:
+        """The ops of the local program with their times, one after another."""
         return list(schedule_of(self.program.local, self.program.mesh, self.hardware))
 
     def _name(self, value: SSAValue, written: SSAValue | None) -> str:

@@ -1,8 +1,9 @@
 """The table of all diagnostic codes, with a cause and a fix for each.
 
 Codes are stable: tests match them, people read the messages. The letter of a code names its subject:
-P: text that does not parse. S: shardings and meshes. R: sharding rules. D: ops that do not verify.
-T: tools, passes and files. L: lowering to per-device code. X: execution. C: contracts that a program broke.
+P: text that does not parse. S: shardings and meshes, S4xx the findings of `sdy lint`. R: sharding rules.
+D: ops that do not verify. T: tools, passes and files. L: lowering to per-device code. X: execution.
+C: contracts that a program broke.
 """
 
 from __future__ import annotations
@@ -159,6 +160,57 @@ CODES: dict[str, Code] = {
     "SDY-S308": Code(
         "A propagation edge refers to an operand or a result that the op does not have.",
         "Count operands and results from 0.",
+    ),
+    "SDY-S401": Code(
+        "An argument or a result is replicated along an axis of the mesh that could shard it.",
+        "Shard it along the axis, as the hint shows.",
+    ),
+    "SDY-S402": Code(
+        "No tensor is sharded along an axis of the mesh, so the devices along it all compute the same.",
+        "Shard a dim along the axis, such as the batch, or use a mesh without it.",
+    ),
+    "SDY-S403": Code(
+        "An argument is gathered more than once along the same axes.",
+        "Constrain it once, if its unsharded copy fits in memory; or store it sharded along fewer axes.",
+    ),
+    "SDY-S404": Code(
+        "Every device uses a slice alone of the result of an all-gather.",
+        "Keep the value sharded: constrain it to the sharding of the slice, or remove the constraint that gathers it.",
+    ),
+    "SDY-S405": Code(
+        "Every device uses a slice alone of the result of an all-reduce.",
+        "Constrain the sum to the sharding of the slice, so that a reduce-scatter sends half the bytes.",
+    ),
+    "SDY-S406": Code("A loop reshards a value that is the same in every trip.", "Constrain the value before the loop."),
+    "SDY-S407": Code(
+        "Arguments propagate one axis to different dims of the same tensors, as the batch and the weights of FSDP do.",
+        'Give the annotations of the weights a later priority: `{"data"}p1`.',
+    ),
+    "SDY-S408": Code(
+        "The program is partitioned the same without a sharding constraint.", "Remove the sharding constraint."
+    ),
+    "SDY-S409": Code(
+        "A value is resharded for a sharding constraint, and again for each use of the constraint.",
+        "Remove the sharding constraint, or constrain to the sharding that the uses have.",
+    ),
+    "SDY-S410": Code(
+        "The tensors of an op have conflicting shardings, which costs the collectives listed.",
+        "Resolve the conflict: open a dim, give an annotation a later priority, or annotate another dim.",
+    ),
+    "SDY-S411": Code(
+        "The axes of a dim do not divide it, so that its shards are padded.", "Shard another dim along the axis."
+    ),
+    "SDY-S412": Code(
+        "Many small collectives take as long as their latency.",
+        "Stack the tensors, so that one collective communicates all of them.",
+    ),
+    "SDY-S413": Code(
+        "An operand is gathered for an op that could run on shards, so that every device computes its result in full.",
+        "Constrain the result to the sharding of the operand.",
+    ),
+    "SDY-S414": Code(
+        "A donated argument is sharded otherwise than the result that is to reuse its memory.",
+        "Give both the same sharding.",
     ),
     "SDY-R001": Code(
         "The number of tensors in a sharding rule differs from the number of operands and results.",
@@ -454,6 +506,9 @@ CODES: dict[str, Code] = {
         "See the hint of the message.",
     ),
     "SDY-T221": Code("A comparison names an unknown partitioner.", "Use one of those that the hint lists."),
+    "SDY-T230": Code(
+        "The name of a lint rule is unknown, or a setting of the linter is malformed.", "See the hint of the message."
+    ),
     "SDY-C001": Code(
         "The program sends more than its contract allows: more bytes, or more collectives of some kind.",
         "Change the annotation or the op that the notes name, or accept the program with `sdy check --update`.",

@@ -12,7 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from sdy.dialects.data_flow import DATA_FLOW_OPS, edge_of_owner, has_data_flow_edges, index_of, op_of, owner_of_target
-from sdy.dialects.ir.func_attrs import with_attribute
+from sdy.dialects.ir.func_attrs import attribute_of, with_attribute
 from sdy.dialects.sdy.attrs import TensorShardingAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.sdy.dialect import SDY
@@ -247,7 +247,7 @@ def _completed(
 
 
 def _sharding_in(attrs: ArrayAttr[DictionaryAttr] | None, index: int) -> TensorSharding | None:
-    attr = None if attrs is None else attrs.data[index].data.get(SHARDING)
+    attr = attribute_of(attrs, index, SHARDING)
     return attr.data if isinstance(attr, TensorShardingAttr) else None
 
 

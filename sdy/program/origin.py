@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic
 
 from typing_extensions import TypeVar
@@ -42,6 +42,17 @@ class Origin(Generic[R]):
     def host(self) -> Host:
         """Return the host side of a new run of the program."""
         return Host(callbacks=self.callbacks)
+
+    def with_text(self, text: str) -> Origin[R]:
+        """Return the origin of a program with another text; lines that did not change keep their source lines."""
+        lines = self.text.splitlines(), text.splitlines()
+        moved = {
+            block.a + offset + 1: block.b + offset + 1
+            for block in difflib.SequenceMatcher(None, *lines, autojunk=False).get_matching_blocks()
+            for offset in range(block.size)
+        }
+        sources = {moved[line]: source for line, source in self.source_lines.items() if line in moved}
+        return replace(self, text=text, source_lines=sources)
 
     def names_in_text(self, query: str) -> list[str]:
         """Return `query` as value names or line numbers of the text.

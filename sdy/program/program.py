@@ -14,6 +14,11 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.advice.contract import Breach, Contract, breaches, raise_breaches
 from sdy.advice.contract_file import bounds_contract, read_contract
 from sdy.advice.diff import ProgramDiff, diff
+from sdy.advice.edits import Change
+from sdy.advice.lint.annotated_text import text_with_changes
+from sdy.advice.lint.finding import Finding
+from sdy.advice.lint.linter import Linter, LintReport
+from sdy.advice.lint.settings import LintSettings
 from sdy.advice.partition_facts import PartitionFacts
 from sdy.advice.why_not import WhyNot
 from sdy.cost.hardware import DEFAULT_MACHINE, Hardware, resolve_hardware
@@ -223,6 +228,26 @@ class Program(Generic[R]):
         """
         return diff(self.facts(on), other.facts(on))
 
+    def lint(self, settings: LintSettings | None = None) -> LintReport:
+        """Return the avoidable costs of the partitioned program, with fixes that were tried on copies.
+
+        Raises: SdyError SDY-T209 if no machine has the name in the settings, SDY-T230 if no rule has a selected code.
+        """
+        return self._linter(settings or LintSettings()).report()
+
+    def with_lint_fixes(self, settings: LintSettings | None = None) -> tuple[Program[R], list[Finding]]:
+        """Return the program with fixes of `lint` applied, and the findings that were fixed, in this order.
+
+        The best fix that raises neither bytes, time nor memory is applied, then the program is examined anew, until
+        there is no such fix. Only annotations change, so that the program computes the same values.
+        Raises: SdyError as `lint`.
+        """
+        program, fixed = self, list[Finding]()
+        while (best := program.lint(settings).best_fixable()) is not None and best.fix is not None:
+            program = program._with_changes(best.fix.fix.changes)
+            fixed.append(best)
+        return program, fixed
+
     def facts(self, machine: str | Hardware = DEFAULT_MACHINE) -> PartitionFacts:
         """Return the collectives, memory, time and shardings of the partitioned program on a machine.
 
@@ -291,6 +316,17 @@ class Program(Generic[R]):
     @cached_property
     def _why_not(self) -> WhyNot:
         return WhyNot(self.module, self._explainer, self._explained)
+
+    def _linter(self, settings: LintSettings) -> Linter:
+        facts = self.facts(settings.machine)
+        return Linter(facts, lambda module: replace(self, module=module).partition().local, settings)
+
+    def _with_changes(self, changes: Sequence[Change]) -> Program[R]:
+        """Return the program with changes to the annotations in its text."""
+        text = text_with_changes(self.origin.text, self.module, changes)
+        span = span_of(main_function(self.module))
+        module = read_module(text, "<text>" if span is None else span.file)
+        return replace(self, module=module, origin=self.origin.with_text(text))
 
     def _explained(self, module: ModuleOp) -> Explainer:
         return Explainer(make_context(), module, self.origin.text, self.origin.source_lines)

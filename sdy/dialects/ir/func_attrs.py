@@ -10,6 +10,11 @@ from xdsl.ir import Attribute
 ValueAttrs = ArrayAttr[DictionaryAttr] | None  # of all arguments, or of all results
 
 
+def attribute_of(attrs: ValueAttrs, index: int, name: str) -> Attribute | None:
+    """Return an attribute of value `index`, or None if it does not have it."""
+    return None if attrs is None else attrs.data[index].data.get(name)
+
+
 def with_attribute(attrs: ValueAttrs, count: int, index: int, name: str, attribute: Attribute) -> ValueAttrs:
     """Return the attributes of `count` values with `attribute` added to value `index`."""
     entries = [DictionaryAttr({})] * count if attrs is None else list(attrs.data)

@@ -1,0 +1,160 @@
+"""Rules on conflicts of propagation: SDY-S407 (priorities are missing) and SDY-S410 (a conflict and its price)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import reduce
+
+from xdsl.ir import BlockArgument, SSAValue
+
+from sdy.advice.collectives import Collective
+from sdy.advice.conflict_edits import against_rival, opening
+from sdy.advice.edits import Edit, sharding_text, with_axis, with_priority
+from sdy.advice.lint.finding import Candidate, Fix
+from sdy.advice.lint.linted_program import LintedProgram, cost_of
+from sdy.advice.lint.uses import fix_of
+from sdy.model.axis import AxisRef, overlaps
+from sdy.model.sharding import TensorSharding
+from sdy.propagation.conflicts import Conflict, Obstacle, conflicts_of
+from sdy.propagation.graph import Value
+from sdy.propagation.trace import holders_of
+
+# SDY-S407
+
+
+def missing_priorities(linted: LintedProgram) -> Iterator[Candidate]:
+    """Yield the axes that two arguments propagate to different dims of one tensor, where no annotation has a priority.
+
+    This is typical of FSDP: the batch is sharded along the axis along which weights are stored.
+    """
+    annotated = dict(_annotated_arguments(linted))
+    if any(dim.priority is not None for sharding in annotated.values() for dim in sharding.dims):
+        return
+    for axis in linted.mesh.axes:
+        ref = AxisRef(axis.name)
+        roots = Counter(root for pair in _rival_arguments(linted, ref) for root in pair)
+        collectives = tuple(each for each in linted.facts.collectives if axis.name in each.axis_names)
+        for first, _ in roots.most_common(2):
+            later = [value for value, own in annotated.items() if value is not first and _dims_along(own, ref)]
+            if not later or not collectives:
+                continue
+            name, span = linted.name(first), linted.span(first)
+            yield Candidate(
+                "SDY-S407",
+                f"{name} and other arguments ({len(later)}) propagate {ref} to different dims, without priorities",
+                cost_of(collectives),
+                list(_prioritized(linted, ref, later)),
+                needs_fix=True,
+                span=span,
+                source=linted.source(span),
+                subject=f"priorities along {axis.name}",
+            )
+
+
+def _prioritized(linted: LintedProgram, axis: AxisRef, later: Sequence[SSAValue]) -> Iterator[Fix]:
+    """Yield the fixes that give an axis of some arguments a later priority.
+
+    First together with the results that are sharded along the axis, as gradients should stay sharded like the weights.
+    """
+    finals = linted.boundary_axes
+    results = [target for target in finals if isinstance(target, int) and _dims_along(finals[target], axis)]
+    for targets in ((*later, *results), later):
+        edits = tuple(Edit(each, _later(linted.annotation(each) or finals[each], axis)) for each in targets)
+        texts = (f"{linted.name(edit.target)} as {sharding_text(edit.sharding)}" for edit in edits)
+        yield Fix(f"give {axis} a later priority in these: annotate {', '.join(texts)}", edits)
+
+
+def _annotated_arguments(linted: LintedProgram) -> Iterator[tuple[SSAValue, TensorSharding]]:
+    for argument in linted.main.body.block.args:
+        sharding = linted.annotation(argument)
+        if sharding is not None:
+            yield argument, sharding
+
+
+def _dims_along(sharding: TensorSharding, axis: AxisRef) -> list[int]:
+    return [index for index, dim in enumerate(sharding.dims) if any(overlaps(own, axis) for own in dim.axes)]
+
+
+def _later(sharding: TensorSharding, axis: AxisRef) -> TensorSharding:
+    return reduce(lambda found, dim: with_priority(found, dim, 1), _dims_along(sharding, axis), sharding)
+
+
+def _rival_arguments(linted: LintedProgram, axis: AxisRef) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """Yield the pairs of arguments from which an axis came to different dims of one tensor."""
+    for conflict in _conflicts(linted):
+        rival = conflict.rival_axis
+        if conflict.obstacle is Obstacle.OTHER_DIM and rival is not None and overlaps(conflict.axis, axis):
+            holders = holders_of(conflict.site)
+            source = _root(linted, holders[conflict.source], conflict.axis)
+            other = _root(linted, holders[conflict.target], rival)
+            if source is not None and other is not None and source is not other:
+                yield source, other
+
+
+def _root(linted: LintedProgram, holder: Value | None, axis: AxisRef) -> SSAValue | None:
+    """Return the argument of the main function that an axis of a holder comes from; None if it has another origin."""
+    explainer = linted.program.explainer
+    if holder is None:
+        return None
+    found = explainer.values.annotation(explainer.traced.history.path(holder, axis).root)
+    if found is None or not isinstance(found[0], BlockArgument) or found[0].owner is not linted.main.body.block:
+        return None
+    return found[0]
+
+
+# SDY-S410
+
+
+def costly_conflicts(linted: LintedProgram) -> Iterator[Candidate]:
+    """Yield the ops with conflicts that communicate."""
+    by_line: dict[int, list[Collective]] = {}
+    for each in linted.facts.collectives:
+        if each.line is not None:
+            by_line.setdefault(each.line, []).append(each)
+    conflicts: dict[int, list[Conflict]] = {}
+    for conflict in _conflicts(linted):
+        line = linted.program.explainer.descriptions.line_number(conflict.site)
+        if line is not None:
+            conflicts.setdefault(line, []).append(conflict)
+    for site in linted.program.explainer.conflict_sites():
+        if site.line in by_line and site.line in conflicts:
+            collectives = tuple(by_line[site.line])
+            span = collectives[0].span
+            yield Candidate(
+                "SDY-S410",
+                f"the tensors of {site.op} have conflicting shardings",
+                cost_of(collectives),
+                list(_resolutions(linted, conflicts[site.line])),
+                span=span,
+                source=linted.source(span),
+                collectives=collectives,
+                notes=site.sentences,
+            )
+
+
+def _conflicts(linted: LintedProgram) -> list[Conflict]:
+    traced = linted.program.explainer.traced
+    return list(conflicts_of(traced.flat.graph, traced.history))
+
+
+def _resolutions(linted: LintedProgram, conflicts: list[Conflict]) -> Iterator[Fix]:
+    explainer = linted.program.explainer
+    for conflict in conflicts:
+        holder = holders_of(conflict.site)[conflict.target]
+        dim = _target_dim(linted, conflict)
+        if holder is None or dim is None:
+            continue
+        annotated = explainer.values.annotation(holder)
+        if annotated is not None:
+            edit = Edit(annotated[0], with_axis(annotated[1], dim, conflict.axis))
+            yield fix_of(linted, edit)
+        for each in (*opening(explainer, holder, dim), *against_rival(explainer, conflict, holder)):
+            yield Fix(each.text, (each.edit,))
+
+
+def _target_dim(linted: LintedProgram, conflict: Conflict) -> int | None:
+    """Return the dim of the target of a conflict that has its factor."""
+    rule = linted.program.explainer.traced.flat.graph.rules.value(conflict.site.rule)
+    dims = (dim for dim, factors in enumerate(rule.tensors[conflict.target]) if conflict.factor in factors)
+    return next(dims, None)

@@ -1,0 +1,119 @@
+"""Findings: avoidable costs of a program, with the fixes that rules propose and those that hold when tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sdy.advice.collectives import Collective
+from sdy.advice.edits import Change
+from sdy.advice.lint.price import Cost, Price
+from sdy.diagnostics.diagnostic import Diagnostic, Note, Severity
+from sdy.diagnostics.span import Span
+
+
+@dataclass(frozen=True)
+class Fix:
+    """Changes of annotations, in words and as values."""
+
+    text: str
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True)
+class TriedFix:
+    """A fix that was tried on a copy of the program, and what it saves; a negative part is spent instead."""
+
+    fix: Fix
+    before: Price
+    after: Price
+
+    @property
+    def saved(self) -> Cost:
+        """What the fix saves."""
+        return self.after.saved_from(self.before)
+
+    @property
+    def is_free(self) -> bool:
+        """Return whether the fix raises neither bytes, time nor memory. Only such fixes are applied by `--fix`."""
+        return self.after.is_at_most(self.before)
+
+    def __str__(self) -> str:
+        """Return the fix and its effect: `annotate %w as [{"x"}]: saves 3.02 µs, costs 512 bytes of memory`."""
+        gains, losses = (Cost(*(max(0.0, sign * part) for part in self.saved.parts)) for sign in (1, -1))
+        text = f"{self.fix.text}: saves {gains}"
+        return text if self.is_free else f"{text}, but costs {losses}"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An avoidable cost that a rule found, before its fixes are tried.
+
+    `fixes` are tried in this order until one saves at least half of the cost. If `needs_fix`, the cost is an estimate:
+    the finding is reported only with a fix, and costs what that saves. If `is_idle`, the fix must leave the local
+    program as it is. `collectives` and `subject` identify the cause: of several findings with a common collective or an
+    equal subject, the one that costs most is reported.
+    """
+
+    code: str
+    message: str
+    cost: Cost
+    fixes: Sequence[Fix] = ()
+    needs_fix: bool = False
+    is_idle: bool = False
+    span: Span | None = None
+    source: str = ""
+    collectives: tuple[Collective, ...] = ()
+    subject: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An avoidable cost of a program. `fix` is None if no change of annotations that was tried avoids it.
+
+    `was_limited` means that not all fixes were tried, as the number of trials was reached.
+    """
+
+    code: str
+    message: str
+    cost: Cost
+    fix: TriedFix | None = None
+    span: Span | None = None
+    source: str = ""
+    notes: tuple[str, ...] = ()
+    was_limited: bool = False
+
+    @property
+    def is_fixable(self) -> bool:
+        """Return whether `--fix` applies the fix."""
+        return self.fix is not None and self.fix.is_free
+
+    def diagnostic(self) -> Diagnostic:
+        """Return the finding as a warning whose hint is the fix."""
+        message = f"{self.message}: {self.cost}"
+        return Diagnostic(self.code, message, self.span, self._hint(), tuple(map(Note, self.notes)), Severity.WARNING)
+
+    def _hint(self) -> str:
+        if self.fix is not None:
+            return str(self.fix)
+        if self.was_limited:
+            return "not all fixes were tried: --trials raises the limit"
+        return "no change of annotations was found that avoids it"
+
+    def to_json(self) -> dict[str, object]:
+        """Return the finding as plain data."""
+        span, fix = self.span, self.fix
+        return {
+            "code": self.code,
+            "message": self.message,
+            "file": None if span is None else span.file,
+            "line": None if span is None else span.line,
+            "column": None if span is None else span.column,
+            "source": self.source,
+            "cost": self.cost.to_json(),
+            "fix": None
+            if fix is None
+            else {"text": fix.fix.text, "saves": fix.saved.to_json(), "is_applied_by_fix": fix.is_free},
+            "notes": list(self.notes),
+        }

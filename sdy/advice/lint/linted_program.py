@@ -1,0 +1,163 @@
+"""The partitioned program that rules examine: its values as the user wrote them, and their final shardings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from sdy.advice.collectives import Collective
+from sdy.advice.lint.price import Cost
+from sdy.advice.lint.program_text import ProgramText, UnsupportedTextError
+from sdy.advice.partition_facts import PartitionFacts
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.diagnostics.span import Span
+from sdy.dialects.data_flow import op_of
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy import collectives as sdy_collectives
+from sdy.dialects.sdy.ops import ShardingConstraintOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import function_result_sharding, sharding_of
+from sdy.model.axis import AxisRef, overlaps
+from sdy.model.axis_list import sharded_size
+from sdy.model.mesh import Mesh
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed
+from sdy.report.boundary import boundary_values
+from sdy.report.counterparts import Counterparts
+from sdy.report.value_names import source_text
+
+Target = SSAValue | int  # a value of the user's program, or the number of a result of its main function
+
+KINDS: dict[type[Operation], CollectiveKind] = {
+    sdy_collectives.AllGatherOp: CollectiveKind.ALL_GATHER,
+    sdy_collectives.AllReduceOp: CollectiveKind.ALL_REDUCE,
+    sdy_collectives.AllToAllOp: CollectiveKind.ALL_TO_ALL,
+    sdy_collectives.CollectivePermuteOp: CollectiveKind.COLLECTIVE_PERMUTE,
+    sdy_collectives.ReduceScatterOp: CollectiveKind.REDUCE_SCATTER,
+}
+
+
+class LintedProgram:
+    """One partitioned program with what several rules ask of it."""
+
+    def __init__(self, facts: PartitionFacts) -> None:
+        self.facts = facts
+        self.program = facts.program
+        self.main: FuncOp = main_function(self.program.written)
+        self.final_main: FuncOp = main_function(self.program.global_module)
+        self.mesh: Mesh = self.program.mesh
+        named = meshes_of(self.program.written).items()
+        self.mesh_name: str | Mesh = next((name for name, mesh in named if mesh == self.mesh), self.mesh)
+
+    @cached_property
+    def boundary(self) -> tuple[Target, ...]:
+        """The arguments, then the numbers of the results."""
+        return (*self.main.body.block.args, *range(len(self.main.function_type.outputs)))
+
+    @cached_property
+    def boundary_axes(self) -> dict[Target, TensorSharding]:
+        """The final sharding of each argument and result."""
+        values = boundary_values(self.program.global_module)
+        types = [self.type(target) for target in self.boundary]
+        found = (each.sharding for each in values)
+        return {
+            target: sharding or fully_closed(self.mesh_name, len(static_shape(type_) or ()))
+            for target, type_, sharding in zip(self.boundary, types, found, strict=True)
+        }
+
+    def type(self, target: Target) -> Attribute:
+        """Return the type of a value or of a result."""
+        return self.main.function_type.outputs.data[target] if isinstance(target, int) else target.type
+
+    def annotation(self, target: Target) -> TensorSharding | None:
+        """Return the sharding that the user wrote."""
+        return function_result_sharding(self.main, target) if isinstance(target, int) else sharding_of(target)
+
+    def local_bytes(self, target: Target, sharding: TensorSharding) -> float:
+        """Return the bytes of one shard."""
+        axes = [axis for dim in sharding.dims for axis in dim.axes]
+        return tensor_bytes(self.type(target)) / sharded_size(axes, self.mesh)
+
+    def name(self, target: Target) -> str:
+        """Return the name of a value as the user knows it: `%w`, `params['w']`, or `result[1]`."""
+        index = self.boundary.index(target) if target in self.boundary else None
+        if index is None or (not isinstance(target, int) and not self.program.argument_names):
+            assert isinstance(target, SSAValue)
+            return self.program.explainer.names[target]
+        return boundary_values(self.program.written, self.program.argument_names)[index].name
+
+    def span(self, target: Target) -> Span | None:
+        """Return the location of an argument or a result in the header, or of the op that defines a value."""
+        if target in self._boundary_spans:
+            return self._boundary_spans[target]
+        op = self.main if isinstance(target, int) else op_of(target)
+        return None if op is None else span_of(op)
+
+    @cached_property
+    def _boundary_spans(self) -> Mapping[Target, Span]:
+        text, span = ProgramText(self.program.text), span_of(self.main)
+        try:
+            header = text.function(text.offset(self.main))
+        except UnsupportedTextError:
+            return {}
+        offsets = (*header.arguments, *header.results)
+        if span is None or len(offsets) != len(self.boundary):
+            return {}
+        return {target: text.span(*found, span.file) for target, found in zip(self.boundary, offsets, strict=True)}
+
+    def source(self, span: Span | None) -> str:
+        """Return the line of a location as the user knows it: `train.py:20`, or `line 7`."""
+        return "" if span is None else source_text(span.line, self.program.source_lines)
+
+    # The partitioned program on global shapes
+
+    @cached_property
+    def written(self) -> Counterparts:
+        """The correspondence between the user's program and the partitioned program on global shapes."""
+        return Counterparts(self.program.written, self.program.global_module)
+
+    @cached_property
+    def final_ops(self) -> tuple[Operation, ...]:
+        """The ops of the main function after partitioning, those in regions included, in program order."""
+        return tuple(op for op in self.final_main.walk() if op is not self.final_main)
+
+    @cached_property
+    def constraints(self) -> tuple[ShardingConstraintOp, ...]:
+        """The sharding constraints of the user's program."""
+        return tuple(op for op in self.program.written.walk() if isinstance(op, ShardingConstraintOp))
+
+    @cached_property
+    def _by_location(self) -> Mapping[tuple[Span | None, CollectiveKind], list[Collective]]:
+        found: dict[tuple[Span | None, CollectiveKind], list[Collective]] = {}
+        for each in self.facts.collectives:
+            found.setdefault((each.span, each.kind), []).append(each)
+        return found
+
+    def collectives_of(self, op: Operation) -> tuple[Collective, ...]:
+        """Return the collectives of the local program that an op of the partitioned program became."""
+        kind = KINDS.get(type(op))
+        return () if kind is None else tuple(self._by_location.get((span_of(op), kind), ()))
+
+
+def cost_of(collectives: tuple[Collective, ...]) -> Cost:
+    """Return the bytes and seconds of some collectives."""
+    return Cost(sum(each.bytes_sent for each in collectives), sum(each.seconds for each in collectives))
+
+
+def uses_axis(sharding: TensorSharding, axis: AxisRef) -> bool:
+    """Return whether a sharding refers to an axis or to any part of it."""
+    return any(overlaps(own, axis) for own in sharding.axis_refs())
+
+
+def divisible_dims(shape: tuple[int, ...], sharding: TensorSharding, axis: AxisRef, mesh: Mesh) -> Iterator[int]:
+    """Yield the dims that can be sharded along one more axis so that all shards are equal."""
+    for dim, size in enumerate(shape):
+        shards = sharded_size((*sharding.dims[dim].axes, axis), mesh)
+        if size and size % shards == 0:
+            yield dim

@@ -1,0 +1,180 @@
+"""Runs the rules on a partitioned program, and tries the fix of each candidate on a copy before it is reported.
+
+A fix holds if the bytes, the time and the memory that the candidate costs fall by at least half. Candidates are tried
+in turn from each rule, the costliest first, until the number of trials is reached: each trial partitions the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.advice.edits import Change, edited
+from sdy.advice.lint.finding import Candidate, Finding, Fix, TriedFix
+from sdy.advice.lint.linted_program import LintedProgram
+from sdy.advice.lint.price import Cost, Price, price_of
+from sdy.advice.lint.rules import selected_rules
+from sdy.advice.lint.settings import LintSettings
+from sdy.advice.partition_facts import PartitionFacts
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.module_text import print_module
+from sdy.dialects.verification.verify_module import verify_module
+
+Partition = Callable[[ModuleOp], ModuleOp]  # from a module to the local program
+
+FIXES_PER_CANDIDATE = 3
+HOLDS_FROM = 0.5  # the share of its cost that a fix must save
+SMALL_SHARE, SMALL_SECONDS = 0.01, 1e-6  # below both, a cost is small
+OPS_IN_TRIALS = 6_000  # so that the trials take some ten seconds
+MIN_TRIALS, MAX_TRIALS = 8, 64
+
+
+@dataclass(frozen=True)
+class LintReport:
+    """The findings of a program, the costliest first, and the number of candidates that could not be tried."""
+
+    price: Price
+    findings: Sequence[Finding] = field(default_factory=list[Finding])
+    untried: int = 0
+
+    def best_fixable(self) -> Finding | None:
+        """Return the finding whose fix saves most among those that raise nothing; None if there is none."""
+        return next((finding for finding in self.findings if finding.is_fixable), None)
+
+
+def default_trials(module: ModuleOp) -> int:
+    """Return the number of trials that take some ten seconds."""
+    count = sum(1 for _ in pre_order(module))
+    return max(MIN_TRIALS, min(MAX_TRIALS, OPS_IN_TRIALS // max(1, count)))
+
+
+class Linter:
+    """Finds the avoidable costs of one partitioned program. `partition` partitions a copy with other annotations."""
+
+    def __init__(self, facts: PartitionFacts, partition: Partition, settings: LintSettings) -> None:
+        self._linted = LintedProgram(facts)
+        self._facts = facts
+        self._partition = partition
+        self._rules = selected_rules(settings.select, settings.ignore)
+        self._shows_small = settings.shows_small
+        trials = settings.trials
+        self._trials_left = default_trials(facts.program.written) if trials is None else trials
+        self._tried: dict[tuple[Change, ...], tuple[ModuleOp, Price] | None] = {}
+        self._untried = 0
+
+    @cached_property
+    def price(self) -> Price:
+        """The price of the program without fixes."""
+        return self._price(self._facts.program.local)
+
+    def report(self) -> LintReport:
+        """Return all findings, the costliest first, one for each cause."""
+        found = [(candidate, finding) for candidate, finding in self._findings()]
+        kept = [finding for _, finding in self._one_per_cause(found)]
+        kept.sort(key=lambda finding: -self._weight(finding.cost))
+        return LintReport(self.price, kept, self._untried)
+
+    def _findings(self) -> Iterator[tuple[Candidate, Finding]]:
+        for candidate in self._candidates():
+            finding = self._finding(candidate)
+            if finding is not None and (self._shows_small or candidate.is_idle or not self._is_small(finding)):
+                yield candidate, finding
+
+    def _candidates(self) -> list[Candidate]:
+        """Return the candidates that are not small: the costliest one of each rule, then the next one of each."""
+        ranked: list[tuple[int, float, Candidate]] = []
+        for rule in self._rules:
+            found = sorted(rule.find(self._linted), key=lambda each: -self._weight(each.cost))
+            ranked += [(rank, -self._weight(each.cost), each) for rank, each in enumerate(found)]
+        return [each for _, _, each in sorted(ranked, key=lambda each: each[:2])]
+
+    def _finding(self, candidate: Candidate) -> Finding | None:
+        """Return the candidate with the first of its fixes that holds; None if it needs one and none holds."""
+        cost, fix, was_limited = candidate.cost, None, False
+        for each in candidate.fixes[:FIXES_PER_CANDIDATE]:
+            if each.changes not in self._tried and self._trials_left <= 0:
+                was_limited = True
+                break
+            tried = self._try(candidate, each)
+            if tried is not None and (tried.is_free or (fix is None and not candidate.needs_fix)):
+                fix = tried
+                if tried.is_free:
+                    break
+        if candidate.needs_fix:
+            if fix is None:
+                self._untried += was_limited
+                return None
+            cost = fix.saved
+        return Finding(
+            candidate.code,
+            candidate.message,
+            cost,
+            fix,
+            candidate.span,
+            candidate.source,
+            candidate.notes,
+            was_limited=was_limited,
+        )
+
+    def _try(self, candidate: Candidate, fix: Fix) -> TriedFix | None:
+        """Return the fix with its effect on a copy, or None if it does not hold."""
+        if fix.changes not in self._tried:
+            self._trials_left -= 1
+            self._tried[fix.changes] = self._partitioned(fix)
+        found = self._tried[fix.changes]
+        if found is None:
+            return None
+        local, after = found
+        tried = TriedFix(fix, self.price, after)
+        if candidate.is_idle:
+            return tried if print_module(local) == self._text else None
+        if candidate.needs_fix:
+            return tried if any(part > 0 for part in tried.saved.parts) else None
+        return tried if tried.saved.covers(candidate.cost.times(HOLDS_FROM)) else None
+
+    def _partitioned(self, fix: Fix) -> tuple[ModuleOp, Price] | None:
+        """Return the local program of an edited copy and its price, or None if the edit is not valid."""
+        module, _ = edited(self._facts.program.written, fix.changes)
+        try:
+            verify_module(module)
+            local = self._partition(module)
+        except SdyError:
+            return None  # for example because an axis would be used twice
+        return local, self._price(local)
+
+    def _price(self, local: ModuleOp) -> Price:
+        return price_of(local, self._linted.mesh, self._facts.hardware)
+
+    @cached_property
+    def _text(self) -> str:
+        return print_module(self._facts.program.local)
+
+    def _weight(self, cost: Cost) -> float:
+        """Return the seconds that a cost takes, with those of writing its memory once."""
+        return cost.seconds + cost.memory / self._facts.hardware.hbm_bandwidth
+
+    def _is_small(self, finding: Finding) -> bool:
+        """Return whether a finding costs little, and its fix saves little."""
+        total = self.price.as_cost
+        costs = [finding.cost] if finding.fix is None else [finding.cost, finding.fix.saved]
+        return all(
+            cost.seconds < SMALL_SECONDS
+            and cost.bytes_sent <= SMALL_SHARE * total.bytes_sent
+            and cost.memory <= SMALL_SHARE * total.memory
+            for cost in costs
+        )
+
+    def _one_per_cause(self, found: Sequence[tuple[Candidate, Finding]]) -> Iterator[tuple[Candidate, Finding]]:
+        """Yield the findings without those that share a cause with a better one: fixable ones first, then by cost."""
+        causes: set[object] = set()
+        ranked = sorted(found, key=lambda each: (not each[1].is_fixable, -self._weight(each[1].cost)))
+        for candidate, finding in ranked:
+            changes = () if finding.fix is None else (change.target for change in finding.fix.fix.changes)
+            own = {*candidate.collectives, *changes, *([candidate.subject] if candidate.subject else [])}
+            if not own & causes:
+                yield candidate, finding
+            causes |= own

@@ -1,0 +1,123 @@
+"""The price of a partitioned program: bytes sent, seconds and memory of one device, and how prices compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from sdy.cost.hardware import Hardware
+from sdy.cost.memory import peak_bytes
+from sdy.cost.schedule import CollectiveRun, schedule_of
+from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.ir.func_attrs import attribute_of
+from sdy.dialects.ir.symbols import main_function
+from sdy.model.mesh import Mesh
+
+DONATED_TO = "tf.aliasing_output"  # on an argument: the number of the result that reuses its memory
+ROUNDING = 1e-9  # relative; prices that differ by less are equal
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A part of the price of a program on one device: bytes sent, seconds, and bytes of memory."""
+
+    bytes_sent: float = 0.0
+    seconds: float = 0.0
+    memory: float = 0.0
+
+    def plus(self, other: Cost) -> Cost:
+        """Return the sum of two costs."""
+        return Cost(self.bytes_sent + other.bytes_sent, self.seconds + other.seconds, self.memory + other.memory)
+
+    def times(self, share: float) -> Cost:
+        """Return a share of the cost."""
+        return Cost(self.bytes_sent * share, self.seconds * share, self.memory * share)
+
+    def covers(self, other: Cost) -> bool:
+        """Return whether no part of another cost is larger."""
+        pairs = zip(self.parts, other.parts, strict=True)
+        return all(own >= part * (1 - ROUNDING) for own, part in pairs)
+
+    @property
+    def parts(self) -> tuple[float, float, float]:
+        """The bytes sent, the seconds and the bytes of memory."""
+        return self.bytes_sent, self.seconds, self.memory
+
+    def __str__(self) -> str:
+        """Return the parts that are not zero: `1,024 bytes sent, 3.02 µs, 512 bytes of memory`."""
+        texts = [
+            f"{round(self.bytes_sent):,} bytes sent" if round(self.bytes_sent) else "",
+            f"{1e6 * self.seconds:,.3g} µs" if self.seconds >= 1e-10 else "",
+            f"{round(self.memory):,} bytes of memory" if round(self.memory) else "",
+        ]
+        return ", ".join(filter(None, texts)) or "nothing"
+
+    def to_json(self) -> dict[str, object]:
+        """Return the cost as plain data, with bytes rounded to integers."""
+        return {"bytes_sent": round(self.bytes_sent), "seconds": self.seconds, "memory": round(self.memory)}
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The totals of one device in one run of a program.
+
+    `boundary_bytes` is the memory of the arguments and results, which a caller keeps between runs. A donated argument
+    whose result has the same shard shape counts once.
+    """
+
+    bytes_sent: float
+    seconds: float
+    peak_bytes: int
+    boundary_bytes: int
+
+    @property
+    def parts(self) -> tuple[float, ...]:
+        """All totals."""
+        return self.bytes_sent, self.seconds, self.peak_bytes, self.boundary_bytes
+
+    def is_at_most(self, other: Price) -> bool:
+        """Return whether no total is larger than that of another price."""
+        pairs = zip(self.parts, other.parts, strict=True)
+        return all(own <= total * (1 + ROUNDING) for own, total in pairs)
+
+    def saved_from(self, before: Price) -> Cost:
+        """Return what is saved by this price instead of the one before; a part is negative where more is spent.
+
+        The memory is that of the peak, or of the arguments and results where more is saved there.
+        """
+        peak, boundary = before.peak_bytes - self.peak_bytes, before.boundary_bytes - self.boundary_bytes
+        memory = max(peak, boundary) if min(peak, boundary) >= 0 else min(peak, boundary)
+        return Cost(before.bytes_sent - self.bytes_sent, before.seconds - self.seconds, memory)
+
+    @property
+    def as_cost(self) -> Cost:
+        """The bytes sent, the seconds and the peak memory."""
+        return Cost(self.bytes_sent, self.seconds, self.peak_bytes)
+
+
+def price_of(local: ModuleOp, mesh: Mesh, hardware: Hardware) -> Price:
+    """Return the price of a local program on the devices of a mesh."""
+    sent = seconds = 0.0
+    for slot in schedule_of(local, mesh, hardware):
+        seconds = slot.end
+        if isinstance(slot.work, CollectiveRun) and not slot.visit.is_left:
+            sent += slot.visit.times * slot.work.bytes_sent
+    return Price(sent, seconds, peak_bytes(local), _boundary_bytes(main_function(local)))
+
+
+def donations(func: FuncOp) -> dict[int, int]:
+    """Return the donated arguments of a function, each with the number of the result that reuses its memory."""
+    found: dict[int, int] = {}
+    for index in range(len(func.function_type.inputs)):
+        number = attribute_of(func.arg_attrs, index, DONATED_TO)
+        if isinstance(number, IntegerAttr) and 0 <= number.value.data < len(func.function_type.outputs):
+            found[index] = number.value.data
+    return found
+
+
+def _boundary_bytes(func: FuncOp) -> int:
+    arguments, results = func.function_type.inputs.data, func.function_type.outputs.data
+    reused = sum(tensor_bytes(arguments[a]) for a, r in donations(func).items() if arguments[a] == results[r])
+    return sum(map(tensor_bytes, (*arguments, *results))) - reused

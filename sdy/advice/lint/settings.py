@@ -1,0 +1,62 @@
+"""The settings of the linter, and the table of pyproject.toml that may hold them.
+
+[tool.sdy.lint]
+select = ["SDY-S4"]
+ignore = ["SDY-S412"]
+machine = "h100"
+trials = 40
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from sdy.advice.toml_tables import Reader, Table, WrongEntryError, count_value, read_table, read_toml, text_value
+from sdy.cost.hardware import DEFAULT_MACHINE
+
+
+@dataclass(frozen=True, slots=True)
+class LintSettings:
+    """The rules to run, the machine of the costs, and the number of trials; None for a default that fits the program.
+
+    With `shows_small`, findings are reported that cost less than 1 % of the bytes and memory and less than 1 µs.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    machine: str = DEFAULT_MACHINE
+    trials: int | None = None
+    shows_small: bool = False
+
+
+def read_settings(text: str, file_name: str) -> LintSettings:
+    """Return the settings in the table `tool.sdy.lint` of a pyproject.toml; the defaults if it has no such table.
+
+    Raises: SdyError SDY-T230 if the text is not TOML, or if a key or a value is not one of the settings.
+    """
+    found = read_toml(text, file_name, "SDY-T230", lambda table: read_table(_lint_table(table), _READERS))
+    return LintSettings(**found)  # pyright: ignore[reportArgumentType] -- the readers return the types of the fields
+
+
+def _lint_table(table: Table) -> Table:
+    for key in ("tool", "sdy", "lint"):
+        found = table.get(key, {})
+        if not isinstance(found, dict):
+            raise WrongEntryError(key, f"expected a table [tool.sdy.lint], got {key} = {found!r}")
+        table = cast("dict[str, object]", found)
+    return table
+
+
+def _codes(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise ValueError(f"expected a list of codes, got {value!r}")
+    return tuple(map(text_value, cast("list[object]", value)))
+
+
+_READERS: dict[str, Reader] = {
+    "select": _codes,
+    "ignore": _codes,
+    "machine": text_value,
+    "trials": count_value,
+}

@@ -1,0 +1,112 @@
+"""The linter: which findings are reported, which fixes are applied, and what a fixed program is."""
+
+from __future__ import annotations
+
+import pytest
+from support.examples import EXAMPLE_NAMES, EXAMPLES
+from support.lint_programs import FIRES, chain, program
+
+import sdy
+from sdy.advice.lint.linter import MAX_TRIALS, MIN_TRIALS, default_trials
+from sdy.advice.lint.rules import RULES, selected_rules
+from sdy.advice.lint.settings import LintSettings, read_settings
+from sdy.diagnostics.diagnostic import SdyError, render
+from sdy.program.program import Program
+
+SMALL = [name for name in EXAMPLE_NAMES if name.startswith(("matmul", "constraint"))]
+
+
+def load(name: str) -> Program:
+    return sdy.load(EXAMPLES[EXAMPLE_NAMES.index(name)])
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_fixes_lower_the_price_and_change_neither_values_nor_the_rest_of_the_text(name: str) -> None:
+    program = load(name)
+    fixed, applied = program.with_lint_fixes()
+    before, after = program.lint().price, fixed.lint().price
+    assert after.is_at_most(before)
+    assert (after.bytes_sent < before.bytes_sent) == bool(applied)
+    assert all(output.agrees for output in fixed.verify())
+    assert len(str(fixed).splitlines()) == len(str(program).splitlines())
+    again, more = fixed.with_lint_fixes()
+    assert not more
+    assert again is fixed
+
+
+def test_a_finding_says_where_what_it_costs_and_how_to_fix_it() -> None:
+    (finding,) = load("matmul_case4").lint(LintSettings(select=("S401",), ignore=("SDY-S402",))).findings[:1]
+    assert render(finding.diagnostic()).splitlines()[-1] == (
+        "  hint: annotate result as [{\"x\", \"y\"}, {}] or P(('x', 'y'), None): "
+        "saves 192 bytes sent, 1 µs, 192 bytes of memory"
+    )
+    assert finding.to_json()["line"] == 3
+    assert str(finding.diagnostic().message) == (
+        'result is replicated along "y", which could shard it: 192 bytes sent, 1 µs, 192 bytes of memory'
+    )
+
+
+def test_findings_that_cost_little_are_shown_on_request() -> None:
+    text = program(chain("%a: T X0, %b: tensor<8xf32> {}", "%0 = stablehlo.tanh %a : T"))
+    small = sdy.Program.from_text(text.replace('["x"=4, "y"=2]', '["x"=4]'))
+    assert not small.lint().findings
+    assert [each.message for each in small.lint(LintSettings(shows_small=True)).findings] == [
+        '%b is replicated along "x", which could shard it'
+    ]
+
+
+def test_trials_are_limited() -> None:
+    unused = sdy.Program.from_text(program(FIRES["SDY-S402"]))
+    (finding,) = unused.lint(LintSettings(select=("S402",), trials=0)).findings
+    assert finding.fix is None
+    assert finding.diagnostic().hint == "not all fixes were tried: --trials raises the limit"
+    replicated = load("matmul_case3").lint(LintSettings(select=("S401",), trials=0))
+    assert replicated.untried > 0
+    assert not replicated.findings
+    assert MIN_TRIALS < default_trials(unused.module) <= MAX_TRIALS
+
+
+def test_of_several_findings_with_one_cause_one_is_reported() -> None:
+    report = sdy.Program.from_text(program(FIRES["SDY-S409"])).lint()
+    targets = [change.target for each in report.findings if each.fix for change in each.fix.fix.changes]
+    assert len(targets) == len(set(targets))
+
+
+def test_rules_are_selected_by_prefixes() -> None:
+    assert selected_rules(["ALL"]) == RULES
+    assert [rule.code for rule in RULES if rule not in selected_rules()] == ["SDY-S408"]
+    assert [rule.code for rule in selected_rules(["S40"], ["SDY-S402"])] == [
+        f"SDY-S40{number}" for number in (1, 3, 4, 5, 6, 7, 8, 9)
+    ]
+    with pytest.raises(SdyError, match=r"unknown rule 'S9' \[SDY-T230\]"):
+        selected_rules(["S9"])
+
+
+def test_settings_are_read_from_pyproject() -> None:
+    text = '[tool.sdy.lint]\nselect = ["S4"]\nignore = ["S412"]\nmachine = "h100"\ntrials = 3\n'
+    assert read_settings(text, "pyproject.toml") == LintSettings(("S4",), ("S412",), "h100", 3)
+    assert read_settings("[project]\nname = 'a'\n", "pyproject.toml") == LintSettings()
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("selct = []", "unknown key 'selct'"),
+        ("select = 'S4'", "select: expected a list of codes, got 'S4'"),
+        ("trials = -1", "trials: expected a count that is not negative, got -1"),
+        ("machine = 3", "machine: expected a string, got 3"),
+    ],
+)
+def test_a_malformed_setting_is_reported_with_its_line(entry: str, message: str) -> None:
+    with pytest.raises(SdyError) as caught:
+        read_settings(f"[tool.sdy.lint]\n{entry}\n", "pyproject.toml")
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "SDY-T230"
+    assert message in diagnostic.message
+    assert diagnostic.span is not None
+    assert diagnostic.span.line == 2
+
+
+def test_a_table_that_is_not_one_is_reported() -> None:
+    with pytest.raises(SdyError, match=r"expected a table \[tool.sdy.lint\]"):
+        read_settings("[tool.sdy]\nlint = 3\n", "pyproject.toml")

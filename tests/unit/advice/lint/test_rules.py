@@ -1,0 +1,72 @@
+"""Each rule of the linter finds its program, and not a similar one; its fix holds, and is not found again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.lint_programs import FIRES, SILENT, program
+
+import sdy
+from sdy.advice.lint.finding import Finding
+from sdy.advice.lint.rules import RULES
+from sdy.advice.lint.settings import LintSettings
+from sdy.diagnostics.codes import CODES
+from sdy.program.program import Program
+
+FIXES = {
+    "SDY-S401": "annotate %b as [{\"x\"}, {}] or P('x', None)",
+    "SDY-S402": "annotate %w as [{}, {\"y\"}] or P(None, 'y')",
+    "SDY-S403": "constrain %w to [{}, {}] or P(None, None)",
+    "SDY-S404": "annotate %0 as [{\"x\"}, {}] or P('x', None)",
+    "SDY-S405": "annotate %0 as [{\"x\"}, {}] or P('x', None)",
+    "SDY-S406": "constrain %w to [{}, {}] or P(None, None)",
+    "SDY-S407": 'give "x" a later priority in these: annotate %w as [{}, {"x"}p1]',
+    "SDY-S408": "remove the sharding constraint %1",
+    "SDY-S409": "remove the sharding constraint %1",
+    "SDY-S410": "annotate %1 as [{\"x\"}, {}] or P('x', None)",
+    "SDY-S411": "annotate %a as [{}, {\"x\"}] or P(None, 'x')",
+    "SDY-S412": None,
+    "SDY-S413": "annotate %1 as [{\"x\"}, {}] or P('x', None)",
+    "SDY-S414": "annotate result[0] as [{\"x\"}, {}] or P('x', None)",
+}
+
+
+def unoptimized(text: str) -> Program:
+    """Return a program; the optimizer of communication would repair some of them itself."""
+    return replace(sdy.Program.from_text(program(text), "p.mlir"), optimize_communication=False)
+
+
+def findings(text: str, code: str) -> list[Finding]:
+    return list(unoptimized(text).lint(LintSettings(select=(code,))).findings)
+
+
+@pytest.mark.parametrize("code", FIRES)
+def test_a_rule_finds_its_program(code: str) -> None:
+    found = findings(FIRES[code], code)
+    assert [each.code for each in found] == [code]
+    assert found[0].span is not None
+    fix = found[0].fix
+    assert (fix and fix.fix.text) == FIXES[code]
+    assert fix is None or (fix.is_free and fix.saved.covers(found[0].cost.times(0.5)))
+
+
+@pytest.mark.parametrize("code", SILENT)
+def test_a_rule_does_not_find_a_similar_program(code: str) -> None:
+    assert not findings(SILENT[code], code)
+
+
+@pytest.mark.parametrize("code", [code for code, fix in FIXES.items() if fix is not None])
+def test_a_fixed_program_has_no_finding(code: str) -> None:
+    settings = LintSettings(select=(code,))
+    fixed, applied = unoptimized(FIRES[code]).with_lint_fixes(settings)
+    assert [each.code for each in applied] == [code] * len(applied)
+    assert applied
+    assert not fixed.lint(settings).findings
+
+
+def test_every_rule_has_programs_and_a_code() -> None:
+    codes = {rule.code for rule in RULES}
+    assert set(FIRES) == set(SILENT) == set(FIXES) == codes
+    assert codes <= set(CODES)
+    assert len({rule.name for rule in RULES}) == len(RULES)
