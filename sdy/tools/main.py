@@ -22,6 +22,7 @@ COMMANDS = {
     "report": "show shardings, collectives and conflicts as text, or with more details as an HTML page",
     "cost": "estimate how long a program takes on a machine, and whether it fits in memory",
     "check": "check that a program keeps a contract: bounds on communication, memory and time, and shardings",
+    "lint": "find avoidable communication, computation and memory, and fix annotations",
     "diff": "show how two programs differ in shardings, collectives, time and memory",
     "compare": "show what XLA and Shardy make of a program, next to ours (needs JAX)",
     "explain": "explain which annotations the sharding of a value comes from, and list conflicts",

@@ -15,7 +15,8 @@ def annotation(diagnostic: Diagnostic) -> str:
     notes = [note.message for note in diagnostic.notes]
     span = next((each for each in (diagnostic.span, *(note.span for note in diagnostic.notes)) if each), None)
     where = "" if span is None else f"file={_property(span.file)},line={span.line},col={span.column},"
-    message = "\n".join([diagnostic.message, *notes])
+    hint = [f"hint: {diagnostic.hint}"] if diagnostic.hint else []
+    message = "\n".join([diagnostic.message, *notes, *hint])
     return f"::{LEVELS[diagnostic.severity]} {where}title={_property(diagnostic.code)}::{_escaped(message)}"
 
 

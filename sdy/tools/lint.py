@@ -1,0 +1,180 @@
+"""`sdy lint`: finds avoidable communication, computation and memory, and fixes annotations."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from dataclasses import replace
+from json import dumps
+from pathlib import Path
+from typing import TextIO
+
+from sdy.advice.lint.finding import Finding
+from sdy.advice.lint.linter import LintReport
+from sdy.advice.lint.rules import RULES
+from sdy.advice.lint.settings import LintSettings, read_settings
+from sdy.cost.hardware import HARDWARE
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
+from sdy.program.program import Program
+from sdy.tools.command_line.files import STANDARD_STREAM, read_text, write_text
+from sdy.tools.command_line.github import annotation
+from sdy.tools.command_line.loading import (
+    NO_OPTIMIZER_HELP,
+    with_lines,
+    with_optimizer_option,
+    with_program_and_text,
+)
+from sdy.tools.command_line.subcommand_parser import SubcommandParser
+
+_WIDTH = max(len(rule.name) for rule in RULES)
+_RULE_LINES = "\n".join(f"  {rule.code}  {rule.name:{_WIDTH}}  {rule.summary}" for rule in RULES)
+
+DESCRIPTION = f"""\
+Partition a program and report what it could do without: bytes that devices send, time and memory. Each finding has a
+code, a location, its cost, and a fix if a change of annotations avoids it. A fix is tried on a copy of the program
+before it is reported: it must save at least half of the cost. With --fix, the fixes that raise neither bytes, time nor
+memory are applied one by one, the best first.
+
+Rules:
+{_RULE_LINES}
+
+The table [tool.sdy.lint] of the nearest pyproject.toml may have the keys select, ignore, machine and trials.
+
+Machines: {", ".join(HARDWARE)}.
+Exit status: 0 if there are no findings (with --fix: none are left), 1 if there are, 2 if the program could not be
+examined.
+"""
+
+CLEAN, FOUND, NOT_EXAMINED = 0, 1, 2
+CONVERTED = (".mlirbc", ".pb", ".gz", ".zst")  # files that are read by conversion to text
+FORMATS = ("text", "json", "github")
+PYPROJECT = "pyproject.toml"
+
+
+def parser() -> ArgumentParser:
+    """Return the argument parser of the command."""
+    parser = SubcommandParser("lint", DESCRIPTION)
+    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
+    parser.add_argument("--fix", action="store_true", help="write the program with the fixes into the file")
+    parser.add_argument(
+        "--output", metavar="OUT", help="with --fix, write the program to another file; - for the screen"
+    )
+    parser.add_argument("--select", metavar="CODES", type=_codes, help="the rules to run: codes or prefixes, or ALL")
+    parser.add_argument("--ignore", metavar="CODES", type=_codes, help="rules not to run")
+    parser.add_argument("--on", metavar="MACHINE", help="the machine of the predicted times")
+    parser.add_argument(
+        "--trials", metavar="N", type=_count, help="how many fixes to try (default: as many as take some ten seconds)"
+    )
+    parser.add_argument("--show-small", action="store_true", help="also report findings that cost very little")
+    parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--output-format", choices=FORMATS, default="text", help="print findings as text, JSON or GitHub annotations"
+    )
+    group.add_argument(
+        "--json", dest="output_format", action="store_const", const="json", help="the same as --output-format json"
+    )
+    return parser
+
+
+def run(arguments: Namespace) -> int:
+    """Report the findings, or fix them."""
+    try:
+        settings = _settings(arguments)
+        output = _output(arguments)
+
+        def examine(program: Program, text: str) -> tuple[LintReport, list[Finding], str, bool]:
+            chosen, fixed = with_optimizer_option(program, arguments), list[Finding]()
+            if arguments.fix:
+                chosen, fixed = chosen.with_lint_fixes(settings)
+            return chosen.lint(settings), fixed, str(chosen), str(chosen) != text
+
+        report, fixed, text, is_changed = with_program_and_text(arguments.file, examine)
+        if output is not None and (is_changed or output != arguments.file):
+            write_text(output, text)
+    except SdyError as error:
+        print(error, file=sys.stderr)
+        return NOT_EXAMINED
+    _print(report, fixed, arguments, text, sys.stderr if output == STANDARD_STREAM else sys.stdout)
+    return FOUND if report.findings else CLEAN
+
+
+def _output(arguments: Namespace) -> str | None:
+    """Return the file that the fixed program is written to; None without --fix."""
+    if not arguments.fix:
+        if arguments.output is not None:
+            raise SdyError(Diagnostic("SDY-T204", "--output requires --fix"))
+        return None
+    if arguments.output is None and Path(arguments.file).suffix in CONVERTED:
+        hint = "--output OUT.mlir writes the program as text"
+        raise SdyError(Diagnostic("SDY-T204", f"--fix cannot write {arguments.file}: it is not text", hint=hint))
+    return arguments.output or arguments.file
+
+
+def _settings(arguments: Namespace) -> LintSettings:
+    """Return the settings of pyproject.toml, overridden by the arguments."""
+    settings = LintSettings()
+    path = _nearest_pyproject(arguments.file)
+    if path is not None:
+        settings = read_settings(read_text(str(path)), str(path))
+    given = {
+        "select": arguments.select,
+        "ignore": arguments.ignore,
+        "machine": arguments.on,
+        "trials": arguments.trials,
+        "shows_small": arguments.show_small or None,
+    }
+    return replace(settings, **{key: value for key, value in given.items() if value is not None})
+
+
+def _nearest_pyproject(file: str) -> Path | None:
+    """Return the pyproject.toml in the folder of a file, or in the nearest folder around it that has one."""
+    folder = Path.cwd() if file == STANDARD_STREAM else Path(file).resolve().parent
+    return next((path for each in (folder, *folder.parents) if (path := each / PYPROJECT).is_file()), None)
+
+
+def _print(report: LintReport, fixed: list[Finding], arguments: Namespace, text: str, stream: TextIO) -> None:
+    lines = text.splitlines()
+    diagnostics = [with_lines(each.diagnostic(), arguments.file, lines) for each in report.findings]
+    match arguments.output_format:
+        case "json":
+            print(dumps(_as_json(report, fixed), indent=2), file=stream)
+        case "github":
+            print("\n".join(map(annotation, diagnostics)), end="\n" if diagnostics else "", file=stream)
+        case _:
+            for each in fixed:
+                print(f"fixed {each.code}: {each.fix}", file=stream)
+            for diagnostic in diagnostics:
+                print(render(diagnostic), file=stream)
+            print(_summary(report, fixed), file=stream)
+
+
+def _as_json(report: LintReport, fixed: list[Finding]) -> dict[str, object]:
+    return {
+        "fixed": [each.to_json() for each in fixed],
+        "findings": [each.to_json() for each in report.findings],
+        "untried": report.untried,
+        "totals": report.price.as_cost.to_json(),
+    }
+
+
+def _summary(report: LintReport, fixed: list[Finding]) -> str:
+    count, fixable = len(report.findings), sum(each.is_fixable for each in report.findings)
+    text = "no findings" if count == 0 else "1 finding" if count == 1 else f"{count} findings"
+    if fixable:
+        text += f", {fixable} fixable with --fix"
+    if fixed:
+        text += f", {len(fixed)} fixed"
+    if report.untried:
+        text += f"; {report.untried} possible findings were not tried: --trials raises the limit"
+    return text
+
+
+def _codes(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, text.split(","))))
+
+
+def _count(text: str) -> int:
+    if not text.isdigit():
+        raise ArgumentTypeError(f"expected a count, got {text!r}")
+    return int(text)
