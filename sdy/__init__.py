@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     __version__: str
     from sdy.advice.contract import CollectiveBound as CollectiveBound
     from sdy.advice.contract import Contract as Contract
+    from sdy.advice.lint.settings import LintSettings as LintSettings
     from sdy.diagnostics.diagnostic import SdyError as SdyError
     from sdy.extension import register_dialect as register_dialect
     from sdy.extension import register_pass as register_pass
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _HOME = {
     "CollectiveBound": "sdy.advice.contract",
     "Contract": "sdy.advice.contract",
+    "LintSettings": "sdy.advice.lint.settings",
     "Mesh": "sdy.model.mesh",
     "Program": "sdy.program.program",
     "SdyError": "sdy.diagnostics.diagnostic",
@@ -51,6 +53,7 @@ _HOME = {
 __all__ = [
     "CollectiveBound",
     "Contract",
+    "LintSettings",
     "Mesh",
     "Program",
     "SdyError",
