@@ -435,3 +435,15 @@ def test_programs_with_explicit_axes_are_partitioned() -> None:
     params = {"up": described((16, 32), None, "model"), "down": described((32, 16), "model", None)}
     program = sdy.from_jax(jax.value_and_grad(loss), params, described((8, 16), "data", None))
     assert all(outcome.agrees for outcome in program.verify())
+
+
+def test_lint_fixes_a_program_from_jax_and_names_its_arguments() -> None:
+    def product(w: jax.Array, x: jax.Array) -> jax.Array:
+        return jnp.tanh(x @ w)
+
+    whole, batch = (jax.ShapeDtypeStruct((512, 512), jnp.float32, sharding=sharding(*each)) for each in ((), ("x",)))
+    program = sdy.from_jax(product, whole, batch)
+    fixed, findings = program.with_lint_fixes(sdy.LintSettings(select=("S402",)))
+    assert [each.fix.fix.text for each in findings if each.fix] == ["annotate w as [{}, {\"y\"}] or P(None, 'y')"]
+    assert fixed.origin.source_lines == program.origin.source_lines
+    assert all(output.agrees for output in fixed.verify())
