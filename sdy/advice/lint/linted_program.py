@@ -26,6 +26,7 @@ from sdy.dialects.shardings import function_result_sharding, sharding_of
 from sdy.model.axis import AxisRef, overlaps
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh
+from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.report.boundary import boundary_values
@@ -44,16 +45,22 @@ KINDS: dict[type[Operation], CollectiveKind] = {
 
 
 class LintedProgram:
-    """One partitioned program with what several rules ask of it."""
+    """One partitioned program with what several rules ask of it.
+
+    `written` maps values of the partitioned program on global shapes to those of the user's program, and back;
+    `final_main` is the main function of the partitioned program.
+    """
 
     def __init__(self, facts: PartitionFacts) -> None:
         self.facts = facts
         self.program = facts.program
         self.main: FuncOp = main_function(self.program.written)
+        self.written = Counterparts(self.program.written, self.program.global_module)
         self.final_main: FuncOp = main_function(self.program.global_module)
         self.mesh: Mesh = self.program.mesh
-        named = meshes_of(self.program.written).items()
-        self.mesh_name: str | Mesh = next((name for name, mesh in named if mesh == self.mesh), self.mesh)
+        self._meshes = meshes_of(self.program.written)
+        named = (name for name, mesh in self._meshes.items() if mesh == self.mesh)
+        self.mesh_name: str | Mesh = next(named, self.mesh)
 
     @cached_property
     def boundary(self) -> tuple[Target, ...]:
@@ -62,14 +69,19 @@ class LintedProgram:
 
     @cached_property
     def boundary_axes(self) -> dict[Target, TensorSharding]:
-        """The final sharding of each argument and result."""
-        values = boundary_values(self.program.global_module)
-        types = [self.type(target) for target in self.boundary]
-        found = (each.sharding for each in values)
-        return {
-            target: sharding or fully_closed(self.mesh_name, len(static_shape(type_) or ()))
-            for target, type_, sharding in zip(self.boundary, types, found, strict=True)
-        }
+        """The final sharding of each argument and result, without those on another mesh."""
+        finals = (each.sharding for each in boundary_values(self.program.global_module))
+        found: dict[Target, TensorSharding] = {}
+        for target, final in zip(self.boundary, finals, strict=True):
+            sharding = final or fully_closed(self.mesh_name, len(static_shape(self.type(target)) or ()))
+            if self.is_on_mesh(sharding) and self.is_on_mesh(self.annotation(target) or sharding):
+                found[target] = sharding
+        return found
+
+    def is_on_mesh(self, sharding: TensorSharding) -> bool:
+        """Return whether a sharding is on the mesh of the devices that run the program."""
+        mesh = resolve_mesh(sharding.mesh, self._meshes)
+        return mesh is not None and mesh.axes == self.mesh.axes
 
     def type(self, target: Target) -> Attribute:
         """Return the type of a value or of a result."""
@@ -116,11 +128,6 @@ class LintedProgram:
         return "" if span is None else source_text(span.line, self.program.source_lines)
 
     # The partitioned program on global shapes
-
-    @cached_property
-    def written(self) -> Counterparts:
-        """The correspondence between the user's program and the partitioned program on global shapes."""
-        return Counterparts(self.program.written, self.program.global_module)
 
     @cached_property
     def final_ops(self) -> tuple[Operation, ...]:

@@ -26,7 +26,7 @@ def uneven_dims(linted: LintedProgram) -> Iterator[Candidate]:
     """Yield the arguments and results with a dim that its axes do not divide, so that shards are padded."""
     local = main_function(linted.program.local).function_type
     local_types = dict(zip(linted.boundary, (*local.inputs, *local.outputs), strict=True))
-    for target in linted.boundary:
+    for target in linted.boundary_axes:
         sharding, shape = linted.annotation(target), static_shape(linted.type(target))
         tensor = as_tensor(linted.type(target))
         if sharding is None or shape is None or tensor is None:
@@ -66,8 +66,13 @@ def idle_donations(linted: LintedProgram) -> Iterator[Candidate]:
     """Yield the donated arguments whose memory cannot be reused, as the result is sharded otherwise."""
     for argument, result in donations(linted.main).items():
         value = linted.main.body.block.args[argument]
-        own, other = (linted.boundary_axes[target] for target in (value, result))
-        if axes_of_dims(own) == axes_of_dims(other) or value.type != linted.type(result):
+        own, other = (linted.boundary_axes.get(target) for target in (value, result))
+        if (
+            own is None
+            or other is None
+            or axes_of_dims(own) == axes_of_dims(other)
+            or value.type != linted.type(result)
+        ):
             continue
         name, result_name, span = linted.name(value), linted.name(result), linted.span(value)
         edits = (Edit(result, _closed(linted, own)), Edit(value, _closed(linted, other)))

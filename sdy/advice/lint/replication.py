@@ -42,7 +42,7 @@ def replicated_boundary(linted: LintedProgram) -> Iterator[Candidate]:
     for axis in linted.mesh.axes:
         if axis.size == 1 or axis.name not in used:
             continue
-        found = [each for target in linted.boundary for each in _replicated(linted, target, axis)]
+        found = [each for target in linted.boundary_axes for each in _replicated(linted, target, axis)]
         yield from found
         results = [each for each in found if isinstance(_target(each), int)]
         if len(results) > 1:
@@ -110,11 +110,12 @@ def _target(candidate: Candidate) -> SSAValue | int:
 def unused_axes(linted: LintedProgram) -> Iterator[Candidate]:
     """Yield the axes of the mesh along which nothing is sharded: the devices along them all compute the same."""
     used, compute = _used_axes(linted), Cost(seconds=sum(_op_seconds(linted).values()))
-    for axis in linted.mesh.axes:
+    for axis in linted.mesh.axes if compute.seconds else ():
         if axis.size == 1 or axis.name in used:
             continue
         ref = AxisRef(axis.name)
-        span = next((span_of(op) for op in linted.program.written.ops if isinstance(op, MeshOp)), None)
+        meshes = (op for op in linted.program.written.ops if isinstance(op, MeshOp))
+        span = next((span_of(op) for op in meshes if op.mesh.data == linted.mesh), None)
         yield Candidate(
             "SDY-S402",
             f"no tensor is sharded along {ref}, so its {axis.size} devices all compute the same",
@@ -150,7 +151,7 @@ def _op_seconds(linted: LintedProgram) -> dict[tuple[Span | None, str], float]:
 
 def _along_unused(linted: LintedProgram, axis: AxisRef) -> list[Fix]:
     """Return fixes that shard the largest argument or result along an axis, all of them, or another one."""
-    largest = sorted(linted.boundary, key=lambda each: -linted.local_bytes(each, linted.boundary_axes[each]))
+    largest = sorted(linted.boundary_axes, key=lambda each: -linted.local_bytes(each, linted.boundary_axes[each]))
     each_alone = [found for target in largest if (found := list(_sharded_along(linted, target, axis)))]
     together = [_combined([fixes[0] for fixes in each_alone])] if len(each_alone) > 1 else []
     return [*each_alone[0][:MAX_DIMS], *together, *(fixes[0] for fixes in each_alone[1:])] if each_alone else []
@@ -178,7 +179,7 @@ def _gathered_for(
     result, sharding = op.results[0], sharding_of(op.results[0])
     written = linted.written.written(result)
     collectives = linted.collectives_of(gather)
-    if sharding is None or written is None or not collectives:
+    if sharding is None or written is None or not collectives or not linted.is_on_mesh(sharding):
         return
     for dim, axes in enumerate(gather.gathering_axes.data):
         target = _result_dim(rule, index, dim)

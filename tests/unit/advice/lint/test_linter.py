@@ -110,3 +110,23 @@ def test_a_malformed_setting_is_reported_with_its_line(entry: str, message: str)
 def test_a_table_that_is_not_one_is_reported() -> None:
     with pytest.raises(SdyError, match=r"expected a table \[tool.sdy.lint\]"):
         read_settings("[tool.sdy]\nlint = 3\n", "pyproject.toml")
+
+
+def test_values_on_another_mesh_are_left_alone() -> None:
+    other = '%b: T {sdy.sharding = #sdy.sharding<@other, [{"z"}, {}]>}'
+    text = 'sdy.mesh @other = <["z"=8]>\n' + program(chain(f"%a: T X0, {other}", "%0 = stablehlo.tanh %a : T"))
+    found = sdy.Program.from_text(text).lint(LintSettings(select=("ALL",), shows_small=True)).findings
+    assert not any("%b" in finding.message for finding in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "func.func @main() {\n  return\n}\n",
+        program("func.func @main() {\n  return\n}\n"),
+        "func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {\n  return %a : tensor<8xf32>\n}\n",
+    ],
+)
+def test_a_program_that_does_nothing_has_no_findings(text: str) -> None:
+    settings = LintSettings(select=("ALL",), shows_small=True)
+    assert not sdy.Program.from_text(text).lint(settings).findings
