@@ -231,7 +231,7 @@ class Program(Generic[R]):
     def lint(self, settings: LintSettings | None = None) -> LintReport:
         """Return the avoidable costs of the partitioned program, with fixes that were tried on copies.
 
-        Raises: SdyError SDY-T209 if no machine has the name in the settings, SDY-T230 if no rule has a selected code.
+        Raises: SdyError SDY-T209 if no machine has the name in the settings, SDY-T240 if no rule has a selected code.
         """
         return self._linter(settings or LintSettings()).report()
 

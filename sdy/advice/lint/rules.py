@@ -74,7 +74,7 @@ def selected_rules(select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tu
     """Return the rules whose codes begin with one of `select` and none of `ignore`.
 
     Codes may lack `SDY-`. Without `select`, the default rules are meant; `ALL` means every rule.
-    Raises: SdyError SDY-T230 if no code begins with one of the selectors.
+    Raises: SdyError SDY-T240 if no code begins with one of the selectors.
     """
     selectors, ignored = (list(map(_selector, each)) for each in (select, ignore))
     chosen = [rule for rule in RULES if any(map(rule.code.startswith, selectors)) or (not select and rule.is_default)]
@@ -88,5 +88,5 @@ def _selector(text: str) -> str:
     prefix = text if text.startswith(PREFIX) else PREFIX + text
     if not text or not any(rule.code.startswith(prefix) for rule in RULES):
         hint = f"rules: {', '.join(rule.code for rule in RULES)}, a prefix of these, or {ALL}"
-        raise SdyError(Diagnostic("SDY-T230", f"unknown rule {text!r}", hint=hint))
+        raise SdyError(Diagnostic("SDY-T240", f"unknown rule {text!r}", hint=hint))
     return prefix

@@ -33,9 +33,9 @@ class LintSettings:
 def read_settings(text: str, file_name: str) -> LintSettings:
     """Return the settings in the table `tool.sdy.lint` of a pyproject.toml; the defaults if it has no such table.
 
-    Raises: SdyError SDY-T230 if the text is not TOML, or if a key or a value is not one of the settings.
+    Raises: SdyError SDY-T240 if the text is not TOML, or if a key or a value is not one of the settings.
     """
-    found = read_toml(text, file_name, "SDY-T230", lambda table: read_table(_lint_table(table), _READERS))
+    found = read_toml(text, file_name, "SDY-T240", lambda table: read_table(_lint_table(table), _READERS))
     return LintSettings(**found)  # pyright: ignore[reportArgumentType] -- the readers return the types of the fields
 
 

@@ -97,18 +97,19 @@ def test_help_explains_every_command(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_gathers_are_reported_as_remarks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "reverse.mlir"
+    path = tmp_path / "fft.mlir"
     path.write_text(
         'sdy.mesh @m = <["x"=2]>\n'
-        'func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<8xf32> {\n'
-        "  %0 = stablehlo.reverse %a, dims = [0] : tensor<8xf32>\n"
-        "  return %0 : tensor<8xf32>\n}\n"
+        'func.func @main(%a: tensor<8xcomplex<f32>> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) '
+        "-> tensor<8xcomplex<f32>> {\n"
+        "  %0 = stablehlo.fft %a, type = FFT, length = [8] : (tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>>\n"
+        "  return %0 : tensor<8xcomplex<f32>>\n}\n"
     )
     assert main(["partition", str(path)]) == 0
     captured = capsys.readouterr()
     assert "remark" not in captured.out
-    assert f"{path}:3:8: remark: stablehlo.reverse: operand 0 must be unsharded along dim 0" in captured.err
-    assert "  %0 = stablehlo.reverse %a" in captured.err
+    assert f"{path}:3:8: remark: stablehlo.fft: operand 0 must be unsharded along dim 0" in captured.err
+    assert "  %0 = stablehlo.fft %a" in captured.err
 
 
 def test_verify_runs_adversarial_inputs_on_request(capsys: pytest.CaptureFixture[str]) -> None:

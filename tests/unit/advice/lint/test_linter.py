@@ -78,7 +78,7 @@ def test_rules_are_selected_by_prefixes() -> None:
     assert [rule.code for rule in selected_rules(["S40"], ["SDY-S402"])] == [
         f"SDY-S40{number}" for number in (1, 3, 4, 5, 6, 7, 8, 9)
     ]
-    with pytest.raises(SdyError, match=r"unknown rule 'S9' \[SDY-T230\]"):
+    with pytest.raises(SdyError, match=r"unknown rule 'S9' \[SDY-T240\]"):
         selected_rules(["S9"])
 
 
@@ -101,7 +101,7 @@ def test_a_malformed_setting_is_reported_with_its_line(entry: str, message: str)
     with pytest.raises(SdyError) as caught:
         read_settings(f"[tool.sdy.lint]\n{entry}\n", "pyproject.toml")
     (diagnostic,) = caught.value.diagnostics
-    assert diagnostic.code == "SDY-T230"
+    assert diagnostic.code == "SDY-T240"
     assert message in diagnostic.message
     assert diagnostic.span is not None
     assert diagnostic.span.line == 2
