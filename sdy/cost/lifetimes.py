@@ -16,15 +16,15 @@ V = TypeVar("V")
 class LifetimeStep(Generic[V]):
     """One step. `inside` is the peak of the bytes alive in its regions, including their inputs.
 
-    `region_inputs` are the values among `reads` that its regions take as inputs. With `in_place`, the results reuse the
-    memory of these inputs.
+    `region_inputs` are the values among `reads` that its regions take as inputs. `overwritten` are the values among
+    `reads` whose memory the results take over, unless a later step reads them.
     """
 
     reads: Sequence[V]
     produces: Sequence[V]
     inside: int = 0
     region_inputs: Sequence[V] = ()
-    in_place: bool = False
+    overwritten: Sequence[V] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,8 @@ def memory_uses(
             if value not in last:
                 unread_bytes += size
         freed = sum(bytes_of(value) for value in {*step.region_inputs} if last.get(value) == number)
-        around = alive + produced_bytes - (freed if step.in_place else 0)
+        reused = sum(bytes_of(value) for value in {*step.overwritten} if last.get(value) == number)
+        around = alive + produced_bytes - reused
         uses.append(MemoryUse(alive - freed, around, max(around, alive - freed + step.inside)))
         alive += produced_bytes - dead_bytes - unread_bytes
     return uses

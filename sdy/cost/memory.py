@@ -1,25 +1,23 @@
 """The peak of the bytes alive while a program runs on one device, op by op in program order.
 
-A value lives from the op that produces it to the last op that reads it; arguments of the program live from the start,
-its results to the end. The operands of a loop, branch or call are the values that its region starts with. The results
-of a loop reuse the memory of its operands, as compilers do it.
+A value lives from the op that produces it to the last op that reads it. Arguments of the program live from the start
+to the end, and donated ones to their last read (`sdy.cost.buffers`). The operands of a loop or call are the values that
+its region starts with. The results of a loop reuse the memory of its operands, as compilers do it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from sdy.cost.buffers import Buffers, region_inputs
 from sdy.cost.lifetimes import LifetimeStep, memory_uses
 from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of, main_function
-from sdy.dialects.ir.walk import block_of, op_and_nested_ops
-from sdy.dialects.stablehlo.control import WhileOp
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +48,7 @@ class PeakFinder:
 
     def __init__(self, module: ModuleOp, bytes_of: Callable[[SSAValue], int]) -> None:
         self._functions = functions_of(module)
+        self._buffers = Buffers(module)
         self._bytes_of = bytes_of
         self._known: dict[str, Peak] = {}
         self._of_blocks: dict[Block, Peak] = {}
@@ -84,14 +83,15 @@ class PeakFinder:
         return [self._step(op, block, self._inside(op)) for op in block.ops]
 
     def bytes_of(self, value: SSAValue) -> int:
-        """Return the size of a value, computed once."""
+        """Return the size of a value, computed once; 0 for a value in the memory of a held argument."""
         size = self._sizes.get(value)
         if size is None:
-            size = self._sizes[value] = self._bytes_of(value)
+            size = self._sizes[value] = 0 if self._buffers.is_shared(value) else self._bytes_of(value)
         return size
 
     def _step(self, op: Operation, block: Block, inside: Peak) -> LifetimeStep[SSAValue]:
-        return LifetimeStep(_reads(op, block), op.results, inside.bytes, region_inputs(op), isinstance(op, WhileOp))
+        reads, overwritten = self._buffers.reads(op, block), self._buffers.overwritten(op)
+        return LifetimeStep(reads, op.results, inside.bytes, region_inputs(op), overwritten)
 
     def _inside(self, op: Operation) -> Peak:
         if isinstance(op, CallOp):
@@ -100,25 +100,3 @@ class PeakFinder:
             return Peak(0)
         blocks = (block for region in op.regions for block in region.blocks)
         return max(map(self.of_block, blocks), key=lambda peak: peak.bytes, default=Peak(0))
-
-
-def last_reads(block: Block) -> dict[Operation, set[SSAValue]]:
-    """Return, for each op of a block, the values of the block that it is the last op to read, also in its regions."""
-    last: dict[SSAValue, Operation] = {}
-    ops = list(block.ops)
-    for op in ops:
-        last.update(dict.fromkeys(_reads(op, block), op))
-    dying: dict[Operation, set[SSAValue]] = {op: set() for op in ops}
-    for value, op in last.items():
-        dying[op].add(value)
-    return dying
-
-
-def region_inputs(op: Operation) -> Sequence[SSAValue]:
-    """Return the operands that become arguments of a region or of a called function."""
-    return operands_of(op) if isinstance(op, WhileOp | CallOp) else ()
-
-
-def _reads(op: Operation, block: Block) -> list[SSAValue]:
-    """Return the values of a block that an op reads, including reads in its regions."""
-    return [value for reader in op_and_nested_ops(op) for value in operands_of(reader) if block_of(value) is block]

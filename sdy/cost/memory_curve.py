@@ -12,10 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sdy.cost.memory import last_reads, region_inputs
+from sdy.cost.buffers import Buffers, region_inputs
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.symbols import functions_of, main_function
-from sdy.dialects.stablehlo.control import WhileOp
 
 AliveBytes = dict[SSAValue, int]
 
@@ -48,6 +47,7 @@ class _AliveValues:
 
     def __init__(self, local: ModuleOp) -> None:
         self._functions = functions_of(local)
+        self._buffers = Buffers(local)
         self._last_reads: dict[Block, dict[Operation, set[SSAValue]]] = {}
         self._main = main_function(local).body.block
         self.alive: AliveBytes = {}
@@ -73,8 +73,7 @@ class _AliveValues:
                 for inner_block in inner:
                     yield from self._of_block(inner_block)
                 self.alive, self._total = around
-            if isinstance(op, WhileOp):
-                self._remove(region_only)  # the results reuse the memory of the operands
+            self._remove(dying[op].intersection(self._buffers.overwritten(op)))
             self._add(op.results)
             yield self._total
             self._remove(dying[op])
@@ -83,7 +82,7 @@ class _AliveValues:
 
     def _dying(self, block: Block) -> dict[Operation, set[SSAValue]]:
         if block not in self._last_reads:
-            self._last_reads[block] = last_reads(block)
+            self._last_reads[block] = self._buffers.last_reads(block)
         return self._last_reads[block]
 
     def _inner_blocks(self, op: Operation) -> list[Block]:
@@ -96,7 +95,7 @@ class _AliveValues:
 
     def _add(self, values: Iterable[SSAValue]) -> None:
         for value in values:
-            size = tensor_bytes(value.type)
+            size = 0 if self._buffers.is_shared(value) else tensor_bytes(value.type)
             self._total += size - self.alive.get(value, 0)
             self.alive[value] = size
 

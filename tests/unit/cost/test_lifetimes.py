@@ -43,7 +43,7 @@ def test_region_inputs_that_are_read_later_are_counted_twice() -> None:
 
 
 def test_results_of_a_loop_reuse_the_memory_of_its_inputs() -> None:
-    (loop, _) = _of("bc", LifetimeStep("b", "a", inside=20, region_inputs="b", in_place=True), LifetimeStep("c", ""))
+    (loop, _) = _of("bc", LifetimeStep("b", "a", inside=20, region_inputs="b", overwritten="b"), LifetimeStep("c", ""))
     assert loop == MemoryUse(beside=100, around=101, most=120)
 
 

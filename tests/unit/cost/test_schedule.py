@@ -77,7 +77,7 @@ def test_the_memory_curve_has_one_point_per_visit_and_its_maximum_is_the_peak(na
 def test_values_at_peak(tmp_path: Path) -> None:
     file = tmp_path / "chain.mlir"
     file.write_text("""
-func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+func.func @main(%a: tensor<8xf32> {jax.buffer_donor = true}) -> tensor<8xf32> {
   %0 = stablehlo.concatenate %a, %a, dim = 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
   %1 = stablehlo.concatenate %0, %0, dim = 0 : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
   %2 = stablehlo.slice %1 [0:8] : (tensor<32xf32>) -> tensor<8xf32>

@@ -7,6 +7,7 @@ import pytest
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.flops import flops_of
 from sdy.cost.memory import peak_bytes
+from sdy.cost.memory_curve import memory_curve
 from sdy.cost.statistics import CollectiveStatistics, statistics_of
 from sdy.cost.trip_count import trip_count
 from sdy.dialects.ir.walk import ops_of
@@ -122,5 +123,62 @@ def test_peak_memory_counts_what_is_alive_at_once() -> None:
       return %1 : tensor<10xf32>
     }
     """
-    # In @helper: the three copies, and their slices or sources.
-    assert peak_bytes(parse_module(text)) == 4 * (30 + 10)
+    # In @helper: the three copies, and their slices or sources. The caller of @main holds the argument.
+    assert peak_bytes(parse_module(text)) == 4 * (30 + 10) + 4 * 10
+    assert peak_bytes(parse_module(text.replace(": tensor<10xf32>)", f": tensor<10xf32> {DONOR})", 1))) == 4 * (30 + 10)
+
+
+DONOR = "{jax.buffer_donor = true}"
+UPDATE = """
+func.func @main(%p: tensor<10xf32> {attributes}, %g: tensor<10xf32>) -> (tensor<f32>, tensor<10xf32>) {{
+  %loss = stablehlo.constant dense<0.0> : tensor<f32>
+  {lines}
+  return %loss, %new : tensor<f32>, tensor<10xf32>
+}}
+"""
+IN_PLACE = "%new = stablehlo.subtract %p, %g : tensor<10xf32>"
+NOT_IN_PLACE = "%new = stablehlo.reverse %p, dims = [0] : tensor<10xf32>"
+READ_LATER = f"{IN_PLACE}\n  %last = stablehlo.negate %p : tensor<10xf32>"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "lines", "tensors"),
+    [
+        ("", IN_PLACE, 3),
+        (DONOR, IN_PLACE, 2),
+        ("{jax.buffer_donor = false}", IN_PLACE, 3),
+        ("{tf.aliasing_output = 1 : i32}", IN_PLACE, 2),
+        ("{tf.aliasing_output = 0 : i32}", IN_PLACE, 3),  # annotated for the loss, whose op does not read it
+        (DONOR, NOT_IN_PLACE, 3),
+        (DONOR, READ_LATER, 4),
+    ],
+)
+def test_a_result_is_written_to_the_memory_of_a_donated_argument(attributes: str, lines: str, tensors: int) -> None:
+    module = parse_module(UPDATE.format(attributes=attributes, lines=lines))
+    assert peak_bytes(module) == max(memory_curve(module)) == 4 + 40 * tensors
+
+
+HELD_IN_A_LOOP = """
+func.func @main(%w: tensor<10xf32> {attributes}, %x: tensor<10xf32>) -> tensor<10xf32> {{
+  %0:2 = stablehlo.while(%i = %w, %y = %x) : tensor<10xf32>, tensor<10xf32>
+  cond {{
+    %go = stablehlo.constant dense<true> : tensor<i1>
+    stablehlo.return %go : tensor<i1>
+  }} do {{
+    %1 = func.call @scaled(%i, %y) : (tensor<10xf32>, tensor<10xf32>) -> tensor<10xf32>
+    stablehlo.return {carried}, %1 : tensor<10xf32>, tensor<10xf32>
+  }}
+  return %0#1 : tensor<10xf32>
+}}
+func.func private @scaled(%w: tensor<10xf32>, %x: tensor<10xf32>) -> tensor<10xf32> {{
+  %0 = stablehlo.multiply %w, %x : tensor<10xf32>
+  return %0 : tensor<10xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize(("carried", "tensors"), [("%i", 4), ("%1", 5)])
+def test_a_held_argument_is_counted_once_in_loops_and_calls_that_do_not_change_it(carried: str, tensors: int) -> None:
+    """Both arguments, the value that the loop changes and the product; a loop that changes `%w` copies it first."""
+    module = parse_module(HELD_IN_A_LOOP.format(attributes="", carried=carried))
+    assert peak_bytes(module) == max(memory_curve(module)) == 40 * tensors

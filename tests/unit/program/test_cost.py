@@ -31,3 +31,16 @@ def test_a_custom_machine_is_accepted() -> None:
 def test_an_unknown_machine_is_an_error() -> None:
     with pytest.raises(sdy.SdyError, match="unknown hardware tpu"):
         PROGRAM.cost("tpu")
+
+
+def test_donated_arguments_of_a_jax_function_need_no_memory_beside_the_results() -> None:
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+
+    def step(weights: object, gradient: object) -> object:
+        return jax.tree.map(jax.numpy.subtract, weights, gradient)
+
+    weights = jax.ShapeDtypeStruct((1024,), jax.numpy.float32)
+    held, donated = (
+        sdy.from_jax(jax.jit(step, donate_argnums=donated), weights, weights).cost("tpu_v5e") for donated in ((), (0,))
+    )
+    assert (held.peak_bytes, donated.peak_bytes) == (3 * 4096, 2 * 4096)

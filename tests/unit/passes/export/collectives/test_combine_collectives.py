@@ -32,11 +32,12 @@ def reduced(
 
 
 def main(*lines: str, returned: str = "", functions: str = "") -> str:
-    """Return a function of two vectors with a value that needs more memory than all others."""
+    """Return a function of two donated vectors with a value that needs more memory than all others."""
+    donated = "tensor<4xf32> {jax.buffer_donor = true}"
     types = ", ".join(["tensor<4xf32>"] * len(returned.split(",")) if returned else [])
     body = "\n  ".join(lines)
     return f"""
-func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> ({types}) {{
+func.func @main(%a: {donated}, %b: {donated}) -> ({types}) {{
   %large = stablehlo.constant dense<0.0> : tensor<512xf32>
   {body}
   return {returned} {":" if returned else ""} {types}
