@@ -47,12 +47,16 @@ class AxisOrigin:
 
 @dataclass(frozen=True, slots=True)
 class ConflictSite:
-    """An op with conflicts: its line, its line with that of the source program, and one sentence per conflict."""
+    """An op with conflicts: its line, its line with that of the source program, and one sentence per conflict.
+
+    `axes` are the axes that could not be propagated and those that prevented it.
+    """
 
     line: int | None
     line_text: str
     op: str
     sentences: tuple[str, ...]
+    axes: frozenset[AxisRef]
 
 
 class Explainer:
@@ -130,10 +134,16 @@ class Explainer:
     def conflict_sites(self) -> Iterator[ConflictSite]:
         """Yield the ops with conflicts in program order; a sentence that explains the one before it is indented."""
         history, descriptions = self._traced.history, self._descriptions
-        for site, conflicts in groupby(conflicts_of(self._traced.flat.graph, history), key=lambda each: each.site):
+        for site, group in groupby(conflicts_of(self._traced.flat.graph, history), key=lambda each: each.site):
+            conflicts = list(group)
             sentences = (line for conflict in conflicts for line in conflict_lines(conflict, descriptions, history))
+            involved = (axis for conflict in conflicts for axis in (conflict.axis, conflict.rival_axis))
             yield ConflictSite(
-                descriptions.line_number(site), descriptions.line(site), descriptions.site(site), tuple(sentences)
+                descriptions.line_number(site),
+                descriptions.line(site),
+                descriptions.site(site),
+                tuple(sentences),
+                frozenset(axis for axis in involved if axis is not None),
             )
 
     def steps(self, holder: Value, axis: AxisRef) -> tuple[tuple[str, str], ...]:

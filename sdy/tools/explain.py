@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.module_text import make_context
 from sdy.program.program import Program
+from sdy.report.causes import CollectiveCauses
 from sdy.report.explain import Explainer
-from sdy.tools.command_line.loading import with_program_and_text
+from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program_and_text
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\
@@ -19,7 +20,8 @@ Propagate the shardings of a program, and explain the sharding of a value: which
 from, and which ops propagated it, line by line. With --why-not, explain why a dim of the value is not sharded along an
 axis: what stopped the axis and where, and an edit that shards it, which was tried. With --conflicts, list the ops at
 which an axis of one tensor could not be propagated to another tensor, with the reason. Each of these ops will need a
-reshard.
+reshard. With --collectives, list the collectives that each device runs and what causes each: a conflict of propagation,
+an annotation, a rewrite of the communication optimizer, or the op itself on shards.
 
 Values have the names of the file; arguments of loops and other regions are named as `sdy-opt FILE` prints them. A name
 without a function refers to the main function. A line number refers to all values that are defined on that line.
@@ -40,13 +42,15 @@ def parser() -> ArgumentParser:
         help="explain why a dim is not sharded along an axis, and which edit shards it: 'dim=1 axis=\"x\"'",
     )
     parser.add_argument("--conflicts", action="store_true", help="list the conflicts of propagation")
+    parser.add_argument("--collectives", action="store_true", help="list the collectives with their causes")
+    parser.add_argument("--no-optimizer", action="store_true", help=f"with --collectives, {NO_OPTIMIZER_HELP}")
     return parser
 
 
 def run(arguments: Namespace) -> int:
     """Explain a value, or list the conflicts, or both."""
-    if arguments.value is None and not arguments.conflicts:
-        message = "expected a value to explain, or --conflicts"
+    if arguments.value is None and not arguments.conflicts and not arguments.collectives:
+        message = "expected a value to explain, --conflicts or --collectives"
         raise SdyError(Diagnostic("SDY-T204", message, hint="see sdy explain --help"))
     if arguments.value is None and arguments.why_not is not None:
         raise SdyError(Diagnostic("SDY-T204", "--why-not requires a value", hint="see sdy explain --help"))
@@ -65,7 +69,23 @@ def _lines(program: Program, text: str, arguments: Namespace) -> Iterable[str]:
         lines = program.why_not(arguments.value, dim=dim, axis=axis).splitlines()
     else:
         lines = [] if arguments.value is None else list(explainer.value(arguments.value))
-    return [*lines, *(explainer.conflicts() if arguments.conflicts else ())]
+    if arguments.conflicts:
+        lines += explainer.conflicts()
+    if arguments.collectives:
+        lines += _collective_lines(with_optimizer_option(program, arguments))
+    return lines
+
+
+def _collective_lines(program: Program) -> Iterator[str]:
+    """Yield each collective that a device runs, and its causes, which are indented."""
+    facts = program.facts()
+    causes = CollectiveCauses(facts.program.explainer, facts.program.remarks)
+    for each in facts.collectives:
+        place = each.line, each.axes, each.argument
+        yield f"{each}, caused by {causes.kind(each.kind, *place).value}"
+        yield from (f"  {line}" for line in causes.of(*place))
+    if not facts.collectives:
+        yield "no collectives: the devices do not communicate"
 
 
 def _dim_and_axis(text: str) -> tuple[int, str]:

@@ -92,9 +92,9 @@ function showPeak() {
     make("td", { class: "number" }, bytesText(bytes), make("span", { class: "meter", style: `--share:${(100 * bytes) / fullest}%` }))))));
 }
 
-const COLUMNS = [["kind", 0], ["axes", 1], ["bytes sent", 2], ["time", 3], ["runs", 4], ["bound by", 5], ["source", 6]];
-const collectiveTexts = data.collectives.map(([kind, axes, , , , , line, source]) =>
-  plain(`${kind} ${axes.map((axis) => axis[1]).join(" ")} line ${line} ${source}`));
+const COLUMNS = [["kind", 0], ["axes", 1], ["bytes sent", 2], ["time", 3], ["runs", 4], ["bound by", 5], ["cause", 8], ["source", 6]];
+const collectiveTexts = data.collectives.map(([kind, axes, , , , , line, source, cause]) =>
+  plain(`${kind} ${axes.map((axis) => axis[1]).join(" ")} line ${line} ${source} ${cause}`));
 let order = { column: 3, falls: true };
 function showCollectives(words = []) {
   const section = byId("collectives"), table = section.querySelector("table");
@@ -110,10 +110,11 @@ function showCollectives(words = []) {
       order = { column, falls: order.column === column ? !order.falls : [2, 3, 4].includes(column) };
       showCollectives(queryWords());
     } }, title, order.column === column ? (order.falls ? " ↓" : " ↑") : "")));
-  table.replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...found.map(([[kind, axes, bytes, seconds, runs, latency, line, source]]) =>
+  table.replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...found.map(([[kind, axes, bytes, seconds, runs, latency, line, source, cause]]) =>
     make("tr", {}, make("td", {}, kind), make("td", {}, ...axes.map((axis) => axisChip(axis))), make("td", { class: "number" }, bytesText(bytes)),
       make("td", { class: "number" }, secondsText(seconds), make("span", { class: "meter", style: `--share:${(100 * seconds) / longest}%` })),
       make("td", { class: "number" }, String(runs)), make("td", { class: "dim" }, latency ? "latency" : "bandwidth"),
+      make("td", { class: "dim" }, cause.replace(/^(an?|the) /, "")),
       make("td", {}, line === null ? "" : lineButton(line, source || `line ${line}`))))));
 }
 

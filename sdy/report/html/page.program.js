@@ -116,8 +116,9 @@ function lineDetails(line) {
   const nodes = [make("h4", {}, `Line ${line}${source ? ` (${source})` : ""}`), make("pre", {}, text)];
   const sent = data.collectives.filter((each) => each[6] === line);
   if (sent.length) {
-    nodes.push(make("h4", {}, "Collectives for this line"), make("dl", {}, ...sent.flatMap(([kind, axes, bytes, seconds]) =>
-      term(kind, ...axes.map((axis) => axisChip(axis)), ` ${bytesText(bytes)}, ${secondsText(seconds)}`))));
+    nodes.push(make("h4", {}, "Collectives for this line"), make("dl", {}, ...sent.flatMap(([kind, axes, bytes, seconds, , , , , cause, details]) =>
+      term(kind, ...axes.map((axis) => axisChip(axis)), ` ${bytesText(bytes)}, ${secondsText(seconds)}`,
+        make("div", { class: "cause" }, `caused by ${cause}`), ...sentenceNodes(details)))));
   }
   const conflicts = data.conflicts.filter((each) => each[0] === line);
   if (conflicts.length) nodes.push(make("h4", {}, "Conflicts at this line"), ...conflicts.flatMap((site) => sentenceNodes(site[3])));

@@ -14,6 +14,7 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
+from sdy.report.causes import CollectiveCauses
 from sdy.report.html.page_tables import Json
 from sdy.report.html.program_rows import ProgramRows
 from sdy.report.html.schedule_rows import collective_rows, memory_json
@@ -39,11 +40,12 @@ def page_data(program: ReportedProgram, hardware: Hardware) -> Json:
     """Return the data of the page as JSON."""
     slots = list(schedule_of(program.local, program.mesh, hardware))
     rows = ProgramRows(program.written, program.global_module, program.explainer, program.argument_names)
+    causes = CollectiveCauses(program.explainer, program.remarks)
     return {
         "file": _file(program),
         "cost": cost_of(program.local, program.mesh, hardware).to_json(),
         "meshes": [_mesh_json(name, mesh) for name, mesh in meshes_of(program.global_module).items() if mesh.axes],
-        "collectives": collective_rows(slots, program.source_lines),
+        "collectives": collective_rows(slots, program.source_lines, causes),
         "memory": memory_json(program.local, slots, program.written, program.explainer.names),
         "conflicts": [
             [site.line, site.line_text, site.op, site.sentences] for site in program.explainer.conflict_sites()

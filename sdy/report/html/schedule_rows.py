@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from sdy.cost.memory_curve import memory_curve, values_at_peak
 from sdy.cost.schedule import CollectiveRun, ScheduledOp
 from sdy.dialects.data_flow import op_of
+from sdy.report.causes import CollectiveCauses, argument_number
 from sdy.report.counterparts import Counterparts
 from sdy.report.html.page_tables import Json, axis_cells
 from sdy.report.value_names import ValueNames, line_of
@@ -20,7 +21,7 @@ MAX_VALUES = 200  # of the values at the peak, the largest ones
 
 
 class CollectiveRow(NamedTuple):
-    """A collective of the local program, with totals over all its runs on one device."""
+    """A collective of the local program, with totals over all its runs on one device, and its causes."""
 
     kind: str
     axes: list[list[str]]
@@ -30,6 +31,8 @@ class CollectiveRow(NamedTuple):
     is_latency_bound: bool
     line: int | None
     source: str
+    cause: str
+    details: list[str]
 
 
 class MemoryPoint(NamedTuple):
@@ -50,7 +53,9 @@ class AliveValue(NamedTuple):
     line: int | None
 
 
-def collective_rows(slots: Sequence[ScheduledOp], source_lines: Mapping[int, str]) -> list[CollectiveRow]:
+def collective_rows(
+    slots: Sequence[ScheduledOp], source_lines: Mapping[int, str], causes: CollectiveCauses
+) -> list[CollectiveRow]:
     """Return the rows of the collectives of a schedule, in program order."""
     found: list[CollectiveRow] = []
     for slot in slots:
@@ -58,8 +63,21 @@ def collective_rows(slots: Sequence[ScheduledOp], source_lines: Mapping[int, str
             line, runs, sending = line_of(slot.visit.op), slot.visit.times, slot.work
             source = "" if line is None else source_lines.get(line, "")
             cells, sent = axis_cells(sending.axes), round(runs * sending.bytes_sent)
-            bound = sending.is_latency_bound
-            found.append(CollectiveRow(sending.kind.value, cells, sent, slot.seconds, runs, bound, line, source))
+            place = line, sending.axes, argument_number(slot.visit.op)
+            found.append(
+                CollectiveRow(
+                    sending.kind.value,
+                    cells,
+                    sent,
+                    slot.seconds,
+                    runs,
+                    sending.is_latency_bound,
+                    line,
+                    source,
+                    causes.kind(sending.kind, *place).value,
+                    list(causes.of(*place)),
+                )
+            )
     return found
 
 

@@ -12,11 +12,11 @@ from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, render
 from sdy.diagnostics.span import Span
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
+from sdy.report.causes import SAVINGS
 from sdy.tools.command_line.files import read_text
 
 T = TypeVar("T")
 
-SAVINGS = ("SDY-L120", "SDY-L121", "SDY-L122", "SDY-L125", "SDY-L126")
 NO_OPTIMIZER_HELP = "do not optimize communication: no sdy-optimize-communication, no sdy-combine-collectives"
 
 

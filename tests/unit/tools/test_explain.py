@@ -41,7 +41,7 @@ def test_a_value_and_the_conflicts(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_missing_query_and_an_unknown_value_are_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(MLP)]) == 2
-    assert "expected a value to explain, or --conflicts [SDY-T204]" in capsys.readouterr().err
+    assert "expected a value to explain, --conflicts or --collectives [SDY-T204]" in capsys.readouterr().err
     assert main(["explain", str(MLP), "%nope"]) == 1
     assert "@main has no value %nope [SDY-T203]" in capsys.readouterr().err
 
@@ -51,3 +51,34 @@ def test_an_invalid_program_in_a_file_is_an_error(tmp_path: Path, capsys: pytest
     file.write_text("func.func @main(%a: tensor<4xf32>) { %0 = stablehlo.nothing %a }")
     assert main(["explain", str(file), "1"]) == 1
     assert "SDY-" in capsys.readouterr().err
+
+
+def _headlines(capsys: pytest.CaptureFixture[str], name: str, *flags: str) -> list[str]:
+    """Return the collectives of an example with their causes, without the details."""
+    (file,) = (path for path in EXAMPLES if path.stem == name)
+    assert main(["explain", str(file), "--collectives", *flags]) == 0
+    return [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
+
+
+def test_collectives_are_tied_to_what_causes_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _headlines(capsys, "matmul_case1") == ["no collectives: the devices do not communicate"]
+    assert _headlines(capsys, "matmul_case2") == [
+        'all-to-all along "x" at line 3: 192 bytes, caused by a conflict of propagation',
+        'all-gather along "x", "y" at line 4: 1,344 bytes, caused by a conflict of propagation',
+    ]
+    assert _headlines(capsys, "matmul_case2", "--no-optimizer") == [
+        'all-reduce along "x" at line 4: 2,304 bytes, caused by the op on shards'
+    ]
+    assert _headlines(capsys, "constraint_transpose", "--no-optimizer") == [
+        'collective-permute along "x":(1)2, "y" at line 3: 128 bytes, caused by a conflict of propagation',
+        'all-to-all along "x":(2)2 at line 3: 64 bytes, caused by a conflict of propagation',
+        'all-gather along "x", "y" at line 11: 896 bytes, caused by an annotation',
+    ]
+
+
+def test_the_details_of_a_collective_are_indented(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(CLASH), "--collectives"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert '    line 3  %arg0: annotated [{"x"}, {}]' in lines
+    changed = "  the communication optimizer changed it: stablehlo.dot_general: resharded"
+    assert any(line.startswith(changed) for line in lines)

@@ -35,7 +35,7 @@ class PageData(TypedDict):
     values: list[tuple[str, int, list[tuple[int, list[str], int]], str]]
     kinds: list[dict[str, object]]
     steps: list[tuple[int, str, str]]
-    collectives: list[tuple[str, list[list[str]], int, float, int, bool, int, str]]
+    collectives: list[tuple[str, list[list[str]], int, float, int, bool, int, str, str, list[str]]]
     memory: dict[str, list[object]]
     conflicts: list[tuple[int, str, str, list[str]]]
     source: dict[str, tuple[str, str]]
@@ -122,6 +122,13 @@ def test_conflicts_have_a_reason() -> None:
     ((line, line_text, op, sentences), *_) = data["conflicts"]
     assert (line, line_text, op) == (5, "line 5", "%0 = stablehlo.add")
     assert any("that dim is closed" in each or "of that tensor is sharded along" in each for each in sentences)
+
+
+def test_collectives_have_causes() -> None:
+    (collective,) = data_of(sdy.Program.from_text(CONFLICT, "conflict.mlir").report_html())["collectives"]
+    assert collective[0] == "all-to-all"
+    assert collective[8] == "a conflict of propagation"
+    assert any("is sharded along" in line for line in collective[9])
 
 
 def test_layers_are_folded() -> None:
