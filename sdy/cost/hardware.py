@@ -16,10 +16,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sdy.diagnostics.argument_types import require_type
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.similar_names import similar_name_hint
-
 
 @dataclass(frozen=True, slots=True)
 class Torus:
@@ -113,18 +109,3 @@ HARDWARE = {
     )
 }
 DEFAULT_MACHINE = "tpu_v5e"  # for reports that need a machine and are not given one
-
-
-def hardware_by_name(name: str) -> Hardware:
-    """Return the hardware called `name`. Raises: SdyError SDY-T209 if the name is unknown."""
-    found = HARDWARE.get(name)
-    if found is None:
-        hint = similar_name_hint(name, HARDWARE) or f"known hardware: {', '.join(HARDWARE)}"
-        raise SdyError(Diagnostic("SDY-T209", f"unknown hardware {name}", hint=hint))
-    return found
-
-
-def resolve_hardware(machine: str | Hardware) -> Hardware:
-    """Return the hardware, looking it up if it is given by name. Raises: SdyError SDY-T209 if the name is unknown."""
-    require_type(machine, (str, Hardware), "machine", f"known hardware: {', '.join(HARDWARE)}")
-    return hardware_by_name(machine) if isinstance(machine, str) else machine

@@ -27,3 +27,8 @@ def parse_bytes(text: str) -> float:
     if not 0 <= count < inf:
         raise ValueError(f"expected a number of bytes such as 300e6 or 16GB, got {text}")
     return count
+
+
+def byte_count(value: float | str) -> float:
+    """Return a number of bytes that is given as a number or as text. Raises: ValueError as `parse_bytes`."""
+    return parse_bytes(value) if isinstance(value, str) else value

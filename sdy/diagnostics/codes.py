@@ -506,6 +506,9 @@ CODES: dict[str, Code] = {
         "See the hint of the message.",
     ),
     "SDY-T221": Code("A comparison names an unknown partitioner.", "Use one of those that the hint lists."),
+    "SDY-T230": Code(
+        "A file that describes a machine cannot be read, or has a wrong entry.", "See docs/costs.md for its entries."
+    ),
     "SDY-T240": Code(
         "The name of a lint rule is unknown, or a setting of the linter is malformed.", "See the hint of the message."
     ),

@@ -9,9 +9,11 @@ from functools import cached_property
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.cost.hardware import Hardware, resolve_hardware
+from sdy.cost.hardware import Hardware
+from sdy.cost.hardware_file import resolve_hardware
 from sdy.cost.memory_curve import memory_curve
 from sdy.cost.program_cost import ProgramCost, cost_of
+from sdy.cost.quantities import byte_count
 from sdy.cost.schedule import schedule_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import located
@@ -99,14 +101,16 @@ class PartitionedProgram(ShardedProgram[R]):
             arrays.append(unshard(result, placement.sharding, placement.mesh, placement.shape))
         return arrays
 
-    def cost(self, machine: str | Hardware, free_bytes: float | None = None) -> ProgramCost:
+    def cost(self, machine: str | Hardware, free_bytes: float | str | None = None) -> ProgramCost:
         """Estimate the time and memory of the program on one device of a machine, without running it.
 
-        `machine` is the name of a known machine (`tpu_v5e`) or a `Hardware`. `free_bytes` is the device memory that the
-        program may use, by default all of it.
-        Raises: SdyError SDY-T209 if no machine has this name.
+        `machine` is the name of a known machine (`tpu_v5e`), the path of a TOML file (`chip.toml`) or a `Hardware`.
+        `free_bytes` is the device memory that the program may use (`"14GB"`), by default all of it.
+        Raises: SdyError SDY-T209 if no machine has this name, SDY-T230 if its file is malformed; ValueError if
+        `free_bytes` is not a number of bytes.
         """
-        return cost_of(self.local, self.boundary.mesh, resolve_hardware(machine), free_bytes)
+        free = None if free_bytes is None else byte_count(free_bytes)
+        return cost_of(self.local, self.boundary.mesh, resolve_hardware(machine), free)
 
     def trace(self, machine: str | Hardware) -> dict[str, object]:
         """Return the estimated schedule of the ops as a trace for the viewers of Chrome and Perfetto.

@@ -21,7 +21,8 @@ from sdy.advice.lint.linter import Linter, LintReport
 from sdy.advice.lint.settings import LintSettings
 from sdy.advice.partition_facts import PartitionFacts
 from sdy.advice.why_not import WhyNot
-from sdy.cost.hardware import DEFAULT_MACHINE, Hardware, resolve_hardware
+from sdy.cost.hardware import DEFAULT_MACHINE, Hardware
+from sdy.cost.hardware_file import resolve_hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -182,7 +183,11 @@ class Program(Generic[R]):
         return html_page(self._reported, resolve_hardware(machine))
 
     def cost(
-        self, machine: str | Hardware, free_bytes: float | None = None, *, optimize_communication: bool | None = None
+        self,
+        machine: str | Hardware,
+        free_bytes: float | str | None = None,
+        *,
+        optimize_communication: bool | None = None,
     ) -> ProgramCost:
         """Estimate the time and memory of the partitioned program; see `PartitionedProgram.cost`.
 

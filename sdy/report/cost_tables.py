@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.table import Table
 
+from sdy.cost.hardware import Hardware, Network, Switch, Torus
 from sdy.cost.program_cost import ProgramCost
 from sdy.report.tables import bytes_text, simple_table
 
@@ -43,6 +46,30 @@ def cost_tables(cost: ProgramCost) -> tuple[Table, Table, Table]:
         simple_table("time on one device", ("", "time"), ((name, seconds_text(time)) for name, time in times), (1,)),
         simple_table("memory of one device", ("", "value"), memory, right=(1,)),
     )
+
+
+def machines_table(machines: Iterable[Hardware]) -> Table:
+    """Return a table of machines: the network, the links, the memory and the rate of one device."""
+    rows = (
+        (
+            each.name,
+            *_network_texts(each.network),
+            f"{each.hbm_bytes / 1e9:g} GB",
+            f"{each.hbm_bandwidth / 1e12:g} TB/s",
+            f"{each.rates.bits16 / 1e12:g} TFLOP/s",
+        )
+        for each in machines
+    )
+    columns = ("machine", "network", "link, one way", "memory", "bandwidth", "16-bit rate")
+    return simple_table("machines for --on", columns, rows, right=(2, 3, 4, 5))
+
+
+def _network_texts(network: Network) -> tuple[str, str]:
+    match network:
+        case Torus():
+            return f"{network.axis_count}D torus", f"{network.link_bandwidth / 1e9:g} GB/s"
+        case Switch():
+            return f"nodes of {network.node_size}", f"{network.node_bandwidth / 1e9:g} GB/s"
 
 
 def seconds_text(seconds: float) -> str:

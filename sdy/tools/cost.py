@@ -7,12 +7,13 @@ from json import dumps
 
 from rich.console import Console
 
-from sdy.cost.hardware import HARDWARE, hardware_by_name
+from sdy.cost.hardware import HARDWARE
+from sdy.cost.hardware_file import resolve_hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.program import Program
-from sdy.report.cost_tables import cost_tables
+from sdy.report.cost_tables import cost_tables, machines_table
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import (
     add_optimizer_arguments,
@@ -26,15 +27,18 @@ DESCRIPTION = f"""\
 Partition a program and estimate its cost on each device of a machine: the time of the collectives by mesh axis, the
 time of arithmetic and of memory accesses, and the peak memory compared with the memory of the device.
 
-Machines: {", ".join(HARDWARE)}.
+Machines: {", ".join(HARDWARE)}, or a TOML file that describes one (docs/costs.md).
+`sdy cost` without arguments lists them with their numbers.
 """
 
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
     parser = SubcommandParser("cost", DESCRIPTION)
-    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
-    parser.add_argument("--on", metavar="MACHINE", help="the machine to estimate for; listed above")
+    parser.add_argument("file", nargs="?", help="StableHLO text with sdy shardings; - for standard input")
+    parser.add_argument(
+        "--on", metavar="MACHINE", help="the machine to estimate for: a name listed above, or FILE.toml"
+    )
     parser.add_argument(
         "--free-bytes",
         type=_byte_count,
@@ -50,11 +54,16 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> int:
-    """Partition the program, estimate its cost and print it."""
+    """Partition the program, estimate its cost and print it; without a program and a machine, list the machines."""
+    if arguments.file is None and arguments.on is None:
+        Console().print(machines_table(HARDWARE.values()))
+        return 0
+    if arguments.file is None:
+        raise SdyError(Diagnostic("SDY-T204", "sdy cost requires a program", hint="see sdy cost --help"))
     if arguments.on is None:
-        hint = f"choose a machine: {', '.join(HARDWARE)}"
+        hint = f"choose a machine: {', '.join(HARDWARE)}, or a file such as chip.toml"
         raise SdyError(Diagnostic("SDY-T204", "sdy cost requires --on MACHINE", hint=hint))
-    hardware = hardware_by_name(arguments.on)
+    hardware = resolve_hardware(arguments.on)
 
     def cost(program: Program, text: str) -> ProgramCost:
         chosen = with_optimizer_option(program, arguments)

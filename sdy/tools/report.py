@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE, hardware_by_name
+from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE
+from sdy.cost.hardware_file import resolve_hardware
 from sdy.program.program import Program
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
@@ -36,7 +37,7 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> int:
     """Partition the program, and write the report."""
-    hardware = hardware_by_name(arguments.on)
+    hardware = resolve_hardware(arguments.on)
 
     def report(program: Program) -> str:
         chosen = with_optimizer_option(program, arguments)

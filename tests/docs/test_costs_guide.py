@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sdy.cost.hardware import HARDWARE, Torus
+from sdy.cost.hardware_file import read_hardware
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "costs.md").read_text()
@@ -34,3 +35,8 @@ def test_the_table_of_machines_holds_their_numbers(name: str) -> None:
 def test_every_machine_of_the_table_is_known() -> None:
     named = [name for name in ROWS if re.fullmatch(r"(tpu_)?[a-z]+\d+[a-z]?", name)]
     assert sorted(named) == sorted(HARDWARE)
+
+
+def test_the_file_of_a_machine_describes_tpu_v5p() -> None:
+    (text,) = re.findall(r"^```toml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    assert read_hardware(text, "tpu_v5p") == HARDWARE["tpu_v5p"]

@@ -17,7 +17,7 @@ from support.text.mutations import mutated, mutated_gently
 from support.text.programs import programs, runnable_programs
 from xdsl.ir import Operation
 
-from sdy.cost.hardware import resolve_hardware
+from sdy.cost.hardware_file import resolve_hardware
 from sdy.cost.program_cost import cost_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.symbols import main_function

@@ -10,6 +10,7 @@ from typing import get_args, get_origin, get_type_hints
 
 from xdsl.passes import ModulePass
 
+from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.passes.manager.all import pass_class
 
@@ -28,6 +29,21 @@ class PassRequest:
 
     name: str
     options: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """An option of a pass, and how messages call it."""
+
+    key: str
+    pass_name: str
+
+    @property
+    def is_byte_count(self) -> bool:
+        return self.key.endswith("-bytes")
+
+    def __str__(self) -> str:
+        return f"option {self.key} of {self.pass_name}"
 
 
 def parse_options(text: str) -> dict[str, str]:
@@ -60,7 +76,7 @@ def build_pass(request: PassRequest) -> ModulePass:
         field = known.get(key)
         if field is None:
             raise _error(f"{request.name} has no option {key}", f"options: {', '.join(known) or 'none'}")
-        values[field.name] = _value_of(text, types[field.name], f"option {key} of {request.name}")
+        values[field.name] = _value_of(text, types[field.name], _Option(key, request.name))
     missing = [key for key, field in known.items() if field.name not in values and _is_required(field)]
     if missing:
         raise _error(f"{request.name} requires the option {missing[0]}", f"write {request.name}={missing[0]}=...")
@@ -76,8 +92,8 @@ def _is_required(field: Field[object]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def _value_of(text: str, field_type: object, option: str) -> OptionValue:
-    """Parse the value of an option whose field has this type; for `T | None`, parse a `T`."""
+def _value_of(text: str, field_type: object, option: _Option) -> OptionValue:
+    """Parse the value of an option whose field has this type; for `T | None`, parse a `T`. Bytes may have a unit."""
     choices = [choice for choice in get_args(field_type) if choice is not type(None)]
     if isinstance(field_type, UnionType) and len(choices) == 1:
         return _value_of(text, choices[0], option)
@@ -87,9 +103,10 @@ def _value_of(text: str, field_type: object, option: str) -> OptionValue:
         return _BOOLEANS[text]
     if field_type is int:
         try:
-            return int(text)
+            return int(parse_bytes(text)) if option.is_byte_count else int(text)
         except ValueError:
-            raise _error(f"{option}: expected an integer, got {text!r}", None) from None
+            expected = "a number of bytes such as 300e6 or 16MB" if option.is_byte_count else "an integer"
+            raise _error(f"{option}: expected {expected}, got {text!r}", None) from None
     if get_origin(field_type) is tuple:
         return tuple(item for item in text.split(",") if item)
     return text

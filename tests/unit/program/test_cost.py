@@ -21,6 +21,9 @@ def test_the_method_returns_the_output_of_the_command(capsys: pytest.CaptureFixt
     cost = PROGRAM.cost("tpu_v5e", free_bytes=1000)
     assert cost.to_json() == json.loads(capsys.readouterr().out)
     assert not cost.fits
+    assert PROGRAM.cost("tpu_v5e", free_bytes="1kB") == cost
+    with pytest.raises(ValueError, match="expected a number of bytes such as 300e6 or 16GB, got 1kX"):
+        PROGRAM.cost("tpu_v5e", free_bytes="1kX")
 
 
 def test_a_custom_machine_is_accepted() -> None:

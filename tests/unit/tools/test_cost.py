@@ -180,3 +180,24 @@ func.func @main(%a: tensor<8xf32>) -> tensor<16xf32> {
     assert "SDY-T210" in text
     assert "no_mesh.mlir:2:" in text
     assert "collective refers to device 1" in text
+
+
+def test_a_machine_of_a_file_is_found_again_by_contracts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chip, contract = tmp_path / "chip.toml", tmp_path / "contract.toml"
+    chip.write_text(
+        'hbm_bytes = "1GB"\nhbm_bandwidth = "1TB/s"\nrates = {bits16 = 1e14}\n'
+        'torus = {axes = 2, link_bandwidth = "10GB/s", wrap_multiple = 4}\n'
+    )
+    cost = _cost(capsys, str(EXAMPLES[0]), "--on", str(chip))
+    assert cost["free_bytes"] == 10**9
+    assert main(["check", str(EXAMPLES[0]), "--contract", str(contract), "--update", "--on", str(chip)]) == 0
+    assert main(["check", str(EXAMPLES[0]), "--contract", str(contract)]) == 0
+
+
+def test_machines_are_listed_without_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost"]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in HARDWARE)
+    assert main(["cost", "--on", "h100"]) == 2
+    assert main(["cost", str(EXAMPLES[0])]) == 2
+    assert "choose a machine: tpu_v4p, " in capsys.readouterr().err

@@ -163,7 +163,7 @@ CALLS: dict[str, tuple[Callable[[Library], object], str, str]] = {
     "text as seed": (lambda on: on.program.verify(seed="one"), "Program.verify: seed: expected int", ""),
     "explain a number": (lambda on: on.program.explain(3), "expected str, got 3", "as text"),
     "explain nothing": (lambda on: on.program.explain("x"), "expected a value", "line number"),
-    "no machine": (lambda on: on.program.cost(None), "expected str or Hardware, got None", "h100"),
+    "no machine": (lambda on: on.program.cost(None), "expected str or Path or Hardware, got None", "h100"),
     "another machine": (lambda on: on.program.cost("h10"), "unknown hardware h10", "did you mean h100?"),
     "mesh of a dict": (lambda _: sdy.Mesh({"x": 4}), "expected a tuple of MeshAxis", "sdy.parse_mesh"),  # pyright: ignore[reportArgumentType]
     "parse no mesh": (lambda _: sdy.parse_mesh(4), "expected str, got 4", '<["x"=4'),  # pyright: ignore[reportArgumentType]

@@ -6,7 +6,10 @@ from math import prod
 
 import pytest
 
-from sdy.cost.collective_time import (
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.hardware import HARDWARE, Switch, Torus
+from sdy.cost.hardware_file import resolve_hardware
+from sdy.cost.network.collective_time import (
     CollectiveTime,
     PermuteLoad,
     SwitchGroup,
@@ -15,8 +18,6 @@ from sdy.cost.collective_time import (
     switch_time,
     torus_time,
 )
-from sdy.cost.collectives import CollectiveKind
-from sdy.cost.hardware import HARDWARE, Switch, Torus, hardware_by_name
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.grammar.parse import parse_mesh, parse_sharding
 from sdy.model.shape import local_shape
@@ -247,20 +248,20 @@ RATE_OVER_BANDWIDTH = 4.59e14 / 1.8e11
 
 def _gather_first(batch: int, depth: int, features: int, devices: int) -> tuple[float, float]:
     """Return the seconds of computation and communication if every device gathers Y and multiplies by all of it."""
-    v5p = hardware_by_name("tpu_v5p")
+    v5p = resolve_hardware("tpu_v5p")
     gather = torus_time(GATHER, depth * features * BF16, [_ring(devices)], _torus("tpu_v5p"))
     return 2 * batch * depth * features / v5p.rates.bits16, gather.bandwidth_seconds
 
 
 def _reduce_after(batch: int, depth: int, features: int, devices: int) -> tuple[float, float]:
     """Return the seconds if every device multiplies its shards and the results are summed."""
-    v5p = hardware_by_name("tpu_v5p")
+    v5p = resolve_hardware("tpu_v5p")
     reduce = torus_time(REDUCE, batch * features * BF16, [_ring(devices)], _torus("tpu_v5p"))
     return 2 * batch * depth * features / devices / v5p.rates.bits16, reduce.bandwidth_seconds
 
 
 def test_compute_over_communication_of_v5p_is_2550() -> None:
-    v5p = hardware_by_name("tpu_v5p")
+    v5p = resolve_hardware("tpu_v5p")
     assert v5p.rates.bits16 / (2 * _torus("tpu_v5p").link_bandwidth) == _about(2550)
 
 
@@ -300,7 +301,7 @@ def test_gathering_a_against_reduce_scattering_the_result_is_m_over_k(contracted
 
 def test_the_hint_for_unknown_hardware_is_the_closest_name() -> None:
     with pytest.raises(SdyError) as error:
-        hardware_by_name("tpu_v5")
+        resolve_hardware("tpu_v5")
     (diagnostic,) = error.value.diagnostics
     assert diagnostic.code == "SDY-T209"
     assert diagnostic.hint is not None

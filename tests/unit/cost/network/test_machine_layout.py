@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from sdy.cost.collective_time import SwitchGroup, TorusLine, switch_time, torus_time
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import HARDWARE, Switch, Torus
-from sdy.cost.machine_layout import MachineLayout
+from sdy.cost.network.collective_time import SwitchGroup, TorusLine, switch_time, torus_time
+from sdy.cost.network.machine_layout import MachineLayout
 from sdy.grammar.parse import parse_mesh
 from sdy.grammar.write import write_axis_list
 

@@ -13,7 +13,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from math import prod
 
-from sdy.cost.collective_time import (
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.device_groups import DeviceGroup
+from sdy.cost.hardware import Network, Switch, Torus
+from sdy.cost.network.collective_time import (
     CollectiveTime,
     PermuteLoad,
     SwitchGroup,
@@ -22,9 +25,6 @@ from sdy.cost.collective_time import (
     switch_time,
     torus_time,
 )
-from sdy.cost.collectives import CollectiveKind
-from sdy.cost.device_groups import DeviceGroup
-from sdy.cost.hardware import Network, Switch, Torus
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import extended
 from sdy.model.mesh import Mesh

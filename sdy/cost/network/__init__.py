@@ -1,0 +1,1 @@
+"""The time of collectives on the links of a machine."""

@@ -1,0 +1,82 @@
+"""Machines from TOML files: their numbers, and one diagnostic for a wrong entry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sdy.cost.hardware import HARDWARE, Switch
+from sdy.cost.hardware_file import read_hardware, resolve_hardware
+from sdy.diagnostics.diagnostic import SdyError
+
+V5P = """
+hbm_bytes = "96GB"
+hbm_bandwidth = "2.8TB/s"
+
+[torus]
+axes = 3
+link_bandwidth = "90GB/s"
+wrap_multiple = 4
+
+[rates]
+bits16 = 459e12
+int8 = 918e12
+"""
+SWITCHED = """
+hbm_bytes = 80e9
+hbm_bandwidth = 3.4e12
+switch = {node_size = 8, node_bandwidth = 450e9, network_bandwidth = "50GB/s", hop_seconds = 2e-6}
+rates = {bits16 = 990e12}
+"""
+
+
+def test_a_file_holds_the_numbers_of_a_machine() -> None:
+    assert read_hardware(V5P, "chip.toml") == replace(HARDWARE["tpu_v5p"], name="chip.toml")
+
+
+def test_a_machine_with_a_switch_and_one_rate() -> None:
+    machine = read_hardware(SWITCHED, "chip.toml")
+    assert machine.network == Switch(8, 4.5e11, 5e10, 2e-6)
+    assert {machine.rates.int8, machine.rates.float8, machine.rates.bits16, machine.rates.bits32} == {990e12}
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "at"),
+    [
+        (V5P.replace("hbm_bytes", "hbm_byte"), "unknown key 'hbm_byte'", (2, 1)),
+        (
+            V5P.replace('"96GB"', '"96GX"'),
+            "hbm_bytes: expected a number of bytes such as 300e6 or 16GB, got 96GX",
+            (2, 1),
+        ),
+        (V5P.replace("axes = 3", "axes = 0"), "torus.axes: expected a positive integer, got 0", (6, 1)),
+        (
+            V5P.replace("bits16 = 459e12", "bits16 = true"),
+            "rates.bits16: expected a positive number, got True",
+            (11, 1),
+        ),
+        (V5P.replace("wrap_multiple = 4", ""), "missing key 'torus.wrap_multiple'", (5, 1)),
+        (V5P.replace('hbm_bandwidth = "2.8TB/s"', ""), "missing key 'hbm_bandwidth'", (1, 1)),
+        (V5P.replace("[torus]", "[ring]"), "unknown key 'ring'", (5, 1)),
+        (SWITCHED + V5P[V5P.index("[torus]") : V5P.index("[rates]")], "expected one of the tables", (1, 1)),
+        ("hbm_bytes = ", "cannot read chip.toml: Invalid value (at end of document)", None),
+        ("", "missing key 'hbm_bytes'", None),
+    ],
+)
+def test_a_wrong_entry_is_one_diagnostic_at_its_line(text: str, message: str, at: tuple[int, int] | None) -> None:
+    with pytest.raises(SdyError) as caught:
+        read_hardware(text, "chip.toml")
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "SDY-T230"
+    assert message in diagnostic.message
+    assert (None if diagnostic.span is None else (diagnostic.span.line, diagnostic.span.column)) == at
+
+
+def test_a_path_is_read_and_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "chip.toml"
+    file.write_text(V5P)
+    assert resolve_hardware(file) == resolve_hardware(str(file)) == read_hardware(V5P, str(file))
+    with pytest.raises(SdyError, match=r"none\.toml: No such file or directory"):
+        resolve_hardware(tmp_path / "none.toml")
