@@ -10,7 +10,8 @@ function showOverview() {
   document.title = `${data.file || "program"}: sharding report`;
   const sent = data.collectives.reduce((sum, each) => sum + each[2], 0), total = cost.seconds_in_turn || 1;
   byId("cards").append(
-    card(secondsText(cost.seconds_in_turn), `total without overlap on ${cost.hardware}`),
+    card(secondsText(cost.seconds_in_turn), `total on ${cost.hardware}, computation and communication in turn (without overlap)`),
+    card(secondsText(cost.seconds_overlapped), "total if both overlap completely"),
     card(secondsText(cost.op_seconds), "computation", cost.op_seconds / total),
     card(secondsText(cost.communication_seconds), "communication", cost.communication_seconds / total, "var(--bad)"),
     card(bytesText(sent), `sent by each device, ${countText(data.collectives.length, "collective")}`),
@@ -39,6 +40,13 @@ function showShares() {
       { style: `flex:${value / all};background:${tone(kind)}`, title: `${kind} ${secondsText(value)}` }, kind))),
     make("div", { class: "key" }, ...parts.map(([kind, value]) => make("span", {},
       make("i", { style: `background:${tone(kind)}` }), `${kind} ${secondsText(value)}`))));
+  new ResizeObserver(hideLabelsThatDoNotFit).observe(byId("shares"));
+}
+function hideLabelsThatDoNotFit() {  // the key below the bar names all parts
+  for (const part of byId("shares").querySelectorAll(".bar span")) {
+    part.classList.remove("narrow");
+    part.classList.toggle("narrow", part.scrollWidth > part.clientWidth);
+  }
 }
 
 function showCurve() {
@@ -82,6 +90,11 @@ function showCurve() {
   svg.addEventListener("mouseleave", () => { byId("tip").hidden = true; cursor.setAttribute("visibility", "hidden"); });
   svg.addEventListener("click", (event) => { const line = pointAt(event)[3]; if (line !== null) goToLine(line); });
   byId("curve").replaceChildren(svg);
+  const label = svg.querySelector(".strong"), box = label.getBBox();
+  if (box.x < 0 || box.x + box.width > width) {
+    label.setAttribute("text-anchor", "start");
+    label.setAttribute("x", Math.max(0, width - box.width));
+  }
 }
 function showPeak() {
   const { peak, values, value_count: count } = data.memory, fullest = peak[1] || 1;

@@ -83,6 +83,8 @@ function functionNodes(func, isFirst) {
 const rowHead = () => make("div", { class: "row head" }, ...[["at", "line"], ["code", "op"], ["kind", "global type with mesh axes"],
   ["local", "local type"], ["bytes", "bytes"]].map(([name, title]) => make("span", { class: name }, title)));
 
+const ROW_MARGIN = 12;  // pixels between a chosen row and the details
+
 // ---- details and hover ----------------------------------------------------------------------------------------
 const term = (name, ...content) => [make("dt", {}, name), make("dd", {}, ...content)];
 const lineButton = (line, text = `line ${line}`) =>
@@ -138,6 +140,13 @@ function showDetails(number, value = null) {
   byId("details").replaceChildren(...nodes, ...lineDetails(line));
   byId("details").classList.add("filled");
   byId("details").scrollTop = 0;
+  keepInView(rowNodes.get(number));
+}
+function keepInView(node) {  // on a narrow page, the details cover its lower part
+  const details = byId("details");
+  if (!node || getComputedStyle(details).position !== "fixed") return;
+  const hidden = node.getBoundingClientRect().bottom - details.getBoundingClientRect().top;
+  if (hidden > -ROW_MARGIN) scrollBy({ top: hidden + ROW_MARGIN, behavior: "instant" });
 }
 function goToRow(number, value = null) {
   if (byId("search").value) { byId("search").value = ""; search(); }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.browser import answers, needs_browser
-from support.examples import EXAMPLES
+from support.examples import EXAMPLE_NAMES, EXAMPLES
 
 import sdy
 
@@ -47,6 +47,23 @@ CHOSEN = """
   dot.click();
   return { sending, linked, dot: document.getElementById("details").textContent };
 """
+NARROW = """
+  const sizes = { page: document.documentElement.clientWidth, content: document.documentElement.scrollWidth };
+  const isClipped = (node) => node.scrollWidth > node.clientWidth + 1;
+  const labels = [...document.querySelectorAll(".bar span:not(.narrow), .card *, h1, .key span, #meshes span")];
+  const svg = document.querySelector("#curve svg"), frame = svg.getBoundingClientRect();
+  const outside = [...svg.querySelectorAll("text")].filter((node) => {
+    const box = node.getBoundingClientRect();
+    return box.left < frame.left - 1 || box.right > frame.right + 1;
+  });
+  const row = [...document.querySelectorAll(".row[data-row]")].at(-1);
+  row.scrollIntoView({ block: "end", behavior: "instant" });
+  row.click();
+  const hidden = row.getBoundingClientRect().bottom - document.getElementById("details").getBoundingClientRect().top;
+  return { ...sizes, clipped: labels.filter(isClipped).map((node) => node.textContent),
+    outside: outside.map((node) => node.textContent), is_chosen_row_visible: hidden <= 0,
+    cards: [...document.querySelectorAll(".card span")].map((node) => node.textContent) };
+"""
 LAYERS, LAYER_OPS = 4, 60
 FOLDS = """
   const count = (what) => document.querySelectorAll(what).length;
@@ -81,7 +98,7 @@ def test_all_sections_are_shown(tmp_path: Path) -> None:
     runs = sum(each.places for each in program.cost("tpu_v5e").collectives)
     assert found["title"] == f"{FILE}: sharding report"
     assert found["axes"] == ["x 4", "y 2"]
-    assert (found["collectives"], found["cards"], found["curve"]) == (runs, 6, 1)
+    assert (found["collectives"], found["cards"], found["curve"]) == (runs, 7, 1)
     assert isinstance(found["rows"], int)
     assert found["rows"] > 100
     assert isinstance(found["sends"], int)
@@ -150,3 +167,15 @@ def test_layers_are_folded_until_one_of_their_lines_is_selected(tmp_path: Path) 
 )
 def test_a_program_that_takes_no_time_is_shown(program: str, rows: int, tmp_path: Path) -> None:
     assert answers(sdy.Program.from_text(program).report_html(), EMPTY, tmp_path) == {"rows": rows, "odd": False}
+
+
+@needs_browser
+@pytest.mark.parametrize("name", EXAMPLE_NAMES)
+def test_a_narrow_page_clips_no_label_and_keeps_the_chosen_row_in_view(name: str, tmp_path: Path) -> None:
+    (file,) = (path for path in EXAMPLES if path.stem == name)
+    found = answers(sdy.load(file).report_html(), NARROW, tmp_path, width=420)
+    assert found["content"] == found["page"]
+    assert found["clipped"] == found["outside"] == []
+    assert found["is_chosen_row_visible"]
+    assert any("without overlap" in text for text in strings(found, "cards"))
+    assert "total if both overlap completely" in strings(found, "cards")
