@@ -26,6 +26,7 @@ COMMANDS = {
     "diff": "show how two programs differ in shardings, collectives, time and memory",
     "compare": "show what XLA and Shardy make of a program, next to ours (needs JAX)",
     "explain": "explain which annotations the sharding of a value comes from, and list conflicts",
+    "examples": "list the example programs of the package, and copy one",
     "notation": "convert a sharding between notations: sdy, PartitionSpec, HLO, subscripts",
 }
 WRONG_ARGUMENTS = 2
