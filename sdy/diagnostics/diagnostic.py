@@ -6,7 +6,7 @@ The text of a diagnostic is `file:line:column: error: message [code]`, the line,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from sdy.diagnostics.codes import CODES
@@ -65,6 +65,16 @@ class InternalError(Exception):
     """A violated invariant of sdy, which is always a bug in sdy and never an error of the user."""
 
 
+def with_sources(diagnostic: Diagnostic, source_lines: Mapping[int, str]) -> Diagnostic:
+    """Return a diagnostic whose locations name the source line of each line: `{7: "train.py:12"}`."""
+
+    def sourced(span: Span | None) -> Span | None:
+        return None if span is None else replace(span, source=source_lines.get(span.line, span.source))
+
+    notes = tuple(replace(note, span=sourced(note.span)) for note in diagnostic.notes)
+    return replace(diagnostic, span=sourced(diagnostic.span), notes=notes)
+
+
 def render(diagnostic: Diagnostic, sources: Mapping[str, str] | None = None) -> str:
     """Return the diagnostic as lines of text, without a final newline.
 
@@ -82,7 +92,8 @@ def render(diagnostic: Diagnostic, sources: Mapping[str, str] | None = None) -> 
 def _located(span: Span | None, headline: str, sources: Mapping[str, str] | None) -> list[str]:
     if span is None:
         return [headline]
-    lines = [f"{span.file}:{span.line}:{span.column}: {headline}"]
+    source = f" ({span.source})" if span.source else ""
+    lines = [f"{span.file}:{span.line}:{span.column}{source}: {headline}"]
     text = span.text if span.text is not None else _line_of(span, sources)
     if text is not None:
         # Copy the tabs of the line into the margin, so that the caret is aligned for any tab width.

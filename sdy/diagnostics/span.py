@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Span:
     """A range of characters in one line of a file. Lines and columns count from 1.
 
-    `text` is the full line, or None if it is unknown; the renderer then looks the line up in its sources.
+    `text` is the full line, or None if it is unknown; the renderer then looks the line up in its sources. `source` is
+    the line of the program that the text was generated from (`train.py:20`), or empty.
     """
 
     file: str
@@ -17,6 +18,7 @@ class Span:
     column: int
     length: int = 1
     text: str | None = None
+    source: str = ""
 
 
 def span_at(file: str, source: str, start: int, end: int | None = None, first_line: int = 1) -> Span:

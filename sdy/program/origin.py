@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Generic
 
 from typing_extensions import TypeVar
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.host import Host
 from sdy.program.signature import ProgramSignature
@@ -53,6 +54,16 @@ class Origin(Generic[R]):
         }
         sources = {moved[line]: source for line, source in self.source_lines.items() if line in moved}
         return replace(self, text=text, source_lines=sources)
+
+    @contextmanager
+    def named_lines(self) -> Iterator[None]:
+        """Add the Python lines to the locations of the errors that are raised in this context."""
+        try:
+            yield
+        except SdyError as error:
+            if not self.source_lines:
+                raise
+            raise SdyError(*(with_sources(each, self.source_lines) for each in error.diagnostics)) from error
 
     def names_in_text(self, query: str) -> list[str]:
         """Return `query` as value names or line numbers of the text.

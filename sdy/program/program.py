@@ -25,7 +25,7 @@ from sdy.cost.hardware import DEFAULT_MACHINE, Hardware
 from sdy.cost.hardware_file import resolve_hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.argument_types import require_type
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, parse_module, print_module
@@ -46,7 +46,8 @@ from sdy.program.source_text import source_text
 from sdy.program.verification import compare_runs
 from sdy.report.explain import Explainer
 from sdy.report.html.page import html_page
-from sdy.report.program_report import program_report
+from sdy.report.html.summary import summary_html
+from sdy.report.program_report import WIDTH, program_report
 from sdy.report.reported_program import ReportedProgram
 from sdy.report.value_names import ValueNames
 from sdy.report.value_rows import boundary_rows
@@ -163,15 +164,15 @@ class Program(Generic[R]):
         """List the ops at which an axis of one tensor could not be propagated to another one, and the reasons."""
         return "\n".join(self._explainer.conflicts())
 
-    def report(self, *, optimize_communication: bool | None = None) -> str:
+    def report(self, *, optimize_communication: bool | None = None, width: int = WIDTH) -> str:
         """Return a report in plain text: shardings, collectives with bytes and source lines, conflicts.
 
-        `optimize_communication` overrides the field of this name.
+        Its tables are at most `width` columns wide. `optimize_communication` overrides the field of this name.
         """
         partitioned, origin = self._with_optimizer(optimize_communication).partition(), self.origin
         rows = boundary_rows(partitioned.global_module, origin.argument_names)
         return program_report(
-            partitioned.global_module, rows, self._explainer, origin.source_lines, partitioned.remarks
+            partitioned.global_module, rows, self._explainer, origin.source_lines, partitioned.remarks, width
         )
 
     def report_html(self, machine: str | Hardware = DEFAULT_MACHINE) -> str:
@@ -272,6 +273,10 @@ class Program(Generic[R]):
         """Return one line: the main function with the number of its arguments and results, and the meshes."""
         return f"Program({summary(self.module)})"
 
+    def _repr_html_(self) -> str:
+        """Return the summary that notebooks show: meshes, arguments and results as annotated."""
+        return summary_html(repr(self), self.module, self.origin.argument_names)
+
     def _with_optimizer(self, optimize_communication: bool | None) -> Program[R]:
         """Return the program with another value of the field, or this program for None."""
         is_same = optimize_communication in (None, self.optimize_communication)
@@ -284,8 +289,9 @@ class Program(Generic[R]):
     @cached_property
     def _propagated(self) -> PropagatedProgram[R]:
         module = self.module.clone()
-        run_passes(make_context(), module, [PropagationPipeline(through_chlo=True)], verify_each=False)
-        verify_module(module)
+        with self.origin.named_lines():
+            run_passes(make_context(), module, [PropagationPipeline(through_chlo=True)], verify_each=False)
+            verify_module(module)
         return PropagatedProgram(module, boundary_of(module), self.origin)
 
     @cached_property
@@ -293,10 +299,11 @@ class Program(Generic[R]):
         context = make_context()
         module = self.module.clone()
         pipeline = PartitionPipeline(self.optimize_communication, keep_layers=True)
-        run_passes(context, module, [pipeline], verify_each=False)
-        verify_module(module)
-        local = local_program(module, context, optimize_communication=self.optimize_communication)
-        remarks = tuple(context.diagnostics)
+        with self.origin.named_lines():
+            run_passes(context, module, [pipeline], verify_each=False)
+            verify_module(module)
+            local = local_program(module, context, optimize_communication=self.optimize_communication)
+        remarks = tuple(with_sources(each, self.origin.source_lines) for each in context.diagnostics)
         return PartitionedProgram(module, local, boundary_of(module), self.origin, remarks, self.optimize_communication)
 
     @cached_property
@@ -334,7 +341,8 @@ class Program(Generic[R]):
         return replace(self, module=module, origin=self.origin.with_text(text))
 
     def _explained(self, module: ModuleOp) -> Explainer:
-        return Explainer(make_context(), module, self.origin.text, self.origin.source_lines)
+        origin = self.origin
+        return Explainer(make_context(), module, origin.text, origin.source_lines, origin.argument_names)
 
     def _check(self, inputs: Sequence[Array], expected: Sequence[Array] | None) -> None:
         """Raise SdyError if the inputs do not match the arguments, or if the number of expected outputs is wrong."""

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -63,13 +63,19 @@ class Explainer:
     """Explains the propagation of a program that was read from `text`.
 
     `source_lines` maps lines of the text to the lines of another program it was generated from: `{7: "train.py:12"}`.
+    `argument_names` are the names of the arguments of the main function in JAX.
     """
 
     def __init__(
-        self, context: SdyContext, module: ModuleOp, text: str, source_lines: Mapping[int, str] | None = None
+        self,
+        context: SdyContext,
+        module: ModuleOp,
+        text: str,
+        source_lines: Mapping[int, str] | None = None,
+        argument_names: Sequence[str] = (),
     ) -> None:
         """Propagate a copy of the module. Raises: SdyError if propagation does not support the module."""
-        self._names = ValueNames(module, text)
+        self._names = ValueNames(module, text, argument_names)
         self._traced: TracedPropagation = trace_propagation(context, module)
         self._counterparts = Counterparts(module, self._traced.module)
         self._descriptions = TraceDescriptions(self._traced, self._names, self._counterparts, source_lines or {})

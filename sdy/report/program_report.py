@@ -13,11 +13,12 @@ from sdy.cost.communication import CollectiveUse, executed_collectives
 from sdy.diagnostics.diagnostic import Diagnostic, render
 from sdy.dialects.meshes import meshes_of
 from sdy.report.explain import Explainer
-from sdy.report.tables import mesh_table, placed_collectives_table, values_table
+from sdy.report.tables.fitted_table import print_tables
+from sdy.report.tables.program_tables import mesh_table, placed_collectives_table, values_table
 from sdy.report.value_names import line_of, source_text
 from sdy.report.value_rows import ValueRow
 
-WIDTH = 120
+WIDTH = 80
 
 
 def program_report(
@@ -26,24 +27,28 @@ def program_report(
     explainer: Explainer,
     source_lines: Mapping[int, str],
     remarks: Sequence[Diagnostic],
+    width: int = WIDTH,
 ) -> str:
     """Return the report on a partitioned program on global shapes.
 
     `source_lines` maps lines of the text to the lines of another program it was generated from: `{7: "train.py:12"}`.
+    Tables are at most `width` columns wide.
     """
-    console = Console(file=StringIO(), width=WIDTH, highlight=False)
+    console = Console(file=StringIO(), width=width, highlight=False)
 
-    console.print(mesh_table(meshes_of(global_module)))
-    console.print(values_table("arguments and results", boundary))
+    print_tables(console, mesh_table(meshes_of(global_module)), values_table("arguments and results", boundary))
     uses = Counter[tuple[str, CollectiveUse]]()
     for op, use, times in executed_collectives(global_module):
         uses[source_text(line_of(op), source_lines), use] += times
-    console.print(placed_collectives_table(uses) if uses else "no collectives")
+    if uses:
+        print_tables(console, placed_collectives_table(uses))
+    else:
+        console.print("no collectives")
     console.print("[bold]conflicts[/bold]")
     for line in explainer.conflicts():
         console.print(f"  {line}", markup=False, soft_wrap=True)
     for remark in remarks:
-        console.print(render(remark), markup=False)
+        console.print(render(remark), markup=False, soft_wrap=True)
     stream = console.file
     assert isinstance(stream, StringIO)
     return stream.getvalue()

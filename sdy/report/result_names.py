@@ -14,6 +14,11 @@ def result_name(func: FuncOp, index: int) -> str:
     return name.data if isinstance(name, StringAttr) else ""
 
 
+def shown_result_name(func: FuncOp, index: int) -> str:
+    """Return the name of a result in JAX, or `result[1]` if it has none."""
+    return result_name(func, index) or f"result[{index}]"
+
+
 def returned_value(func: FuncOp, query: str) -> SSAValue | None:
     """Return the value of the result that `query` names: `result['loss']`, or `result 1` as reports number it.
 
@@ -22,8 +27,7 @@ def returned_value(func: FuncOp, query: str) -> SSAValue | None:
     """
     terminator = func.body.block.last_op if func.body.blocks else None
     for index, value in enumerate(terminator.operands if isinstance(terminator, ReturnOp) else ()):
-        name = result_name(func, index) or f"result[{index}]"
-        if with_single_quotes(query) in (name, f"result {index}"):
+        if with_single_quotes(query) in (shown_result_name(func, index), f"result {index}"):
             return value
     return None
 

@@ -18,6 +18,7 @@ from sdy.passes.manager.traced_propagation import TracedPropagation
 from sdy.propagation.graph import Node, Value
 from sdy.propagation.trace import Site, holders_of
 from sdy.report.counterparts import Counterparts
+from sdy.report.result_names import shown_result_name
 from sdy.report.value_names import ValueNames, line_of
 
 
@@ -43,7 +44,7 @@ class TraceDescriptions:
     def value(self, holder: Value | None) -> str:
         """Return the name of the value whose sharding is stored in `holder`."""
         if holder in self._results:
-            return f"result {self._results[holder]} of @{self._main.sym_name.data}"
+            return shown_result_name(self._main, self._results[holder])
         ssa = None if holder is None else self._stored_on.get(holder)
         written = None if ssa is None else self._counterparts.written(ssa)
         if written is not None:

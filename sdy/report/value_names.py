@@ -1,7 +1,7 @@
 """Names the values of a program, and finds values by name.
 
 Names are those in the user's text if they precede the op on its line or are in a function header. Other values, such as
-arguments of regions, have the names that `sdy-opt` prints.
+arguments of regions, have the names that `sdy-opt` prints. Arguments of a JAX function have their names in JAX.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
 from sdy.dialects.text.ssa_names import name_values
-from sdy.report.result_names import returned_value
+from sdy.report.result_names import returned_value, with_single_quotes
 
 _NAME = r"%[\w$.-]+"
 _RESULTS = re.compile(rf"((?:{_NAME}(?::\d+)?\s*,\s*)*{_NAME}(?::\d+)?)\s*=\s*$")
@@ -32,7 +32,8 @@ _QUERY = re.compile(rf"(?:@(?P<func>[\w$.-]+):)?(?P<name>{_NAME}(?:#\d+)?)|(?P<l
 class ValueNames:
     """The names of the values of `module`, which was read from `text`."""
 
-    def __init__(self, module: ModuleOp, text: str) -> None:
+    def __init__(self, module: ModuleOp, text: str, argument_names: Sequence[str] = ()) -> None:
+        """Name the values; `argument_names` are the names of the arguments of the main function in JAX, if known."""
         self._module = module
         self._lines = text.splitlines(keepends=True)
         self._printed = {value: f"%{name}" for value, name in name_values(module, unique=False).names.items()}
@@ -44,28 +45,35 @@ class ValueNames:
                 )
             elif len(names := list(self._before(op))) == len(op.results):
                 self._names.update(zip(op.results, names, strict=True))
+        self._in_text = dict(self._names)
+        self._arguments = dict(zip(argument_names, _arguments(main_function(module)), strict=False))
+        self._names.update({value: name for name, value in self._arguments.items()})
 
     def __getitem__(self, value: SSAValue) -> str:
-        """Return the name of a value, with its `%`."""
+        """Return the name of a value: its name in JAX (`params['up']`), or that in the text, with its `%`."""
         return self._names[value]
 
     def find(self, query: str) -> list[SSAValue]:
-        """Return the values that `query` refers to: `%name`, `%name#1`, `@func:%name`, a line number, or `result['x']`.
+        """Return the values that `query` refers to: a name, a line number, or a name in JAX.
 
-        A name without a function refers to the main function. Raises: SdyError SDY-T203 if no value has that name.
+        A name is `%name`, `%name#1` or `@func:%name`; a name in JAX is `params['x']` or `result['x']`. A name without a
+        function refers to the main function. Raises: SdyError SDY-T203 if no value has that name.
         """
+        argument = self._arguments.get(with_single_quotes(query))
+        if argument is not None:
+            return [argument]
         returned = returned_value(main_function(self._module), query)
         if returned is not None:
             return [returned]
         match = _QUERY.fullmatch(query)
         if match is None:
-            hint = "write %name, @func:%name, a line number, or the name of a result"
+            hint = "write %name, @func:%name, a line number, or the name of an argument or a result in JAX"
             raise _not_found(f"expected a value, got {query!r}", hint)
         if match["line"]:
             return self._on_line(int(match["line"]))
         func = self._function(match["func"])
         values = list(_values_in(func))
-        for names in (self._names, self._printed):
+        for names in (self._in_text, self._printed):
             found = [value for value in values if match["name"] in (names[value], names[value].partition("#")[0])]
             if found:
                 return found

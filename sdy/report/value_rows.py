@@ -33,10 +33,7 @@ class ValueRow:
 def boundary_rows(module: ModuleOp, argument_names: Sequence[str] = ()) -> list[ValueRow]:
     """Return the rows of the arguments and results of the main function, with their names in JAX if known."""
     meshes = meshes_of(module)
-    return [
-        _row(f"{each.position} = {each.jax_name}" if each.jax_name else each.position, each.type, each.sharding, meshes)
-        for each in boundary_values(module, argument_names)
-    ]
+    return [_row(each.name, each.type, each.sharding, meshes) for each in boundary_values(module, argument_names)]
 
 
 def value_rows(module: ModuleOp) -> list[ValueRow]:

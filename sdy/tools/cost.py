@@ -13,7 +13,8 @@ from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.program import Program
-from sdy.report.cost_tables import cost_tables, machines_table
+from sdy.report.tables.cost_tables import cost_tables, machines_table
+from sdy.report.tables.fitted_table import print_tables
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import (
     add_optimizer_arguments,
@@ -56,7 +57,7 @@ def parser() -> ArgumentParser:
 def run(arguments: Namespace) -> int:
     """Partition the program, estimate its cost and print it; without a program and a machine, list the machines."""
     if arguments.file is None and arguments.on is None:
-        Console().print(machines_table(HARDWARE.values()))
+        print_tables(Console(), machines_table(HARDWARE.values()))
         return 0
     if arguments.file is None:
         raise SdyError(Diagnostic("SDY-T204", "sdy cost requires a program", hint="see sdy cost --help"))
@@ -76,7 +77,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         print(dumps(found.to_json(), indent=2))
     else:
-        Console().print(*cost_tables(found), sep="\n")
+        print_tables(Console(), *cost_tables(found))
     return 0
 
 

@@ -11,7 +11,8 @@ from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.module_text import print_module
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
-from sdy.report.tables import statistics_tables
+from sdy.report.tables.fitted_table import print_tables
+from sdy.report.tables.program_tables import statistics_tables
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import (
     add_optimizer_arguments,
@@ -69,4 +70,4 @@ def _print_statistics(statistics: Statistics, form: str) -> None:
     if form == "json":
         print(dumps(statistics.to_json(), indent=2))
     else:
-        Console().print(*statistics_tables(statistics), sep="\n")
+        print_tables(Console(), *statistics_tables(statistics))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from shutil import get_terminal_size
 
 from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE
 from sdy.cost.hardware_file import resolve_hardware
@@ -41,7 +42,9 @@ def run(arguments: Namespace) -> int:
 
     def report(program: Program) -> str:
         chosen = with_optimizer_option(program, arguments)
-        return chosen.report() if arguments.html is None else chosen.report_html(hardware)
+        return (
+            chosen.report(width=get_terminal_size().columns) if arguments.html is None else chosen.report_html(hardware)
+        )
 
     found = with_program(arguments.file, report)
     write_text("-" if arguments.html is None else arguments.html, found)

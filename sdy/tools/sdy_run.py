@@ -28,9 +28,10 @@ from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.single import interpret
 from sdy.program.arrays import load_arrays
 from sdy.program.sharded_program import boundary_of
-from sdy.report.devices_table import ShardedResult, devices_table
 from sdy.report.run_progress import RunProgress
 from sdy.report.run_trace import RunTrace
+from sdy.report.tables.devices_table import ShardedResult, devices_table
+from sdy.report.tables.fitted_table import print_tables
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.exit_codes import INTERRUPTED
 from sdy.tools.command_line.extensions import load_extensions
@@ -147,7 +148,7 @@ def _devices_text(module: ModuleOp, results: Sequence[Array]) -> str:
     ]
     console = Console(file=StringIO(), width=shutil.get_terminal_size().columns, highlight=False)
     with console.capture() as capture:
-        console.print(devices_table(boundary.mesh, sharded))
+        print_tables(console, devices_table(boundary.mesh, sharded))
     return capture.get().rstrip("\n")
 
 

@@ -16,7 +16,8 @@ from sdy.program.arrays import StoredArrays, load_arrays, random_inputs
 from sdy.program.comparison import OutputComparison
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
-from sdy.report.tables import collectives_table, errors_table, mesh_table, rounds_table, values_table
+from sdy.report.tables.fitted_table import print_tables
+from sdy.report.tables.program_tables import collectives_table, errors_table, mesh_table, rounds_table, values_table
 from sdy.report.value_rows import boundary_rows, value_rows
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import (
@@ -84,7 +85,7 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
     _show_comparisons(console, comparisons, reference)
     rounds = list(adversarial_rounds(program, arguments.seed)) if arguments.adversarial else []
     if rounds:
-        console.print(rounds_table((each.name, *_outcome(each)) for each in rounds))
+        print_tables(console, rounds_table((each.name, *_outcome(each)) for each in rounds))
     return 0 if all(each.agrees for each in (*comparisons, *rounds)) else 1
 
 
@@ -95,12 +96,15 @@ def _outcome(found: AdversarialRound) -> tuple[str, str]:
 
 
 def _show(console: Console, partitioned: PartitionedProgram, *, verbose: bool) -> None:
-    console.print(mesh_table(meshes_of(partitioned.global_module)))
-    console.print(values_table("inputs and outputs", boundary_rows(partitioned.global_module)))
+    module = partitioned.global_module
+    print_tables(console, mesh_table(meshes_of(module)), values_table("inputs and outputs", boundary_rows(module)))
     if verbose:
-        console.print(values_table("values", value_rows(partitioned.global_module)))
-    uses = collectives_of(partitioned.global_module)
-    console.print(collectives_table(uses) if uses else "no collectives")
+        print_tables(console, values_table("values", value_rows(module)))
+    uses = collectives_of(module)
+    if uses:
+        print_tables(console, collectives_table(uses))
+    else:
+        console.print("no collectives")
 
 
 def _result(comparison: OutputComparison) -> str:
@@ -114,7 +118,7 @@ def _show_comparisons(console: Console, comparisons: list[OutputComparison], ref
         (str(each.index), f"{each.absolute_error:.3g}", f"{each.relative_error:.3g}", _result(each))
         for each in comparisons
     )
-    console.print(errors_table(rows))
+    print_tables(console, errors_table(rows))
     absolute = max((each.absolute_error for each in comparisons), default=0.0)
     relative = max((each.relative_error for each in comparisons), default=0.0)
     wrong = sum(not each.agrees for each in comparisons)

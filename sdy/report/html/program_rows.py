@@ -113,8 +113,13 @@ class ProgramRows:
             ]
         )
         self._numbers[value] = len(self._values)
-        self._values.append(ValueEntry(name, kind, origins, self._labels.get(value, "")))
+        self._values.append(ValueEntry(name, kind, origins, self._label(value, name)))
         return self._numbers[value]
+
+    def _label(self, value: SSAValue, name: str) -> str:
+        """Return the name of an argument in the user's program, unless it is shown already."""
+        label = self._labels.get(value, "")
+        return "" if label == name else label
 
     def _inserted_name(self, value: SSAValue) -> str:
         """Return a name for a value that is not in the user's text: the name of its op and a counter."""

@@ -18,7 +18,7 @@ from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.stablehlo.shape import ReshapeOp
 from sdy.grammar.parse import parse_mesh
-from sdy.report.cost_tables import seconds_text
+from sdy.report.tables.cost_tables import seconds_text
 
 V5E = HARDWARE["tpu_v5e"]
 BANDWIDTH, RATE = 8.1e11, 1.97e14

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -16,7 +18,8 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 from support.jax_programs.functions import array, mesh, sharding
 
 import sdy
-from sdy.diagnostics.diagnostic import SdyError
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.span import Span
 from sdy.program import optional_jax
 from sdy.program.program import Program
 
@@ -196,7 +199,7 @@ def test_explain_accepts_python_names_and_lines(program: Program[Layer]) -> None
 def test_explain_accepts_the_names_of_results(program: Program[Layer]) -> None:
     for name in ("result['out']", 'result["out"]', "result 1"):
         assert program.explain(name) == program.explain("%0")
-    with pytest.raises(SdyError, match="name of a result"):
+    with pytest.raises(SdyError, match="name of an argument or a result"):
         program.explain("result['loss")
 
 
@@ -211,12 +214,24 @@ def test_a_line_without_values_has_a_hint_with_lines_that_have_values(program: P
 
 def test_the_report_names_arguments_results_and_lines(program: Program[Layer]) -> None:
     report = program.report()
-    assert "%arg0 = params['w']" in report
-    assert "result 1 = result['out']" in report
+    assert "params['w']" in report
+    assert "result['out']" in report
     (row,) = (line for line in report.splitlines() if "all-reduce" in line and "2x8" in line)
     assert f"{Path(__file__).name}:{affine.__code__.co_firstlineno + 1}" in row
     assert "64" in row  # 2 x 8 floats, around a ring of two
     assert "that dim is closed" in report
+
+
+def test_remarks_and_errors_name_the_python_line_and_explanations_the_arguments(program: Program[Layer]) -> None:
+    line = f"{Path(__file__).name}:{affine.__code__.co_firstlineno + 1}"
+    remarks = [remark for remark in program.partition().remarks if remark.span is not None]
+    assert remarks == [replace(each, span=replace(cast(Span, each.span), source=line)) for each in remarks]
+    explained = program.explain("params['w']")
+    assert explained.startswith("params['w'] (argument, line ")
+    assert explained == program.explain("%arg0")
+    assert "params['w']: annotated" in explained
+    with pytest.raises(SdyError, match=rf"\({re.escape(line)}\): error: wrong"), program.origin.named_lines():
+        raise SdyError(Diagnostic("SDY-L112", "wrong", Span("<affine>", min(program.origin.source_lines), 1)))
 
 
 def test_the_report_has_the_conflicts() -> None:

@@ -94,7 +94,7 @@ def test_names_printed_by_sdy_opt_are_accepted() -> None:
         (
             "product",
             "expected a value, got 'product'",
-            "write %name, @func:%name, a line number, or the name of a result",
+            "write %name, @func:%name, a line number, or the name of an argument or a result in JAX",
         ),
     ],
 )
@@ -120,8 +120,8 @@ def test_where_a_chain_begins() -> None:
           return %0, %2, %3 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
         }
     """)
-    assert "line 2  result 0 of @main: annotated" in value(text, "%0")
-    assert "line 2  return of @main: from result 0 of @main to the returned %0" in value(text, "%0")
+    assert "line 2  result[0]: annotated" in value(text, "%0")
+    assert "line 2  return of @main: from result[0] to the returned %0" in value(text, "%0")
     assert 'line 5  %1 = stablehlo.tanh: inherits [{"y"}, {}] from sdy.sharding_constraint on line 6' in value(
         text, "%1"
     )
@@ -179,8 +179,8 @@ def test_the_axis_that_was_propagated_first_wins() -> None:
         line 5: %c = stablehlo.dot_general
           dim 1 of operand 1 (%b) is sharded along "x", but dim 1 of the result (%c) is not: dim 0 of that tensor is \
 sharded along "x"
-            "x" was propagated first, through return of @main on line 2; it originates from line 2, result 0 of \
-@main: annotated [{"x"}, {}]
+            "x" was propagated first, through return of @main on line 2; it originates from line 2, result[0]: \
+annotated [{"x"}, {}]
         """)
 
 
@@ -188,7 +188,7 @@ def test_closed_dims_and_explicit_axes_block_an_axis() -> None:
     text = conflicts(product('[{"x", ?}, {?}]', "[{?}, {?}]", result="[{}, {?}]"))
     assert text == expected("""
         line 2: return of @main
-          dim 0 of the returned %c is sharded along "x", but dim 0 of result 0 of @main is not: that dim is closed
+          dim 0 of the returned %c is sharded along "x", but dim 0 of result[0] is not: that dim is closed
         """)
     text = conflicts(product('[{"x", ?}, {?}]', "[{?}, {?}]", result='[{?}, {?}], replicated={"x"}'))
     assert text.endswith('that tensor is explicitly replicated or unreduced along "x"')

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich.table import Table
-
 from sdy.cost.hardware import Hardware, Network, Switch, Torus
 from sdy.cost.program_cost import ProgramCost
-from sdy.report.tables import bytes_text, simple_table
+from sdy.report.tables.fitted_table import FittedTable, fitted_table
+from sdy.report.tables.program_tables import bytes_text
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
-def cost_tables(cost: ProgramCost) -> tuple[Table, Table, Table]:
+def cost_tables(cost: ProgramCost) -> tuple[FittedTable, FittedTable, FittedTable]:
     """Return the tables of the collectives by mesh axes, of the time by cause, and of the memory."""
     collectives = (
         (
@@ -42,13 +41,13 @@ def cost_tables(cost: ProgramCost) -> tuple[Table, Table, Table]:
         ("fits", "yes" if cost.fits else "no"),
     )
     return (
-        simple_table(f"collectives on {cost.hardware.name}", columns, collectives, right=(2, 3, 4, 5)),
-        simple_table("time on one device", ("", "time"), ((name, seconds_text(time)) for name, time in times), (1,)),
-        simple_table("memory of one device", ("", "value"), memory, right=(1,)),
+        fitted_table(f"collectives on {cost.hardware.name}", columns, collectives, right=(2, 3, 4, 5)),
+        fitted_table("time on one device", ("", "time"), ((name, seconds_text(time)) for name, time in times), (1,)),
+        fitted_table("memory of one device", ("", "value"), memory, right=(1,)),
     )
 
 
-def machines_table(machines: Iterable[Hardware]) -> Table:
+def machines_table(machines: Iterable[Hardware]) -> FittedTable:
     """Return a table of machines: the network, the links, the memory and the rate of one device."""
     rows = (
         (
@@ -61,7 +60,7 @@ def machines_table(machines: Iterable[Hardware]) -> Table:
         for each in machines
     )
     columns = ("machine", "network", "link, one way", "memory", "bandwidth", "16-bit rate")
-    return simple_table("machines for --on", columns, rows, right=(2, 3, 4, 5))
+    return fitted_table("machines for --on", columns, rows, right=(2, 3, 4, 5))
 
 
 def _network_texts(network: Network) -> tuple[str, str]:

@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from rich.markup import escape
-from rich.table import Table
-
 from sdy.cost.communication import CollectiveUse
 from sdy.cost.statistics import Statistics
 from sdy.model.mesh import Mesh
+from sdy.report.tables.fitted_table import Cells, FittedTable, fitted_table
 from sdy.report.value_rows import ValueRow
 
-Cells = tuple[str, ...]
 
-
-def mesh_table(meshes: Mapping[str, Mesh]) -> Table:
+def mesh_table(meshes: Mapping[str, Mesh]) -> FittedTable:
     """Return a table of the name, axes and devices of each mesh."""
     rows = (
         (f"@{name}", " ".join(f"{axis.name}={axis.size}" for axis in mesh.axes), _devices(mesh))
         for name, mesh in meshes.items()
     )
-    return simple_table("mesh", ("mesh", "axes", "devices"), rows)
+    return fitted_table("mesh", ("mesh", "axes", "devices"), rows)
 
 
 def _devices(mesh: Mesh) -> str:
@@ -30,18 +26,27 @@ def _devices(mesh: Mesh) -> str:
     return f"{mesh.device_count}{order}"
 
 
-def values_table(title: str, values: Iterable[ValueRow]) -> Table:
+def values_table(title: str, values: Iterable[ValueRow]) -> FittedTable:
     """Return a table of values with their sharding, global type and local type."""
-    rows = ((row.name, row.sharding or "replicated", row.global_type, row.local_type) for row in values)
-    return simple_table(title, ("value", "sharding", "global", "local"), rows)
+    rows = (
+        (row.name, row.sharding or "replicated", _type_text(row.global_type), _type_text(row.local_type))
+        for row in values
+    )
+    return fitted_table(title, ("value", "sharding", "global", "local"), rows)
 
 
-def collectives_table(uses: Counter[CollectiveUse]) -> Table:
+def _type_text(text: str) -> str:
+    """Return the text of a type; of a tensor, what is between the angle brackets: `4x8xf32`."""
+    is_tensor = text.startswith("tensor<") and text.endswith(">")
+    return text.removeprefix("tensor<").removesuffix(">") if is_tensor else text
+
+
+def collectives_table(uses: Counter[CollectiveUse]) -> FittedTable:
     """Return a table of collectives with the bytes that each device sends; equal collectives share a row."""
     return placed_collectives_table(Counter({("", use): count for use, count in uses.items()}))
 
 
-def placed_collectives_table(uses: Counter[tuple[str, CollectiveUse]]) -> Table:
+def placed_collectives_table(uses: Counter[tuple[str, CollectiveUse]]) -> FittedTable:
     """Return a table of collectives with their source lines; equal collectives of one line share a row.
 
     The column of source lines is omitted if none is known.
@@ -59,14 +64,12 @@ def placed_collectives_table(uses: Counter[tuple[str, CollectiveUse]]) -> Table:
         for (source, use), count in uses.items()
     ]
     columns = ("count", "kind", "axes", "local result", "bytes sent per device", *(("source",) if has_sources else ()))
-    table = simple_table("collectives", columns, rows, right=(0, 4))
-    table.show_footer = True
-    table.columns[0].footer = str(uses.total())
-    table.columns[4].footer = bytes_text(sum(use.bytes_per_device * count for (_, use), count in uses.items()))
-    return table
+    total = bytes_text(sum(use.bytes_per_device * count for (_, use), count in uses.items()))
+    footer = (str(uses.total()), "", "", "", total, *(("",) if has_sources else ()))
+    return FittedTable("collectives", columns, rows, (0, 4), footer)
 
 
-def statistics_tables(statistics: Statistics) -> tuple[Table, Table]:
+def statistics_tables(statistics: Statistics) -> tuple[FittedTable, FittedTable]:
     """Return tables of the statistics of one device: by kind of collective, and in total."""
     kinds = (
         (kind.value, str(each.places), str(each.runs), bytes_text(each.bytes_sent))
@@ -78,19 +81,19 @@ def statistics_tables(statistics: Statistics) -> tuple[Table, Table]:
         ("peak live bytes", bytes_text(statistics.peak_bytes)),
     )
     return (
-        simple_table("collectives", ("kind", "ops", "runs", "bytes sent"), kinds, right=(1, 2, 3)),
-        simple_table("one device", ("", "total"), totals, right=(1,)),
+        fitted_table("collectives", ("kind", "ops", "runs", "bytes sent"), kinds, right=(1, 2, 3)),
+        fitted_table("one device", ("", "total"), totals, right=(1,)),
     )
 
 
-def errors_table(rows: Iterable[Cells]) -> Table:
+def errors_table(rows: Iterable[Cells]) -> FittedTable:
     """Return a table of outputs with their largest errors."""
-    return simple_table("outputs", ("output", "absolute error", "relative error", ""), rows, right=(1, 2))
+    return fitted_table("outputs", ("output", "absolute error", "relative error", ""), rows, right=(1, 2))
 
 
-def rounds_table(rows: Iterable[Cells]) -> Table:
+def rounds_table(rows: Iterable[Cells]) -> FittedTable:
     """Return a table of the kinds of adversarial inputs with the outputs that differ."""
-    return simple_table("adversarial inputs", ("inputs", "outputs that differ", ""), rows, right=(1,))
+    return fitted_table("adversarial inputs", ("inputs", "outputs that differ", ""), rows, right=(1,))
 
 
 def bytes_text(count: float) -> str:
@@ -100,13 +103,3 @@ def bytes_text(count: float) -> str:
 
 def _shape(sizes: tuple[int, ...]) -> str:
     return "x".join(map(str, sizes)) or "scalar"
-
-
-def simple_table(title: str, columns: Cells, rows: Iterable[Cells], right: tuple[int, ...] = ()) -> Table:
-    """Return a table of plain text with a title; the columns in `right` are right-aligned."""
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for index, column in enumerate(columns):
-        table.add_column(column, justify="right" if index in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    return table

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.table import Table
-
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.shards import shard
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.report.run_trace import digest
-from sdy.report.tables import simple_table
+from sdy.report.tables.fitted_table import FittedTable, fitted_table
 
 MAX_ELEMENTS_SHOWN = 8  # larger shards are shown as a digest
 
@@ -27,7 +25,7 @@ class ShardedResult:
     mesh: Mesh
 
 
-def devices_table(mesh: Mesh, results: Sequence[ShardedResult]) -> Table:
+def devices_table(mesh: Mesh, results: Sequence[ShardedResult]) -> FittedTable:
     """Return a table with one row per device: its coordinates, and the slice and elements of each result."""
     columns_of_results = [_shard_texts(result) for result in results]
     coordinates = {device: _coordinates(mesh, position) for position, device in enumerate(mesh.listed_devices())}
@@ -36,7 +34,7 @@ def devices_table(mesh: Mesh, results: Sequence[ShardedResult]) -> Table:
         for device in sorted(coordinates)
     )
     columns = ("device", "coordinates", *(f"result {index}" for index in range(len(results))))
-    return simple_table("devices", columns, rows, right=(0,))
+    return fitted_table("devices", columns, rows, right=(0,))
 
 
 def _coordinates(mesh: Mesh, position: int) -> str:
