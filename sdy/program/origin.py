@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Generic
@@ -56,7 +56,7 @@ class Origin(Generic[R]):
         return replace(self, text=text, source_lines=sources)
 
     @contextmanager
-    def named_lines(self) -> Iterator[None]:
+    def named_lines(self) -> Generator[None]:
         """Add the Python lines to the locations of the errors that are raised in this context."""
         try:
             yield

@@ -43,6 +43,19 @@ def test_every_public_name_loads() -> None:
         _ = sdy.nonsense
 
 
+def test_type_checkers_find_an_installed_package(tmp_path: Path) -> None:
+    """A user's file is checked in another directory, where only the installation leads to the package."""
+    file = tmp_path / "user.py"
+    file.write_text(
+        'import sdy\nprogram = sdy.load("x.mlir")\nreveal_type(program)\nreveal_type(program.cost("h100").peak_bytes)\n'
+    )
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, str(file)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert 'Type of "program" is "Program[list[' in done.stdout
+    assert 'peak_bytes" is "int"' in done.stdout
+
+
 @pytest.mark.parametrize("name", LINKS)
 def test_the_top_level_links_point_into_the_package(name: str) -> None:
     assert (ROOT / name).is_symlink()

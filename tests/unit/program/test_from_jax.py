@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import assert_type, cast
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,7 @@ import sdy
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.span import Span
 from sdy.program import optional_jax
+from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 
 Layer = dict[str, jax.Array]
@@ -462,3 +463,10 @@ def test_lint_fixes_a_program_from_jax_and_names_its_arguments() -> None:
     assert [each.fix.fix.text for each in findings if each.fix] == ["annotate w as [{}, {\"y\"}] or P(None, 'y')"]
     assert fixed.origin.source_lines == program.origin.source_lines
     assert all(output.agrees for output in fixed.verify())
+
+
+def test_the_type_of_the_results_is_that_of_the_function() -> None:
+    program = assert_type(sdy.from_jax(affine, PARAMS, described((8, 16), "x"), scale=2.0), Program[Layer])
+    x, w = np.ones((8, 16), np.float32), np.ones((16, 8), np.float32)
+    assert_type(program.run({"b": np.zeros(8, np.float32), "w": w}, x, scale=0.5), Layer)
+    assert_type(program.partition(), PartitionedProgram[Layer])
