@@ -13,7 +13,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from sdy.dialects.ir.fast_ops import operands_of
-from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.symbols import MAIN, functions_of, main_function
 from sdy.dialects.ir.walk import block_of, op_and_nested_ops, pre_order
 from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.control import WhileOp
@@ -29,12 +29,17 @@ class Buffers:
     """The arguments of the main function that are held or donated, and the values that share their memory."""
 
     def __init__(self, module: ModuleOp) -> None:
-        main = main_function(module)
-        attributes = _argument_attributes(main)
-        self._held = frozenset(arg for arg, named in attributes.items() if not _is_donated(named))
-        self._end = main.body.block.last_op
+        functions = functions_of(module)
+        self._held: frozenset[SSAValue] = frozenset()
+        self._end: Operation | None = None
+        self._overwritten: dict[Operation, list[SSAValue]] = {}
+        if len(functions) == 1 or MAIN in functions:  # a library of functions has no arguments that a caller holds
+            main = main_function(module)
+            attributes = _argument_attributes(main)
+            self._held = frozenset(arg for arg, named in attributes.items() if not _is_donated(named))
+            self._end = main.body.block.last_op
+            self._overwritten = _overwritten(main, attributes)
         self._shared = _values_in_memory_of(self._held, module)
-        self._overwritten = _overwritten(main, attributes)
 
     def is_shared(self, value: SSAValue) -> bool:
         """Return whether a value is a held argument itself: in a called function, or unchanged in a loop."""
@@ -81,7 +86,7 @@ def _is_donated(attributes: Mapping[str, Attribute]) -> bool:
     return ALIASED_RESULT in attributes or (isinstance(donor, IntegerAttr) and donor == BoolAttr.from_bool(True))
 
 
-def _values_in_memory_of(held: frozenset[BlockArgument], module: ModuleOp) -> frozenset[SSAValue]:
+def _values_in_memory_of(held: frozenset[SSAValue], module: ModuleOp) -> frozenset[SSAValue]:
     """Return the values that are always a held argument: each value that flows into them is one, too."""
     flows = list(_flows(module))
     shared: set[SSAValue] = {target for _, target in flows}

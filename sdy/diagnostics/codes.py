@@ -513,6 +513,10 @@ CODES: dict[str, Code] = {
         "The name of a lint rule is unknown, or a setting of the linter is malformed.", "See the hint of the message."
     ),
     "SDY-T231": Code("The package has no example of this name.", "Use a name that `sdy examples` lists."),
+    "SDY-T232": Code(
+        "The size of a dim of an argument or a result is not divisible by the axes that shard it.",
+        "Use a size that the axes divide, or axes whose sizes divide the dim.",
+    ),
     "SDY-C001": Code(
         "The program sends more than its contract allows: more bytes, or more collectives of some kind.",
         "Change the annotation or the op that the notes name, or accept the program with `sdy check --update`.",

@@ -14,7 +14,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, render
 from sdy.dialects.meshes import meshes_of
 from sdy.report.explain import Explainer
 from sdy.report.tables.fitted_table import print_tables
-from sdy.report.tables.program_tables import mesh_table, placed_collectives_table, values_table
+from sdy.report.tables.program_tables import NO_MESH, mesh_table, placed_collectives_table, values_table
 from sdy.report.value_names import line_of, source_text
 from sdy.report.value_rows import ValueRow
 
@@ -36,7 +36,12 @@ def program_report(
     """
     console = Console(file=StringIO(), width=width, highlight=False)
 
-    print_tables(console, mesh_table(meshes_of(global_module)), values_table("arguments and results", boundary))
+    meshes = meshes_of(global_module)
+    if meshes:
+        print_tables(console, mesh_table(meshes))
+    else:
+        console.print(NO_MESH)
+    print_tables(console, values_table("arguments and results", boundary))
     uses = Counter[tuple[str, CollectiveUse]]()
     for op, use, times in executed_collectives(global_module):
         uses[source_text(line_of(op), source_lines), use] += times

@@ -17,7 +17,14 @@ from sdy.program.comparison import OutputComparison
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.report.tables.fitted_table import print_tables
-from sdy.report.tables.program_tables import collectives_table, errors_table, mesh_table, rounds_table, values_table
+from sdy.report.tables.program_tables import (
+    NO_MESH,
+    collectives_table,
+    errors_table,
+    mesh_table,
+    rounds_table,
+    values_table,
+)
 from sdy.report.value_rows import boundary_rows, value_rows
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import (
@@ -97,7 +104,12 @@ def _outcome(found: AdversarialRound) -> tuple[str, str]:
 
 def _show(console: Console, partitioned: PartitionedProgram, *, verbose: bool) -> None:
     module = partitioned.global_module
-    print_tables(console, mesh_table(meshes_of(module)), values_table("inputs and outputs", boundary_rows(module)))
+    meshes = meshes_of(module)
+    if meshes:
+        print_tables(console, mesh_table(meshes))
+    else:
+        console.print(NO_MESH)
+    print_tables(console, values_table("inputs and outputs", boundary_rows(module)))
     if verbose:
         print_tables(console, values_table("values", value_rows(module)))
     uses = collectives_of(module)

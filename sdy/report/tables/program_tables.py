@@ -11,6 +11,8 @@ from sdy.model.mesh import Mesh
 from sdy.report.tables.fitted_table import Cells, FittedTable, fitted_table
 from sdy.report.value_rows import ValueRow
 
+NO_MESH = "no mesh: the program runs on one device"
+
 
 def mesh_table(meshes: Mapping[str, Mesh]) -> FittedTable:
     """Return a table of the name, axes and devices of each mesh."""

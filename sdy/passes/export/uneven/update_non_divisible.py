@@ -3,11 +3,13 @@
     before  func @main(%a: tensor<6xf32> {[{"x"}]})     "x"=4
     after   func @main(%a: tensor<6xf32> {[{"x":(1)2}]})
 
+A remark lists each change of an argument or a result of the main function.
 Source: docs/spec/04, 4.4.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -16,6 +18,8 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
+from sdy.dialects.ir.context import remark
+from sdy.dialects.ir.symbols import MAIN
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
 from sdy.dialects.sdy.regions import ManualComputationOp
@@ -30,6 +34,7 @@ from sdy.dialects.shardings import (
     set_sharding,
     sharding_of,
 )
+from sdy.grammar.write import write_sharding
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.passes.export.close.boundary_shardings import divisible
@@ -47,7 +52,10 @@ class UpdateNonDivisiblePass(ModulePass):
         meshes = meshes_of(op)
         order = op_order(op)
         for func in order.of(FuncOp):
-            _update_function(func, meshes)
+            changes = list(_update_function(func, meshes))
+            if func.sym_name.data == MAIN:
+                for change in changes:
+                    remark(ctx, "SDY-T232", change, func)
         for call in order.of(CallOp):
             shardings = result_shardings(call) or ()
             pairs = zip(shardings, call.result_types, strict=False)
@@ -57,15 +65,22 @@ class UpdateNonDivisiblePass(ModulePass):
         keep_order(op)
 
 
-def _update_function(func: FuncOp, meshes: MeshTable) -> None:
+def _update_function(func: FuncOp, meshes: MeshTable) -> Iterator[str]:
+    """Update a function, and yield a description of each change."""
     for index, value_type in enumerate(func.function_type.inputs):
         sharding = argument_sharding(func, index)
         if sharding is not None and (new := _divisible(sharding, value_type, meshes)) != sharding:
             set_argument_sharding(func, index, new)
+            yield _change(f"argument {index}", sharding, new, value_type)
     for index, value_type in enumerate(func.function_type.outputs):
         sharding = function_result_sharding(func, index)
         if sharding is not None and (new := _divisible(sharding, value_type, meshes)) != sharding:
             set_function_result_sharding(func, index, new)
+            yield _change(f"result {index}", sharding, new, value_type)
+
+
+def _change(what: str, old: TensorSharding, new: TensorSharding, value_type: Attribute) -> str:
+    return f"{what}: {write_sharding(old)} does not divide {value_type}; using {write_sharding(new)}"
 
 
 def _update_computation(op: ManualComputationOp, meshes: MeshTable) -> None:
