@@ -57,7 +57,16 @@ def parse_module(
     Raises: SdyError at the first mistake.
     """
     # Leading empty lines make line numbers right in every location and diagnostic.
-    return parse_text(context or _shared_context(), "\n" * (first_line - 1) + text, file_name)
+    return parse_text(context or _shared_context(), "\n" * (first_line - 1) + text, file_name)[0]
+
+
+def parse_module_with_source_lines(text: str, file_name: str) -> tuple[ModuleOp, dict[int, str]]:
+    """Parse a module; also return the lines of the program that its lines were generated from: `{7: "train.py:20"}`.
+
+    These are the lines that the locations in the text name (`loc("train.py":20:4)`).
+    Raises: SdyError at the first mistake.
+    """
+    return parse_text(_shared_context(), text, file_name)
 
 
 def print_module(module: ModuleOp, generic: bool = False) -> str:

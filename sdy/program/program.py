@@ -27,8 +27,9 @@ from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.symbols import main_function
-from sdy.dialects.module_text import make_context, parse_module, print_module
+from sdy.dialects.ir.symbols import MAIN, functions_of, main_function
+from sdy.dialects.module_text import make_context, parse_module, parse_module_with_source_lines, print_module
+from sdy.dialects.text.source_lines import names_of_arguments
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.arrays.element_types import Array, DType
 from sdy.interpreter.inputs import check_inputs
@@ -72,7 +73,11 @@ class Program(Generic[R]):
     def from_text(text: str, file_name: str = "<text>") -> Program[list[Array]]:
         """Parse and verify the text of a program. Raises: SdyError with the first error in the text."""
         require_type(text, str, "Program.from_text: text", "sdy.load(path) reads a file")
-        return Program(read_module(text, file_name), Origin(text, FlatSignature()))
+        module, source_lines = parse_module_with_source_lines(text, file_name)
+        origin = Origin(text, FlatSignature(), source_lines, _argument_names(module))
+        with origin.named_lines():
+            verify_module(module)
+        return Program(module, origin)
 
     @staticmethod
     def from_module(module: ModuleOp) -> Program[list[Array]]:
@@ -365,6 +370,11 @@ def load(path: str | Path) -> Program[list[Array]]:
 
 def _is_empty(expected: object) -> bool:
     return isinstance(expected, tuple) and not cast(tuple[object, ...], expected)
+
+
+def _argument_names(module: ModuleOp) -> tuple[str, ...]:
+    main = functions_of(module).get(MAIN)
+    return () if main is None or not main.body.blocks else names_of_arguments(main.body.block.args)
 
 
 def read_module(text: str, file_name: str) -> ModuleOp:

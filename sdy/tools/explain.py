@@ -24,7 +24,8 @@ reshard. With --collectives, list the collectives that each device runs and what
 an annotation, a rewrite of the communication optimizer, or the op itself on shards.
 
 Values have the names of the file; arguments of loops and other regions are named as `sdy-opt FILE` prints them. A name
-without a function refers to the main function. A line number refers to all values that are defined on that line.
+without a function refers to the main function. A line number refers to all values that are defined on that line. If the
+file has locations, values also have the names and lines of the JAX program: params["up"], train.py:20.
 """
 
 _DIM_AND_AXIS = re.compile(r"""dim=(?P<dim>\d+)[\s,]+axis=["']?(?P<axis>[^"'\s]+)["']?""")
@@ -61,19 +62,24 @@ def run(arguments: Namespace) -> int:
 
 def _lines(program: Program, text: str, arguments: Namespace) -> Iterable[str]:
     context = make_context()
-    explainer = Explainer(context, program.module, text)
+    origin = program.origin
+    explainer = Explainer(context, program.module, text, origin.source_lines, origin.argument_names)
     for diagnostic in context.diagnostics:
         print(render(diagnostic), file=sys.stderr)
     if arguments.why_not is not None:
         dim, axis = arguments.why_not
         lines = program.why_not(arguments.value, dim=dim, axis=axis).splitlines()
     else:
-        lines = [] if arguments.value is None else list(explainer.value(arguments.value))
+        lines = [] if arguments.value is None else _value_lines(explainer, origin.names_in_text(arguments.value))
     if arguments.conflicts:
         lines += explainer.conflicts()
     if arguments.collectives:
         lines += _collective_lines(with_optimizer_option(program, arguments))
     return lines
+
+
+def _value_lines(explainer: Explainer, names: Iterable[str]) -> list[str]:
+    return [line for name in names for line in explainer.value(name)]
 
 
 def _collective_lines(program: Program) -> Iterator[str]:

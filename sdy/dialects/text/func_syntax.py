@@ -99,7 +99,9 @@ def _parse_argument(parser: Parser) -> tuple[Parser.Argument | None, TypeWithAtt
     named = parser.parse_optional_argument()
     value_type = named.type if named is not None else parser.parse_type()
     typed = TypeWithAttributes(value_type, _parse_attributes(parser))
-    parser.parse_optional_location()
+    location = parser.parse_optional_location()
+    if named is not None and location is not None:
+        named = Parser.Argument(named.name, named.type, location)
     return named, typed
 
 

@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
+    LocationAttr,
     ModuleOp,
+    UnknownLoc,
     UnregisteredOp,
 )
 from xdsl.ir import Operation, SSAValue
@@ -36,6 +38,8 @@ class LocatingParser(ScopedParser):
     def __init__(self, context: Context, text: str, file: str) -> None:
         self._templates: dict[LineKey, Template] = {}
         self._location_aliases = {}
+        self._locations = {}
+        self._locations_of_lines: dict[LineKey, LocationAttr] = {}  # on the lines that have templates
         super().__init__(context, text, file)
 
     # Modules
@@ -88,6 +92,8 @@ class LocatingParser(ScopedParser):
             new_template = make_template(line, op, self._resolved)
             if new_template is not None:
                 self._templates[line.key] = new_template
+                if line.start in self._locations:
+                    self._locations_of_lines[line.key] = self._locations[line.start]
         self._resolved = outer
         return op
 
@@ -115,7 +121,9 @@ class LocatingParser(ScopedParser):
         )
         self._resume_from(line.end)
         if is_followed_by_location(self.lexer.input.content, line.end):
-            self.parse_optional_location()
+            self._keep_location(line.start, self.parse_optional_location())
+        elif line.key in self._locations_of_lines:
+            self._locations[line.start] = self._locations_of_lines[line.key]
         if line.result is not None:
             if line.result in self.ssa_values or line.result in self.forward_ssa_references:
                 start = self.lexer.input.content.rindex("%", 0, line.start)
@@ -141,11 +149,16 @@ class LocatingParser(ScopedParser):
         self._enclosing.append((op_class, name.span))
         op = parse(self)
         self._enclosing.pop()
-        self.parse_optional_location()
+        # The generic form includes the location.
+        self._keep_location(name.span.start, self.parse_optional_location() or op.location)
         op.location = self._location_at(name.span.start)
         if results:
             self._bind_results(op, results)
         return op
+
+    def _keep_location(self, start: int, location: LocationAttr | None) -> None:
+        if location is not None and not isinstance(location, UnknownLoc):
+            self._locations[start] = location
 
     def _generic_parser_of(self, op_class: type[Operation]) -> Callable[[Parser], Operation]:
         return lambda _: self._parse_generic_operation(op_class)
@@ -172,8 +185,8 @@ class LocatingParser(ScopedParser):
             first += size
 
 
-def parse_text(context: Context, text: str, file: str) -> ModuleOp:
-    """Return the module in a text, or a module of the ops at its top level.
+def parse_text(context: Context, text: str, file: str) -> tuple[ModuleOp, dict[int, str]]:
+    """Return the module in a text, or a module of the ops at its top level, and the source lines of its locations.
 
     Raises: SdyError at the first mistake.
     """
@@ -181,7 +194,7 @@ def parse_text(context: Context, text: str, file: str) -> ModuleOp:
     lines = parser.lines
     try:
         with garbage_collection_paused():
-            return parser.parse_module()
+            return parser.parse_module(), parser.source_lines()
     except ParseError as error:
         message, span = error.msg, lines.span(error.span.start, error.span.end)
         raise SdyError(Diagnostic("SDY-P001", message[:1].lower() + message[1:], span)) from None

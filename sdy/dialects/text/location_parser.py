@@ -1,7 +1,7 @@
 """A parser of the locations after ops: `loc("model.py":12:4)`, `loc(#loc7)`, names, call sites, fused locations.
 
 MLIR defines location aliases at the end of a file, after their uses, so they are checked after all text is parsed.
-The parsed locations are checked but not kept: the location of an op is its position in the text.
+The location of an op is its position in the text; `source_lines` returns the lines that the parsed locations name.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.dialects.text.source_lines import alias_location, source_line
 from sdy.dialects.text.text_parser import TextParser
 
 
@@ -33,7 +34,7 @@ class LocationParser(TextParser):
         if token.kind is MLIRTokenKind.HASH_IDENT:
             self._consume_token()
             self._location_aliases.setdefault(token.text, token.span)
-            return UnknownLoc()
+            return alias_location(token.text)
         name = self.parse_optional_str_literal()
         if name is not None:
             return self._parse_named(StringAttr(name))
@@ -84,4 +85,14 @@ class LocationParser(TextParser):
                 hint = similar_name_hint(name[1:], [alias[1:] for alias in self.attribute_aliases], "#")
                 self.fail("SDY-P003", f"{name} is not defined as a location", span, hint)
 
+    def source_lines(self) -> dict[int, str]:
+        """Return, after parsing, the line of the program that each line was generated from: `{7: "train.py:20"}`."""
+        found: dict[int, str] = {}
+        for start, location in self._locations.items():
+            source = source_line(location, self.attribute_aliases)
+            if source:
+                found.setdefault(self.lines.line_and_column(start)[0], source)
+        return found
+
     _location_aliases: dict[str, Span]
+    _locations: dict[int, LocationAttr]  # of the ops, by where they begin

@@ -77,6 +77,9 @@ class ScopedParser(LocationParser):
         region = Region()
         if arguments is not None or self._current_token.kind not in (MLIRTokenKind.CARET_IDENT, MLIRTokenKind.R_BRACE):
             entry = Block(arg_types=[argument.type for argument in arguments or ()])
+            for block_argument, argument in zip(entry.args, arguments or (), strict=True):
+                if argument.location is not None:
+                    block_argument.location = argument.location
             for value, argument in zip(entry.args, arguments or (), strict=True):
                 self._register_ssa_definition(argument.name.text[1:], (value,), argument.name)
             self._parse_block_body(entry)

@@ -1,0 +1,57 @@
+"""The lines of the program that a text was generated from, as the locations in the text name them.
+
+%0 = stablehlo.tanh %a : tensor<8xf32> loc(callsite("model"("train.py":20:4) at "train.py":31:0))      train.py:20
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    LocationAttr,
+    NameLoc,
+    NoneAttr,
+    StringAttr,
+)
+from xdsl.ir import Attribute, BlockArgument
+
+
+def alias_location(name: str) -> FusedLoc:
+    """Return the placeholder of a location alias such as `#loc7`, which the text defines after its uses."""
+    return FusedLoc((), StringAttr(name))
+
+
+def source_line(location: LocationAttr, aliases: Mapping[str, Attribute]) -> str:
+    """Return the innermost line of a location (`train.py:20`), or an empty text if it has none."""
+    return next(_lines(location, aliases), "")
+
+
+def names_of_arguments(arguments: Sequence[BlockArgument]) -> tuple[str, ...]:
+    """Return the names of arguments in their locations (`loc("params['up']")`), if all have one."""
+    locations = (argument.location for argument in arguments)
+    names = [each.desc.data for each in locations if isinstance(each, NameLoc) and isinstance(each.location, NoneAttr)]
+    return tuple(names) if len(names) == len(arguments) else ()
+
+
+def _lines(location: Attribute, aliases: Mapping[str, Attribute]) -> Iterator[str]:
+    """Yield the lines of a location, callees before their callers."""
+    match location:
+        case FileLineColLoc():
+            yield f"{PurePath(location.filename.data).name}:{location.line.data}"
+        case NameLoc():
+            yield from _lines(location.location, aliases)
+        case CallSiteLoc():
+            yield from _lines(location.callee, aliases)
+            yield from _lines(location.caller, aliases)
+        case FusedLoc(metadata=StringAttr(data=alias)) if alias in aliases:
+            yield from _lines(aliases[alias], {name: value for name, value in aliases.items() if name != alias})
+        case FusedLoc(locations=ArrayAttr() as parts):
+            for part in parts:
+                yield from _lines(part, aliases)
+        case _:
+            return

@@ -1,0 +1,67 @@
+"""Locations in a text name the lines of the program that it was generated from, and its arguments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sdy
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.module_text import parse_module_with_source_lines
+from sdy.tools.main import main
+
+TEXT = """
+#loc1 = loc("params['up']")
+sdy.mesh @m = <["x"=4]>
+func.func @main(%arg0: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>} loc("params['up']"),
+                %arg1: tensor<6x8xf32> loc("x")) -> tensor<f32> {
+  %0 = stablehlo.add %arg0, %arg1 : tensor<6x8xf32> loc(#loc6)
+  %1 = stablehlo.add %0, %0 : tensor<6x8xf32> loc(#loc6)
+  %c = stablehlo.constant dense<0.0> : tensor<f32> loc(unknown)
+  %2 = "stablehlo.reduce"(%1, %c) <{dimensions = array<i64: 0, 1>}> ({
+  ^bb0(%a: tensor<f32> loc(unknown), %b: tensor<f32> loc(unknown)):
+    %3 = stablehlo.add %a, %b : tensor<f32> loc(unknown)
+    stablehlo.return %3 : tensor<f32> loc(unknown)
+  }) : (tensor<6x8xf32>, tensor<f32>) -> tensor<f32> loc(fused[unknown, "model.py":30:2])
+  return %2 : tensor<f32> loc(unknown)
+} loc(#loc)
+#loc = loc(unknown)
+#loc4 = loc("dir/model.py":20:4 to :9)
+#loc5 = loc("dir/train.py":7:0)
+#loc6 = loc("jit(f)/add"(callsite("layer"(#loc4) at #loc5)))
+"""
+
+
+def test_lines_are_those_of_the_innermost_calls() -> None:
+    _, lines = parse_module_with_source_lines(TEXT, "program.mlir")
+    assert lines == {6: "model.py:20", 7: "model.py:20", 9: "model.py:30"}
+
+
+def test_an_alias_that_contains_itself_names_no_line() -> None:
+    text = "func.func @main() { return loc(#loc1) }\n#loc1 = loc(callsite(#loc1 at #loc1))\n"
+    assert parse_module_with_source_lines(text, "program.mlir")[1] == {}
+
+
+def test_reports_and_remarks_show_the_lines_and_the_names_of_arguments() -> None:
+    program = sdy.Program.from_text(TEXT, "program.mlir")
+    assert "model.py:20" in program.report(optimize_communication=False) or "model.py:30" in program.report()
+    assert "params['up']" in program.report()
+    assert program.explain("model.py:30").startswith("%2 (stablehlo.reduce, line 9 (model.py:30))")
+    sources = {each.span.source for each in program.partition().remarks if each.span is not None}
+    assert "model.py:20" in sources
+
+
+def test_errors_show_the_line() -> None:
+    wrong = TEXT.replace("array<i64: 0, 1>", "array<i64: 0, 2>")
+    with pytest.raises(SdyError, match=r"program\.mlir:9:8 \(model\.py:30\): error: "):
+        sdy.Program.from_text(wrong, "program.mlir")
+
+
+def test_the_command_explains_names_and_lines_of_locations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "program.mlir"
+    file.write_text(TEXT)
+    assert main(["explain", str(file), 'params["up"]']) == 0
+    assert capsys.readouterr().out.startswith("params['up'] (argument, line 4)")
+    assert main(["explain", str(file), "model.py:20"]) == 0
+    assert capsys.readouterr().out.startswith("%0 (stablehlo.add, line 6 (model.py:20))")
