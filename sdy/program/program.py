@@ -201,6 +201,15 @@ class Program(Generic[R]):
         """
         return self._with_optimizer(optimize_communication).partition().cost(machine, free_bytes)
 
+    def optimized_for(self, machine: str | Hardware) -> Program[R]:
+        """Return the program with the communication optimizer on or off, whichever is predicted to be faster.
+
+        The optimizer minimizes the bytes sent, which may take more collectives and more time on a machine.
+        Raises: SdyError SDY-T209 if no machine has this name.
+        """
+        both = (self._with_optimizer(True), self._with_optimizer(False))
+        return min(both, key=lambda program: program.cost(machine).seconds_in_turn)
+
     def expect(
         self,
         contract: Contract | str | Path | None = None,

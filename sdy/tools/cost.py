@@ -51,6 +51,12 @@ def parser() -> ArgumentParser:
         "--trace", metavar="OUT", help="also write the schedule of the ops as a trace for Chrome and ui.perfetto.dev"
     )
     add_optimizer_arguments(parser)
+    parser.add_argument(
+        "--minimize",
+        choices=("bytes", "time"),
+        default="bytes",
+        help="use the communication optimizer, which minimizes bytes; or only if the predicted time is shorter with it",
+    )
     return parser
 
 
@@ -68,6 +74,8 @@ def run(arguments: Namespace) -> int:
 
     def cost(program: Program, text: str) -> ProgramCost:
         chosen = with_optimizer_option(program, arguments)
+        if arguments.minimize == "time" and not arguments.no_optimizer:
+            chosen = chosen.optimized_for(hardware)
         partitioned = partition(chosen, arguments.file, text, savings=arguments.savings)
         if arguments.trace is not None:
             write_text(arguments.trace, dumps(partitioned.trace(hardware)))

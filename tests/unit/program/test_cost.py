@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from support.examples import EXAMPLES
+from support.examples import EXAMPLE_NAMES, EXAMPLES
 
 import sdy
 from sdy.cost.hardware import HARDWARE
@@ -47,3 +47,22 @@ def test_donated_arguments_of_a_jax_function_need_no_memory_beside_the_results()
         sdy.from_jax(jax.jit(step, donate_argnums=donated), weights, weights).cost("tpu_v5e") for donated in ((), (0,))
     )
     assert (held.peak_bytes, donated.peak_bytes) == (3 * 4096, 2 * 4096)
+
+
+@pytest.mark.parametrize("name", EXAMPLE_NAMES)
+def test_a_program_optimized_for_a_machine_is_never_slower_than_with_or_without_the_optimizer(name: str) -> None:
+    (file,) = (path for path in EXAMPLES if path.stem == name)
+    program = sdy.load(file)
+    times = {is_on: program.cost("tpu_v5e", optimize_communication=is_on).seconds_in_turn for is_on in (True, False)}
+    chosen = program.optimized_for("tpu_v5e")
+    assert chosen.cost("tpu_v5e").seconds_in_turn == min(times.values())
+    assert chosen.optimize_communication == (times[True] <= times[False])
+
+
+def test_the_command_minimizes_time_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    (case,) = (path for path in EXAMPLES if path.stem == "matmul_case4")  # fewer bytes in more collectives are slower
+    seconds: dict[str, float] = {}
+    for goal in ("bytes", "time"):
+        assert main(["cost", str(case), "--on", "tpu_v5e", "--json", "--minimize", goal]) == 0
+        seconds[goal] = json.loads(capsys.readouterr().out)["seconds_in_turn"]
+    assert seconds["time"] < seconds["bytes"] == sdy.load(case).cost("tpu_v5e").seconds_in_turn
