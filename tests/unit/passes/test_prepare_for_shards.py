@@ -33,4 +33,4 @@ def test_a_gathered_operand_is_remarked() -> None:
 
 def test_axes_that_do_not_divide_are_remarked() -> None:
     codes = [remark.code for remark in Program.from_text(UNEVEN).partition().remarks]
-    assert codes == ["SDY-L112", "SDY-L111"]
+    assert codes == ["SDY-T232", "SDY-L112", "SDY-L111"]
