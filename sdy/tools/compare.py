@@ -13,7 +13,8 @@ from sdy.cost.collectives import CollectiveKind
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.program.other_partitioners import OTHERS, SECONDS, PartitionerResult, compare_partitioners
 from sdy.program.program import Program
-from sdy.report.tables import bytes_text, simple_table
+from sdy.report.tables.fitted_table import fitted_table, print_tables
+from sdy.report.tables.program_tables import bytes_text
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
@@ -80,7 +81,7 @@ def _show(results: Sequence[PartitionerResult]) -> None:
         ("results", *(_outputs(each) for each in results)),
     ]
     console = Console(highlight=False)
-    console.print(simple_table("on one device", columns, rows, right=tuple(range(1, len(columns)))))
+    print_tables(console, fitted_table("on one device", columns, rows, right=tuple(range(1, len(columns)))))
     for each in results:
         if each.problem:
             console.print(f"{each.partitioner}: {each.problem}", markup=False)
