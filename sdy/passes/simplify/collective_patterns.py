@@ -64,11 +64,19 @@ class DropEmptyAllReduce(RewritePattern):
 
 
 class DropIdentityPermute(RewritePattern):
-    """Erase a collective-permute to the sharding of its operand."""
+    """Erase a collective-permute to the sharding of its operand.
+
+    One that changes the mesh of a replicated tensor stays if a collective uses the result, since the operand and the
+    result of a collective must be on the same mesh.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CollectivePermuteOp, rewriter: PatternRewriter) -> None:
-        if is_equivalent(sharding_of(op.tensor), op.out_sharding.data):
+        source, target = sharding_of(op.tensor), op.out_sharding.data
+        changes_mesh = source is not None and source.mesh != target.mesh
+        if is_equivalent(source, target) and not (
+            changes_mesh and any(isinstance(use.operation, CollectiveOp) for use in op.result.uses)
+        ):
             _forward(op, rewriter)
 
 

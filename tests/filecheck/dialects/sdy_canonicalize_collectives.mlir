@@ -3,6 +3,7 @@
 
 sdy.mesh @m = <["a"=2, "b"=4, "c"=2]>
 sdy.mesh @n = <["a"=2, "b"=4, "c"=2]>
+sdy.mesh @reversed = <["a"=2, "b"=4, "c"=2], device_ids=[15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]>
 
 // CHECK-LABEL: func.func @without_axes
 func.func @without_axes(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8x8xf32> {
@@ -82,4 +83,15 @@ func.func @a_permute_between_meshes_stays(%arg0: tensor<8xf32> {sdy.sharding = #
   // CHECK-NEXT: sdy.collective_permute
   %0 = sdy.collective_permute %arg0 out_sharding=<@m, [{"c"}]> : tensor<8xf32>
   return %0 : tensor<8xf32>
+}
+
+// CHECK-LABEL: func.func @a_permute_of_a_replicated_tensor
+func.func @a_permute_of_a_replicated_tensor(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@reversed, [{}]>}) -> (tensor<8xf32>, tensor<8xf32>) {
+  // CHECK-NEXT: %0 = sdy.collective_permute %arg0 out_sharding=<@m, [{}]>
+  // CHECK-NEXT: %1 = sdy.all_slice [{"a"}] %0
+  // CHECK-NEXT: return %arg0, %1
+  %0 = sdy.collective_permute %arg0 out_sharding=<@m, [{}]> : tensor<8xf32>
+  %1 = sdy.collective_permute %arg0 out_sharding=<@m, [{}]> : tensor<8xf32>
+  %2 = sdy.all_slice [{"a"}] %1 out_sharding=<@m, [{"a"}]> : tensor<8xf32>
+  return %0, %2 : tensor<8xf32>, tensor<8xf32>
 }
