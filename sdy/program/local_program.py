@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.ir.walk import pre_order
-from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import make_context
 from sdy.dialects.sdy.attrs import MeshAttr
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.grammar.write import write_mesh
 from sdy.model.mesh import Mesh
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
 from sdy.passes.manager.pipelines import LocalPipeline
@@ -35,22 +32,12 @@ def local_program(global_module: ModuleOp, context: SdyContext, *, optimize_comm
     return local
 
 
-def has_default_device_order(module: ModuleOp) -> bool:
-    """Return whether no mesh of the module lists device ids, so that each device has the number of its position."""
-    return not any(mesh.device_ids for mesh in meshes_of(module).values())
-
-
-def local_program_by_position(global_module: ModuleOp, *, optimize_communication: bool = True) -> ModuleOp:
-    """Return the local program with devices numbered by their position in the mesh, ignoring its `device_ids`.
-
-    Raises: SdyError SDY-X104 if the meshes of the module list the devices in different orders.
-    """
-    meshes = {mesh for mesh in meshes_of(global_module).values() if not mesh.is_empty}
-    if len({tuple(mesh.listed_devices()) for mesh in meshes}) > 1:
-        found = " and ".join(sorted(map(write_mesh, meshes)))
-        raise SdyError(Diagnostic("SDY-X104", f"all meshes must list the devices in the same order, got {found}"))
+def local_program_by_position(global_module: ModuleOp, mesh: Mesh, *, optimize_communication: bool = True) -> ModuleOp:
+    """Return the local program with devices numbered by their position in `mesh`."""
+    number_of = {device: number for number, device in enumerate(mesh.listed_devices())}
     renumbered = global_module.clone()
     for op in renumbered.ops:
-        if isinstance(op, MeshOp):
-            op.mesh = MeshAttr(Mesh(op.mesh.data.axes))
+        if isinstance(op, MeshOp) and op.mesh.data.device_count == mesh.device_count:
+            numbers = tuple(number_of[device] for device in op.mesh.data.listed_devices())
+            op.mesh = MeshAttr(Mesh(op.mesh.data.axes, numbers))
     return local_program(renumbered, make_context(), optimize_communication=optimize_communication)

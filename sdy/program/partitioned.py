@@ -31,7 +31,7 @@ from sdy.model.devices.placement import ProgramPlacement
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
 from sdy.passes.run import run_passes
 from sdy.program.comparison import check_equal_copies
-from sdy.program.local_program import has_default_device_order, local_program_by_position
+from sdy.program.local_program import local_program_by_position
 from sdy.program.optional_jax import jax_function
 from sdy.program.origin import Origin
 from sdy.program.sharded_program import ShardedProgram, summary
@@ -132,8 +132,9 @@ class PartitionedProgram(ShardedProgram[R]):
         """
         # JAX numbers the devices of a program by their position in the mesh.
         local = self.local
-        if not has_default_device_order(self.folded):
-            local = local_program_by_position(self.folded, optimize_communication=self.optimize_communication)
+        if self.boundary.mesh.device_ids:
+            optimize = self.optimize_communication
+            local = local_program_by_position(self.folded, self.boundary.mesh, optimize_communication=optimize)
         flat = jax_function(local, self.boundary, devices or self.origin.devices)
         return self.origin.signature.on_devices(flat)
 

@@ -303,8 +303,9 @@ class Program(Generic[R]):
     @cached_property
     def _propagated(self) -> PropagatedProgram[R]:
         module = self.module.clone()
+        pipeline = PropagationPipeline(through_chlo=True, on_one_mesh=True)
         with self.origin.named_lines():
-            run_passes(make_context(), module, [PropagationPipeline(through_chlo=True)], verify_each=False)
+            run_passes(make_context(), module, [pipeline], verify_each=False)
             verify_module(module)
         return PropagatedProgram(module, boundary_of(module), self.origin)
 

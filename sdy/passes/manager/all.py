@@ -30,6 +30,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-import-func-calls": "import_func_calls.ImportFuncCallsPass",
         "sdy-add-func-data-flow-edges": "add_func_data_flow_edges.AddFuncDataFlowEdgesPass",
         "sdy-pre-order-funcs": "pre_order_funcs.PreOrderFuncsPass",
+        "sdy-unify-meshes": "unify_meshes.UnifyMeshesPass",
     },
     "propagation": {
         "sdy-basic-propagate": "propagate.BasicPropagatePass",

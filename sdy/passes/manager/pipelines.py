@@ -56,6 +56,7 @@ from sdy.passes.import_.pre_order_funcs import PreOrderFuncsPass
 from sdy.passes.import_.propagate_sharding_from_func_to_call import PropagateShardingFromFuncToCallPass
 from sdy.passes.import_.remove_size_one_axes import RemoveSizeOneAxesPass
 from sdy.passes.import_.sharding_group_import import ShardingGroupImportPass
+from sdy.passes.import_.unify_meshes import UnifyMeshesPass
 from sdy.passes.manager import auto_partitioner
 from sdy.passes.propagation.propagate import UserPriorityPropagatePass
 from sdy.passes.run import Pipeline
@@ -100,22 +101,32 @@ CLOSE: Passes = (
 TO_SHARDS = ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True)
 
 
-def before_propagation(*, dedup_functions_fully: bool = False, through_chlo: bool = True) -> Passes:
+def before_propagation(
+    *, dedup_functions_fully: bool = False, through_chlo: bool = True, on_one_mesh: bool = True
+) -> Passes:
     """Return the passes from the user's program to the input of propagation.
 
-    With `through_chlo`, CHLO ops get the rules of the ops to which XLA lowers them; Shardy has no rules for CHLO.
+    With `through_chlo`, CHLO ops get the rules of the ops to which XLA lowers them; Shardy has no rules for CHLO. With
+    `on_one_mesh`, shardings propagate between tensors on several meshes; Shardy propagates only within each mesh.
     """
+    before = (*IMPORT, *((UnifyMeshesPass(),) if on_one_mesh else ()))
     rules = (PopulateChloShardingRulesPass(),) if through_chlo else ()
     if dedup_functions_fully:
-        return (*IMPORT, *CONSTRAINTS, AddFuncDataFlowEdgesPass(), PreOrderFuncsPass(), *rules)
-    return (*IMPORT, *CALLS_TO_COMPUTATIONS, *CONSTRAINTS, PreOrderFuncsPass(), *rules)
+        return (*before, *CONSTRAINTS, AddFuncDataFlowEdgesPass(), PreOrderFuncsPass(), *rules)
+    return (*before, *CALLS_TO_COMPUTATIONS, *CONSTRAINTS, PreOrderFuncsPass(), *rules)
 
 
 def propagation(
-    *, dedup_functions_fully: bool = False, enable_auto_partitioning: bool = False, through_chlo: bool = True
+    *,
+    dedup_functions_fully: bool = False,
+    enable_auto_partitioning: bool = False,
+    through_chlo: bool = True,
+    on_one_mesh: bool = True,
 ) -> Passes:
     """Return the passes from the user's program to shardings on every value. Rules stay for the export."""
-    before = before_propagation(dedup_functions_fully=dedup_functions_fully, through_chlo=through_chlo)
+    before = before_propagation(
+        dedup_functions_fully=dedup_functions_fully, through_chlo=through_chlo, on_one_mesh=on_one_mesh
+    )
     back: Passes = COMPUTATIONS_TO_CALLS
     if dedup_functions_fully:
         back = (PropagateToFuncResultsPass(), SinkFuncDataFlowEdgesPass())
@@ -256,6 +267,7 @@ class PropagationPipeline(Pipeline):
     dedup_functions_fully: bool = False
     enable_auto_partitioning: bool = False
     through_chlo: bool = False  # whether to propagate through CHLO ops like XLA, which lowers them to StableHLO first
+    on_one_mesh: bool = False  # whether to express the shardings on all meshes on the first one, and propagate across
 
     def passes(self) -> Sequence[ModulePass]:
         """Return the passes; mesh symbols stay."""
@@ -263,6 +275,7 @@ class PropagationPipeline(Pipeline):
             dedup_functions_fully=self.dedup_functions_fully,
             enable_auto_partitioning=self.enable_auto_partitioning,
             through_chlo=self.through_chlo,
+            on_one_mesh=self.on_one_mesh,
         )
         # Propagation may leave axes unreduced that later reshards reduce.
         export = ExportPipeline(inline_meshes=False, dump_index=2, verify_unreduced_axes=False)

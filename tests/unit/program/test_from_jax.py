@@ -295,7 +295,8 @@ func.func @main(
       : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }"""
-TWO_ORDERS = TWO_MESHES.replace('"z"=2]>', '"z"=2], device_ids=[0, 2, 1, 3]>')
+SAME_DEVICES = TWO_MESHES.replace('"z"=2]>', '"z"=2], device_ids=[0, 2, 1, 3]>')
+TWO_ORDERS = TWO_MESHES.replace('"z"=2]>', '"z"=2], device_ids=[3, 1, 2, 0]>')
 
 
 def test_devices_in_another_order_run_on_jax_devices() -> None:
@@ -307,10 +308,20 @@ def test_devices_in_another_order_run_on_jax_devices() -> None:
     assert result.sharding.is_equivalent_to(placed, 2)
 
 
-@pytest.mark.parametrize(("text", "message"), [(TWO_MESHES, "must be on one mesh"), (TWO_ORDERS, "in the same order")])
-def test_to_jax_requires_one_mesh(text: str, message: str) -> None:
-    with pytest.raises(SdyError, match=message) as raised:
-        Program.from_text(text).partition().to_jax()
+@pytest.mark.parametrize("text", [TWO_MESHES, SAME_DEVICES])
+def test_several_meshes_become_one_for_jax(text: str) -> None:
+    partitioned = Program.from_text(text).partition()
+    values = np.arange(8, dtype=np.float32)
+    results = cast(list[jax.Array], partitioned.to_jax()(values))
+    placed = cast(list[NamedSharding], partitioned.output_shardings(list(mesh().devices.flat)))
+    for result, expected, place in zip(results, (values, np.ones(8)), placed, strict=True):
+        np.testing.assert_array_equal(np.asarray(result), expected)
+        assert result.sharding.is_equivalent_to(place, 1)
+
+
+def test_to_jax_requires_one_order_of_devices() -> None:
+    with pytest.raises(SdyError, match="must be on one mesh") as raised:
+        Program.from_text(TWO_ORDERS).partition().to_jax()
     assert raised.value.diagnostics[0].code == "SDY-X104"
 
 
