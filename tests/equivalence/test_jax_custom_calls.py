@@ -78,6 +78,25 @@ def tridiagonal(a: jax.Array, b: jax.Array) -> jax.Array:
     return lax_linalg.tridiagonal_solve(a[..., 1], a[..., 0] + 30, a[..., 2], b)
 
 
+def times_q(a: jax.Array, c: jax.Array, *, left: bool, transpose: bool) -> jax.Array:
+    packed, factors = jnp.linalg.qr(a, mode="raw")
+    return lax_linalg.ormqr(packed.mT, factors, c, left=left, transpose=transpose)
+
+
+def schur_products(a: jax.Array) -> tuple[jax.Array, ...]:
+    """Return what does not depend on the order of eigenvalues: two products, and the part that must be zero."""
+    form, vectors = lax_linalg.schur(a)
+    below = jnp.tril(form, -1 if jnp.iscomplexobj(a) else -2)
+    return vectors @ form @ vectors.mT.conj(), vectors @ vectors.mT.conj(), below
+
+
+def products_of_forms(a: jax.Array) -> jax.Array:
+    """Return products of neighbours below the diagonal, of which one is zero, since blocks have two rows."""
+    form, _ = lax_linalg.schur(a)
+    below = cast(jax.Array, jnp.diagonal(form, -1, axis1=-2, axis2=-1))
+    return below[..., 1:] * below[..., :-1]
+
+
 CASES: dict[str, tuple[Function, tuple[Array, ...]]] = {
     "cholesky": (jnp.linalg.cholesky, (POSITIVE,)),
     "cholesky, upper": (partial(jnp.linalg.cholesky, upper=True), (POSITIVE,)),
@@ -104,6 +123,15 @@ CASES: dict[str, tuple[Function, tuple[Array, ...]]] = {
     "QR": (jnp.linalg.qr, (TALL,)),
     "QR, complete": (partial(jnp.linalg.qr, mode="complete"), (TALL,)),
     "QR, complex": (jnp.linalg.qr, (COMPLEX,)),
+    "Q times a matrix": (partial(times_q, left=True, transpose=False), (REAL, TALL)),
+    "adjoint of Q times a matrix": (partial(times_q, left=True, transpose=True), (COMPLEX, COMPLEX)),
+    "matrix times Q": (partial(times_q, left=False, transpose=False), (REAL, TALL.transpose(0, 2, 1))),
+    "matrix times the adjoint of Q": (partial(times_q, left=False, transpose=True), (COMPLEX, COMPLEX)),
+    "Schur form": (schur_products, (REAL,)),
+    "Schur form, symmetric": (schur_products, (POSITIVE,)),
+    "Schur form, complex": (schur_products, (COMPLEX,)),
+    "blocks of the Schur form": (products_of_forms, (REAL,)),
+    "Schur form of NaN": (schur_products, (np.where(np.arange(4)[:, None, None] == 1, np.nan, REAL),)),
     "eigenvalues": (jnp.linalg.eigvalsh, (POSITIVE,)),
     "eigenvectors, up to sign": (sizes_of_eigenvectors, (HERMITIAN,)),
     "eigenvalues of NaN": (

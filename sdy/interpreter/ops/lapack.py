@@ -22,6 +22,7 @@ from sdy.interpreter.arrays.element_types import Array, dtype_of_type, is_comple
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext
 from sdy.interpreter.ops.linalg import adjoint, lower_factor, substituted, transposed
+from sdy.interpreter.ops.schur import eigenvalues_of_schur_form, schur
 
 Numbers = NDArray[np.float64]  # or narrower ones, or complex ones
 Routine = Callable[..., Arrays]  # its operands may have batch dims of size 1
@@ -113,16 +114,47 @@ def _factor_qr(matrix: Numbers) -> Arrays:
 
 
 def _multiply_reflections(packed: Numbers, factors: Numbers) -> Arrays:
-    """orgqr: return the first columns of the product of the Householder reflections of geqrf."""
+    """orgqr: return the first columns of the product Q of the Householder reflections of geqrf."""
     rows, columns = packed.shape[-2:]
     batch = np.broadcast_shapes(packed.shape[:-2], factors.shape[:-1])
-    product = np.broadcast_to(np.eye(rows, columns, dtype=packed.dtype), (*batch, rows, columns)).copy()
-    for place in reversed(range(factors.shape[-1])):
+    return (
+        _reflected(
+            packed, factors, np.broadcast_to(np.eye(rows, columns, dtype=packed.dtype), (*batch, rows, columns))
+        ),
+    )
+
+
+def _multiply_by_reflections(op: CustomCallOp) -> Kernel:
+    """ormqr: return the product of a matrix with Q, or with its adjoint, on the left or on the right."""
+    is_left, is_adjoint = _flag(op, "left", default=True), _flag(op, "transpose", default=False)
+
+    def routine(packed: Numbers, factors: Numbers, matrix: Numbers) -> Arrays:
+        if is_left:
+            return (_reflected(packed, factors, matrix, is_adjoint=is_adjoint),)
+        turned = cast(Numbers, adjoint(matrix))
+        return (adjoint(_reflected(packed, factors, turned, is_adjoint=not is_adjoint)),)
+
+    return _kernel(op, routine)
+
+
+def _flag(op: CustomCallOp, name: str, *, default: bool) -> bool:
+    """Return an option of the routine that is true or false."""
+    value = backend_config_of(op).get(name)
+    return bool(value.value.data) if isinstance(value, IntegerAttr) else default
+
+
+def _reflected(packed: Numbers, factors: Numbers, matrix: Numbers, *, is_adjoint: bool = False) -> Numbers:
+    """Return the product of Q, or of its adjoint, with a matrix."""
+    batch = np.broadcast_shapes(packed.shape[:-2], factors.shape[:-1], matrix.shape[:-2])
+    product = np.broadcast_to(matrix, (*batch, *matrix.shape[-2:])).copy()
+    places = range(factors.shape[-1])
+    for place in places if is_adjoint else reversed(places):
         vector = packed[..., place:, place, np.newaxis].copy()
         vector[..., 0, :] = 1
+        factor = factors[..., place, np.newaxis, np.newaxis]
         part = product[..., place:, :]
-        part -= factors[..., place, np.newaxis, np.newaxis] * vector * np.matmul(adjoint(vector), part)
-    return (product,)
+        part -= (factor.conj() if is_adjoint else factor) * vector * np.matmul(adjoint(vector), part)
+    return product
 
 
 def _eigenvectors(op: CustomCallOp) -> Kernel:
@@ -162,6 +194,24 @@ def _eigenvectors_of_any(op: CustomCallOp) -> Kernel:
     def routine(matrix: Numbers) -> Arrays:
         results = _with_failures(one, matrix)
         return tuple(result.astype(dtype) for result, dtype in zip(results, dtypes, strict=True))
+
+    return _kernel(op, routine)
+
+
+def _schur_form(op: CustomCallOp) -> Kernel:
+    """gees: return the Schur form, the vectors, the eigenvalues on its diagonal, and how many of them are sorted: 0."""
+
+    def one(matrix: Numbers) -> Arrays:
+        form, vectors = schur(matrix)
+        values = eigenvalues_of_schur_form(form)
+        return form, vectors, *((values,) if is_complex(matrix.dtype) else (np.real(values), np.imag(values)))
+
+    dtypes = [dtype_of_type(result.type) for result in op.results]
+
+    def routine(matrix: Numbers) -> Arrays:
+        *results, failures = _with_failures(one, matrix)
+        every = (*results, np.zeros_like(failures), failures)
+        return tuple(result.astype(dtype) for result, dtype in zip(every, dtypes, strict=True))
 
     return _kernel(op, routine)
 
@@ -209,10 +259,13 @@ ROUTINES: dict[str, tuple[int, Callable[[CustomCallOp], Kernel]]] = {
     "geqrf": (1, lambda op: _kernel(op, _factor_qr)),
     "orgqr": (2, lambda op: _kernel(op, _multiply_reflections)),
     "ungqr": (2, lambda op: _kernel(op, _multiply_reflections)),
+    "ormqr": (3, _multiply_by_reflections),
+    "unmqr": (3, _multiply_by_reflections),
     "syevd": (1, _eigenvectors),
     "heevd": (1, _eigenvectors),
     "gesdd": (1, _singular_vectors),
     "geev": (1, _eigenvectors_of_any),
+    "gees": (1, _schur_form),
     "gtsv": (4, lambda op: _kernel(op, _solve_tridiagonal)),
 }
 
