@@ -26,7 +26,8 @@ os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 
 FILE_TESTS = Path(__file__).parent / "filecheck"
 JAX_IMPORT = re.compile(
-    r"""^\s*(?:from|import) (?:jax|jaxlib|support\.jax_programs|support\.oracle)\b|importorskip\("jax""", re.MULTILINE
+    r"""^\s*(?:from|import) (?:jax|jaxlib|support\.(?:jax_programs|library_programs|oracle))\b|importorskip\("jax""",
+    re.MULTILINE,
 )
 
 

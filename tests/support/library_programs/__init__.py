@@ -1,0 +1,1 @@
+"""Programs of libraries on PyPI, built at small sizes from the code of the libraries, for tests/corpus."""
