@@ -70,6 +70,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-unshard-unsupported-ops": "unshard_unsupported_ops.UnshardUnsupportedOpsPass",
     },
     "export.reshards": {
+        "sdy-hoist-reshards": "hoist_reshards.HoistReshardsPass",
         "sdy-insert-explicit-reshards": "insert_explicit_reshards.InsertExplicitReshardsPass",
         "sdy-plan-reshards": "plan_reshards.PlanReshardsPass",
         "sdy-prepare-for-shards": "prepare_for_shards.PrepareForShardsPass",

@@ -35,6 +35,7 @@ from sdy.passes.export.local.convert_global_to_local import ConvertGlobalToLocal
 from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPass
 from sdy.passes.export.optimize.optimize_communication import OptimizeCommunicationPass
 from sdy.passes.export.per_instruction.per_instruction_partitioning import PerInstructionPartitioningPass
+from sdy.passes.export.reshards.hoist_reshards import HoistReshardsPass
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
 from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
@@ -149,7 +150,8 @@ def partitioning(*, optimize_communication: bool = True) -> Passes:
         PrepareForShardsPass(),  # right before the reshards, which use the rules that it writes
         InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
         CanonicalizePass(("sdy-reshard",)),
-        *((OptimizeCommunicationPass(),) if optimize_communication else ()),
+        HoistReshardsPass(),  # before the optimizer, which then sees what a loop really sends
+        *((OptimizeCommunicationPass(), HoistReshardsPass()) if optimize_communication else ()),
         # After the optimizer, which assumes that devices compute equal values from equal values.
         ResolveSingleDeviceShardingPass(keep_zero_signs=True),
         PlanReshardsPass(share_equal=not optimize_communication),  # the optimizer gathers a value twice on purpose
