@@ -1,4 +1,4 @@
-"""Move reshards of values that a loop does not change in front of the loop, so that they run once.
+"""Move reshards of values that a loop does not change to before the loop, so that they run once.
 
     before  while(%arg = %0) [{"x"}, {}]                after   %1 = sdy.reshard %0 <@m, [{}, {}]>
               %1 = sdy.reshard %arg <@m, [{}, {}]>              while(%arg = %1) [{}, {}]

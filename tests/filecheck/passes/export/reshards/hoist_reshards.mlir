@@ -1,4 +1,4 @@
-// Reshards of what a loop does not change move in front of the loop, through the functions that its body calls.
+// Reshards of what a loop does not change move to before the loop, through the functions that its body calls.
 // RUN: sdy-opt %s --sdy-hoist-reshards | filecheck %s
 
 sdy.mesh @m = <["x"=2, "y"=2]>
