@@ -27,10 +27,10 @@ from typing import Any, NamedTuple
 import jax
 
 import sdy
+from sdy.cost.hlo_statistics import HloModule
 from sdy.cost.statistics import statistics_of
 from support.library_programs.placements import MESHES, jax_mesh, placed, placements_of
 from support.library_programs.program import build, missing_library, program_names
-from support.oracle.xla_traffic import bytes_sent_by_xla
 
 TESTS = Path(__file__).resolve().parents[2]
 ONLY_XLA = "--only-xla"
@@ -115,7 +115,7 @@ def _print_bytes_of_xla(cases: Sequence[Case]) -> None:
         except ValueError:  # JAX rejects shardings of results that do not divide them
             print(None, flush=True)
         else:
-            print(bytes_sent_by_xla(compiled.as_text()), flush=True)
+            print(HloModule(compiled.as_text()).statistics(peak_bytes=0).bytes_sent, flush=True)
 
 
 def main(arguments: Sequence[str]) -> None:
