@@ -103,7 +103,8 @@ def _flows(module: ModuleOp) -> Iterator[tuple[SSAValue, SSAValue]]:
     functions = functions_of(module)
     for op in pre_order(module):
         if isinstance(op, CallOp):
-            yield from zip(op.operands, functions[op.callee.string_value()].body.block.args, strict=True)
+            entry = functions[op.callee.string_value()].body.first_block
+            yield from zip(op.operands, () if entry is None else entry.args, strict=entry is not None)
         elif isinstance(op, WhileOp):
             carried = op.body.block.last_op
             assert carried is not None  # verified

@@ -39,7 +39,10 @@ def program(text: str) -> str:
 
 
 def loop(weight: str, returned: str = "%u", trips: int = 10, sizes: tuple[int, int] = (65536, 1024)) -> str:
-    """Return a loop that multiplies by a weight in each trip; `returned` is the weight of the next one."""
+    """Return a loop that multiplies by `tanh` of a weight in each trip; `returned` is the weight of the next one.
+
+    The memory is largest after the loop, so that a weight that is kept for all trips does not raise the peak.
+    """
     big, small = f"tensor<{sizes[0]}x{sizes[1]}xf32>", f"tensor<{sizes[1]}x{sizes[1]}xf32>"
     return f"""
 func.func @main(%a: {big} XY0, %w: {small} {weight}) -> ({big} XY0) {{
@@ -52,11 +55,14 @@ func.func @main(%a: {big} XY0, %w: {small} {weight}) -> ({big} XY0) {{
     }} do {{
       %one = stablehlo.constant dense<1> : tensor<i32>
       %j = stablehlo.add %i, %one : tensor<i32>
-      %d = stablehlo.dot_general %s, %u, contracting_dims = [1] x [0] : ({big}, {small}) -> {big}
       %v = stablehlo.tanh %u : {small}
+      %d = stablehlo.dot_general %s, %v, contracting_dims = [1] x [0] : ({big}, {small}) -> {big}
       stablehlo.return %j, %d, {returned} : tensor<i32>, {big}, {small}
     }}
-  return %0#1 : {big}
+  %1 = stablehlo.tanh %0#1 : {big}
+  %2 = stablehlo.exponential %0#1 : {big}
+  %3 = stablehlo.add %1, %2 : {big}
+  return %3 : {big}
 }}
 """
 
@@ -85,14 +91,20 @@ func.func @main(%batch: tensor<124x64xf32> X0, %w: tensor<64x128xf32> {weight}) 
 
 
 def products(weight: str, second: str) -> str:
-    """Return two products of activations with a weight; `second` is the weight of the second one."""
+    """Return two products of activations with a weight; `second` is the weight of the second one.
+
+    The memory is largest after the products, so that a weight that is kept for both does not raise the peak.
+    """
     return f"""
 func.func @main(%a: BIG XY0, %w: T {weight}, %u: T {weight}) -> (BIG XY0) {{
   %0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (BIG, T) -> BIG
   %1 = stablehlo.tanh %0 : BIG
   %2 = stablehlo.convert {second} : (T) -> tensor<1024x1024xbf16>
   %3 = stablehlo.dot_general %1, %2, contracting_dims = [1] x [0] : (BIG, tensor<1024x1024xbf16>) -> BIG
-  return %3 : BIG
+  %4 = stablehlo.tanh %3 : BIG
+  %5 = stablehlo.exponential %3 : BIG
+  %6 = stablehlo.add %4, %5 : BIG
+  return %6 : BIG
 }}
 """
 

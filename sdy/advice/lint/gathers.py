@@ -143,6 +143,8 @@ def _hoisted(linted: LintedProgram, op: Operation, loop: WhileOp) -> Iterator[Fi
     """Yield the fix that reshards the initial value of the operand before the loop."""
     assert isinstance(op, CollectiveOp)
     root = _root(op.tensor)
+    while isinstance(root.owner, Operation) and _is_inside(root, loop.body.block) and len(root.owner.operands) == 1:
+        root = _root(root.owner.operands[0])
     if isinstance(root, BlockArgument) and root.owner is loop.body.block:
         root = _root(loop.operands[root.index])
     written = linted.written.written(root)
