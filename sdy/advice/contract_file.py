@@ -21,10 +21,10 @@ from json import dumps
 from typing import cast
 
 from sdy.advice.contract import CollectiveBound, Contract
-from sdy.advice.toml_tables import Reader, boolean_value, count_value, read_table, read_toml, text_value
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import DEFAULT_MACHINE
 from sdy.cost.quantities import parse_bytes
+from sdy.diagnostics.toml_tables import Reader, boolean_value, count_value, read_table, read_toml, text_value
 
 HEADER = "# Upper bounds for one device and one run of the program. `sdy check --update` writes them anew."
 

@@ -6,13 +6,14 @@ The caller of a program holds its arguments, so their memory stays in use to the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from xdsl.dialects.builtin import BoolAttr, DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from sdy.dialects.ir.fast_ops import operands_of
+from sdy.dialects.ir.func_attrs import attribute_of
 from sdy.dialects.ir.symbols import MAIN, functions_of, main_function
 from sdy.dialects.ir.walk import block_of, op_and_nested_ops, pre_order
 from sdy.dialects.stablehlo import elementwise
@@ -20,7 +21,6 @@ from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
 from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp
 
-ArgumentAttributes = Mapping[BlockArgument, Mapping[str, Attribute]]
 DONOR, ALIASED_RESULT = "jax.buffer_donor", "tf.aliasing_output"
 _IN_PLACE = frozenset((*elementwise.OPS, DynamicUpdateSliceOp, ScatterOp))
 
@@ -35,10 +35,9 @@ class Buffers:
         self._overwritten: dict[Operation, list[SSAValue]] = {}
         if len(functions) == 1 or MAIN in functions:  # a library of functions has no arguments that a caller holds
             main = main_function(module)
-            attributes = _argument_attributes(main)
-            self._held = frozenset(arg for arg, named in attributes.items() if not _is_donated(named))
+            self._held = frozenset(arg for arg in main.body.block.args if not _is_donated(main, arg.index))
             self._end = main.body.block.last_op
-            self._overwritten = _overwritten(main, attributes)
+            self._overwritten = _overwritten(main)
         self._shared = _values_in_memory_of(self._held, module)
 
     def is_shared(self, value: SSAValue) -> bool:
@@ -74,16 +73,20 @@ def region_inputs(op: Operation) -> Sequence[SSAValue]:
     return operands_of(op) if isinstance(op, WhileOp | CallOp) else ()
 
 
-def _argument_attributes(main: FuncOp) -> ArgumentAttributes:
-    none = DictionaryAttr({})
-    arguments = main.body.block.args
-    listed = [none] * len(arguments) if main.arg_attrs is None else main.arg_attrs.data
-    return {argument: each.data for argument, each in zip(arguments, listed, strict=True)}
+def aliased_results(func: FuncOp) -> dict[int, int]:
+    """Return the arguments with `tf.aliasing_output`, each with the number of the result that takes its memory."""
+    found: dict[int, int] = {}
+    for index in range(len(func.function_type.inputs)):
+        number = attribute_of(func.arg_attrs, index, ALIASED_RESULT)
+        if isinstance(number, IntegerAttr) and 0 <= number.value.data < len(func.function_type.outputs):
+            found[index] = number.value.data
+    return found
 
 
-def _is_donated(attributes: Mapping[str, Attribute]) -> bool:
-    donor = attributes.get(DONOR)
-    return ALIASED_RESULT in attributes or (isinstance(donor, IntegerAttr) and donor == BoolAttr.from_bool(True))
+def _is_donated(func: FuncOp, index: int) -> bool:
+    donor = attribute_of(func.arg_attrs, index, DONOR)
+    is_donor = isinstance(donor, IntegerAttr) and donor == BoolAttr.from_bool(True)
+    return is_donor or attribute_of(func.arg_attrs, index, ALIASED_RESULT) is not None
 
 
 def _values_in_memory_of(held: frozenset[SSAValue], module: ModuleOp) -> frozenset[SSAValue]:
@@ -113,31 +116,25 @@ def _flows(module: ModuleOp) -> Iterator[tuple[SSAValue, SSAValue]]:
                     yield from ((operand, each) for each in (argument, op.cond.block.args[index], op.results[index]))
 
 
-def _overwritten(main: FuncOp, attributes: ArgumentAttributes) -> dict[Operation, list[SSAValue]]:
+def _overwritten(main: FuncOp) -> dict[Operation, list[SSAValue]]:
     """Return the donated arguments that an op overwrites with the result of the program that takes their memory."""
     end = main.body.block.last_op
     results = [] if end is None else list(end.operands)
     found: dict[Operation, list[SSAValue]] = {}
-    for argument, index in _results_of_donors(attributes, results):
+    for argument, index in _results_of_donors(main, results):
         writer = results[index].owner
         if type(writer) in _IN_PLACE and isinstance(writer, Operation) and writer.parent is main.body.block:
             found.setdefault(writer, []).append(argument)
     return {op: [arg for arg in arguments if arg in op.operands] for op, arguments in found.items()}
 
 
-def _results_of_donors(
-    attributes: ArgumentAttributes, results: Sequence[SSAValue]
-) -> Iterator[tuple[BlockArgument, int]]:
+def _results_of_donors(main: FuncOp, results: Sequence[SSAValue]) -> Iterator[tuple[BlockArgument, int]]:
     """Yield donated arguments, each with the result that takes its memory: as annotated, else of the same type."""
-    aliased = {
-        argument: index.value.data
-        for argument, named in attributes.items()
-        if isinstance(index := named.get(ALIASED_RESULT), IntegerAttr) and index.value.data < len(results)
-    }
-    yield from aliased.items()
+    arguments, aliased = main.body.block.args, aliased_results(main)
+    yield from ((arguments[index], result) for index, result in aliased.items())
     free = [index for index in range(len(results)) if index not in aliased.values()]
-    for argument, named in attributes.items():
-        if argument not in aliased and _is_donated(named):
+    for argument in arguments:
+        if argument.index not in aliased and _is_donated(main, argument.index):
             index = next((index for index in free if results[index].type == argument.type), None)
             if index is not None:
                 free.remove(index)

@@ -26,6 +26,14 @@ from sdy.model.collective import AxesPerDim
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.shape import StaticShape, local_shape
 
+COLLECTIVE_KINDS: dict[type[Operation], CollectiveKind] = {
+    ops.AllGatherOp: CollectiveKind.ALL_GATHER,
+    ops.AllReduceOp: CollectiveKind.ALL_REDUCE,
+    ops.AllToAllOp: CollectiveKind.ALL_TO_ALL,
+    ops.CollectivePermuteOp: CollectiveKind.COLLECTIVE_PERMUTE,
+    ops.ReduceScatterOp: CollectiveKind.REDUCE_SCATTER,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class CollectiveUse:
@@ -64,12 +72,12 @@ def collectives_with_ops(module: ModuleOp) -> Iterator[tuple[Operation, Collecti
 
 
 def _use(op: ops.CollectiveOp, meshes: MeshTable) -> CollectiveUse | None:
-    described = _describe(op)
+    kind, described = COLLECTIVE_KINDS.get(type(op)), _describe(op)
     mesh = resolve_mesh(op.out_sharding.data.mesh, meshes)
     tensor = as_tensor(op.result.type)
-    if described is None or mesh is None or tensor is None:
+    if kind is None or described is None or mesh is None or tensor is None:
         return None
-    kind, text, axes = described
+    text, axes = described
     local = local_shape(tensor.get_shape(), op.out_sharding.data, mesh)
     assert local is not None  # padding is allowed
     shape = tuple(size or 0 for size in local)
@@ -77,24 +85,24 @@ def _use(op: ops.CollectiveOp, meshes: MeshTable) -> CollectiveUse | None:
     return CollectiveUse(kind, text, tensor.get_shape(), shape, moved)
 
 
-def _describe(op: ops.CollectiveOp) -> tuple[CollectiveKind, str, AxisList] | None:
-    """Return the kind, the axes as text, and the axes of one group; None for an op without communication."""
+def _describe(op: ops.CollectiveOp) -> tuple[str, AxisList] | None:
+    """Return the axes as text, and the axes of one group; None for an op without communication."""
     match op:
         case ops.AllGatherOp():
             per_dim = op.gathering_axes.data
-            return CollectiveKind.ALL_GATHER, write_axes_per_dim(per_dim), _flat(per_dim)
+            return write_axes_per_dim(per_dim), _flat(per_dim)
         case ops.ReduceScatterOp():
             per_dim = op.reduce_scatter_axes.data
-            return CollectiveKind.REDUCE_SCATTER, write_axes_per_dim(per_dim), _flat(per_dim)
+            return write_axes_per_dim(per_dim), _flat(per_dim)
         case ops.AllReduceOp():
             axes = op.reduction_axes.data
-            return CollectiveKind.ALL_REDUCE, write_axis_list(axes), axes
+            return write_axis_list(axes), axes
         case ops.AllToAllOp():
             params = op.params.data
             axes = _flat(tuple(param.axes for param in params))
-            return CollectiveKind.ALL_TO_ALL, write_all_to_all_params(params), axes
+            return write_all_to_all_params(params), axes
         case ops.CollectivePermuteOp():
-            return CollectiveKind.COLLECTIVE_PERMUTE, "", ()
+            return "", ()
         case _:
             return None
 

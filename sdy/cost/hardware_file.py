@@ -14,9 +14,7 @@ bits16 = 459e12
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Mapping
-from math import inf
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
@@ -25,12 +23,20 @@ from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.toml_tables import (
+    Reader,
+    Table,
+    WrongEntryError,
+    boolean_value,
+    positive_count,
+    positive_number,
+    read_table,
+    read_toml,
+)
 
 SUFFIX = ".toml"
 HOP_SECONDS = 1e-6  # as for the machines of the table
 
-Reader = Callable[[object], object]
 Readers = Mapping[str, Reader]
 
 
@@ -56,32 +62,7 @@ def read_hardware(text: str, file_name: str) -> Hardware:
 
     Raises: SdyError SDY-T230 if the text is not TOML, or if a key or a value is not one of a machine.
     """
-    try:
-        found = _read_table(tomllib.loads(text), "", _MACHINE)
-        networks = [found[key] for key in ("torus", "switch") if key in found]
-        if len(networks) != 1:
-            raise _WrongEntryError(
-                "", f"expected one of the tables [torus] and [switch], got {len(networks) or 'none'}"
-            )
-        return Hardware(
-            file_name,
-            cast(Network, networks[0]),
-            cast(float, found["hbm_bandwidth"]),
-            cast(float, found["hbm_bytes"]),
-            cast(MatrixRates, found["rates"]),
-        )
-    except tomllib.TOMLDecodeError as error:
-        raise SdyError(Diagnostic("SDY-T230", f"cannot read {file_name}: {error}")) from None
-    except _WrongEntryError as error:
-        raise SdyError(_diagnostic(error, text, file_name)) from None
-
-
-class _WrongEntryError(Exception):
-    """An entry of the file is wrong; `path` is its key after the tables around it, separated by dots."""
-
-    def __init__(self, path: str, problem: str, hint: str | None = None) -> None:
-        super().__init__(problem)
-        self.path, self.problem, self.hint = path, problem, hint
+    return read_toml(text, file_name, "SDY-T230", lambda table: _machine(table, file_name))
 
 
 def _known() -> str:
@@ -97,44 +78,10 @@ def _read_file(path: str) -> Hardware:
     return read_hardware(text, path)
 
 
-def _read_table(table: object, path: str, readers: Readers, optional: tuple[str, ...] = ()) -> dict[str, object]:
-    """Return the values of a table. Every key is required, except those in `optional` and the two networks."""
-    if not isinstance(table, dict):
-        raise _WrongEntryError(path, f"{path}: expected a table, got {table!r}")
-    found: dict[str, object] = {}
-    for key, value in cast("dict[str, object]", table).items():
-        inner = f"{path}.{key}" if path else key
-        if key not in readers:
-            hint = similar_name_hint(key, readers) or f"known keys: {', '.join(readers)}"
-            raise _WrongEntryError(inner, f"unknown key {inner!r}", hint)
-        try:
-            found[key] = readers[key](value)
-        except ValueError as error:
-            raise _WrongEntryError(inner, f"{inner}: {error}") from None
-    optional = optional if path else (*optional, "torus", "switch")
-    missing = [key for key in readers if key not in found and key not in optional]
-    if missing:
-        raise _WrongEntryError(path, f"missing key {f'{path}.{missing[0]}' if path else missing[0]!r}")
-    return found
-
-
-def _diagnostic(error: _WrongEntryError, text: str, file_name: str) -> Diagnostic:
-    """Return the error at the line of the entry: the last line of its table that begins with its key."""
-    lines, tables, key = text.splitlines(), error.path.split(".")[:-1], error.path.rpartition(".")[2]
-    start = next((index for index, line in enumerate(lines) if tables and line.strip() == f"[{tables[-1]}]"), 0)
-    begins = (index for index in range(start, len(lines)) if key and lines[index].lstrip(" [\"'").startswith(key))
-    index = next(begins, start)
-    if not lines:
-        return Diagnostic("SDY-T230", f"{file_name}: {error.problem}", hint=error.hint)
-    column = len(lines[index]) - len(lines[index].lstrip()) + 1
-    span = Span(file_name, index + 1, column, max(1, len(key)), lines[index])
-    return Diagnostic("SDY-T230", error.problem, span, hint=error.hint)
-
-
 def _amount(value: object) -> float:
     """Read a positive number of bytes, which may have a unit."""
     number = parse_bytes(value) if isinstance(value, str) else value
-    return _positive(number)
+    return positive_number(number)
 
 
 def _bandwidth(value: object) -> float:
@@ -142,42 +89,24 @@ def _bandwidth(value: object) -> float:
     return _amount(value.removesuffix("/s") if isinstance(value, str) else value)
 
 
-def _positive(value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < inf:
-        raise ValueError(f"expected a positive number, got {value!r}")
-    return float(value)
-
-
-def _count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"expected a positive integer, got {value!r}")
-    return value
-
-
-def _boolean(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"expected true or false, got {value!r}")
-    return value
-
-
 _TORUS: Readers = {
-    "axes": _count,
+    "axes": positive_count,
     "link_bandwidth": _bandwidth,
-    "wrap_multiple": _count,
-    "hop_seconds": _positive,
-    "bidirectional": _boolean,
+    "wrap_multiple": positive_count,
+    "hop_seconds": positive_number,
+    "bidirectional": boolean_value,
 }
 _SWITCH: Readers = {
-    "node_size": _count,
+    "node_size": positive_count,
     "node_bandwidth": _bandwidth,
     "network_bandwidth": _bandwidth,
-    "hop_seconds": _positive,
+    "hop_seconds": positive_number,
 }
-_RATES: Readers = dict.fromkeys(("bits16", "bits32", "float8", "int8"), _positive)
+_RATES: Readers = dict.fromkeys(("bits16", "bits32", "float8", "int8"), positive_number)
 
 
 def _torus(value: object) -> Torus:
-    found = _read_table(value, "torus", _TORUS, ("hop_seconds", "bidirectional"))
+    found = read_table(value, _TORUS, ["torus"], ["axes", "link_bandwidth", "wrap_multiple"])
     return Torus(
         cast(int, found["axes"]),
         cast(float, found["link_bandwidth"]),
@@ -188,7 +117,7 @@ def _torus(value: object) -> Torus:
 
 
 def _switch(value: object) -> Switch:
-    found = _read_table(value, "switch", _SWITCH, ("hop_seconds",))
+    found = read_table(value, _SWITCH, ["switch"], ["node_size", "node_bandwidth", "network_bandwidth"])
     return Switch(
         cast(int, found["node_size"]),
         cast(float, found["node_bandwidth"]),
@@ -199,7 +128,7 @@ def _switch(value: object) -> Switch:
 
 def _rates(value: object) -> MatrixRates:
     """Read the rates; an element type without one is multiplied at the rate of 16-bit floats."""
-    found = cast("dict[str, float]", _read_table(value, "rates", _RATES, ("bits32", "float8", "int8")))
+    found = cast("dict[str, float]", read_table(value, _RATES, ["rates"], ["bits16"]))
     return MatrixRates(**dict.fromkeys(_RATES, found["bits16"]) | found)
 
 
@@ -210,3 +139,17 @@ _MACHINE: Readers = {
     "switch": _switch,
     "rates": _rates,
 }
+
+
+def _machine(table: Table, name: str) -> Hardware:
+    found = read_table(table, _MACHINE, required=["hbm_bytes", "hbm_bandwidth", "rates"])
+    networks = [found[key] for key in ("torus", "switch") if key in found]
+    if len(networks) != 1:
+        raise WrongEntryError((), f"expected one of the tables [torus] and [switch], got {len(networks) or 'none'}")
+    return Hardware(
+        name,
+        cast(Network, networks[0]),
+        cast(float, found["hbm_bandwidth"]),
+        cast(float, found["hbm_bytes"]),
+        cast(MatrixRates, found["rates"]),
+    )

@@ -14,7 +14,7 @@ from functools import cached_property
 from math import prod
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
-from sdy.cost.statistics import CollectiveStatistics, Statistics
+from sdy.cost.statistics import Statistics, collective_statistics
 
 _COMPUTATION = re.compile(r"(?P<entry>ENTRY )?%?(?P<name>[\w.\-]+) \(.*\{")
 _KINDS = "|".join(kind.value for kind in CollectiveKind)
@@ -43,17 +43,14 @@ class HloModule:
 
     def statistics(self, peak_bytes: int) -> Statistics:
         """Return the statistics of one device; its peak memory is not in the text."""
-        found: dict[CollectiveKind, CollectiveStatistics] = {}
-        for line, runs in self._executed_lines():
-            match = _COLLECTIVE.search(line)
-            if match is not None:
-                kind, sent = CollectiveKind(match["kind"]), self._bytes_sent(match, line)
-                before = found.get(kind, CollectiveStatistics(0, 0, 0.0))
-                found[kind] = CollectiveStatistics(
-                    before.places + 1, before.runs + runs, before.bytes_sent + runs * sent
-                )
-        flops = sum(runs * self._flops(line) for line, runs in self._executed_lines())
-        return Statistics(found, flops, peak_bytes)
+        lines = list(self._executed_lines())
+        collectives = ((_COLLECTIVE.search(line), line, runs) for line, runs in lines)
+        found = collective_statistics(
+            (CollectiveKind(match["kind"]), runs, self._bytes_sent(match, line))
+            for match, line, runs in collectives
+            if match is not None
+        )
+        return Statistics(found, sum(runs * self._flops(line) for line, runs in lines), peak_bytes)
 
     @cached_property
     def _computations(self) -> tuple[dict[str, list[str]], str]:
@@ -71,7 +68,7 @@ class HloModule:
 
     @cached_property
     def _runs(self) -> Counter[str]:
-        """How often each computation runs in one run of the module."""
+        """The number of times that each computation runs while the module runs once."""
         computations, entry = self._computations
         runs = Counter({entry: 1})
         # HLO lists a computation after those that it calls.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -52,11 +53,16 @@ class Statistics:
 
 def statistics_of(local: ModuleOp) -> Statistics:
     """Return the statistics of a local program, as produced by `sdy-local-pipeline`."""
-    collectives: dict[CollectiveKind, CollectiveStatistics] = {}
-    for use in traffic_of(local):
-        so_far = collectives.get(use.kind, CollectiveStatistics(0, 0, 0.0))
-        collectives[use.kind] = CollectiveStatistics(
-            so_far.places + 1, so_far.runs + use.times, so_far.bytes_sent + use.times * use.bytes_per_run
-        )
-    in_order = {kind: collectives[kind] for kind in CollectiveKind if kind in collectives}
-    return Statistics(in_order, flops_of(local), peak_bytes(local))
+    runs = ((use.kind, use.times, use.bytes_per_run) for use in traffic_of(local))
+    return Statistics(collective_statistics(runs), flops_of(local), peak_bytes(local))
+
+
+def collective_statistics(
+    runs: Iterable[tuple[CollectiveKind, int, float]],
+) -> dict[CollectiveKind, CollectiveStatistics]:
+    """Return the statistics by kind, from the kind of each collective, how often it runs, and the bytes of one run."""
+    found: dict[CollectiveKind, CollectiveStatistics] = {}
+    for kind, times, sent in runs:
+        so_far = found.get(kind, CollectiveStatistics(0, 0, 0.0))
+        found[kind] = CollectiveStatistics(so_far.places + 1, so_far.runs + times, so_far.bytes_sent + times * sent)
+    return {kind: found[kind] for kind in CollectiveKind if kind in found}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,7 +33,7 @@ from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program, read_module
 from sdy.program.rounding import RoundingCheck
 from sdy.program.sharded_program import boundary_of
-from sdy.program.verification import compare_results, compare_runs
+from sdy.program.verification import compare_results
 
 OURS = "sdy"
 SECONDS = 600.0
@@ -80,79 +82,128 @@ def compare_partitioners(
             raise SdyError(Diagnostic("SDY-T221", f"unknown partitioner {name}", hint=hint))
     require_jax()
     inputs = random_inputs(program.module, seed)
-    ours = _run(OURS, program, program.partition(), inputs)
-    return [ours, *(_result_of(name, program, inputs, seconds) for name in others)]
+    reference = _Reference(program, program.partition(), inputs)
+    ours = reference.result_of(OURS, reference.partitioned)
+    return [ours, *(_result_of(name, reference, seconds) for name in others)]
 
 
-def _run(
-    name: str, program: Program[Any], partitioned: PartitionedProgram[Any], inputs: Sequence[Array]
-) -> PartitionerResult:
-    """Run a partitioned program. If an op has no kernel, the result has statistics all the same."""
-    statistics = statistics_of(partitioned.local)
-    try:
-        return PartitionerResult(name, statistics, compare_runs(program.module, partitioned, inputs))
-    except SdyError as error:
-        return PartitionerResult(name, statistics, problem=f"not run: {error.diagnostics[0].message}")
+@dataclass(frozen=True)
+class _Reference:
+    """A program with its inputs and, computed once, its results on one device, to which all partitioners are held."""
+
+    program: Program[Any]
+    partitioned: PartitionedProgram[Any]
+    inputs: Sequence[Array]
+
+    @cached_property
+    def expected(self) -> Sequence[Array] | SdyError:
+        """The results on one device, or the reason why there are none: an op has no kernel."""
+        try:
+            return self.program.run_flat(self.inputs)
+        except SdyError as error:
+            return error
+
+    def result_of(self, name: str, partitioned: PartitionedProgram[Any]) -> PartitionerResult:
+        """Run a partitioned program. If an op has no kernel, the result has statistics all the same."""
+        statistics = statistics_of(partitioned.local)
+        return self.compared(name, statistics, partitioned, lambda _: partitioned.run_flat(self.inputs))
+
+    def compared(
+        self,
+        name: str,
+        statistics: Statistics,
+        partitioned: PartitionedProgram[Any],
+        run: Callable[[Sequence[Array]], Sequence[Array]],
+    ) -> PartitionerResult:
+        """Compare the results of `run`, called with those on one device, with the latter."""
+        if isinstance(self.expected, SdyError):
+            return PartitionerResult(name, statistics, problem=f"not compared: {_message(self.expected)}")
+        check = RoundingCheck(self.program.module, partitioned, self.inputs)
+        try:
+            return PartitionerResult(name, statistics, compare_results(check, run(self.expected), self.expected))
+        except SdyError as error:
+            return PartitionerResult(name, statistics, problem=f"not run: {_message(error)}")
 
 
-def _result_of(name: str, program: Program[Any], inputs: Sequence[Array], seconds: float) -> PartitionerResult:
+def _message(error: SdyError) -> str:
+    return error.diagnostics[0].message
+
+
+def _result_of(name: str, reference: _Reference, seconds: float) -> PartitionerResult:
+    other = OTHERS[name]
     with TemporaryDirectory() as directory:
         folder = Path(directory)
-        _write_program(program.module if name == "xla" else _without_chlo(program.module), program, inputs, folder)
+        devices = reference.partitioned.boundary.mesh.device_count
+        _write_program(other.text(reference.program.module), reference.inputs, devices, folder)
         words = [sys.executable, "-m", "sdy.backends.jax.other_partitioners", name, str(folder)]
         try:
-            done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, check=False)
+            done = subprocess.run(
+                words, capture_output=True, text=True, timeout=seconds, check=False, env=_environment(devices)
+            )
         except subprocess.TimeoutExpired:
             return PartitionerResult(name, problem=f"stopped after {seconds:g} seconds")
         if done.returncode:
             return PartitionerResult(name, problem=_last_line(done.stderr) or f"ended with status {done.returncode}")
-        return OTHERS[name](program, inputs, folder)
+        return other.read(reference, folder)
 
 
-def _without_chlo(module: ModuleOp) -> ModuleOp:
-    """Return the module as XLA gives it to Shardy: with CHLO ops expanded."""
+def _environment(devices: int) -> dict[str, str]:
+    """Return the environment in which JAX has as many devices on the host, and 64-bit types."""
+    flags = f"--xla_force_host_platform_device_count={devices}"
+    return {**os.environ, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1", "XLA_FLAGS": flags}
+
+
+def _text_without_chlo(module: ModuleOp) -> str:
+    """Return the text of the module as XLA gives it to Shardy: with CHLO ops expanded."""
     expanded = module.clone()
     run_passes(make_context(), expanded, [ChloLegalizeToStablehloPass()], verify_each=False)
-    return expanded
+    return print_module(expanded)
 
 
-def _write_program(module: ModuleOp, program: Program[Any], inputs: Sequence[Array], folder: Path) -> None:
-    (folder / "program.mlir").write_text(print_module(module), encoding="utf-8")
+def _write_program(text: str, inputs: Sequence[Array], devices: int, folder: Path) -> None:
+    (folder / "program.mlir").write_text(text, encoding="utf-8")
     named: dict[str, Any] = {str(index): array for index, array in enumerate(inputs)}
     np.savez(folder / "inputs.npz", **named)
-    dtypes = [array.dtype.name for array in inputs]
-    description: dict[str, object] = {"devices": program.partition().boundary.mesh.device_count, "dtypes": dtypes}
+    description: dict[str, object] = {"devices": devices, "dtypes": [array.dtype.name for array in inputs]}
     (folder / "program.json").write_text(json.dumps(description), encoding="utf-8")
 
 
-def _result_of_xla(program: Program[Any], inputs: Sequence[Array], folder: Path) -> PartitionerResult:
+def _result_of_xla(reference: _Reference, folder: Path) -> PartitionerResult:
     hlo = HloModule((folder / "compiled.hlo").read_text(encoding="utf-8"))
     statistics = hlo.statistics(int((folder / "peak_bytes.txt").read_text()))
-    try:
-        expected = program.run_flat(inputs)
-    except SdyError as error:
-        return PartitionerResult("xla", statistics, problem=f"not compared: {error.diagnostics[0].message}")
     with np.load(folder / "outputs.npz") as file:
-        actual = [file[str(index)].view(array.dtype) for index, array in enumerate(expected)]
-    check = RoundingCheck(program.module, program.partition(), inputs)
-    return PartitionerResult("xla", statistics, compare_results(check, actual, expected))
+        stored = [file[str(index)] for index in range(len(file.files))]
+
+    def outputs(expected: Sequence[Array]) -> Sequence[Array]:
+        """Return the outputs with their own dtypes; a file has raw bytes for those that NumPy does not know."""
+        return [array.view(each.dtype) for array, each in zip(stored, expected, strict=True)]
+
+    return reference.compared("xla", statistics, reference.partitioned, outputs)
 
 
-def _result_of_shardy(program: Program[Any], inputs: Sequence[Array], folder: Path) -> PartitionerResult:
+def _result_of_shardy(reference: _Reference, folder: Path) -> PartitionerResult:
     text = (folder / "partitioned.mlir").read_text(encoding="utf-8")
     try:
         module = read_module(text, "Shardy's output")
         local = local_program(module, make_context(), optimize_communication=False)
     except SdyError as error:
         # Shardy leaves ops to XLA's partitioner that cannot run on shards as they are.
-        return PartitionerResult("shardy", problem=f"not a complete partition: {error.diagnostics[0].message}")
-    partitioned = replace(program.partition(), folded=module, local=local, boundary=boundary_of(module))
-    return _run("shardy", program, partitioned, inputs)
+        return PartitionerResult("shardy", problem=f"not a complete partition: {_message(error)}")
+    partitioned = replace(reference.partitioned, folded=module, local=local, boundary=boundary_of(module))
+    return reference.result_of("shardy", partitioned)
 
 
-OTHERS: dict[str, Callable[[Program[Any], Sequence[Array], Path], PartitionerResult]] = {
-    "xla": _result_of_xla,
-    "shardy": _result_of_shardy,
+@dataclass(frozen=True)
+class _OtherPartitioner:
+    """The functions that write a module for another partitioner, and read what it leaves in a folder."""
+
+    text: Callable[[ModuleOp], str]
+    read: Callable[[_Reference, Path], PartitionerResult]
+
+
+OTHERS = {
+    "xla": _OtherPartitioner(print_module, _result_of_xla),
+    "shardy": _OtherPartitioner(_text_without_chlo, _result_of_shardy),
 }
 
 

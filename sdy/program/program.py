@@ -258,8 +258,8 @@ class Program(Generic[R]):
     def with_lint_fixes(self, settings: LintSettings | None = None) -> tuple[Program[R], list[Finding]]:
         """Return the program with fixes of `lint` applied, and the findings that were fixed, in this order.
 
-        The best fix that raises neither bytes, time nor memory is applied, then the program is examined anew, until
-        there is no such fix. Only annotations change, so that the program computes the same values.
+        Apply the best fix that raises neither bytes, time nor memory, examine the program anew, and repeat this until
+        no such fix is left. Only annotations change, and the program computes the same values.
         Raises: SdyError as `lint`.
         """
         program, fixed = self, list[Finding]()

@@ -38,7 +38,7 @@ class RoundingCheck:
     def __init__(self, original: ModuleOp, partitioned: PartitionedProgram[Any], inputs: Sequence[Array]) -> None:
         self._partitioned = partitioned
         self._declared = original
-        self._inputs = [array.astype(_wide(array.dtype), copy=False) for array in inputs]
+        self._declared_inputs = inputs
 
     def judged(
         self, comparisons: Sequence[OutputComparison], expected: Sequence[Array], *, is_given: bool
@@ -55,6 +55,10 @@ class RoundingCheck:
             given = self._problems(expected, unit)
             problems = [first or second for first, second in zip(problems, given, strict=True)]
         return [_judged(*each) for each in zip(comparisons, problems, expected, strict=True)]
+
+    @cached_property
+    def _inputs(self) -> list[Array]:
+        return [array.astype(_wide(array.dtype), copy=False) for array in self._declared_inputs]
 
     @cached_property
     def _original(self) -> ModuleOp:

@@ -93,7 +93,7 @@ class CollectiveCauses:
         yield from found
 
     def _conflict_along(self, line: int, axes: AxisList) -> bool:
-        """Return whether one of the axes is in a conflict at the op on a line; any conflict if there are no axes."""
+        """Return whether a conflict at the op on a line involves one of the axes. Without axes, any conflict counts."""
         site = self._sites.get(line)
         return site is not None and (not axes or any(overlaps(*pair) for pair in product(site.axes, axes)))
 

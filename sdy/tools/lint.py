@@ -41,7 +41,7 @@ Rules:
 The table [tool.sdy.lint] of the nearest pyproject.toml may have the keys select, ignore, machine and trials.
 
 Machines: {", ".join(HARDWARE)}.
-Exit status: 0 if there are no findings (with --fix: none are left), 1 if there are, 2 if the program could not be
+Exit status: 0 if nothing is found, or if --fix leaves nothing; 1 if something is found; 2 if the program could not be
 examined.
 """
 

@@ -47,7 +47,7 @@ def test_a_partitioner_that_cannot_is_a_row() -> None:
 
 def test_ops_without_a_kernel_are_counted_but_not_run() -> None:
     ours, xla = sdy.compare_partitioners(sdy.Program.from_text(UNKNOWN_CALL), ["xla"])
-    assert (ours.statistics is None, ours.problem) == (False, "not run: no kernel for the custom call @f")
+    assert (ours.statistics is None, ours.problem) == (False, "not compared: no kernel for the custom call @f")
     assert xla.problem
 
 

@@ -88,7 +88,7 @@ CASES: dict[str, tuple[Function, tuple[Any, ...]]] = {
         lambda x: constrained(jnp.sin(x), SIX_TURNED, "a", "b").T @ x,
         (placed(SIXES, SIX, "x", "y"),),
     ),
-    "manual axes that are no sub-axes": (
+    "manual axes that are not sub-axes of the other mesh": (
         lambda x: on_shards(scaled_sum("a"), SIX_TURNED, P("a"), P(), axis_names={"a"})(jnp.sin(x)).T @ x[:6],
         (placed(SIXES, SIX, "x", "y"),),
     ),

@@ -16,7 +16,7 @@ from sdy.advice.lint.linted_program import LintedProgram, cost_of
 from sdy.advice.lint.uses import fix_of
 from sdy.model.axis import AxisRef, overlaps
 from sdy.model.sharding import TensorSharding
-from sdy.propagation.conflicts import Conflict, Obstacle, conflicts_of
+from sdy.propagation.conflicts import Conflict, Obstacle
 from sdy.propagation.graph import Value
 from sdy.propagation.trace import holders_of
 
@@ -39,7 +39,7 @@ def missing_priorities(linted: LintedProgram) -> Iterator[Candidate]:
             later = [value for value, own in annotated.items() if value is not first and _dims_along(own, ref)]
             if not later or not collectives:
                 continue
-            name, span = linted.name(first), linted.span(first)
+            name, span = linted.names.name(first), linted.names.span(first)
             yield Candidate(
                 "SDY-S407",
                 f"{name} and other arguments ({len(later)}) propagate {ref} to different dims, without priorities",
@@ -47,7 +47,6 @@ def missing_priorities(linted: LintedProgram) -> Iterator[Candidate]:
                 list(_prioritized(linted, ref, later)),
                 needs_fix=True,
                 span=span,
-                source=linted.source(span),
                 subject=f"priorities along {axis.name}",
             )
 
@@ -61,7 +60,7 @@ def _prioritized(linted: LintedProgram, axis: AxisRef, later: Sequence[SSAValue]
     results = [target for target in finals if isinstance(target, int) and _dims_along(finals[target], axis)]
     for targets in ((*later, *results), later):
         edits = tuple(Edit(each, _later(linted.annotation(each) or finals[each], axis)) for each in targets)
-        texts = (f"{linted.name(edit.target)} as {sharding_text(edit.sharding)}" for edit in edits)
+        texts = (f"{linted.names.name(edit.target)} as {sharding_text(edit.sharding)}" for edit in edits)
         yield Fix(f"give {axis} a later priority in these: annotate {', '.join(texts)}", edits)
 
 
@@ -82,7 +81,7 @@ def _later(sharding: TensorSharding, axis: AxisRef) -> TensorSharding:
 
 def _rival_arguments(linted: LintedProgram, axis: AxisRef) -> Iterator[tuple[SSAValue, SSAValue]]:
     """Yield the pairs of arguments from which an axis came to different dims of one tensor."""
-    for conflict in _conflicts(linted):
+    for conflict in linted.conflicts:
         rival = conflict.rival_axis
         if conflict.obstacle is Obstacle.OTHER_DIM and rival is not None and overlaps(conflict.axis, axis):
             holders = holders_of(conflict.site)
@@ -113,7 +112,7 @@ def costly_conflicts(linted: LintedProgram) -> Iterator[Candidate]:
         if each.line is not None:
             by_line.setdefault(each.line, []).append(each)
     conflicts: dict[int, list[Conflict]] = {}
-    for conflict in _conflicts(linted):
+    for conflict in linted.conflicts:
         line = linted.program.explainer.descriptions.line_number(conflict.site)
         if line is not None:
             conflicts.setdefault(line, []).append(conflict)
@@ -127,15 +126,9 @@ def costly_conflicts(linted: LintedProgram) -> Iterator[Candidate]:
                 cost_of(collectives),
                 list(_resolutions(linted, conflicts[site.line])),
                 span=span,
-                source=linted.source(span),
                 collectives=collectives,
                 notes=site.sentences,
             )
-
-
-def _conflicts(linted: LintedProgram) -> list[Conflict]:
-    traced = linted.program.explainer.traced
-    return list(conflicts_of(traced.flat.graph, traced.history))
 
 
 def _resolutions(linted: LintedProgram, conflicts: list[Conflict]) -> Iterator[Fix]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from sdy.advice.edits import Edit, Removal
 from sdy.advice.lint.finding import Candidate
-from sdy.advice.lint.linted_program import KINDS, LintedProgram, cost_of
+from sdy.advice.lint.linted_program import LintedProgram, cost_of
 from sdy.advice.lint.price import Cost
 from sdy.advice.lint.uses import fix_of, uses_through_elementwise
+from sdy.cost.communication import COLLECTIVE_KINDS
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.collectives import CollectiveOp
 
@@ -16,7 +17,7 @@ from sdy.dialects.sdy.collectives import CollectiveOp
 def idle_constraints(linted: LintedProgram) -> Iterator[Candidate]:
     """Yield all sharding constraints: the trial shows which of them change nothing."""
     for constraint in linted.constraints:
-        name, span = linted.name(constraint.result), span_of(constraint)
+        name, span = linted.names.name(constraint.result), span_of(constraint)
         yield Candidate(
             "SDY-S408",
             f"the sharding constraint {name} changes nothing",
@@ -25,7 +26,6 @@ def idle_constraints(linted: LintedProgram) -> Iterator[Candidate]:
             needs_fix=True,
             is_idle=True,
             span=span,
-            source=linted.source(span),
             subject=f"value {name}",
         )
 
@@ -37,12 +37,12 @@ def reshards_around_constraints(linted: LintedProgram) -> Iterator[Candidate]:
         span = span_of(constraint)
         if span is None or span not in last:
             continue
-        uses = uses_through_elementwise(last[span].result, lambda user: type(user) in KINDS)
+        uses = uses_through_elementwise(last[span].result, lambda user: type(user) in COLLECTIVE_KINDS)
         before = tuple(each for each in linted.facts.collectives if each.span == span)
         after = () if uses is None else tuple(each for end in uses.ends for each in linted.collectives_of(end))
         if uses is None or not before or not after:
             continue
-        name = linted.name(constraint.result)
+        name = linted.names.name(constraint.result)
         changes = (Removal(constraint.result), Edit(constraint.result, uses.sharding))
         yield Candidate(
             "SDY-S409",
@@ -50,7 +50,6 @@ def reshards_around_constraints(linted: LintedProgram) -> Iterator[Candidate]:
             cost_of((*before, *after)),
             [fix_of(linted, change) for change in changes],
             span=span,
-            source=linted.source(span),
             collectives=(*before, *after),
             subject=f"value {name}",
             notes=tuple(map(str, (*before, *after))),

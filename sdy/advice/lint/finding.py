@@ -30,7 +30,7 @@ class TriedFix:
 
     @property
     def saved(self) -> Cost:
-        """What the fix saves."""
+        """The cost that the fix saves."""
         return self.after.saved_from(self.before)
 
     @property
@@ -62,7 +62,6 @@ class Candidate:
     needs_fix: bool = False
     is_idle: bool = False
     span: Span | None = None
-    source: str = ""
     collectives: tuple[Collective, ...] = ()
     subject: str = ""
     notes: tuple[str, ...] = ()

@@ -8,8 +8,9 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from sdy.advice.edits import Edit
 from sdy.advice.lint.finding import Candidate, Fix
-from sdy.advice.lint.linted_program import KINDS, LintedProgram, cost_of
+from sdy.advice.lint.linted_program import LintedProgram, cost_of
 from sdy.advice.lint.uses import fix_of
+from sdy.cost.communication import COLLECTIVE_KINDS
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.collectives import AllGatherOp, CollectiveOp
 from sdy.dialects.stablehlo.control import WhileOp
@@ -51,7 +52,7 @@ def _repeated(
     costs = [cost_of(linted.collectives_of(op)) for op in ops]
     dearest = max(range(len(ops)), key=lambda index: costs[index].bytes_sent)
     repeated = [costs[index] for index in range(len(ops)) if index != dearest]
-    name, span = linted.name(written), linted.span(written)
+    name, span = linted.names.name(written), linted.names.span(written)
     fixes = [_constrained(linted, written, op.out_sharding.data) for op in ops[:1] if op.result.type == written.type]
     total = repeated[0]
     for each in repeated[1:]:
@@ -63,7 +64,6 @@ def _repeated(
         total,
         fixes,
         span=span,
-        source=linted.source(span),
         collectives=tuple(each for op in ops for each in linted.collectives_of(op)),
         subject=f"boundary {name}",
         notes=tuple(str(each) for op in ops for each in linted.collectives_of(op)),
@@ -81,7 +81,7 @@ def _constrained(linted: LintedProgram, value: SSAValue, sharding: TensorShardin
 def unchanged_in_loops(linted: LintedProgram) -> Iterator[Candidate]:
     """Yield the collectives in loops whose operand is the same in every trip."""
     for op in linted.final_ops:
-        loop = _loop_around(op) if type(op) in KINDS else None
+        loop = _loop_around(op) if type(op) in COLLECTIVE_KINDS else None
         if loop is None or not is_unchanged(op.operands[0], loop):
             continue
         collectives = linted.collectives_of(op)
@@ -95,7 +95,6 @@ def unchanged_in_loops(linted: LintedProgram) -> Iterator[Candidate]:
             cost_of(collectives).times(1 - 1 / runs),
             list(_hoisted(linted, op, loop)),
             span=span,
-            source=linted.source(span),
             collectives=collectives,
             notes=tuple(line for each in collectives for line in linted.facts.causes_of(each)),
         )

@@ -39,7 +39,6 @@ def many_small_collectives(linted: LintedProgram) -> Iterator[Candidate]:
         f"{total} collectives are so small that they only wait for latency",
         Cost(seconds=sum(_avoidable_seconds(runs) for runs in groups.values())),
         span=span,
-        source=linted.source(span),
         subject="latency",
         notes=(
             *(_described(kind, axes, runs) for (kind, axes), runs in groups.items()),

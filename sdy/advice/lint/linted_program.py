@@ -6,21 +6,22 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
 from sdy.advice.collectives import Collective
 from sdy.advice.lint.price import Cost
-from sdy.advice.lint.program_text import ProgramText, UnsupportedTextError
+from sdy.advice.lint.target_names import Target, TargetNames
 from sdy.advice.partition_facts import PartitionFacts
 from sdy.cost.collectives import CollectiveKind
+from sdy.cost.communication import COLLECTIVE_KINDS
+from sdy.cost.schedule import CollectiveRun
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.diagnostics.span import Span
-from sdy.dialects.data_flow import op_of
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.sdy import collectives as sdy_collectives
 from sdy.dialects.sdy.ops import ShardingConstraintOp
+from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import function_result_sharding, sharding_of
 from sdy.model.axis import AxisRef, overlaps
@@ -29,19 +30,9 @@ from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
+from sdy.propagation.conflicts import Conflict, conflicts_of
 from sdy.report.boundary import boundary_values
 from sdy.report.counterparts import Counterparts
-from sdy.report.value_names import source_text
-
-Target = SSAValue | int  # a value of the user's program, or the number of a result of its main function
-
-KINDS: dict[type[Operation], CollectiveKind] = {
-    sdy_collectives.AllGatherOp: CollectiveKind.ALL_GATHER,
-    sdy_collectives.AllReduceOp: CollectiveKind.ALL_REDUCE,
-    sdy_collectives.AllToAllOp: CollectiveKind.ALL_TO_ALL,
-    sdy_collectives.CollectivePermuteOp: CollectiveKind.COLLECTIVE_PERMUTE,
-    sdy_collectives.ReduceScatterOp: CollectiveKind.REDUCE_SCATTER,
-}
 
 
 class LintedProgram:
@@ -61,6 +52,7 @@ class LintedProgram:
         self._meshes = meshes_of(self.program.written)
         named = (name for name, mesh in self._meshes.items() if mesh == self.mesh)
         self.mesh_name: str | Mesh = next(named, self.mesh)
+        self.names = TargetNames(self.program, self.main, self.boundary)
 
     @cached_property
     def boundary(self) -> tuple[Target, ...]:
@@ -96,43 +88,40 @@ class LintedProgram:
         axes = [axis for dim in sharding.dims for axis in dim.axes]
         return tensor_bytes(self.type(target)) / sharded_size(axes, self.mesh)
 
-    def name(self, target: Target) -> str:
-        """Return the name of a value as the user knows it: `%w`, `params['w']`, or `result[1]`."""
-        index = self.boundary.index(target) if target in self.boundary else None
-        if index is None or (not isinstance(target, int) and not self.program.argument_names):
-            assert isinstance(target, SSAValue)
-            return self.program.explainer.names[target]
-        return boundary_values(self.program.written, self.program.argument_names)[index].name
-
-    def span(self, target: Target) -> Span | None:
-        """Return the location of an argument or a result in the header, or of the op that defines a value."""
-        if target in self._boundary_spans:
-            return self._boundary_spans[target]
-        op = self.main if isinstance(target, int) else op_of(target)
-        return None if op is None else span_of(op)
-
-    @cached_property
-    def _boundary_spans(self) -> Mapping[Target, Span]:
-        text, span = ProgramText(self.program.text), span_of(self.main)
-        try:
-            header = text.function(text.offset(self.main))
-        except UnsupportedTextError:
-            return {}
-        offsets = (*header.arguments, *header.results)
-        if span is None or len(offsets) != len(self.boundary):
-            return {}
-        return {target: text.span(*found, span.file) for target, found in zip(self.boundary, offsets, strict=True)}
-
-    def source(self, span: Span | None) -> str:
-        """Return the line of a location as the user knows it: `train.py:20`, or `line 7`."""
-        return "" if span is None else source_text(span.line, self.program.source_lines)
-
     # The partitioned program on global shapes
 
     @cached_property
     def final_ops(self) -> tuple[Operation, ...]:
         """The ops of the main function after partitioning, those in regions included, in program order."""
         return tuple(op for op in self.final_main.walk() if op is not self.final_main)
+
+    @cached_property
+    def used_axes(self) -> frozenset[str]:
+        """The axes along which any tensor is sharded."""
+        found = [axis.name for sharding in self.boundary_axes.values() for axis in sharding.axis_refs()]
+        for op in self.final_ops:
+            if isinstance(op, ManualComputationOp):
+                found += op.manual_axes.data
+            for result in op.results:
+                sharding = sharding_of(result)
+                found += [] if sharding is None else [axis.name for axis in sharding.axis_refs()]
+        return frozenset(found)
+
+    @cached_property
+    def op_seconds(self) -> Mapping[tuple[Span | None, str], float]:
+        """The seconds of the ops of the local program, without collectives, by location and name."""
+        found: dict[tuple[Span | None, str], float] = {}
+        for slot in self.facts.schedule:
+            if slot.seconds and not isinstance(slot.work, CollectiveRun):
+                key = span_of(slot.visit.op), slot.visit.op.name
+                found[key] = found.get(key, 0.0) + slot.seconds
+        return found
+
+    @cached_property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """The conflicts of propagation."""
+        traced = self.program.explainer.traced
+        return tuple(conflicts_of(traced.flat.graph, traced.history))
 
     @cached_property
     def constraints(self) -> tuple[ShardingConstraintOp, ...]:
@@ -148,7 +137,7 @@ class LintedProgram:
 
     def collectives_of(self, op: Operation) -> tuple[Collective, ...]:
         """Return the collectives of the local program that an op of the partitioned program became."""
-        kind = KINDS.get(type(op))
+        kind = COLLECTIVE_KINDS.get(type(op))
         return () if kind is None else tuple(self._by_location.get((span_of(op), kind), ()))
 
 

@@ -115,7 +115,7 @@ class Linter:
             cost,
             fix,
             candidate.span,
-            candidate.source,
+            self._linted.names.source(candidate.span),
             candidate.notes,
             was_limited=was_limited,
         )

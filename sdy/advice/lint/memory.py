@@ -7,10 +7,12 @@ from math import prod
 
 from sdy.advice.edits import Edit, with_axis
 from sdy.advice.lint.finding import Candidate, Fix
-from sdy.advice.lint.linted_program import LintedProgram, Target, divisible_dims
-from sdy.advice.lint.price import Cost, donations
+from sdy.advice.lint.linted_program import LintedProgram, divisible_dims
+from sdy.advice.lint.price import Cost
+from sdy.advice.lint.target_names import Target
 from sdy.advice.lint.uses import fix_of
 from sdy.advice.partition_facts import axes_of_dims
+from sdy.cost.buffers import aliased_results
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import static_shape
@@ -36,14 +38,13 @@ def uneven_dims(linted: LintedProgram) -> Iterator[Candidate]:
         if not uneven:
             continue
         wasted = tensor_bytes(local_types[target]) - tensor_bytes(tensor) / prod(counts)
-        dim, name, span = uneven[0], linted.name(target), linted.span(target)
+        dim, name, span = uneven[0], linted.names.name(target), linted.names.span(target)
         yield Candidate(
             "SDY-S411",
             f"dim {dim} of {name} has {shape[dim]} elements for {counts[dim]} shards, so that shards are padded",
             Cost(memory=wasted),
             list(_divisible(linted, target, sharding, dim, shape)),
             span=span,
-            source=linted.source(span),
             subject=f"boundary {name}",
         )
 
@@ -64,7 +65,7 @@ def _divisible(
 
 def idle_donations(linted: LintedProgram) -> Iterator[Candidate]:
     """Yield the donated arguments whose memory cannot be reused, as the result is sharded otherwise."""
-    for argument, result in donations(linted.main).items():
+    for argument, result in aliased_results(linted.main).items():
         value = linted.main.body.block.args[argument]
         own, other = (linted.boundary_axes.get(target) for target in (value, result))
         if (
@@ -74,7 +75,7 @@ def idle_donations(linted: LintedProgram) -> Iterator[Candidate]:
             or value.type != linted.type(result)
         ):
             continue
-        name, result_name, span = linted.name(value), linted.name(result), linted.span(value)
+        name, result_name, span = linted.names.name(value), linted.names.name(result), linted.names.span(value)
         edits = (Edit(result, _closed(linted, own)), Edit(value, _closed(linted, other)))
         yield Candidate(
             "SDY-S414",
@@ -82,7 +83,6 @@ def idle_donations(linted: LintedProgram) -> Iterator[Candidate]:
             Cost(memory=min(linted.local_bytes(value, own), linted.local_bytes(result, other))),
             [fix_of(linted, edit) for edit in edits],
             span=span,
-            source=linted.source(span),
             subject=f"boundary {result_name}",
         )
 

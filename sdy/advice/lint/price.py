@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from sdy.cost.buffers import aliased_results
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes
 from sdy.cost.schedule import CollectiveRun, schedule_of
 from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.dialects.ir.func_attrs import attribute_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.model.mesh import Mesh
 
-DONATED_TO = "tf.aliasing_output"  # on an argument: the number of the result that reuses its memory
 ROUNDING = 1e-9  # relative; prices that differ by less are equal
 
 
@@ -107,17 +106,7 @@ def price_of(local: ModuleOp, mesh: Mesh, hardware: Hardware) -> Price:
     return Price(sent, seconds, peak_bytes(local), _boundary_bytes(main_function(local)))
 
 
-def donations(func: FuncOp) -> dict[int, int]:
-    """Return the donated arguments of a function, each with the number of the result that reuses its memory."""
-    found: dict[int, int] = {}
-    for index in range(len(func.function_type.inputs)):
-        number = attribute_of(func.arg_attrs, index, DONATED_TO)
-        if isinstance(number, IntegerAttr) and 0 <= number.value.data < len(func.function_type.outputs):
-            found[index] = number.value.data
-    return found
-
-
 def _boundary_bytes(func: FuncOp) -> int:
     arguments, results = func.function_type.inputs.data, func.function_type.outputs.data
-    reused = sum(tensor_bytes(arguments[a]) for a, r in donations(func).items() if arguments[a] == results[r])
+    reused = sum(tensor_bytes(arguments[a]) for a, r in aliased_results(func).items() if arguments[a] == results[r])
     return sum(map(tensor_bytes, (*arguments, *results))) - reused

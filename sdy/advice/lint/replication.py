@@ -9,15 +9,13 @@ from xdsl.ir import Operation, SSAValue
 
 from sdy.advice.edits import Edit, with_axis
 from sdy.advice.lint.finding import Candidate, Fix
-from sdy.advice.lint.linted_program import LintedProgram, Target, cost_of, divisible_dims, uses_axis
+from sdy.advice.lint.linted_program import LintedProgram, cost_of, divisible_dims, uses_axis
 from sdy.advice.lint.price import Cost
+from sdy.advice.lint.target_names import Target
 from sdy.advice.lint.uses import fix_of
-from sdy.cost.schedule import CollectiveRun
-from sdy.diagnostics.span import Span
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.collectives import AllGatherOp, CollectiveOp
 from sdy.dialects.sdy.ops import MeshOp
-from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.model.axis import AxisRef, overlaps
@@ -38,9 +36,8 @@ def replicated_boundary(linted: LintedProgram) -> Iterator[Candidate]:
 
     An axis that nothing uses is the subject of SDY-S402.
     """
-    used = _used_axes(linted)
     for axis in linted.mesh.axes:
-        if axis.size == 1 or axis.name not in used:
+        if axis.size == 1 or axis.name not in linted.used_axes:
             continue
         found = [each for target in linted.boundary_axes for each in _replicated(linted, target, axis)]
         yield from found
@@ -53,7 +50,7 @@ def _replicated(linted: LintedProgram, target: Target, axis: MeshAxis) -> Iterat
     fixes = list(_sharded_along(linted, target, AxisRef(axis.name)))
     if fixes:
         wasted = linted.local_bytes(target, linted.boundary_axes[target]) * (1 - 1 / axis.size)
-        name, span = linted.name(target), linted.span(target)
+        name, span = linted.names.name(target), linted.names.span(target)
         yield Candidate(
             "SDY-S401",
             f"{name} is replicated along {AxisRef(axis.name)}, which could shard it",
@@ -61,7 +58,6 @@ def _replicated(linted: LintedProgram, target: Target, axis: MeshAxis) -> Iterat
             fixes,
             needs_fix=True,
             span=span,
-            source=linted.source(span),
             subject=f"boundary {name}",
         )
 
@@ -109,9 +105,9 @@ def _target(candidate: Candidate) -> SSAValue | int:
 
 def unused_axes(linted: LintedProgram) -> Iterator[Candidate]:
     """Yield the axes of the mesh along which nothing is sharded: the devices along them all compute the same."""
-    used, compute = _used_axes(linted), Cost(seconds=sum(_op_seconds(linted).values()))
+    compute = Cost(seconds=sum(linted.op_seconds.values()))
     for axis in linted.mesh.axes if compute.seconds else ():
-        if axis.size == 1 or axis.name in used:
+        if axis.size == 1 or axis.name in linted.used_axes:
             continue
         ref = AxisRef(axis.name)
         meshes = (op for op in linted.program.written.ops if isinstance(op, MeshOp))
@@ -122,31 +118,8 @@ def unused_axes(linted: LintedProgram) -> Iterator[Candidate]:
             compute.times(1 - 1 / axis.size),
             _along_unused(linted, ref),
             span=span,
-            source=linted.source(span),
             subject=f"axis {axis.name}",
         )
-
-
-def _used_axes(linted: LintedProgram) -> frozenset[str]:
-    """Return the axes along which any tensor is sharded."""
-    found = [axis.name for sharding in linted.boundary_axes.values() for axis in sharding.axis_refs()]
-    for op in linted.final_ops:
-        if isinstance(op, ManualComputationOp):
-            found += op.manual_axes.data
-        for result in op.results:
-            sharding = sharding_of(result)
-            found += [] if sharding is None else [axis.name for axis in sharding.axis_refs()]
-    return frozenset(found)
-
-
-def _op_seconds(linted: LintedProgram) -> dict[tuple[Span | None, str], float]:
-    """Return the seconds of the ops of the local program, without collectives, by location and name."""
-    found: dict[tuple[Span | None, str], float] = {}
-    for slot in linted.facts.schedule:
-        if slot.seconds and not isinstance(slot.work, CollectiveRun):
-            key = span_of(slot.visit.op), slot.visit.op.name
-            found[key] = found.get(key, 0.0) + slot.seconds
-    return found
 
 
 def _along_unused(linted: LintedProgram, axis: AxisRef) -> list[Fix]:
@@ -162,14 +135,13 @@ def _along_unused(linted: LintedProgram, axis: AxisRef) -> list[Fix]:
 
 def computed_in_full(linted: LintedProgram) -> Iterator[Candidate]:
     """Yield the ops that every device computes in full, because an operand is gathered for them."""
-    seconds = _op_seconds(linted)
     for op in linted.final_ops:
         rule = None if isinstance(op, CollectiveOp) or len(op.results) != 1 else sharding_rule(op)
         if rule is not None:
             for index, operand in enumerate(op.operands):
                 gather = operand.owner
                 if isinstance(gather, AllGatherOp) and operand.has_one_use():
-                    full = Cost(seconds=seconds.get((span_of(op), op.name), 0.0))
+                    full = Cost(seconds=linted.op_seconds.get((span_of(op), op.name), 0.0))
                     yield from _gathered_for(linted, op, rule, index, gather, full)
 
 
@@ -188,7 +160,7 @@ def _gathered_for(
         for axis in axes:
             sharding = with_axis(sharding, target, axis)
         edit = Edit(written, sharding)
-        name, span = linted.name(written), span_of(op)
+        name, span = linted.names.name(written), span_of(op)
         compute = full.times(1 - 1 / sharded_size(axes, linted.mesh))
         listed = ", ".join(map(str, axes))
         yield Candidate(
@@ -198,7 +170,6 @@ def _gathered_for(
             [fix_of(linted, edit)],
             needs_fix=True,
             span=span,
-            source=linted.source(span),
             collectives=collectives,
             subject=f"value {name}",
         )

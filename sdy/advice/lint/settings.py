@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from sdy.advice.toml_tables import Reader, Table, WrongEntryError, count_value, read_table, read_toml, text_value
 from sdy.cost.hardware import DEFAULT_MACHINE
+from sdy.diagnostics.toml_tables import Reader, Table, WrongEntryError, count_value, read_table, read_toml, text_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def _lint_table(table: Table) -> Table:
     for key in ("tool", "sdy", "lint"):
         found = table.get(key, {})
         if not isinstance(found, dict):
-            raise WrongEntryError(key, f"expected a table [tool.sdy.lint], got {key} = {found!r}")
+            raise WrongEntryError((key,), f"expected a table [tool.sdy.lint], got {key} = {found!r}")
         table = cast("dict[str, object]", found)
     return table
 

@@ -47,7 +47,6 @@ def _candidates(
         cost_of(collectives).times(share),
         list(_fixes(linted, op, found)),
         span=span,
-        source=linted.source(span),
         collectives=collectives,
         notes=tuple(line for each in collectives for line in linted.facts.causes_of(each)),
     )

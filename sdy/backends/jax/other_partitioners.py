@@ -10,12 +10,16 @@ the dtypes of the inputs. XLA compiles the program for as many devices of the ho
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+numpy: Any = import_module("numpy")
+jax: Any = import_module("jax")
+client: Any = import_module("jaxlib.xla_client")
+import_module("jax.numpy")  # registers the custom calls of LAPACK
 
 SHARDY_PASSES = (
     "sdy-propagation-pipeline",
@@ -29,9 +33,6 @@ def main(partitioner: str, folder: Path) -> None:
     """Partition the program in a folder with `xla` or `shardy`."""
     description = json.loads((folder / "program.json").read_text())
     devices = description["devices"]
-    os.environ["JAX_PLATFORMS"] = "cpu"
-    os.environ["JAX_ENABLE_X64"] = "1"
-    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
     text = (folder / "program.mlir").read_text()
     if partitioner == "shardy":
         (folder / "partitioned.mlir").write_text(_partitioned_by_shardy(text))
@@ -52,10 +53,6 @@ def _partitioned_by_shardy(text: str) -> str:
 
 
 def _compile_with_xla(text: str, count: int, dtypes: Sequence[str], folder: Path) -> None:
-    numpy: Any = import_module("numpy")
-    jax: Any = import_module("jax")
-    client: Any = import_module("jaxlib.xla_client")
-    import_module("jax.numpy")  # registers the custom calls of LAPACK
     devices = jax.devices()[:count]
     options = client.CompileOptions()
     options.num_replicas, options.num_partitions = 1, count
@@ -77,8 +74,6 @@ def _compile_with_xla(text: str, count: int, dtypes: Sequence[str], folder: Path
 
 def _run(compiled: Any, devices: Sequence[Any], arrays: Sequence[Any]) -> Iterator[Any]:
     """Run the program, and yield its results."""
-    numpy: Any = import_module("numpy")
-    jax: Any = import_module("jax")
     on_all = jax.sharding.Mesh(numpy.array(devices), ("device",))
     placed: list[Any] = []
     for array, sharding in zip(arrays, compiled.get_parameter_shardings(), strict=True):
@@ -101,15 +96,12 @@ def _run(compiled: Any, devices: Sequence[Any], arrays: Sequence[Any]) -> Iterat
 
 def _tile_counts(sharding: Any, rank: int) -> list[int]:
     """Return into how many shards each dim is divided."""
-    client: Any = import_module("jaxlib.xla_client")
     hlo = client.HloSharding.from_proto(sharding)
     return [1] * rank if hlo.is_replicated() else hlo.tile_assignment_dimensions()[:rank]
 
 
 def _tiles(sharding: Any, shape: Sequence[int], device_count: int) -> list[tuple[slice, ...]]:
     """Return the part of a tensor that each device holds. Raises: ValueError if the shards are not equally large."""
-    numpy: Any = import_module("numpy")
-    client: Any = import_module("jaxlib.xla_client")
     counts = _tile_counts(sharding, len(shape))
     sizes = [size // count for size, count in zip(shape, counts, strict=True)]
     if any(size * count != whole for size, count, whole in zip(sizes, counts, shape, strict=True)):

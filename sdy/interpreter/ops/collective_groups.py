@@ -12,7 +12,7 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_location import located
 from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.stablehlo import collectives as ops
-from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
+from sdy.dialects.stablehlo.attributes.attrs import has_channel
 from sdy.dialects.stablehlo.attributes.replica_groups import HloMeshAttr, ReplicaGroupMeshAxes, ReplicaGroupMeshAxesAttr
 from sdy.interpreter.arrays.elements import array_of
 from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
@@ -45,7 +45,7 @@ def groups_in(root: Operation) -> Iterator[ReplicaGroups]:
 
 def transfers_of(op: ops.CollectivePermuteOp) -> ReplicaGroups:
     """Return the (source, target) pairs as groups of two."""
-    strategy = GroupingStrategy.CROSS_PARTITION if _has_channel(op.channel_handle) else GroupingStrategy.CROSS_REPLICA
+    strategy = GroupingStrategy.CROSS_PARTITION if has_channel(op) else GroupingStrategy.CROSS_REPLICA
     return ReplicaGroups(_rows(op.source_target_pairs), strategy)
 
 
@@ -58,19 +58,11 @@ def _strategy_of(op: GroupedOp) -> GroupingStrategy:
         case ops.CrossReplicaSumOp():
             return GroupingStrategy.CROSS_REPLICA
         case ops.AllToAllOp() | ops.CollectiveBroadcastOp() | ops.CollectiveReduceOp():
-            return (
-                GroupingStrategy.CROSS_PARTITION if _has_channel(op.channel_handle) else GroupingStrategy.CROSS_REPLICA
-            )
+            return GroupingStrategy.CROSS_PARTITION if has_channel(op) else GroupingStrategy.CROSS_REPLICA
         case _:
             if op.use_global_device_ids is not None:
                 return GroupingStrategy.FLATTENED_IDS
-            has_channel = _has_channel(op.channel_handle)
-            return GroupingStrategy.CROSS_REPLICA_AND_PARTITION if has_channel else GroupingStrategy.CROSS_REPLICA
-
-
-def _has_channel(handle: ChannelHandleAttr | None) -> bool:
-    """Return whether the collective has a channel, so that it may cross partitions."""
-    return handle is not None and handle.data.handle > 0
+            return GroupingStrategy.CROSS_REPLICA_AND_PARTITION if has_channel(op) else GroupingStrategy.CROSS_REPLICA
 
 
 def _rows_of_axes(op: Operation, groups: ReplicaGroupMeshAxes) -> Rows:

@@ -62,7 +62,11 @@ def own_shard(emit: Emitter, value: SSAValue, axes: AxesPerDim, mesh: Mesh) -> S
 
 def is_first_device(emit: Emitter, axes: AxisList, mesh: Mesh, tensor: AnyTensor) -> SSAValue:
     """Return a mask in the shape of `tensor`: whether this device is the first one along `axes`."""
-    number = device_number(emit)
     is_first = [int(coordinate == 0) for coordinate in shard_coordinates(axes, mesh)]
-    entry = device_entry(emit, is_first, i1, number)
+    return device_mask(emit, is_first, device_number(emit), tensor)
+
+
+def device_mask(emit: Emitter, table: Sequence[int], number: SSAValue, tensor: AnyTensor) -> SSAValue:
+    """Return a mask in the shape of `tensor` that is entry `number` of a table of 0 and 1 everywhere."""
+    entry = device_entry(emit, table, i1, number)
     return emit.broadcast(entry, tensor, [0]) if tensor.get_shape() else emit.reshape(entry, [])

@@ -16,6 +16,7 @@ from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo import shape as ops
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.model.axis import AxisList
 from sdy.model.devices.device_shifts import mesh_reversed_along
 from sdy.model.equivalence import is_equivalent_across_reshape
 from sdy.partitioner.emit.collective_ops import collective_permute
@@ -44,7 +45,7 @@ def check_reverse(op: ops.ReverseOp) -> LocalCheck:
 
     def check(checks: ShardChecks) -> None:
         before, after = (checks.shardings.layout(checks.shardings.of(value)) for value in (op.operand, op.result))
-        axes = tuple(ref for dim in ints_of(op.dimensions) for ref in checks.shardings.dim_axes(op.operand, dim))
+        axes = _reversed_axes(op, checks.shardings)
         if before is not None and axes:
             mirrored = ShardedLayout(before.sharding, mesh_reversed_along(axes, before.mesh))
             if same_layout(mirrored, after):
@@ -132,7 +133,7 @@ def reverse(op: ops.ReverseOp) -> LocalForm:
 
     def lower(lowering: Lowering) -> None:
         sharding = lowering.shardings.of(op.operand)
-        axes = tuple(ref for dim in ints_of(op.dimensions) for ref in lowering.shardings.dim_axes(op.operand, dim))
+        axes = _reversed_axes(op, lowering.shardings)
         lowering.make_local(op.result, op)
         if sharding is None or not axes or sharding != lowering.shardings.of(op.result):
             return
@@ -143,6 +144,10 @@ def reverse(op: ops.ReverseOp) -> LocalForm:
         lowering.replace(op, collective_permute(emit, own, list(pairs)))
 
     return lower
+
+
+def _reversed_axes(op: ops.ReverseOp, shardings: ValueShardings) -> AxisList:
+    return tuple(ref for dim in ints_of(op.dimensions) for ref in shardings.dim_axes(op.operand, dim))
 
 
 def _can_exchange(op: ops.ReverseOp, shardings: ValueShardings) -> bool:

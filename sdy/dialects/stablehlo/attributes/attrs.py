@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import ClassVar, TypeVar, cast
 
-from xdsl.ir import Data
+from xdsl.ir import Data, Operation
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -152,6 +152,12 @@ class ChannelHandleAttr(StructAttr[ChannelHandle]):
     name = "stablehlo.channel_handle"
     VALUE = ChannelHandle
     PRINTS_DEFAULTS = True
+
+
+def has_channel(collective: Operation) -> bool:
+    """Return whether a collective has a channel, so that it may cross partitions."""
+    channel = collective.properties.get("channel_handle")
+    return isinstance(channel, ChannelHandleAttr) and channel.data.handle > 0
 
 
 @dataclass(frozen=True, slots=True)

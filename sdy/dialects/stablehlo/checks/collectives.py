@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, IntegerType, Signe
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
+from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr, has_channel
 from sdy.dialects.stablehlo.attributes.replica_groups import HloMeshAttr, ReplicaGroupMeshAxesAttr
 from sdy.dialects.stablehlo.checks.control import check_results_like_operands, require_result_per_operand
 from sdy.dialects.stablehlo.checks.reduction import require_reducer_region
@@ -171,9 +171,7 @@ def _size_of(op: Operation, value: SSAValue, dim: int) -> int:
 
 
 def _crosses_partitions(op: Operation) -> bool:
-    channel = op.properties.get("channel_handle")
-    has_channel = isinstance(channel, ChannelHandleAttr) and channel.data.handle > 0
-    return has_channel and "use_global_device_ids" not in op.properties
+    return has_channel(op) and "use_global_device_ids" not in op.properties
 
 
 def _divided_size(op: Operation, dim: int, size: int, count: int) -> int:

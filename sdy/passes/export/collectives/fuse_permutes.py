@@ -25,6 +25,7 @@ from sdy.cost.memory import PeakFinder, bytes_of_tensor
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.context import remark
 from sdy.dialects.ir.walk import block_of
+from sdy.dialects.stablehlo.attributes.attrs import has_channel
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.collectives import AllToAllOp, CollectivePermuteOp
 from sdy.partitioner.combining.exchanges import Exchange, permuted_after, permuted_before
@@ -89,15 +90,10 @@ def _exchange(permute: CollectivePermuteOp, all_to_all: AllToAllOp) -> Exchange 
     rows = group_rows(groups)
     if any(len(row) != all_to_all.split_count.value.data for row in rows):
         return None
-    if _crosses_partitions(permute) != _crosses_partitions(all_to_all):
+    if has_channel(permute) != has_channel(all_to_all):
         return None
     both = permuted_before if all_to_all.inputs[0] is permute.result else permuted_after
     return both(rows, [(source, target) for source, target in group_rows(permute.source_target_pairs)])
-
-
-def _crosses_partitions(op: CollectivePermuteOp | AllToAllOp) -> bool:
-    """Return whether the devices are partitions, not replicas."""
-    return op.channel_handle is not None and op.channel_handle.data.handle > 0
 
 
 def _has_room(pair: _Pair, peaks: PeakFinder) -> bool:
@@ -114,7 +110,7 @@ def _has_room(pair: _Pair, peaks: PeakFinder) -> bool:
 def _fuse(pair: _Pair) -> None:
     """Replace both collectives of a pair by one all-to-all."""
     old, exchange = pair.all_to_all, pair.exchange
-    emit = Emitter(pair.second, Style(counts_replicas=not _crosses_partitions(old)))
+    emit = Emitter(pair.second, Style(counts_replicas=not has_channel(old)))
     value, halves = pair.first.operands[0], exchange.halves
     split, concat = old.split_dimension.value.data, old.concat_dimension.value.data
     sent = emit.concatenate([value] * halves, split) if halves > 1 else value

@@ -17,16 +17,17 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.cost.device_groups import group_rows
 from sdy.dialects.ir.context import remark
+from sdy.dialects.stablehlo.attributes.attrs import has_channel
 from sdy.dialects.stablehlo.collectives import CollectivePermuteOp
 from sdy.dialects.stablehlo.slicing import SliceOp
 from sdy.partitioner.emit.collective_ops import device_table
-from sdy.partitioner.emit.device_position import device_entry, device_number
+from sdy.partitioner.emit.device_position import device_mask, device_number
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, op_order
@@ -60,16 +61,10 @@ class MergePermutesPass(ModulePass):
 
 def _key(permute: CollectivePermuteOp) -> Hashable:
     """Return a key that is equal for permutes of one block that send equal values to devices of one kind."""
-    value, crosses_partitions = permute.operand, _crosses_partitions(permute)
-    if isinstance(value.owner, SliceOp):
-        sliced = value.owner
-        bounds = sliced.start_indices, sliced.limit_indices, sliced.strides
-        return permute.parent, crosses_partitions, sliced.operand, bounds
-    return permute.parent, crosses_partitions, value
-
-
-def _crosses_partitions(permute: CollectivePermuteOp) -> bool:
-    return permute.channel_handle is not None and permute.channel_handle.data.handle > 0
+    value, sliced = permute.operand, permute.operand.owner
+    if isinstance(sliced, SliceOp):
+        value = sliced.operand, sliced.start_indices, sliced.limit_indices, sliced.strides
+    return permute.parent, has_channel(permute), value
 
 
 def _overlap(one: CollectivePermuteOp, other: CollectivePermuteOp) -> bool:
@@ -84,7 +79,7 @@ def _pairs(permute: CollectivePermuteOp) -> list[tuple[int, int]]:
 
 def _merge(permutes: Sequence[CollectivePermuteOp]) -> None:
     first = permutes[0]
-    emit = Emitter(first, Style(counts_replicas=not _crosses_partitions(first)))
+    emit = Emitter(first, Style(counts_replicas=not has_channel(first)))
     pairs = sorted(pair for permute in permutes for pair in _pairs(permute))
     properties = {**first.properties, "source_target_pairs": device_table(pairs)}
     received = emit.value(CollectivePermuteOp, [first.operand], first.result.type, properties)
@@ -101,6 +96,4 @@ def _received_by(emit: Emitter, value: SSAValue, number: SSAValue, targets: Sequ
     # The last entry is that of all devices with higher numbers: a slice starts within the table.
     is_target = [int(device in targets) for device in range(max(targets) + 2)]
     tensor = tensor_of(value)
-    entry = device_entry(emit, is_target, i1, number)
-    mask = emit.broadcast(entry, tensor, [0]) if tensor.get_shape() else emit.reshape(entry, [])
-    return emit.select(mask, value, emit.constant(tensor, [0]))
+    return emit.select(device_mask(emit, is_target, number, tensor), value, emit.constant(tensor, [0]))
