@@ -20,7 +20,7 @@ class CollectiveKind(Enum):
     REDUCE_SCATTER = "reduce-scatter"
 
 
-def bytes_sent(kind: CollectiveKind, group_size: int, result_bytes: int) -> float:
+def bytes_sent(kind: CollectiveKind, group_size: int, result_bytes: float) -> float:
     """Return the bytes that each device of a group of `group_size` sends.
 
     `result_bytes` is the size of the result on one device.

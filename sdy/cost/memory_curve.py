@@ -5,7 +5,7 @@ Lifetimes are those of `sdy.cost.memory`, whose peak is the maximum of this curv
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -13,7 +13,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.cost.buffers import Buffers, region_inputs
-from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.cost.memory import bytes_of_tensor
 from sdy.dialects.ir.symbols import functions_of, main_function
 
 AliveBytes = dict[SSAValue, int]
@@ -32,9 +32,16 @@ def memory_curve(local: ModuleOp) -> list[int]:
     return list(_AliveValues(local).walk())
 
 
-def values_at_peak(local: ModuleOp, curve: list[int]) -> PeakValues:
-    """Return the values alive at the maximum of the curve; the arguments of a program without ops."""
-    lives = _AliveValues(local)
+def values_at_peak(
+    local: ModuleOp, curve: list[int] | None = None, bytes_of: Callable[[SSAValue], int] = bytes_of_tensor
+) -> PeakValues:
+    """Return the values alive at the maximum of the curve; the arguments of a program without ops.
+
+    Without a curve, it is computed, with the size of each value that `bytes_of` returns.
+    """
+    if curve is None:
+        curve = list(_AliveValues(local, bytes_of).walk())
+    lives = _AliveValues(local, bytes_of)
     index = max(range(len(curve)), key=curve.__getitem__, default=0)
     for point, _ in enumerate(lives.walk()):
         if point == index:
@@ -45,7 +52,8 @@ def values_at_peak(local: ModuleOp, curve: list[int]) -> PeakValues:
 class _AliveValues:
     """A walk through a program; `alive` has the values alive at the point that was reached."""
 
-    def __init__(self, local: ModuleOp) -> None:
+    def __init__(self, local: ModuleOp, bytes_of: Callable[[SSAValue], int] = bytes_of_tensor) -> None:
+        self._bytes_of = bytes_of
         self._functions = functions_of(local)
         self._buffers = Buffers(local)
         self._last_reads: dict[Block, dict[Operation, set[SSAValue]]] = {}
@@ -95,7 +103,7 @@ class _AliveValues:
 
     def _add(self, values: Iterable[SSAValue]) -> None:
         for value in values:
-            size = 0 if self._buffers.is_shared(value) else tensor_bytes(value.type)
+            size = 0 if self._buffers.is_shared(value) else self._bytes_of(value)
             self._total += size - self.alive.get(value, 0)
             self.alive[value] = size
 

@@ -517,6 +517,18 @@ CODES: dict[str, Code] = {
         "The size of a dim of an argument or a result is not divisible by the axes that shard it.",
         "Use a size that the axes divide, or axes whose sizes divide the dim.",
     ),
+    "SDY-T250": Code(
+        "HiGHS is not installed, and the search is too large to be solved without it.",
+        "Install it: pip install 'sdy[search]'.",
+    ),
+    "SDY-T251": Code(
+        "The program has ops that depend on the mesh, so its shardings cannot be searched.",
+        "Search the program without these ops: manual computations, reshards and collectives.",
+    ),
+    "SDY-T252": Code("An option of a search is malformed.", "Write it as `sdy search --help` shows."),
+    "SDY-T253": Code(
+        "The program has no mesh, and the search was given none.", "Give a mesh or a number of devices to search on."
+    ),
     "SDY-C001": Code(
         "The program sends more than its contract allows: more bytes, or more collectives of some kind.",
         "Change the annotation or the op that the notes name, or accept the program with `sdy check --update`.",

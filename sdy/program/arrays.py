@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from zipfile import BadZipFile
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
-from sdy.dialects.ir.op_location import located
+from sdy.dialects.ir.op_location import located, span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_complex, is_float
 from sdy.interpreter.failure import check_size, out_of_memory
+from sdy.interpreter.inputs import check_inputs
 from sdy.program.argument_uses import positive_arguments
+from sdy.program.origin import Origin
 from sdy.report.result_names import with_single_quotes
+from sdy.report.value_names import ValueNames
 
 ZIP, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"  # what an .npz file begins with
 
@@ -120,3 +124,34 @@ def _random_array(generator: np.random.Generator, shape: tuple[int, ...], dtype:
     if is_float(dtype):
         return generator.standard_normal(shape).astype(dtype)
     return generator.integers(0, 8, shape).astype(dtype)
+
+
+def arrays_of_call(
+    module: ModuleOp,
+    origin: Origin[Any],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+    named: Mapping[str, object],
+    seed: int,
+) -> Sequence[Array]:
+    """Return the arrays of a call, or random ones from `seed` without arguments, with some replaced by name.
+
+    Raises: SdyError if the call does not have the structure of the arguments, or if a name is unknown.
+    """
+    arrays: Sequence[Array] = (
+        origin.signature.flat_arguments(args, kwargs) if args or kwargs else random_inputs(module, seed)
+    )
+    if named:
+        in_text = ValueNames(module, origin.text)
+        names = [in_text[argument] for argument in main_function(module).body.block.args]
+        arrays = with_named_arrays(arrays, named, [*origin.argument_names, *names])
+    return arrays
+
+
+def check_arrays(func: FuncOp, inputs: Sequence[Array], expected: Sequence[Array] | None) -> None:
+    """Raise SdyError if inputs do not match the arguments, or if the number of expected outputs is wrong."""
+    check_inputs(func, [(array.shape, array.dtype) for array in inputs])
+    count = len(func.function_type.outputs)
+    if expected is not None and len(expected) != count:
+        message = f"@{func.sym_name.data} has {count} results, got {len(expected)} expected outputs"
+        raise SdyError(Diagnostic("SDY-X102", message, span_of(func)))

@@ -12,7 +12,8 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.program.optional_jax import check_jax_version, missing_jax_error
 from sdy.program.origin import Origin
-from sdy.program.program import Program, read_module
+from sdy.program.program import Program
+from sdy.program.read_module import read_module
 
 R = TypeVar("R")
 

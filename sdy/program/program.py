@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.advice.contract import Breach, Contract, breaches, raise_breaches
 from sdy.advice.contract_file import bounds_contract, read_contract
 from sdy.advice.diff import ProgramDiff, diff
-from sdy.advice.edits import Change
+from sdy.advice.edits import Change, edited
 from sdy.advice.lint.annotated_text import text_with_changes
 from sdy.advice.lint.finding import Finding
 from sdy.advice.lint.linter import Linter, LintReport
@@ -25,22 +25,22 @@ from sdy.cost.hardware import DEFAULT_MACHINE, Hardware
 from sdy.cost.hardware_file import resolve_hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.argument_types import require_type
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
+from sdy.diagnostics.diagnostic import with_sources
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.symbols import MAIN, functions_of, main_function
-from sdy.dialects.module_text import make_context, parse_module, parse_module_with_source_lines, print_module
-from sdy.dialects.text.source_lines import names_of_arguments
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.module_text import make_context, parse_module_with_source_lines, print_module
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.arrays.element_types import Array, DType
-from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.single import interpret
 from sdy.passes.manager.pipelines import PartitionPipeline, PropagationPipeline
 from sdy.passes.run import run_passes
-from sdy.program.arrays import input_types, random_inputs, with_named_arrays
+from sdy.program.arrays import arrays_of_call, check_arrays, input_types
 from sdy.program.comparison import OutputComparison
 from sdy.program.local_program import local_program
 from sdy.program.origin import Origin
 from sdy.program.partitioned import PartitionedProgram
+from sdy.program.read_module import argument_names, read_module
+from sdy.program.search_plan import SearchedProgram, search_plan
 from sdy.program.sharded_program import PropagatedProgram, boundary_of, summary
 from sdy.program.signature import FlatSignature
 from sdy.program.source_text import source_text
@@ -50,8 +50,9 @@ from sdy.report.html.page import html_page
 from sdy.report.html.summary import summary_html
 from sdy.report.program_report import WIDTH, program_report
 from sdy.report.reported_program import ReportedProgram
-from sdy.report.value_names import ValueNames
 from sdy.report.value_rows import boundary_rows
+from sdy.search.plan import ShardingPlan
+from sdy.search.search_request import SECONDS, search_request
 
 R = TypeVar("R", default=list[Array])
 S = TypeVar("S", default=list[Array])
@@ -74,7 +75,7 @@ class Program(Generic[R]):
         """Parse and verify the text of a program. Raises: SdyError with the first error in the text."""
         require_type(text, str, "Program.from_text: text", "sdy.load(path) reads a file")
         module, source_lines = parse_module_with_source_lines(text, file_name)
-        origin = Origin(text, FlatSignature(), source_lines, _argument_names(module))
+        origin = Origin(text, FlatSignature(), source_lines, argument_names(module))
         with origin.named_lines():
             verify_module(module)
         return Program(module, origin)
@@ -132,16 +133,9 @@ class Program(Generic[R]):
         """
         require_type(seed, int, "Program.verify: seed")
         signature = self.origin.signature
-        if args or kwargs:
-            arrays: Sequence[Array] = signature.flat_arguments(args, kwargs)
-        else:
-            arrays = random_inputs(self.module, seed)
-        if inputs:
-            in_text = ValueNames(self.module, self.origin.text)
-            names = [in_text[argument] for argument in main_function(self.module).body.block.args]
-            arrays = with_named_arrays(arrays, inputs, [*self.origin.argument_names, *names])
+        arrays = arrays_of_call(self.module, self.origin, args, kwargs, inputs or {}, seed)
         expected_outputs = None if _is_empty(expected) else signature.flat_results(expected)
-        self._check(arrays, expected_outputs)
+        check_arrays(main_function(self.module), arrays, expected_outputs)
         partitioned = self._with_optimizer(optimize_communication).partition()
         return compare_runs(self.module, partitioned, arrays, expected_outputs, exact=exact)
 
@@ -268,6 +262,31 @@ class Program(Generic[R]):
             fixed.append(best)
         return program, fixed
 
+    def search(
+        self,
+        *,
+        mesh: str | None = None,
+        devices: int | None = None,
+        on: str | Hardware = DEFAULT_MACHINE,
+        memory: float | str | None = None,
+        minimize: str = "time",
+        fix: Mapping[str, object] | None = None,
+        from_scratch: bool = False,
+        time_limit: float = SECONDS,
+    ) -> ShardingPlan[Program[R]]:
+        """Search for the best shardings of arguments, results and, where it pays, of values inside.
+
+        `mesh` is a text such as `"data=16,model=4"`, by default the mesh of the program; with `devices`, all meshes of
+        one to three axes are tried. `memory` is what the program may use on a device, by default all. `minimize` is
+        `"time"`, `"bytes"` or `"memory"`. Annotations of the program stay, unless the mesh is another one or
+        `from_scratch` is set; `fix` adds some by name.
+        Raises: SdyError SDY-T250 if HiGHS is needed and not installed, SDY-T251 if ops depend on the mesh, SDY-T252 if
+        an option is malformed, SDY-T253 if there is no mesh.
+        """
+        hardware = resolve_hardware(on)
+        request = search_request(hardware, mesh, devices, memory, minimize, fix, time_limit, from_scratch=from_scratch)
+        return search_plan(SearchedProgram(self.module, self.origin, self._with_module), request)
+
     def facts(self, machine: str | Hardware = DEFAULT_MACHINE) -> PartitionFacts:
         """Return the collectives, memory, time and shardings of the partitioned program on a machine.
 
@@ -348,6 +367,13 @@ class Program(Generic[R]):
         facts = self.facts(settings.machine)
         return Linter(facts, lambda module: replace(self, module=module).partition().local, settings)
 
+    def _with_module(self, module: ModuleOp, changes: Sequence[Change] = ()) -> Program[R]:
+        """Return the program with another module, and with changes to the annotations of its values."""
+        if module is self.module:
+            return self._with_changes(changes)
+        annotated, _ = edited(module, changes)
+        return replace(self, module=annotated, origin=self.origin.with_text(print_module(annotated)))
+
     def _with_changes(self, changes: Sequence[Change]) -> Program[R]:
         """Return the program with changes to the annotations in its text."""
         text = text_with_changes(self.origin.text, self.module, changes)
@@ -358,15 +384,6 @@ class Program(Generic[R]):
     def _explained(self, module: ModuleOp) -> Explainer:
         origin = self.origin
         return Explainer(make_context(), module, origin.text, origin.source_lines, origin.argument_names)
-
-    def _check(self, inputs: Sequence[Array], expected: Sequence[Array] | None) -> None:
-        """Raise SdyError if the inputs do not match the arguments, or if the number of expected outputs is wrong."""
-        func = main_function(self.module)
-        check_inputs(func, [(array.shape, array.dtype) for array in inputs])
-        count = len(func.function_type.outputs)
-        if expected is not None and len(expected) != count:
-            message = f"@{func.sym_name.data} has {count} results, got {len(expected)} expected outputs"
-            raise SdyError(Diagnostic("SDY-X102", message, span_of(func)))
 
 
 def load(path: str | Path) -> Program[list[Array]]:
@@ -380,15 +397,3 @@ def load(path: str | Path) -> Program[list[Array]]:
 
 def _is_empty(expected: object) -> bool:
     return isinstance(expected, tuple) and not cast(tuple[object, ...], expected)
-
-
-def _argument_names(module: ModuleOp) -> tuple[str, ...]:
-    main = functions_of(module).get(MAIN)
-    return () if main is None or not main.body.blocks else names_of_arguments(main.body.block.args)
-
-
-def read_module(text: str, file_name: str) -> ModuleOp:
-    """Parse and verify the text of a module. Raises: SdyError with the first error in the text."""
-    module = parse_module(text, file_name)
-    verify_module(module)
-    return module

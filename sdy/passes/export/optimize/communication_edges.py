@@ -29,6 +29,11 @@ class ValueEdge:
     targets: tuple[SSAValue, ...]
     result_of: tuple[FuncOp, int] | None = None  # the function, and the index of its result
 
+    @property
+    def value(self) -> SSAValue:
+        """One of its values; all have the same type."""
+        return self.targets[0] if self.targets else self.sources[0].value
+
     def set_sharding(self, sharding: TensorSharding) -> None:
         """Give the sharding to all targets of the edge."""
         for target in self.targets:
@@ -69,6 +74,15 @@ def edges_of(module: ModuleOp, functions: Mapping[str, FuncOp]) -> Iterator[Valu
             yield from filter(_has_known_shape, _edges_of_calls(func, calls[name]))
 
 
+def boundary_edges_of(module: ModuleOp) -> Iterator[ValueEdge]:
+    """Yield an edge for each argument and each result of the main function that is a tensor of static shape."""
+    main = main_function(module)
+    edges = [ValueEdge((), (argument,)) for argument in main.body.block.args]
+    end = _terminator(main.body.block)
+    edges += [ValueEdge((EdgeSource(end, index),), (), (main, index)) for index in range(len(end.operands))]
+    return filter(_has_known_shape, edges)
+
+
 def _ops_on_global_tensors(root: Operation) -> Iterator[Operation]:
     for block in blocks_of(root):
         for op in ops_in(block):
@@ -100,4 +114,4 @@ def _terminator(block: Block) -> Operation:
 
 
 def _has_known_shape(edge: ValueEdge) -> bool:
-    return all(static_shape(target.type) is not None for target in edge.targets)
+    return all(static_shape(value.type) is not None for value in (edge.value, *edge.targets))

@@ -36,7 +36,12 @@ from sdy.partitioner.layout_search.linearity import partial_modes
 from sdy.partitioner.layout_search.node import Assignment, Counts, LayoutNodeKind, Mode, Run
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 from sdy.partitioner.on_shards.shard_rules import allowed_shard_counts, shard_rule
-from sdy.passes.export.optimize.communication_edges import ValueEdge, edges_of, functions_on_global_tensors
+from sdy.passes.export.optimize.communication_edges import (
+    ValueEdge,
+    boundary_edges_of,
+    edges_of,
+    functions_on_global_tensors,
+)
 
 FREE = frozenset((ConstantOp, IotaOp))  # any device can compute any shard of it
 CONTROL = frozenset((WhileOp, CaseOp, IfOp))
@@ -77,15 +82,22 @@ class ModuleGraph:
     transfers: list[Operation]
     positions: dict[Operation, int]
 
+    def number_of_value(self) -> dict[SSAValue, int]:
+        """Return the number of the graph value of each SSA value, without results of transfers."""
+        return {binding.value: number for number, binding in zip(self.numbers, self.bindings, strict=True)}
+
 
 class UnsupportedShardingError(Exception):
     """A sharding that the search cannot represent: it splits an atom, or has partial values."""
 
 
 class GraphReader:
-    """Reads one module on one mesh."""
+    """Reads one module on one mesh.
 
-    def __init__(self, module: ModuleOp, atoms: Atoms) -> None:
+    With `is_boundary_free`, arguments and results of the main function are nodes too, which may get other layouts.
+    """
+
+    def __init__(self, module: ModuleOp, atoms: Atoms, *, is_boundary_free: bool = False) -> None:
         self._module = module
         self._meshes = meshes_of(module)
         self._atoms = atoms
@@ -100,7 +112,7 @@ class GraphReader:
         self._number: dict[SSAValue, int] = {}
         self._positions = {op: number for number, op in enumerate(pre_order(module))}
         self._times = execution_counts(module)
-        edges = list(edges_of(module, self._functions))
+        edges = [*edges_of(module, self._functions), *(boundary_edges_of(module) if is_boundary_free else ())]
         self._ops: list[Operation | ValueEdge] = [*edges]
         self._nodes = [self._edge_node(edge) for edge in edges]
         self._edge_users: dict[EdgeSource, NodeTensor] = {}
@@ -129,7 +141,7 @@ class GraphReader:
 
     def _edge_node(self, edge: ValueEdge, values: tuple[int, ...] = ()) -> LayoutNode:
         """Return the node of an edge; its values are added when they are known."""
-        shape, layout = static_shape(edge.targets[0].type), self._layout(edge.targets[0])
+        shape, layout = static_shape(edge.value.type), self._layout(edge.value)
         assert shape is not None  # edges have static shapes
         assert layout is not None
         count = max(1, len(values))

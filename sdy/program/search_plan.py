@@ -1,0 +1,182 @@
+"""Searches for the shardings of a program, and describes what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from sdy.advice.edits import Edit, edited
+from sdy.cost.hardware import Hardware
+from sdy.cost.program_cost import ProgramCost
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.dialects.data_flow import op_of
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sharded_types import static_shape
+from sdy.model.mesh import Mesh
+from sdy.program.origin import Origin
+from sdy.report.boundary import BoundaryValue, boundary_values
+from sdy.report.notation import read_any
+from sdy.report.value_names import ValueNames, source_text
+from sdy.search.plan import PlannedValue, ShardingPlan
+from sdy.search.search_request import SearchRequest
+from sdy.search.searched_module import without_shardings
+from sdy.search.sharding_search import SearchResult, ShardingSearch, is_large
+
+MAX_PRICED_MESHES = 3  # of several meshes, those with the best solutions are partitioned
+
+
+class PricedProgram(Protocol):
+    """A program that can be partitioned and priced."""
+
+    def optimized_for(self, machine: Hardware) -> PricedProgram:
+        """Return the program with the communication optimizer on or off, whichever is faster on a machine."""
+        ...
+
+    def cost(self, machine: Hardware, free_bytes: float) -> ProgramCost:
+        """Return the cost of the partitioned program."""
+        ...
+
+
+P = TypeVar("P", bound=PricedProgram)
+
+
+@dataclass(frozen=True)
+class SearchedProgram(Generic[P]):
+    """A program whose shardings are searched.
+
+    `annotated` returns the program with another module, and with changes to the annotations of its values.
+    """
+
+    module: ModuleOp
+    origin: Origin[Any]
+    annotated: Callable[[ModuleOp, Sequence[Edit]], P]
+
+    def price(self, module: ModuleOp, request: SearchRequest) -> ProgramCost:
+        """Partition the program with another module, and return its cost."""
+        program: PricedProgram = self.annotated(module, ())
+        chosen = program if is_large(module) else program.optimized_for(request.hardware)
+        return chosen.cost(request.hardware, request.free_bytes)
+
+
+def search_plan(program: SearchedProgram[P], request: SearchRequest) -> ShardingPlan[P]:
+    """Return the best shardings of a program on one of the meshes of the request.
+
+    Raises: SdyError SDY-T253 if the program has no mesh and the request neither; errors of the search.
+    """
+    searches = list(_searches(program, request))
+    if len(searches) > 1:
+        searches = _most_promising(searches, request)
+    found = [(search, search.run()) for search in searches]
+    search, result = min(found, key=lambda each: _rank(each[1], request))
+    return _plan(program, request, search, result)
+
+
+def _rank(result: SearchResult, request: SearchRequest) -> tuple[bool, float]:
+    cost = result.best.cost
+    return not cost.fits, request.goal.of(cost) if cost.fits else cost.peak_bytes
+
+
+def _searches(program: SearchedProgram[Any], request: SearchRequest) -> Iterator[ShardingSearch]:
+    own = {mesh for mesh in meshes_of(program.module).values() if mesh.axes}
+    meshes = request.meshes or tuple(own)[:1]
+    if not meshes:
+        hint = 'say which devices: mesh="data=4,model=2" or devices=8'
+        raise SdyError(Diagnostic("SDY-T253", "the program has no mesh to search on", hint=hint))
+    for mesh in meshes:
+        module = program.module
+        if request.from_scratch or own != {mesh}:
+            module, _ = without_shardings(program.module, mesh)
+        fixed = list(_fixed(program, module, mesh, request))
+        if fixed:
+            module, _ = edited(module, fixed)
+        seconds = request.seconds / min(len(meshes), MAX_PRICED_MESHES)
+        yield ShardingSearch(module, mesh, request, partial(program.price, request=request), seconds)
+
+
+def _fixed(program: SearchedProgram[Any], module: ModuleOp, mesh: Mesh, request: SearchRequest) -> Iterator[Edit]:
+    """Yield the annotations that the request fixes. Raises: SdyError SDY-T203 if a value does not exist."""
+    main = main_function(module)
+    targets: tuple[SSAValue | int, ...] = (*main.body.block.args, *range(len(main.function_type.outputs)))
+    values = boundary_values(module, program.origin.argument_names)
+    names = ValueNames(module, program.origin.text, program.origin.argument_names)
+    known = {name: (target, value) for target, value in zip(targets, values, strict=True) for name in value.names}
+    known |= {names[argument]: known[values[argument.index].name] for argument in main.body.block.args}
+    mesh_name = next(name for name, each in meshes_of(module).items() if each == mesh)
+    for name, text in request.fixed.items():
+        if name not in known:
+            hint = similar_name_hint(name, known) or f"values: {', '.join(value.name for value in values)}"
+            raise SdyError(Diagnostic("SDY-T203", f"no argument or result is called {name}", hint=hint))
+        target, value = known[name]
+        text = f"<@{mesh_name}, {text}>" if text.startswith("[{") else text
+        sharding, _ = read_any(text, mesh, len(static_shape(value.type) or ()))
+        yield Edit(target, replace(sharding, mesh=mesh_name))
+
+
+def _most_promising(searches: list[ShardingSearch], request: SearchRequest) -> list[ShardingSearch]:
+    """Return the searches whose cost networks have the best solutions."""
+    objective = request.goal.objectives()[0]
+    solved = [(search, search.solve(objective)) for search in searches]
+    ranked = [
+        (solution.peak_bytes > request.free_bytes, solution.cost, number)
+        for number, (_, solution) in enumerate(solved)
+        if solution is not None
+    ]
+    return [searches[number] for *_, number in sorted(ranked)[:MAX_PRICED_MESHES]] or searches[:1]
+
+
+def _plan(
+    program: SearchedProgram[P], request: SearchRequest, search: ShardingSearch, result: SearchResult
+) -> ShardingPlan[P]:
+    best = result.best
+    annotated, _ = edited(search.written, best.edits)
+    names = ValueNames(search.written, program.origin.text, program.origin.argument_names)
+    arguments = main_function(search.written).body.block.args
+    boundary = boundary_values(annotated, program.origin.argument_names)
+    results = boundary[len(arguments) :]
+    solution = best.solution or result.solution
+    return ShardingPlan(
+        program.annotated(search.written, best.edits),
+        search.mesh,
+        request.goal,
+        _cost_before(program, request) or result.before.cost,
+        best.cost,
+        list(_described([names[argument] for argument in arguments], boundary[: len(arguments)])),
+        list(_described([value.name for value in results], results)),
+        list(_constraints(best.edits, names, program.origin)),
+        None if solution is None else solution.gap,
+        result.tried,
+        result.is_complete,
+    )
+
+
+def _cost_before(program: SearchedProgram[Any], request: SearchRequest) -> ProgramCost | None:
+    """Return the cost of the program with its own annotations; None if it has no mesh or cannot be partitioned."""
+    if not any(mesh.axes for mesh in meshes_of(program.module).values()):
+        return None
+    try:
+        return program.price(program.module, request)
+    except SdyError:
+        return None
+
+
+def _described(names: Sequence[str], values: Sequence[BoundaryValue]) -> Iterator[PlannedValue]:
+    for name, value in zip(names, values, strict=True):
+        if value.sharding is not None:
+            yield PlannedValue(name, str(value.type), value.sharding)
+
+
+def _constraints(edits: Sequence[Edit], names: ValueNames, origin: Origin[Any]) -> Iterator[PlannedValue]:
+    for edit in edits:
+        if edit.is_constraint and isinstance(edit.target, SSAValue):
+            op = op_of(edit.target)
+            span = None if op is None else span_of(op)
+            source = "" if span is None else source_text(span.line, origin.source_lines)
+            yield PlannedValue(names[edit.target], str(edit.target.type), edit.sharding, source)

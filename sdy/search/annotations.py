@@ -1,0 +1,82 @@
+"""Choose the annotations with which propagation gives a program its planned shardings."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from sdy.advice.edits import Edit, edited
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.module_text import make_context
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import sharding_of
+from sdy.model.axis import AxisList
+from sdy.model.sharding import TensorSharding
+from sdy.passes.manager.pipelines import PropagationPipeline
+from sdy.passes.run import run_passes
+from sdy.report.counterparts import Counterparts
+from sdy.search.planned_shardings import PlannedShardings
+
+MAX_ROUNDS = 12
+
+
+def boundary_edits(module: ModuleOp, planned: PlannedShardings, *, with_results: bool = True) -> list[Edit]:
+    """Return the annotations of the arguments, and of the results, of the main function."""
+    arguments = main_function(module).body.block.args
+    targets = (*arguments, *range(len(planned.results)))
+    shardings = (*planned.arguments, *(planned.results if with_results else ()))
+    return [Edit(target, each) for target, each in zip(targets, shardings, strict=False) if each is not None]
+
+
+def with_constraints(module: ModuleOp, planned: PlannedShardings, boundary: Sequence[Edit]) -> list[Edit]:
+    """Return the boundary edits with sharding constraints for values to which propagation gives other shardings.
+
+    In each round, the values with another sharding that do not depend on other such values get a constraint, together
+    with those that are equal to them in other layers. Then the shardings are propagated again.
+    """
+    edits = list(boundary)
+    constrained: set[SSAValue] = set()
+    for _ in range(MAX_ROUNDS):
+        wrong = _other_than_planned(module, planned, edits)
+        first = [value for value in wrong if value not in constrained and not _operands(value) & wrong.keys()]
+        if not first:
+            break
+        kinds = {_kind(value, planned, wrong) for value in first}
+        chosen = [value for value in wrong if _kind(value, planned, wrong) in kinds and value not in constrained]
+        edits += [Edit(value, planned.inside[value], keeps_annotation=True) for value in chosen]
+        constrained.update(chosen)
+    return edits
+
+
+def _other_than_planned(
+    module: ModuleOp, planned: PlannedShardings, edits: Sequence[Edit]
+) -> dict[SSAValue, TensorSharding | None]:
+    """Return the values to which propagation gives another sharding than planned, in program order."""
+    copy, _ = edited(module, edits)
+    run_passes(make_context(), copy, [PropagationPipeline(through_chlo=True, on_one_mesh=True)], verify_each=False)
+    found: dict[SSAValue, TensorSharding | None] = {}
+    counterparts = Counterparts(module, copy)
+    for value, sharding in planned.inside.items():
+        propagated = [sharding_of(each) for each in counterparts.transformed(value)]
+        different = [each for each in propagated if _axes(each) != _axes(sharding)]
+        if static_shape(value.type) and different:
+            found[value] = different[0]
+    return found
+
+
+def _axes(sharding: TensorSharding | None) -> tuple[AxisList, ...]:
+    """Return the axes per dim; nothing for a replicated tensor."""
+    axes = () if sharding is None else tuple(dim.axes for dim in sharding.dims)
+    return axes if any(axes) else ()
+
+
+def _operands(value: SSAValue) -> set[SSAValue]:
+    return set(value.owner.operands) if isinstance(value.owner, Operation) else set()
+
+
+def _kind(value: SSAValue, planned: PlannedShardings, wrong: Mapping[SSAValue, TensorSharding | None]) -> Hashable:
+    """Return a key that is equal for values that are likely to be the same value in different layers."""
+    types = tuple(operand.type for operand in value.owner.operands) if isinstance(value.owner, Operation) else ()
+    return type(value.owner), value.type, types, planned.inside[value], wrong[value]

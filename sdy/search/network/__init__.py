@@ -1,0 +1,1 @@
+"""Exact minimization of a sum of cost tables over discrete variables."""

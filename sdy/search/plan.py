@@ -1,0 +1,156 @@
+"""The result of a search: shardings to write down, and what they save."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import Generic, NamedTuple, TypeVar
+
+from rich.console import Console
+
+from sdy.cost.program_cost import ProgramCost
+from sdy.grammar.partition_spec import write_partition_spec
+from sdy.model.mesh import Mesh
+from sdy.model.sharding import TensorSharding
+from sdy.report.program_report import WIDTH
+from sdy.report.tables.cost_tables import seconds_text
+from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
+from sdy.report.tables.program_tables import bytes_text, mesh_table
+from sdy.search.goal import Goal
+
+P_co = TypeVar("P_co", covariant=True)
+
+
+class PlannedValue(NamedTuple):
+    """A value with its sharding: an argument, a result, or a value inside. `source` is its line, or empty."""
+
+    name: str
+    type: str
+    sharding: TensorSharding
+    source: str = ""
+
+    @property
+    def is_sharded(self) -> bool:
+        """Return whether a dim is sharded."""
+        return any(dim.axes for dim in self.sharding.dims)
+
+    @property
+    def spec(self) -> str:
+        """The sharding as a PartitionSpec of JAX."""
+        return write_partition_spec(self.sharding)
+
+
+@dataclass(frozen=True)
+class ShardingPlan(Generic[P_co]):
+    """Shardings for a program, found by a search on one mesh.
+
+    `program` is the program with these annotations. `before` is the cost of the program as it was, `cost` that of the
+    annotated one, `tried` the number of annotated programs that were partitioned.
+    """
+
+    program: P_co
+    mesh: Mesh
+    goal: Goal
+    before: ProgramCost
+    cost: ProgramCost
+    arguments: Sequence[PlannedValue]
+    results: Sequence[PlannedValue]
+    inside: Sequence[PlannedValue]
+    gap: float | None
+    tried: int
+    is_complete: bool
+
+    @property
+    def in_shardings(self) -> dict[str, str]:
+        """The PartitionSpec of each argument, by its name: `{"params['up']": "P(None, 'model')"}`."""
+        return {value.name: value.spec for value in self.arguments}
+
+    @property
+    def out_shardings(self) -> dict[str, str]:
+        """The PartitionSpec of each result, by its name."""
+        return {value.name: value.spec for value in self.results}
+
+    @property
+    def constraints(self) -> list[tuple[str, str, str]]:
+        """The values inside that need `with_sharding_constraint`: their line, their name, and their PartitionSpec."""
+        return [(value.source, value.name, value.spec) for value in self.inside]
+
+    def report(self, width: int = WIDTH) -> str:
+        """Return a report in plain text: costs before and after, the shardings, and the gap to the lower bound."""
+        return _report(self, width)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the plan as plain data."""
+        return {
+            "mesh": {axis.name: axis.size for axis in self.mesh.axes},
+            "minimized": self.goal.value,
+            "in_shardings": self.in_shardings,
+            "out_shardings": self.out_shardings,
+            "constraints": [{"source": source, "value": name, "spec": spec} for source, name, spec in self.constraints],
+            "before": self.before.to_json(),
+            "after": self.cost.to_json(),
+            "gap": self.gap,
+            "tried": self.tried,
+            "is_complete": self.is_complete,
+        }
+
+
+def _report(plan: ShardingPlan[object], width: int = WIDTH) -> str:
+    """Return the report on a plan as text, in tables of at most `width` columns."""
+    console = Console(file=StringIO(), width=width, highlight=False)
+    print_tables(console, mesh_table({"mesh": plan.mesh}), _costs(plan), *_values(plan))
+    for line in _notes(plan):
+        console.print(line, markup=False)
+    stream = console.file
+    assert isinstance(stream, StringIO)
+    return stream.getvalue()
+
+
+def _costs(plan: ShardingPlan[object]) -> FittedTable:
+    def sent(cost: ProgramCost) -> float:
+        return Goal.BYTES.of(cost)
+
+    pairs = (
+        ("predicted time", *(seconds_text(cost.seconds_in_turn) for cost in (plan.before, plan.cost))),
+        ("time of collectives", *(seconds_text(cost.communication_seconds) for cost in (plan.before, plan.cost))),
+        ("collectives", *(str(sum(each.runs for each in cost.collectives)) for cost in (plan.before, plan.cost))),
+        ("bytes sent", *(bytes_text(sent(cost)) for cost in (plan.before, plan.cost))),
+        ("peak live bytes", *(bytes_text(cost.peak_bytes) for cost in (plan.before, plan.cost))),
+        ("fits in memory", *("yes" if cost.fits else "no" for cost in (plan.before, plan.cost))),
+    )
+    title = f"one device of {plan.cost.hardware.name}, with {bytes_text(plan.cost.free_bytes)} free bytes"
+    return fitted_table(title, ("", "before", "planned"), pairs, right=(1, 2))
+
+
+def _values(plan: ShardingPlan[object]) -> Iterator[FittedTable]:
+    for title, values in (("arguments", plan.arguments), ("results", plan.results)):
+        sharded = [value for value in values if value.is_sharded]
+        others = f"; the other {len(values) - len(sharded)} are replicated" if len(sharded) < len(values) else ""
+        if sharded:
+            yield fitted_table(f"{title}{others}", ("value", "type", "sharding"), _rows(sharded))
+    if plan.inside:
+        columns = ("value", "type", "sharding", "source")
+        rows = ((value.name, value.type, value.spec, value.source) for value in plan.inside)
+        yield fitted_table("with_sharding_constraint", columns, rows)
+
+
+def _rows(values: Sequence[PlannedValue]) -> Iterator[tuple[str, str, str]]:
+    return ((value.name, value.type, value.spec) for value in values)
+
+
+def _notes(plan: ShardingPlan[object]) -> Iterator[str]:
+    for title, values in (("arguments", plan.arguments), ("results", plan.results)):
+        if values and not any(value.is_sharded for value in values):
+            yield f"All {title} are replicated."
+    if not plan.arguments and not plan.results:
+        yield "No annotation saves enough: the program stays as it is."
+    ends = "" if plan.is_complete else " before time was up; a longer search may find a better plan"
+    yield f"{plan.tried} annotated programs were partitioned{ends}."
+    if plan.gap is not None:
+        yield (
+            f"In the cost model of the search, the plan costs at most {plan.gap:.1%} more than any other "
+            "that fits in memory."
+        )
+    if not plan.cost.fits:
+        yield "No plan was found that fits in memory; this is the one that needs the least."

@@ -1,0 +1,196 @@
+"""The cost network of a module: which layouts its values may have, and what each choice costs on a machine.
+
+    op                          a variable; its labels are the ways to shard the factors of its rule
+    value with several users    a variable; its labels are layouts, to one of which the value is brought for all users
+    value                       a table: the cost of bringing it from the layout of its producer to that of its user
+
+The cost of a label of an op is its time by the roofline model. Costs are sums over all runs of an op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from sdy.cost.executions import execution_counts
+from sdy.cost.hardware import Hardware
+from sdy.cost.roofline import FREE_OPS, rate_of
+from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.partitioner.layout_search.graph import GraphValue, LayoutNode, NodeTensor
+from sdy.partitioner.layout_search.layout import Layout
+from sdy.partitioner.layout_search.node import Run
+from sdy.passes.export.optimize.communication_edges import ValueEdge
+from sdy.passes.export.optimize.communication_graph import ModuleGraph
+from sdy.search.network.cost_network import CostNetwork, Table
+from sdy.search.transfer_costs import Objective, TransferCosts
+
+TIE_BREAK = 1e-5  # the share of the time to read an argument or a result that counts as a cost
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The layouts of a value that the labels of a variable stand for: that of label i is `layouts[numbers[i]]`."""
+
+    variable: int
+    layouts: tuple[Layout, ...]
+    numbers: NDArray[np.intp]
+
+    @staticmethod
+    def of(variable: int, layouts: Sequence[Layout]) -> _End:
+        number = {layout: index for index, layout in enumerate(dict.fromkeys(layouts))}
+        return _End(variable, tuple(number), np.array([number[layout] for layout in layouts], dtype=np.intp))
+
+
+class ProgramNetwork:
+    """The cost network of a module, and the runs that its labels stand for.
+
+    Variable `n` is node `n` of the graph; its label `i` is `runs[n][i]`.
+    """
+
+    def __init__(
+        self, module: ModuleOp, read: ModuleGraph, transfers: TransferCosts, hardware: Hardware, objective: Objective
+    ) -> None:
+        self._graph = read.graph
+        self._ops = read.ops
+        self._atoms = read.atoms
+        self._times = execution_counts(module)
+        self._transfers = transfers
+        self._hardware = hardware
+        self._objective = objective
+        self._numbers = read.number_of_value()
+        self._known_runs: dict[int, tuple[Run, ...]] = {}  # by the id() of their kind, which the graph keeps alive
+        self._shared: dict[int, _End] = {}  # by value, if it has several users
+        self.network = CostNetwork()
+        self.runs = [self._runs(node) for node in read.graph.nodes]
+        for node, runs, op in zip(read.graph.nodes, self.runs, read.ops, strict=True):
+            is_op = isinstance(op, Operation)
+            seconds = self._seconds(op, node, runs) if is_op else self._boundary_seconds(op, runs)
+            self.network.add_variable(objective.seconds * seconds)
+        for number, value in enumerate(read.graph.values):
+            self._add_value(number, value)
+
+    def layout_for_users(self, value: SSAValue, labels: Sequence[int]) -> Layout | None:
+        """Return the layout to which a value is brought for its users: for a single user, the one that it needs.
+
+        Return None if the search does not choose it.
+        """
+        number = self._numbers[value]
+        found, end = self._graph.values[number], self._shared.get(number)
+        if end is not None:
+            return end.layouts[labels[end.variable]]
+        if found.users:
+            return self._layout(found.users[0], labels)
+        return None if found.producer is None else self._layout(found.producer, labels)
+
+    def pin(self, node: int, is_allowed: Callable[[Layout], bool]) -> None:
+        """Forbid the labels of a node whose layout of its first value is not allowed; ignored if none is."""
+        allowed = np.array([is_allowed(run.layouts[0]) for run in self.runs[node]])
+        if allowed.any():
+            self.network.add_costs(node, np.where(allowed, 0.0, np.inf))
+
+    def local_bytes(self, value: SSAValue, labels: Sequence[int]) -> float:
+        """Return the bytes of a value on one device with the layouts that the labels stand for.
+
+        Values that every device can compute anew, such as constants, count as 0.
+        """
+        found = self._value(value)
+        if found is None or found.is_free:
+            return 0.0 if found else tensor_bytes(value.type)
+        layout = found.layout if found.producer is None else self._layout(found.producer, labels)
+        return tensor_bytes(value.type) / self._atoms.shards(layout.dims)
+
+    def bytes_by_label(self, value: SSAValue) -> tuple[int, NDArray[np.float64]] | None:
+        """Return the variable that decides the layout of a value, and the bytes of a shard for each of its labels.
+
+        Return None if the layout is fixed.
+        """
+        found = self._value(value)
+        if found is None or found.producer is None:
+            return None
+        end = self._end(found.producer)
+        sizes = np.array([tensor_bytes(value.type) / self._atoms.shards(layout.dims) for layout in end.layouts])
+        return end.variable, sizes[end.numbers]
+
+    def _value(self, value: SSAValue) -> GraphValue | None:
+        number = self._numbers.get(value)
+        return None if number is None else self._graph.values[number]
+
+    def _layout(self, end: NodeTensor, labels: Sequence[int]) -> Layout:
+        return self.runs[end.node][labels[end.node]].layouts[end.position]
+
+    def _runs(self, node: LayoutNode) -> tuple[Run, ...]:
+        """Return all ways to shard an op along full axes; a linear op may also take partial operands."""
+        kind, atoms = node.kind, range(len(self._atoms.sizes))
+        if id(kind) not in self._known_runs:
+            found = list(kind.runs(tuple((atom,) for atom in atoms)))
+            for count in range(1, len(atoms) + 1) if kind.modes else ():
+                for partial in combinations(atoms, count):
+                    others = tuple((atom,) for atom in atoms if atom not in partial)
+                    tried = (
+                        run.assignment._replace(partial=partial, mode=mode)
+                        for run in kind.runs(others)
+                        for mode in kind.modes
+                    )
+                    found += [run for assignment in tried if (run := kind.run(assignment)) is not None]
+            self._known_runs[id(kind)] = tuple(found)
+        return self._known_runs[id(kind)]
+
+    def _seconds(self, op: Operation, node: LayoutNode, runs: Sequence[Run]) -> NDArray[np.float64]:
+        """Return the time that an op takes with each run, over all its executions."""
+        if isinstance(op, FREE_OPS):
+            return np.zeros(len(runs))
+        sizes = [tensor_bytes(value.type) for value in (*op.operands, *op.results)]
+        moved, flops = np.zeros(len(runs)), np.zeros(len(runs))
+        for label, run in enumerate(runs):
+            shards = [self._atoms.shards(layout.dims) for layout in run.layouts]
+            moved[label] = sum(size / count for size, count in zip(sizes, shards, strict=True))
+            flops[label] = node.flops / self._atoms.shards(run.assignment.factors)
+        rate = rate_of(op.operands[0].type, self._hardware.rates) if node.flops else 1.0
+        return self._times[op] * np.maximum(moved / self._hardware.hbm_bandwidth, flops / rate)
+
+    def _boundary_seconds(self, edge: ValueEdge, runs: Sequence[Run]) -> NDArray[np.float64]:
+        """Return a tiny cost of the memory of an argument or a result: of equal layouts, the smaller one is chosen."""
+        if edge.sources and edge.targets:
+            return np.zeros(len(runs))
+        shards = np.array([self._atoms.shards(run.layouts[0].dims) for run in runs])
+        return TIE_BREAK * tensor_bytes(edge.value.type) / self._hardware.hbm_bandwidth / shards
+
+    def _add_value(self, number: int, value: GraphValue) -> None:
+        if value.is_free:
+            return
+        users = [self._end(end) for end in value.users]
+        fixed = tuple(value.fixed_needs)
+        if value.producer is None:
+            for user in users:
+                self.network.add_costs(
+                    user.variable, self._costs(value, (value.layout,), user.layouts)[0][user.numbers]
+                )
+            return
+        source = self._end(value.producer)
+        if len(users) + len(fixed) > 1:
+            layouts = dict.fromkeys((*source.layouts, *(layout for user in users for layout in user.layouts), *fixed))
+            shared = self.network.add_variable(np.zeros(len(layouts)))
+            home = self._shared[number] = _End.of(shared, tuple(layouts))
+            self._connect(value, source, home)
+            source = home
+        for user in users:
+            self._connect(value, source, user)
+        if fixed:
+            costs = self._costs(value, source.layouts, fixed).sum(axis=1)
+            self.network.add_costs(source.variable, costs[source.numbers])
+
+    def _end(self, end: NodeTensor) -> _End:
+        return _End.of(end.node, [run.layouts[end.position] for run in self.runs[end.node]])
+
+    def _connect(self, value: GraphValue, source: _End, target: _End) -> None:
+        table = self._costs(value, source.layouts, target.layouts)
+        self.network.add_table(source.variable, target.variable, table[np.ix_(source.numbers, target.numbers)])
+
+    def _costs(self, value: GraphValue, sources: Sequence[Layout], targets: Sequence[Layout]) -> Table:
+        return value.times * self._transfers.table(sources, targets, value.tensor.bytes, self._objective)

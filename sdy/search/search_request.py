@@ -1,0 +1,106 @@
+"""The options of a search: the meshes to try, the machine, and the quantity to minimize."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sdy.cost.hardware import Hardware
+from sdy.cost.quantities import byte_count
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.model.mesh import Mesh, MeshAxis
+from sdy.search.goal import Goal
+
+AXIS_NAMES = ("x", "y", "z")
+SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """The options of a search.
+
+    `meshes` are the candidates; without any, the mesh of the program. `fixed` maps names of arguments or results to
+    shardings, in any notation. With `from_scratch`, annotations of the program are dropped. `seconds` limits the time.
+    """
+
+    hardware: Hardware
+    free_bytes: float
+    goal: Goal = Goal.TIME
+    meshes: tuple[Mesh, ...] = ()
+    fixed: Mapping[str, str] = field(default_factory=dict[str, str])
+    from_scratch: bool = False
+    seconds: float = SECONDS
+
+
+def search_request(
+    hardware: Hardware,
+    mesh: str | None = None,
+    devices: int | None = None,
+    memory: float | str | None = None,
+    minimize: str = "time",
+    fix: Mapping[str, object] | None = None,
+    seconds: float = SECONDS,
+    *,
+    from_scratch: bool = False,
+) -> SearchRequest:
+    """Return the request for options as users write them: `mesh="data=16,model=4"`, `memory="14GB"`.
+
+    Raises: SdyError SDY-T252 if an option is malformed, or if both a mesh and a number of devices are given.
+    """
+    if mesh is not None and devices is not None:
+        raise _wrong("mesh and devices exclude each other")
+    goals = {goal.value: goal for goal in Goal}
+    if minimize not in goals:
+        raise _wrong(f"minimize: expected one of {', '.join(goals)}, got {minimize!r}")
+    try:
+        free_bytes = hardware.hbm_bytes if memory is None else byte_count(memory)
+    except ValueError as error:
+        raise _wrong(f"memory: {error}") from None
+    meshes = (mesh_of_text(mesh),) if mesh is not None else ()
+    if devices is not None:
+        meshes = tuple(meshes_of_devices(devices))
+    fixed = {name: str(sharding) for name, sharding in (fix or {}).items()}
+    return SearchRequest(hardware, free_bytes, goals[minimize], meshes, fixed, from_scratch, seconds)
+
+
+def mesh_of_text(text: str) -> Mesh:
+    """Return the mesh of a text such as `data=16,model=4`. Raises: SdyError SDY-T252 if it is malformed."""
+    axes: list[MeshAxis] = []
+    for part in text.split(","):
+        name, equals, size = (each.strip() for each in part.partition("="))
+        if not name or not equals or not size.isdecimal() or int(size) < 1:
+            raise _wrong(f"mesh: expected axes such as data=16,model=4, got {text!r}")
+        axes.append(MeshAxis(name, int(size)))
+    if len({axis.name for axis in axes}) < len(axes):
+        raise _wrong(f"mesh: expected each axis once, got {text!r}")
+    return Mesh(tuple(axes))
+
+
+def meshes_of_devices(count: int) -> Iterator[Mesh]:
+    """Yield the meshes of one to three axes for a number of devices, the larger axes first.
+
+    >>> [" ".join(str(axis.size) for axis in mesh.axes) for mesh in meshes_of_devices(8)]
+    ['8', '4 2', '2 2 2']
+
+    Raises: SdyError SDY-T252 if there are fewer than two devices.
+    """
+    if count < 2:
+        raise _wrong(f"devices: expected at least 2, got {count}")
+    for length in range(1, len(AXIS_NAMES) + 1):
+        for sizes in _factorizations(count, length, count):
+            yield Mesh(tuple(MeshAxis(name, size) for name, size in zip(AXIS_NAMES, sizes, strict=False)))
+
+
+def _factorizations(count: int, length: int, largest: int) -> Iterator[tuple[int, ...]]:
+    """Yield the products of `length` factors above 1, none above `largest` and in descending order."""
+    if length == 1:
+        if 1 < count <= largest:
+            yield (count,)
+        return
+    for first in range(min(count, largest), 1, -1):
+        if count % first == 0:
+            yield from ((first, *rest) for rest in _factorizations(count // first, length - 1, first))
+
+
+def _wrong(message: str) -> SdyError:
+    return SdyError(Diagnostic("SDY-T252", message, hint="see sdy search --help"))

@@ -1,0 +1,76 @@
+"""Bring a program into the form that is searched: without shardings, on one mesh, with equal layers folded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.rewriter import InsertPoint
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.func_attrs import without_attributes
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.walk import ops_of, pre_order
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.module_text import make_context
+from sdy.dialects.sdy.collectives import CollectiveOp
+from sdy.dialects.sdy.ops import MeshOp, ReshardOp, ShardingConstraintOp
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.shardings import SHARDING
+from sdy.model.mesh import Mesh
+from sdy.partitioner.layout_search.layout import Atoms
+from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
+from sdy.passes.export.layers.fold_layers import FoldLayersPass
+from sdy.passes.export.optimize.communication_graph import GraphReader, ModuleGraph
+from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
+from sdy.passes.manager.pipelines import CLOSE, propagation
+from sdy.passes.rewriting.insertion import erase, insert
+from sdy.passes.run import run_passes
+
+MESH_NAME = "mesh"
+_FIXED = (ManualComputationOp, ReshardOp, CollectiveOp)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedModule:
+    """A module without shardings, with the graph of its ops. `mesh_name` is the name of the mesh in the module."""
+
+    module: ModuleOp
+    graph: ModuleGraph
+    mesh_name: str
+
+
+def without_shardings(module: ModuleOp, mesh: Mesh) -> tuple[ModuleOp, str]:
+    """Return a copy of a module without shardings, with a mesh, and the name of that mesh.
+
+    A mesh of the module with the same axes keeps its name; all others are removed.
+    Raises: SdyError SDY-T251 if the module has ops that depend on a mesh, as a manual computation does.
+    """
+    for op in pre_order(module):
+        if isinstance(op, _FIXED):
+            message = f"{op.name} depends on the mesh, so no other shardings can be searched"
+            raise SdyError(Diagnostic("SDY-T251", message, span_of(op), hint="search the program without this op"))
+    copy = module.clone()
+    for constraint in list(ops_of(copy, ShardingConstraintOp)):
+        constraint.result.replace_all_uses_with(constraint.input)
+        erase(constraint)
+    for op in pre_order(copy):
+        op.attributes.pop(SHARDING, None)
+    for func in functions_of(copy).values():
+        func.arg_attrs = without_attributes(func.arg_attrs, (SHARDING,))
+        func.res_attrs = without_attributes(func.res_attrs, (SHARDING,))
+    name = next((name for name, each in meshes_of(copy).items() if each == mesh), MESH_NAME)
+    for each in [op for op in copy.ops if isinstance(op, MeshOp)]:
+        erase(each)
+    insert(MeshOp(name, mesh), InsertPoint.at_start(copy.body.block), copy.location)
+    return copy, name
+
+
+def searched_module(module: ModuleOp, mesh: Mesh) -> SearchedModule:
+    """Return a module in the form that is searched. Raises: SdyError as `without_shardings`."""
+    copy, name = without_shardings(module, mesh)
+    passes = (*propagation(), *CLOSE, FoldLayersPass(), PrepareForShardsPass())
+    run_passes(make_context(), copy, [ChloLegalizeToStablehloPass(), *passes], verify_each=False)
+    graph = GraphReader(copy, Atoms.full_axes(mesh), is_boundary_free=True).read()
+    return SearchedModule(copy, graph, name)

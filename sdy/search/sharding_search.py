@@ -1,0 +1,272 @@
+"""Search for the best shardings of a program on one mesh.
+
+1. Solve the cost network of the program, within the free memory.
+2. Turn each solution into annotations: of the arguments, of the results too, and with sharding constraints inside.
+3. Partition the annotated programs, and keep the best by the cost of what each device then runs.
+4. In a small program, change the annotations of one argument after the other while that is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from time import monotonic
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import BlockArgument, SSAValue
+
+from sdy.advice.edits import Edit, edited
+from sdy.cost.program_cost import ProgramCost
+from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.shardings import argument_sharding, function_result_sharding
+from sdy.model.mesh import Mesh
+from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.partitioner.layout_search.layout import Atoms, Layout
+from sdy.passes.export.optimize.communication_edges import ValueEdge
+from sdy.search.annotations import boundary_edits, with_constraints
+from sdy.search.goal import Goal
+from sdy.search.planned_shardings import PlannedShardings, planned_shardings
+from sdy.search.program_network import ProgramNetwork
+from sdy.search.search_request import SearchRequest
+from sdy.search.searched_module import SearchedModule, searched_module
+from sdy.search.solutions import Solution, Solver
+from sdy.search.transfer_costs import Objective, TransferCosts
+
+Price = Callable[[ModuleOp], ProgramCost]
+
+LARGE = 1500  # ops
+MAX_SOLUTIONS = 3  # for one objective; each has less memory than the one before
+SMALL_GAIN = 0.02  # the fraction of the goal that more annotations must save
+LEAST_SECONDS = 1e-6  # that annotations must save, about the latency of one collective
+LEAST_GAIN = 1e-3  # the fraction of the score that another layout of an argument must save
+MEMORY_EXPONENT = 4  # so that a candidate that does not fit is worse than a much slower one
+SHARE_OF_SOLVER = 0.6  # of the time
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Annotations of a program, with the cost of the partitioned program, and the solution that they come from."""
+
+    edits: Sequence[Edit]
+    cost: ProgramCost
+    solution: Solution | None = None
+
+    @property
+    def constraint_count(self) -> int:
+        """The number of sharding constraints inside the program."""
+        return sum(edit.is_constraint for edit in self.edits)
+
+
+@dataclass(slots=True)
+class SearchResult:
+    """The best candidate, the program as it was, and the lower bound of the first solution.
+
+    `is_complete` is false if time was up or the user interrupted the search.
+    """
+
+    before: Candidate
+    best: Candidate
+    tried: int
+    solution: Solution | None
+    is_complete: bool
+
+
+@dataclass(slots=True)
+class ShardingSearch:
+    """The search for one program on one mesh. `written` may have annotations, which stay.
+
+    `price` partitions a module and returns its cost. `seconds` is the time for everything.
+    """
+
+    written: ModuleOp
+    mesh: Mesh
+    request: SearchRequest
+    price: Price
+    seconds: float
+    _searched: SearchedModule = field(init=False)
+    _transfers: TransferCosts = field(init=False)
+    _candidates: list[Candidate] = field(init=False, default_factory=list[Candidate])
+    _end: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._end = monotonic() + self.seconds
+        self._searched = searched_module(self.written, self.mesh)
+        self._transfers = TransferCosts(self._searched.graph.atoms, self.request.hardware)
+
+    def run(self) -> SearchResult:
+        """Search until nothing is better or time is up. An interrupt (Ctrl-C) ends it with the best result so far.
+
+        Raises: SdyError if the program cannot be partitioned as it is, or SDY-T250 if HiGHS is needed and missing.
+        """
+        before = Candidate((), self.price(self.written))
+        self._candidates.append(before)
+        solution: Solution | None = None
+        is_complete = True
+        try:
+            objectives = self.request.goal.objectives()
+            for objective in objectives[:1] if is_large(self.written) else objectives:
+                found = self._search(objective)
+                solution = solution or found
+            is_complete = is_large(self.written) or self._improve()
+        except KeyboardInterrupt:
+            is_complete = False
+        return SearchResult(before, self._best(), len(self._candidates), solution, is_complete)
+
+    def solve(self, objective: Objective) -> Solution | None:
+        """Return the best solution of the cost network alone, which compares meshes without partitioning."""
+        solver, _ = self._solver(objective)
+        return solver.solve(self._free())
+
+    def _free(self) -> float:
+        return 0.0 if self.request.goal is Goal.MEMORY else self.request.free_bytes
+
+    def _solver(self, objective: Objective) -> tuple[Solver, ProgramNetwork]:
+        searched = self._searched
+        network = ProgramNetwork(searched.module, searched.graph, self._transfers, self.request.hardware, objective)
+        self._pin(network)
+        seconds = SHARE_OF_SOLVER * self.seconds / len(self.request.goal.objectives())
+        return Solver(searched, network, seconds), network
+
+    def _pin(self, network: ProgramNetwork) -> None:
+        """Keep the annotations of arguments and results: closed dims as they are, open ones with these axes first."""
+        atoms, main = self._searched.graph.atoms, main_function(self.written)
+        for node, op in enumerate(self._searched.graph.ops):
+            if not isinstance(op, ValueEdge) or (op.sources and op.targets):
+                continue
+            if op.targets:
+                sharding = argument_sharding(main, _index(op.targets[0]))
+            else:
+                assert op.result_of is not None  # an edge without targets is that of a result
+                sharding = function_result_sharding(main, op.result_of[1])
+            if sharding is not None:
+                network.pin(node, lambda layout, sharding=sharding: _agrees(layout, sharding, atoms))
+
+    def _search(self, objective: Objective) -> Solution | None:
+        """Price what the solutions of one objective stand for; return the first solution."""
+        solver, network = self._solver(objective)
+        free, first = self._free(), None
+        for _ in range(MAX_SOLUTIONS):
+            solution = solver.solve(free)
+            if solution is None:
+                break
+            first = first or solution
+            planned = planned_shardings(self.written, self._searched, network, solution.labels)
+            found = [each for edits in self._variants(planned) if (each := self._priced(edits, solution)) is not None]
+            if (
+                not found
+                or any(each.cost.fits for each in found)
+                or self.request.goal is Goal.MEMORY
+                or monotonic() > self._end
+            ):
+                break
+            # The partitioned program needs more than the solution: search with as much less.
+            free *= 0.98 * self.request.free_bytes / min(each.cost.peak_bytes for each in found)
+        return first
+
+    def _variants(self, planned: PlannedShardings) -> Iterator[Sequence[Edit]]:
+        """Yield annotations for the planned shardings, the fewest first."""
+        arguments = boundary_edits(self.written, planned, with_results=False)
+        yield [edit for edit in arguments if any(dim.axes for dim in edit.sharding.dims)]
+        if not is_large(self.written):
+            yield arguments
+        boundary = boundary_edits(self.written, planned)
+        yield boundary
+        constrained = with_constraints(self.written, planned, boundary)
+        if len(constrained) > len(boundary):
+            yield constrained
+
+    def _priced(self, edits: Sequence[Edit], solution: Solution | None) -> Candidate | None:
+        """Return the candidate with these edits; None if its program cannot be partitioned."""
+        try:
+            cost = self.price(edited(self.written, edits)[0])
+        except SdyError:
+            return None
+        found = Candidate(edits, cost, solution)
+        self._candidates.append(found)
+        return found
+
+    def _best(self) -> Candidate:
+        """Return the best candidate that fits, or else that with the least memory.
+
+        Of candidates that are almost equally good, the one with the fewest annotations.
+        """
+        fitting = [each for each in self._candidates if each.cost.fits]
+        if not fitting:
+            return min(self._candidates, key=lambda each: each.cost.peak_bytes)
+        goal, plain = self.request.goal, self._candidates[0]
+        least = min(goal.of(each.cost) for each in fitting)
+        if plain.cost.fits and goal is Goal.TIME and goal.of(plain.cost) < least + LEAST_SECONDS:
+            return plain
+        enough = [each for each in fitting if goal.of(each.cost) <= least * (1 + SMALL_GAIN)]
+        return min(enough, key=lambda each: (len(each.edits) > 0, each.constraint_count, goal.of(each.cost)))
+
+    def _improve(self) -> bool:
+        """Improve the best candidate, then the program as it was; return false if time was up before the end."""
+        starts = dict.fromkeys((self._candidates.index(self._best()), 0))
+        return all(self._climb(self._candidates[start]) for start in starts)
+
+    def _climb(self, candidate: Candidate) -> bool:
+        """Change the layout of one argument after the other while that is better; return false if time was up."""
+        is_better = True
+        while is_better:
+            is_better = False
+            for edits in self._neighbours(candidate):
+                if monotonic() > self._end:
+                    return False
+                found = self._priced(edits, candidate.solution)
+                if found is not None and self._score(found) < self._score(candidate) * (1 - LEAST_GAIN):
+                    candidate, is_better = found, True
+                    break
+        return True
+
+    def _score(self, candidate: Candidate) -> float:
+        """Return the quantity to minimize, increased by the memory that is missing."""
+        missing = max(1.0, candidate.cost.peak_bytes / self.request.free_bytes)
+        return self.request.goal.of(candidate.cost) * missing**MEMORY_EXPONENT
+
+    def _neighbours(self, candidate: Candidate) -> Iterator[Sequence[Edit]]:
+        """Yield the annotations of a candidate with another layout of one argument, or of equal arguments together."""
+        current = {edit.target: edit.sharding for edit in candidate.edits}
+        main = main_function(self.written)
+        groups: dict[object, list[BlockArgument]] = {}
+        for argument in sorted(main.body.block.args, key=lambda each: -tensor_bytes(each.type)):
+            if argument_sharding(main, argument.index) is None:
+                groups.setdefault((argument.type, current.get(argument)), []).append(argument)
+        for arguments in groups.values():
+            for sharding in self._layouts_of(arguments[0]):
+                if sharding != current.get(arguments[0]):
+                    kept = [edit for edit in candidate.edits if edit.target not in arguments]
+                    yield [*(Edit(argument, sharding) for argument in arguments), *kept]
+
+    def _layouts_of(self, argument: BlockArgument) -> Iterator[TensorSharding]:
+        """Yield the shardings that an argument may have."""
+        graph = self._searched.graph
+        atoms = tuple((atom,) for atom in range(len(graph.atoms.sizes)))
+        for node, op in zip(graph.graph.nodes, graph.ops, strict=True):
+            if isinstance(op, ValueEdge) and not op.sources and _index(op.targets[0]) == argument.index:
+                for run in node.kind.runs(atoms):
+                    dims = tuple(DimSharding(graph.atoms.join(dim)) for dim in run.layouts[0].dims)
+                    yield TensorSharding(self._searched.mesh_name, dims)
+
+
+def is_large(module: ModuleOp) -> bool:
+    """Return whether partitioning a module takes so long that only few candidates are partitioned."""
+    return sum(1 for _ in islice(module.walk(), LARGE + 1)) > LARGE
+
+
+def _index(value: SSAValue) -> int:
+    assert isinstance(value, BlockArgument)
+    return value.index
+
+
+def _agrees(layout: Layout, sharding: TensorSharding, atoms: Atoms) -> bool:
+    """Return whether a layout keeps a sharding; open dims may be sharded further."""
+    for own, dim in zip(layout.dims, sharding.dims, strict=True):
+        required = atoms.split(dim.axes)
+        if required is None or (own != required if dim.is_closed else own[: len(required)] != required):
+            return False
+    replicated = atoms.split(sharding.replicated) or ()
+    return not any(atom in replicated for dim in layout.dims for atom in dim)

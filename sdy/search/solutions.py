@@ -1,0 +1,91 @@
+"""Solutions of the cost network of a program: the cheapest one, and the cheapest one that fits into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+from sdy.search.memory import MemoryCosts, Peak
+from sdy.search.network.minimum import Minimum, minimum
+from sdy.search.program_network import ProgramNetwork
+from sdy.search.searched_module import SearchedModule
+
+MAX_TRIALS = 12  # prices of a byte that are tried
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Labels with their cost in the network, a lower bound of the cost of all that fit, and the peak memory."""
+
+    labels: Sequence[int]
+    cost: float
+    bound: float
+    peak_bytes: int
+
+    @property
+    def gap(self) -> float:
+        """The fraction by which the cost exceeds the bound."""
+        return (self.cost - self.bound) / self.bound if self.bound > 0 else 0.0
+
+
+class Solver:
+    """Solves the cost network of a program for several amounts of memory. `seconds` is the time for all of them."""
+
+    def __init__(self, searched: SearchedModule, network: ProgramNetwork, seconds: float) -> None:
+        self._network = network
+        self._memory = MemoryCosts(searched, network)
+        self._end = monotonic() + seconds
+        self._cheapest: tuple[Minimum, Peak] | None = None
+
+    def solve(self, free_bytes: float) -> Solution | None:
+        """Return the cheapest solution that fits into memory, or that with the least memory if none was found.
+
+        Return None if there is no solution.
+        """
+        if self._cheapest is None:
+            found = minimum(self._network.network, self._left())
+            if found is None:
+                return None
+            self._cheapest = found, self._memory.peak(found.labels)
+        found, peak = self._cheapest
+        if peak.bytes <= free_bytes:
+            return Solution(found.labels, found.cost, found.bound, peak.bytes)
+        return self._fitting(found, peak, free_bytes)
+
+    def _left(self) -> float:
+        return max(1.0, self._end - monotonic())
+
+    def _fitting(self, cheapest: Minimum, peak: Peak, free_bytes: float) -> Solution:
+        """Search for the price of a byte at which the cheapest solution just fits.
+
+        The next price is that at which the best solutions so far that fit, and that do not, cost the same.
+        """
+        memory = self._memory
+        memory.points.append(peak.values)
+        over = Solution(cheapest.labels, cheapest.cost, cheapest.bound, peak.bytes)
+        least, best, bound = over, None, cheapest.bound
+        price = cheapest.cost / peak.bytes
+        for _ in range(MAX_TRIALS):
+            found = minimum(memory.priced(price), self._left())
+            if found is None:
+                break
+            bound = max(bound, found.bound - price * (free_bytes - memory.fixed_bytes()))
+            here = memory.peak(found.labels)
+            solution = Solution(found.labels, self._network.network.cost_of(found.labels), bound, here.bytes)
+            least = min(least, solution, key=lambda each: each.peak_bytes)
+            is_better = best is None or solution.cost < best.cost
+            if here.bytes > free_bytes:
+                is_closer = solution.peak_bytes < over.peak_bytes
+                if here.values not in memory.points:
+                    memory.points.append(here.values)
+                over = solution if is_closer else over
+            else:
+                is_closer = is_better
+                best = solution if is_better else best
+            if monotonic() > self._end or not (is_closer or best is None):
+                break
+            # While nothing fits, a byte must cost more.
+            price = 8 * price if best is None else (best.cost - over.cost) / (over.peak_bytes - best.peak_bytes)
+        chosen = best or least
+        return Solution(chosen.labels, chosen.cost, min(chosen.cost, bound), chosen.peak_bytes)

@@ -1,0 +1,206 @@
+"""The costs of bringing values from one layout to another, on a machine.
+
+A transfer reduces partial values and reshards, with the collectives that the partitioner would use. Their bytes are
+shares of the bytes of the global tensor, so each pair of layouts is planned once, whatever the size of the tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
+from typing import NamedTuple, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdy.cost.collectives import CollectiveKind, bytes_sent
+from sdy.cost.device_groups import DeviceGroup
+from sdy.cost.hardware import Hardware
+from sdy.cost.network.machine_layout import MachineLayout
+from sdy.model.axis import AxisList, overlaps
+from sdy.model.axis_list import sharded_size
+from sdy.model.collective import AllGather, AllSlice, AllToAll, CollectivePermute
+from sdy.model.devices.tiling import shard_coordinates, source_target_pairs
+from sdy.model.mesh_digits import mesh_digits
+from sdy.model.shape import StaticShape
+from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.partitioner.layout_search.layout import Atoms, DimAtoms, Layout, TensorSize
+from sdy.partitioner.layout_search.patterns import Patterns
+from sdy.partitioner.layout_search.reduction import Reduction
+from sdy.partitioner.layout_search.transfer import Transfers
+from sdy.partitioner.reshard.plan import plan
+from sdy.partitioner.reshard.steps import Reshape
+from sdy.search.network.cost_network import Table
+
+
+class CollectiveRate(NamedTuple):
+    """The cost of a collective per byte of the global tensor: bytes sent and seconds; and its least seconds."""
+
+    bytes_sent: float
+    seconds: float
+    latency: float
+
+
+class TransferRates(NamedTuple):
+    """The collectives of a transfer, and the bytes that its slices access, as a share of the global tensor."""
+
+    collectives: tuple[CollectiveRate, ...]
+    accessed: float = 0.0
+
+
+class Objective(NamedTuple):
+    """The weights of seconds and of bytes sent in a cost.
+
+    `latency` is the share of the latency of a collective that counts: the partitioner combines collectives, so that
+    several have the latency of one.
+    """
+
+    seconds: float = 1.0
+    bytes_sent: float = 0.0
+    latency: float = 1.0
+
+
+class _RateTables(NamedTuple):
+    """The rates of the transfers between some sources (rows) and targets (columns); by collective along dim 0."""
+
+    seconds: NDArray[np.float64]
+    latency: NDArray[np.float64]
+    accessed: Table
+    bytes_sent: Table
+    is_possible: NDArray[np.bool_]
+
+
+MESH = "mesh"  # the plans do not depend on the name
+NOTHING = TransferRates(())
+
+
+class TransferCosts:
+    """The transfers between layouts on the axes of one mesh."""
+
+    def __init__(self, atoms: Atoms, hardware: Hardware) -> None:
+        self._atoms = atoms
+        self._hardware = hardware
+        self._machine = MachineLayout(atoms.mesh, hardware.network)
+        self._transfers = Transfers(atoms, Patterns())
+        self._known: dict[object, TransferRates | None] = {}
+        self._tables: dict[object, _RateTables] = {}
+        self._known_groups: dict[AxisList, Sequence[DeviceGroup]] = {}
+
+    def table(self, sources: Sequence[Layout], targets: Sequence[Layout], size: float, objective: Objective) -> Table:
+        """Return the cost of each transfer of a tensor of `size` bytes; infinite if it is impossible."""
+        key = tuple(sources), tuple(targets)
+        if key not in self._tables:
+            self._tables[key] = self._rate_tables(sources, targets)
+        rates = self._tables[key]
+        seconds = np.maximum(rates.seconds * size, objective.latency * rates.latency).sum(axis=0)
+        seconds += rates.accessed * size / self._hardware.hbm_bandwidth
+        costs = objective.seconds * seconds + objective.bytes_sent * size * rates.bytes_sent
+        return np.where(rates.is_possible, costs, inf)
+
+    def _rate_tables(self, sources: Sequence[Layout], targets: Sequence[Layout]) -> _RateTables:
+        rates = [[self._rates(source, target) for target in targets] for source in sources]
+        count = max((len(each.collectives) for row in rates for each in row if each), default=0)
+        shape = len(sources), len(targets)
+        by_step, plain = np.zeros((2, count, *shape)), np.zeros((2, *shape))
+        found = _RateTables(by_step[0], by_step[1], plain[0], plain[1], np.ones(shape, dtype=np.bool_))
+        for row, of_source in enumerate(rates):
+            for column, each in enumerate(of_source):
+                if each is None:
+                    found.is_possible[row, column] = False
+                    continue
+                found.accessed[row, column] = each.accessed
+                for step, rate in enumerate(each.collectives):
+                    found.seconds[step, row, column] = rate.seconds
+                    found.latency[step, row, column] = rate.latency
+                    found.bytes_sent[row, column] += rate.bytes_sent
+        return found
+
+    def _rates(self, source: Layout, target: Layout) -> TransferRates | None:
+        """Return the rates of a transfer; None if a value would become partial."""
+        if source == target:
+            return NOTHING
+        pairs = sorted(pair for pair in zip(source.dims, target.dims, strict=True) if any(pair))
+        key = tuple(pairs), source.unreduced, target.unreduced
+        if key not in self._known:
+            dims = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
+            self._known[key] = self._planned(Layout(dims[0], source.unreduced), Layout(dims[1], target.unreduced))
+        return self._known[key]
+
+    def _planned(self, source: Layout, target: Layout) -> TransferRates | None:
+        if source.unreduced == target.unreduced:
+            return _joined(self._reshard(source.dims, target.dims))
+        if not set(target.unreduced) <= set(source.unreduced):
+            return None
+        tensor = TensorSize(self._shape(source.dims), 4)
+        reduction = self._transfers.cheapest(source, target, tensor).reduction
+        if reduction is None:
+            return None
+        reduced = self._reduced(source.dims, reduction)
+        return _joined([*reduced, *self._reshard(reduction.dims, target.dims)])
+
+    def _shape(self, dims: DimAtoms) -> StaticShape:
+        """Return a shape whose dims all axes divide, as they do most dims of large programs."""
+        return (self._atoms.device_count,) * len(dims)
+
+    def _reduced(self, dims: DimAtoms, reduction: Reduction) -> Iterator[TransferRates]:
+        share = 1 / self._atoms.shards(reduction.dims)
+        if any(reduction.sliced):
+            yield TransferRates((), 1 / self._atoms.shards(dims) * (1 + 1 / self._atoms.shards(reduction.sliced)))
+        scattered = tuple(atom for atoms in reduction.scattered for atom in atoms)
+        for kind, atoms in ((CollectiveKind.REDUCE_SCATTER, scattered), (CollectiveKind.ALL_REDUCE, reduction.reduced)):
+            if atoms:
+                yield TransferRates((self._rate(kind, self._groups(self._atoms.join(atoms)), share),))
+
+    def _reshard(self, dims: DimAtoms, target: DimAtoms) -> Iterator[TransferRates]:
+        sharding, mesh = self._sharding(dims), self._atoms.mesh
+        for step in plan(sharding, self._sharding(target), self._shape(dims), mesh):
+            share = 1 / self._shards(step.sharding)
+            match step.action:
+                case AllGather(axes=axes):
+                    groups = self._groups(tuple(axis for of_dim in axes for axis in of_dim))
+                    # What is gathered along several dims at once must be put in order.
+                    ordered = 2 * share if sum(map(bool, axes)) > 1 else 0.0
+                    yield TransferRates((self._rate(CollectiveKind.ALL_GATHER, groups, share),), ordered)
+                case AllToAll(params=params):
+                    groups = self._groups(tuple(axis for param in params for axis in param.axes))
+                    yield TransferRates((self._rate(CollectiveKind.ALL_TO_ALL, groups, share),))
+                case CollectivePermute():
+                    groups = source_target_pairs(sharding, mesh, step.sharding, mesh)
+                    yield TransferRates((self._rate(CollectiveKind.COLLECTIVE_PERMUTE, groups, share),))
+                case AllSlice():
+                    yield TransferRates((), 1 / self._shards(sharding) + share)
+                case Reshape():
+                    pass
+                case _:
+                    assert_never(step.action)
+            sharding = step.sharding
+
+    def _rate(self, kind: CollectiveKind, groups: Sequence[DeviceGroup], share: float) -> CollectiveRate:
+        """Return the rate of a collective whose result on one device is a share of the global tensor."""
+        time = self._machine.time_of(kind, share, groups)
+        sent = bytes_sent(kind, max(map(len, groups), default=1), share)
+        return CollectiveRate(sent, time.bandwidth_seconds, time.latency_seconds)
+
+    def _groups(self, axes: AxisList) -> Sequence[DeviceGroup]:
+        """Return the groups of devices that differ only in their positions along some axes."""
+        if axes not in self._known_groups:
+            digits = mesh_digits(self._atoms.mesh)
+            others = [ref for ref in digits if not any(overlaps(ref, axis) for axis in axes)]
+            groups: dict[int, list[int]] = {}
+            for device, coordinate in enumerate(shard_coordinates(tuple(others), self._atoms.mesh)):
+                groups.setdefault(coordinate, []).append(device)
+            self._known_groups[axes] = [tuple(group) for group in groups.values()]
+        return self._known_groups[axes]
+
+    def _sharding(self, dims: DimAtoms) -> TensorSharding:
+        return TensorSharding(MESH, tuple(DimSharding(self._atoms.join(atoms)) for atoms in dims))
+
+    def _shards(self, sharding: TensorSharding) -> int:
+        return sharded_size([axis for dim in sharding.dims for axis in dim.axes], self._atoms.mesh)
+
+
+def _joined(parts: Iterable[TransferRates]) -> TransferRates:
+    found = list(parts)
+    return TransferRates(
+        tuple(rate for part in found for rate in part.collectives), sum(part.accessed for part in found)
+    )

@@ -1,0 +1,50 @@
+"""The options of a search as users write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdy.cost.hardware import HARDWARE
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.search.goal import Goal
+from sdy.search.search_request import mesh_of_text, meshes_of_devices, search_request
+
+MACHINE = HARDWARE["tpu_v5e"]
+
+
+def test_options_become_a_request() -> None:
+    request = search_request(MACHINE, "data=16, model=4", memory="14GB", minimize="bytes", fix={"x": "P('data')"})
+    assert [(axis.name, axis.size) for axis in request.meshes[0].axes] == [("data", 16), ("model", 4)]
+    assert (request.free_bytes, request.goal, request.fixed) == (14e9, Goal.BYTES, {"x": "P('data')"})
+    assert search_request(MACHINE).meshes == ()
+    assert search_request(MACHINE).free_bytes == MACHINE.hbm_bytes
+
+
+def test_all_meshes_of_64_devices() -> None:
+    sizes = ["x".join(str(axis.size) for axis in mesh.axes) for mesh in meshes_of_devices(64)]
+    assert sizes == ["64", "32x2", "16x4", "8x8", "16x2x2", "8x4x2", "4x4x4"]
+    assert [mesh.device_count for mesh in meshes_of_devices(12)] == [12] * 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mesh": "data"}, "expected axes such as data=16,model=4, got 'data'"),
+        ({"mesh": "data=x"}, "got 'data=x'"),
+        ({"mesh": "data=2,data=4"}, "expected each axis once"),
+        ({"mesh": "data=2", "devices": 2}, "mesh and devices exclude each other"),
+        ({"devices": 1}, "expected at least 2, got 1"),
+        ({"memory": "14 apples"}, "memory: expected a number of bytes"),
+        ({"minimize": "money"}, "expected one of time, bytes, memory, got 'money'"),
+    ],
+)
+def test_a_wrong_option_is_one_diagnostic(options: dict[str, object], message: str) -> None:
+    with pytest.raises(SdyError) as caught:
+        search_request(MACHINE, **options)  # pyright: ignore[reportArgumentType]
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "SDY-T252"
+    assert message in diagnostic.message
+
+
+def test_a_mesh_text_may_have_blanks() -> None:
+    assert mesh_of_text(" a=2 ,b=3").device_count == 6
