@@ -28,7 +28,7 @@ from sdy.report.value_names import ValueNames, source_text
 from sdy.search.plan import PlannedValue, ShardingPlan
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import without_shardings
-from sdy.search.sharding_search import SearchResult, ShardingSearch, is_large
+from sdy.search.sharding_search import Candidate, SearchResult, ShardingSearch, is_large
 
 MAX_PRICED_MESHES = 3  # of several meshes, those with the best solutions are partitioned
 
@@ -75,12 +75,18 @@ def search_plan(program: SearchedProgram[P], request: SearchRequest) -> Sharding
     if len(searches) > 1:
         searches = _most_promising(searches, request)
     found = [(search, search.run()) for search in searches]
-    search, result = min(found, key=lambda each: _rank(each[1], request))
-    return _plan(program, request, search, result)
+    search, result = min(found, key=lambda each: _rank(each[1].best.cost, request))
+    before, written = _cost_before(program, request), search.written
+    is_same_mesh = any(mesh == search.mesh for mesh in meshes_of(program.module).values())
+    if before is not None and is_same_mesh and not request.fixed:
+        own = Candidate((), before, result.solution)
+        if _rank(before, request) < _rank(result.best.cost, request):
+            # The annotations of the user are better than those that were found.
+            result, written = replace(result, best=own), program.module
+    return _plan(program, request, written, search.mesh, replace(result, before=before or result.before))
 
 
-def _rank(result: SearchResult, request: SearchRequest) -> tuple[bool, float]:
-    cost = result.best.cost
+def _rank(cost: ProgramCost, request: SearchRequest) -> tuple[bool, float]:
     return not cost.fits, request.goal.of(cost) if cost.fits else cost.peak_bytes
 
 
@@ -133,20 +139,21 @@ def _most_promising(searches: list[ShardingSearch], request: SearchRequest) -> l
 
 
 def _plan(
-    program: SearchedProgram[P], request: SearchRequest, search: ShardingSearch, result: SearchResult
+    program: SearchedProgram[P], request: SearchRequest, written: ModuleOp, mesh: Mesh, result: SearchResult
 ) -> ShardingPlan[P]:
+    """Return the plan of the best candidate, whose edits are of values of `written`."""
     best = result.best
-    annotated, _ = edited(search.written, best.edits)
-    names = ValueNames(search.written, program.origin.text, program.origin.argument_names)
-    arguments = main_function(search.written).body.block.args
+    annotated, _ = edited(written, best.edits)
+    names = ValueNames(written, program.origin.text, program.origin.argument_names)
+    arguments = main_function(written).body.block.args
     boundary = boundary_values(annotated, program.origin.argument_names)
     results = boundary[len(arguments) :]
     solution = best.solution or result.solution
     return ShardingPlan(
-        program.annotated(search.written, best.edits),
-        search.mesh,
+        program.annotated(written, best.edits),
+        mesh,
         request.goal,
-        _cost_before(program, request) or result.before.cost,
+        result.before,
         best.cost,
         list(_described([names[argument] for argument in arguments], boundary[: len(arguments)])),
         list(_described([value.name for value in results], results)),

@@ -60,14 +60,14 @@ class Candidate:
         return sum(edit.is_constraint for edit in self.edits)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The best candidate, the program as it was, and the lower bound of the first solution.
+    """The best candidate, the cost of the program as it was, and the first solution, which has a lower bound.
 
     `is_complete` is false if time was up or the user interrupted the search.
     """
 
-    before: Candidate
+    before: ProgramCost
     best: Candidate
     tried: int
     solution: Solution | None
@@ -113,7 +113,7 @@ class ShardingSearch:
             is_complete = is_large(self.written) or self._improve()
         except KeyboardInterrupt:
             is_complete = False
-        return SearchResult(before, self._best(), len(self._candidates), solution, is_complete)
+        return SearchResult(before.cost, self._best(), len(self._candidates), solution, is_complete)
 
     def solve(self, objective: Objective) -> Solution | None:
         """Return the best solution of the cost network alone, which compares meshes without partitioning."""

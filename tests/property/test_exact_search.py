@@ -108,7 +108,7 @@ def least_of_component(network: CostNetwork, ops: list[int], component: list[int
                 if other in own:
                     cost += float(table[label, own[other]]) / 2  # each table is seen from both sides
                 else:
-                    to_ops[other] = to_ops.get(other, np.zeros(table.shape[1])) + table[label]
+                    to_ops[other] = table[label] + to_ops.get(other, 0.0)
         here = cost + along(ops, to_ops)
         best = here if best is None else np.minimum(best, here)
     assert best is not None
