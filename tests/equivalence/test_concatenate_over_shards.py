@@ -79,3 +79,52 @@ def test_operands_and_result_with_different_shardings(
 ) -> None:
     program = concatenation(sizes, shardings, result_sharding)
     assert_same_on_shards(program, random_inputs(program))
+
+
+@pytest.mark.parametrize(("shards", "shift", "sent"), [(8, 3, 3), (4, 3, 3), (4, 1, 1), (2, 5, 5)])
+def test_a_roll_sends_each_row_once(shards: int, shift: int, sent: int) -> None:
+    """The parts of a roll do not divide: each row moves to the next shard, and the last ones to the first shard."""
+    program = rolled(shards, shift, '[{"x"}, {}]')
+    assert statistics_of(program.partition().local).bytes_sent == sent * 6 * 4
+    assert_same_on_shards(program, random_inputs(program))
+
+
+def test_equal_rolls_are_computed_once() -> None:
+    program = Program.from_text(f"""
+sdy.mesh @m = <["x"=4]>
+func.func public @main(%a: {ROWS} {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}, {{}}]>}}) -> {ROWS} {{
+  %0 = call @roll(%a) : ({ROWS}) -> {ROWS}
+  %1 = call @roll(%a) : ({ROWS}) -> {ROWS}
+  %2 = stablehlo.multiply %0, %1 : {ROWS}
+  return %2 : {ROWS}
+}}
+func.func private @roll(%a: {ROWS}) -> {ROWS} {{{roll_of_rows(1)}}}""")
+    assert statistics_of(program.partition().local).bytes_sent == 6 * 4
+    assert_same_on_shards(program, random_inputs(program))
+
+
+def test_a_roll_by_nothing_sends_nothing() -> None:
+    program = rolled(8, 0, '[{"x"}, {}]')
+    assert statistics_of(program.partition().local).bytes_sent == 0
+    assert_same_on_shards(program, random_inputs(program))
+
+
+ROWS = "tensor<32x6xf32>"
+
+
+def rolled(shards: int, shift: int, sharding: str) -> Program:
+    """Return a program that rolls 32 rows."""
+    return Program.from_text(f"""
+sdy.mesh @m = <["x"={shards}]>
+func.func @main(%a: {ROWS} {{sdy.sharding = #sdy.sharding<@m, {sharding}>}}) -> {ROWS} {{{roll_of_rows(shift)}}}""")
+
+
+def roll_of_rows(shift: int) -> str:
+    """Return the body of a function that rolls its argument, as `jnp.roll` does it."""
+    end, start = f"tensor<{shift}x6xf32>", f"tensor<{32 - shift}x6xf32>"
+    return f"""
+  %e = stablehlo.slice %a [{32 - shift}:32, 0:6] : ({ROWS}) -> {end}
+  %s = stablehlo.slice %a [0:{32 - shift}, 0:6] : ({ROWS}) -> {start}
+  %r = stablehlo.concatenate %e, %s, dim = 0 : ({end}, {start}) -> {ROWS}
+  return %r : {ROWS}
+"""

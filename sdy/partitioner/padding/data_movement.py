@@ -99,7 +99,8 @@ def _concatenated(op: slicing.ConcatenateOp, dim: int, target: StaticShape, padd
     result: SSAValue | None = None
     offset = 0
     for operand in op.inputs:
-        source, start = _source_along(operand, dim)
+        is_in_place = offset == 0 and shape_of(operand)[dim] == target[dim]
+        source, start = (operand, 0) if is_in_place else _source_along(operand, dim, padder)
         low, high = [0] * len(target), [0] * len(target)
         low[dim] = offset - start
         high[dim] = target[dim] - shape_of(source)[dim] - low[dim]
@@ -110,15 +111,24 @@ def _concatenated(op: slicing.ConcatenateOp, dim: int, target: StaticShape, padd
     return result
 
 
-def _source_along(value: SSAValue, dim: int) -> tuple[SSAValue, int]:
-    """Return the operand and the start of a slice along `dim` only; for other values, the value and 0."""
+def _source_along(value: SSAValue, dim: int, padder: Padder) -> tuple[SSAValue, int]:
+    """Return the operand and the start of a slice along `dim` only; for other values, the value and 0.
+
+    A slice may have become a pad that removes the elements before its start.
+    """
     op = value.owner
-    if not isinstance(op, slicing.SliceOp):
-        return value, 0
-    starts, sizes, operand_sizes = ints_of(op.start_indices), shape_of(value), shape_of(op.operand)
-    others = [each for each in range(len(sizes)) if each != dim]
-    is_along = ints_of(op.strides)[dim] == 1 and all(sizes[each] == operand_sizes[each] for each in others)
-    return (op.operand, starts[dim]) if is_along else (value, 0)
+    others = [each for each in range(len(shape_of(value))) if each != dim]
+    if isinstance(op, slicing.SliceOp):
+        starts, sizes, operand_sizes = ints_of(op.start_indices), shape_of(value), shape_of(op.operand)
+        is_along = ints_of(op.strides)[dim] == 1 and all(sizes[each] == operand_sizes[each] for each in others)
+        return (op.operand, starts[dim]) if is_along else (value, 0)
+    if isinstance(op, slicing.PadOp) and not any(ints_of(op.interior_padding)):
+        low, high = ints_of(op.edge_padding_low), ints_of(op.edge_padding_high)
+        end = padder.facts.true_sizes(value)[dim] - low[dim]
+        is_along = low[dim] <= 0 and not any(low[each] or high[each] for each in others)
+        if is_along and end <= padder.facts.true_sizes(op.operand)[dim]:
+            return op.operand, -low[dim]
+    return value, 0
 
 
 def _select_first(emit: Emitter, one: SSAValue, other: SSAValue, dim: int, count: int) -> SSAValue:

@@ -101,6 +101,8 @@ _ROOMS: dict[str, dict[str, str]] = {
         "inline": "inline.InlinePass",
         "symbol-dce": "symbol_dce.SymbolDcePass",
         "cse": "cse.CsePass",
+        "sdy-merge-equal-ops": "merge_equal_ops.MergeEqualOpsPass",
+        "sdy-remove-copies": "remove_copies.RemoveCopiesPass",
         "stablehlo-legalize-composite-to-call": "composite_to_call.CompositeToCallPass",
     },
     "chlo": {

@@ -63,6 +63,8 @@ from sdy.passes.propagation.propagate import UserPriorityPropagatePass
 from sdy.passes.run import Pipeline
 from sdy.passes.save_module import SaveModulePass
 from sdy.passes.simplify.canonicalize import CanonicalizePass
+from sdy.passes.simplify.merge_equal_ops import MergeEqualOpsPass
+from sdy.passes.simplify.remove_copies import RemoveCopiesPass
 from sdy.passes.simplify.symbol_dce import SymbolDcePass
 
 Passes = tuple[ModulePass, ...]
@@ -158,10 +160,13 @@ def partitioning(*, optimize_communication: bool = True) -> Passes:
         CanonicalizePass(("sdy-collective",)),
         DropShardingRulesPass(),
     )
+    if not optimize_communication:
+        return (FoldLayersPass(), *to_collectives)
     return (
+        RemoveCopiesPass(),
         FoldLayersPass(),  # so that all later passes process each layer once
-        # Before uneven dims become unsharded.
-        *((PadWhereCheaperPass((*to_collectives, TO_SHARDS)),) if optimize_communication else ()),
+        MergeEqualOpsPass(),  # after folding: the first layer would compute constant values for all layers
+        PadWhereCheaperPass((*to_collectives, TO_SHARDS, MergePermutesPass())),  # before uneven dims become unsharded
         *to_collectives,
     )
 

@@ -8,11 +8,12 @@ Equal ops have equal attributes, shardings included. Source: docs/spec/04, 6.3.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove
 
@@ -36,50 +37,68 @@ class CsePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit all regions; an isolated region does not see values from outside."""
-        _visit_regions(op, [])
+        OpMerger(is_erasable).visit_regions(op, [])
 
 
-def _visit_regions(op: Operation, scopes: list[Known]) -> None:
-    outer = [] if op.has_trait(IsolatedFromAbove, value_if_unregistered=False) else scopes
-    for block in [block for region in op.regions for block in region.blocks]:
-        _visit_block(block, [*outer, {}])
+class OpMerger:
+    """Merges equal ops without effects, and erases dead ones.
 
+    Equal ops of the classes `repeated` stay, but ops that use them can be equal.
+    """
 
-def _visit_block(block: Block, scopes: list[Known]) -> None:
-    dead: list[Operation] = []
-    for op in list(block.ops):
-        if op.regions:
-            _visit_regions(op, scopes)
-        if not is_erasable(op):
-            continue
-        if all(result.first_use is None for result in op.results):
-            dead.append(op)
-        elif not isinstance(op, KEPT_APART):
-            _merge(op, scopes)
-    for op in reversed(dead):
+    def __init__(
+        self, is_pure: Callable[[Operation], bool], repeated: frozenset[type[Operation]] = frozenset()
+    ) -> None:
+        self._is_pure = is_pure
+        self._repeated = repeated
+        self._first_equal: dict[SSAValue, SSAValue] = {}  # for results of repeated ops
+
+    def visit_regions(self, op: Operation, scopes: list[Known]) -> None:
+        """Merge the ops in the regions of `op`, with each other and with the visible ops in `scopes`."""
+        outer = [] if op.has_trait(IsolatedFromAbove, value_if_unregistered=False) else scopes
+        for block in [block for region in op.regions for block in region.blocks]:
+            self._visit_block(block, [*outer, {}])
+
+    def _visit_block(self, block: Block, scopes: list[Known]) -> None:
+        dead: list[Operation] = []
+        for op in list(block.ops):
+            if op.regions:
+                self.visit_regions(op, scopes)
+            if not self._is_pure(op):
+                continue
+            if all(result.first_use is None for result in op.results):
+                dead.append(op)
+            elif not isinstance(op, KEPT_APART):
+                self._merge(op, scopes)
+        for op in reversed(dead):
+            erase(op)
+
+    def _merge(self, op: Operation, scopes: list[Known]) -> None:
+        key = self._key(op)
+        for known in scopes:
+            for first in known.get(key, ()):
+                if _have_equal_regions(op, first):
+                    self._replace(op, first)
+                    return
+        scopes[-1].setdefault(key, []).append(op)
+
+    def _replace(self, op: Operation, first: Operation) -> None:
+        if type(op) in self._repeated:
+            self._first_equal |= dict(zip(op.results, first.results, strict=True))
+            return
+        for result, replacement in zip(op.results, first.results, strict=True):
+            replace_uses(result, replacement)
         erase(op)
 
-
-def _merge(op: Operation, scopes: list[Known]) -> None:
-    key = _key(op)
-    for known in scopes:
-        for first in known.get(key, ()):
-            if _have_equal_regions(op, first):
-                for result, replacement in zip(op.results, first.results, strict=True):
-                    replace_uses(result, replacement)
-                erase(op)
-                return
-    scopes[-1].setdefault(key, []).append(op)
+    def _key(self, op: Operation) -> OpKey:
+        types = [result.type for result in op.results]
+        operands = tuple(self._first_equal.get(operand, operand) for operand in operands_of(op))
+        return type(op), operands, *types, _sorted(op.properties), _sorted(op.attributes), len(op.regions)
 
 
 def _have_equal_regions(op: Operation, other: Operation) -> bool:
     pairs = zip(op.regions, other.regions, strict=True)
     return all(region.is_structurally_equivalent(other_region) for region, other_region in pairs)
-
-
-def _key(op: Operation) -> OpKey:
-    types = [result.type for result in op.results]
-    return type(op), operands_of(op), *types, _sorted(op.properties), _sorted(op.attributes), len(op.regions)
 
 
 def _sorted(attributes: dict[str, Attribute]) -> tuple[tuple[str, Attribute], ...]:
