@@ -55,8 +55,14 @@ func.func @main(%a: tensor<64x5xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {
 }"""
 
 
-def test_differences_of_neighbours_exchange_one_row() -> None:
-    program = Program.from_text(DIFFERENCES)
+SQUARED = DIFFERENCES.replace("reduce(%2 ", "reduce(%s ").replace(
+    "  %3 =", "  %s = chlo.square %2 : tensor<63x5xf32> -> tensor<63x5xf32>\n  %3 ="
+)
+
+
+@pytest.mark.parametrize("text", [DIFFERENCES, SQUARED])
+def test_differences_of_neighbours_exchange_one_row(text: str) -> None:
+    program = Program.from_text(text)
     assert count_of_collectives(program) == {REDUCE: 1, PERMUTE: 1}
     assert statistics_of(program.partition().local).bytes_sent == 5 * FLOAT + 2 * 3 / 4 * FLOAT
     assert_same_on_shards(program, [np.random.default_rng(0).standard_normal((64, 5)).astype(np.float32)])

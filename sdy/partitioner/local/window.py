@@ -19,7 +19,7 @@ from sdy.partitioner.emit.slices import slice_along
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
-from sdy.partitioner.on_shards.shard_windows import Halo, HaloAlong, PoolingOp, halos_of, tiles_shards
+from sdy.partitioner.on_shards.shard_windows import Halo, HaloAlong, PoolingOp, halos_of, kernel_halos_of, tiles_shards
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[LocalCheck]()
@@ -56,19 +56,28 @@ def check_convolution(op: ops.ConvolutionOp) -> LocalCheck:
     return lambda checks: checks.check_on_shards(op)
 
 
-def _halos(op: ops.ConvolutionOp, halo_along: HaloAlong, lowering: Lowering) -> list[tuple[int, Halo]]:
-    """Return the sharded spatial dims of the input with their halos."""
-    counts = (
-        (dim, lowering.shardings.shard_count(op.lhs, dim)) for dim in op.dimension_numbers.data.input_spatial_dimensions
-    )
-    halos = ((dim, halo_along(dim, count)) for dim, count in counts if count > 1)
-    return [(dim, halo) for dim, halo in halos if halo is not None]
+class _Halos:
+    """The halos of an op with global shapes: for shards of the windows, and for shards of the kernel."""
+
+    def __init__(self, op: ops.ConvolutionOp) -> None:
+        self._along: tuple[HaloAlong, HaloAlong] = halos_of(op), kernel_halos_of(op)
+
+    def of_shards(self, op: ops.ConvolutionOp, lowering: Lowering) -> list[tuple[int, Halo]]:
+        """Return the sharded spatial dims of the input with their halos."""
+        numbers, shard_count = op.dimension_numbers.data, lowering.shardings.shard_count
+        spatial = zip(numbers.input_spatial_dimensions, numbers.kernel_spatial_dimensions, strict=True)
+        halos = (
+            (dim, self._along[shard_count(op.rhs, kernel_dim) > 1](dim, count))
+            for dim, kernel_dim in spatial
+            if (count := shard_count(op.lhs, dim)) > 1
+        )
+        return [(dim, halo) for dim, halo in halos if halo is not None]
 
 
 @FORMS.of(ops.ConvolutionOp)
 def convolution(op: ops.ConvolutionOp) -> LocalForm:
     """Emit the convolution of the shard and its halos, with the local numbers of groups."""
-    numbers, halo_along = op.dimension_numbers.data, halos_of(op)
+    numbers, global_halos = op.dimension_numbers.data, _Halos(op)
 
     def lower(lowering: Lowering) -> None:
         for name, count, value, dim in (
@@ -78,7 +87,7 @@ def convolution(op: ops.ConvolutionOp) -> LocalForm:
             op.properties[name] = _local_groups(count, lowering.shardings.shard_count(value, dim))
         if any(lowering.shardings.is_sharded(value) for value in (op.lhs, op.rhs, op.result)):
             op.attributes.clear()
-        halos = _halos(op, halo_along, lowering)
+        halos = global_halos.of_shards(op, lowering)
         if halos:  # last: the new operand has no sharding
             _add_halos(op, halos, lowering)
         lowering.make_local(op.result, op)
@@ -110,7 +119,7 @@ def _add_halos(op: ops.ConvolutionOp, halos: list[tuple[int, Halo]], lowering: L
             parts.append(collective_permute(emit, edge, shift_pairs(axes, mesh, -1)))
         value = emit.concatenate(parts, dim) if len(parts) > 1 else parts[0]
         spatial_index = op.dimension_numbers.data.input_spatial_dimensions.index(dim)
-        padding[2 * spatial_index : 2 * spatial_index + 2] = [0, 0]
+        padding[2 * spatial_index : 2 * spatial_index + 2] = [halo.low, halo.high]
     op.operands[0] = value
     op.padding = DenseElementsAttr.from_values(TensorType(i64, [len(padding) // 2, 2]), padding)
 

@@ -25,7 +25,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
 from sdy.partitioner.on_shards.shard_facts import Factors, facts_of
 from sdy.partitioner.on_shards.shard_offsets import shard_shifts_of
-from sdy.partitioner.on_shards.shard_windows import halos_of, tiles_shards
+from sdy.partitioner.on_shards.shard_windows import halos_of, kernel_halos_of, tiles_shards
 from sdy.rules.all import RULE_ATTRIBUTE, RULES, rule_key, sharding_rule
 from sdy.rules.partitioner_rules import PARTITIONER_RULES
 from sdy.rules.tensors import shape_or_empty
@@ -82,7 +82,7 @@ def can_run_on_shards(op: Operation, dim: int, count: int) -> bool:
         case window.ReduceWindowOp():
             return tiles_shards(op, dim, count) or can_exchange_results(op, dim, count)
         case window.ConvolutionOp():
-            return halos_of(op)(dim, count) is not None
+            return any(halo_along(dim, count) is not None for halo_along in (halos_of(op), kernel_halos_of(op)))
         case _:
             return can_exchange_results(op, dim, count)
 
@@ -97,11 +97,34 @@ def rule_for_shard_counts(op: Operation, counts: Sequence[int]) -> OpShardingRul
         return None
     shardable = {
         factor
-        for dim, (count, factors) in enumerate(zip(counts, rule.operands[0], strict=True))
+        for dim, count in enumerate(counts)
         if count > 1 and can_run_on_shards(op, dim, count)
-        for factor in factors
+        for factor in _factors_on_shards(op, rule, dim, count)
     }
-    return with_need_replication(rule, {*rule.need_replication} - shardable)
+    reduced = {*rule.reduction, *_kernel_factors(op, rule)} & {*rule.reduction, *shardable}
+    lenient = with_need_replication(rule, {*rule.need_replication} - shardable)
+    return lenient if reduced == {*rule.reduction} else replace(lenient, reduction=tuple(sorted(reduced)))
+
+
+def _factors_on_shards(op: Operation, rule: OpShardingRule, dim: int, count: int) -> Factors:
+    """Return the factors of a dim of the first operand along which an op can run on shards of it.
+
+    Along a dim of a convolution, either its windows or the positions in a window are sharded.
+    """
+    factors = rule.operands[0][dim]
+    if not isinstance(op, window.ConvolutionOp):
+        return factors
+    kernel = {*_kernel_factors(op, rule)}
+    has_windows, has_kernel = (each(op)(dim, count) is not None for each in (halos_of, kernel_halos_of))
+    return tuple(factor for factor in factors if (has_kernel if factor in kernel else has_windows))
+
+
+def _kernel_factors(op: Operation, rule: OpShardingRule) -> Factors:
+    """Return the factors of the spatial dims of the kernel of a convolution, whose shards compute partial results."""
+    if not isinstance(op, window.ConvolutionOp):
+        return ()
+    spatial = op.dimension_numbers.data.kernel_spatial_dimensions
+    return tuple(factor for dim in spatial for factor in rule.operands[1][dim])
 
 
 def allowed_shard_counts(op: Operation, counts: Iterable[int]) -> dict[FactorIndex, frozenset[int]]:
@@ -115,7 +138,11 @@ def allowed_shard_counts(op: Operation, counts: Iterable[int]) -> dict[FactorInd
         return {}
     replicated = set(_with_replicated_factors(op, rule).need_replication)
     return {
-        factor: frozenset(count for count in counts if can_run_on_shards(op, dim, count))
+        factor: frozenset(
+            count
+            for count in counts
+            if can_run_on_shards(op, dim, count) and factor in _factors_on_shards(op, rule, dim, count)
+        )
         for dim, factors in enumerate(rule.operands[0])
         for factor in replicated.intersection(factors)
     }

@@ -58,10 +58,15 @@ def scan_direction(op: ReduceWindowOp, dim: int) -> ScanDirection | None:
 
 @dataclass(frozen=True, slots=True)
 class Halo:
-    """The number of elements that a shard requires of its left and right neighbors; negative if it drops elements."""
+    """The number of elements that a shard requires of its left and right neighbors; negative if it drops elements.
+
+    `low` and `high` pad the shard with its halo. They are not 0 only if zeros are between the elements of the input.
+    """
 
     left: int
     right: int
+    low: int = 0
+    high: int = 0
 
 
 def halos_of(op: ConvolutionOp) -> HaloAlong:
@@ -70,29 +75,89 @@ def halos_of(op: ConvolutionOp) -> HaloAlong:
     The function returns the halo with which each shard computes its shard of the result. It returns None if the dim is
     not spatial, if the shards of the result are not equal, or if a shard requires more than its neighbors hold.
     """
-    numbers = op.dimension_numbers.data
-    sizes, kernel, windows = shape_of(op.lhs), shape_of(op.rhs), shape_of(op.result)
+
+    windows = _windows(op)
 
     def halo_along(dim: int, count: int) -> Halo | None:
-        if dim not in numbers.input_spatial_dimensions:
+        window = windows.get(dim)
+        if window is None or window.size % count or window.results % count:
             return None
-        spatial_index = numbers.input_spatial_dimensions.index(dim)
-        result_size, stride = (
-            windows[numbers.output_spatial_dimensions[spatial_index]],
-            _at(op.window_strides, spatial_index),
-        )
-        shard = sizes[dim] // count
-        is_even = sizes[dim] % count == 0 and result_size % count == 0 and shard == result_size // count * stride
-        if not is_even or _at(op.lhs_dilation, spatial_index) > 1:
+        shard, results = window.size // count, window.results // count
+        if shard * window.gap != results * window.stride:
             return None
-        window = (kernel[numbers.kernel_spatial_dimensions[spatial_index]] - 1) * _at(
-            op.rhs_dilation, spatial_index
-        ) + 1
-        low = 0 if op.padding is None else op.padding.get_ints()[2 * spatial_index]
-        halo = Halo(low, window - stride - low)
-        return halo if -shard < min(halo.left, halo.right) and max(halo.left, halo.right) <= shard else None
+        span = (results - 1) * window.stride + (window.kernel - 1) * window.step + 1
+        return _halo(shard, span, window)
 
     return halo_along
+
+
+def kernel_halos_of(op: ConvolutionOp) -> HaloAlong:
+    """Return the like of `halos_of` for a kernel that is sharded along with the input: shards of the result are added.
+
+    The gradient of a convolution with respect to its kernel has such a kernel, which is as large as the input.
+    """
+
+    windows = _windows(op)
+
+    def halo_along(dim: int, count: int) -> Halo | None:
+        window = windows.get(dim)
+        if window is None or window.is_reversed or window.gap > 1 or window.size % count or window.kernel % count:
+            return None
+        shard, kernel = window.size // count, window.kernel // count
+        if shard != kernel * window.step:
+            return None
+        span = (window.results - 1) * window.stride + (kernel - 1) * window.step + 1
+        return _halo(shard, span, window)
+
+    return halo_along
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The window of a convolution along one dim: sizes, distances between elements, and the padding at the low end."""
+
+    size: int
+    kernel: int
+    results: int
+    stride: int
+    gap: int  # between elements of the input
+    step: int  # between elements of the kernel
+    low: int
+    is_reversed: bool
+
+
+def _windows(op: ConvolutionOp) -> dict[int, _Window]:
+    """Return the windows along the spatial dims of the input."""
+    numbers = op.dimension_numbers.data
+    spatial = zip(
+        numbers.input_spatial_dimensions,
+        numbers.kernel_spatial_dimensions,
+        numbers.output_spatial_dimensions,
+        strict=True,
+    )
+    return {
+        dim: _Window(
+            size=shape_of(op.lhs)[dim],
+            kernel=shape_of(op.rhs)[kernel_dim],
+            results=shape_of(op.result)[result_dim],
+            stride=_at(op.window_strides, index),
+            gap=_at(op.lhs_dilation, index),
+            step=_at(op.rhs_dilation, index),
+            low=0 if op.padding is None else op.padding.get_ints()[2 * index],
+            is_reversed=op.window_reversal is not None and bool(ints_of(op.window_reversal)[index]),
+        )
+        for index, (dim, kernel_dim, result_dim) in enumerate(spatial)
+    }
+
+
+def _halo(shard: int, span: int, window: _Window) -> Halo | None:
+    """Return the halo of shards that each require `span` positions; None if it extends beyond the next shard."""
+    end = span - 1 - window.low  # the last position, from the first element of the own shard
+    left, right = window.low // window.gap, end // window.gap - (shard - 1)
+    if not -shard < min(left, right) <= max(left, right) <= shard:
+        return None
+    low = window.low - left * window.gap
+    return Halo(left, right, low, end % window.gap)
 
 
 def _at(values: Attribute | None, dim: int) -> int:

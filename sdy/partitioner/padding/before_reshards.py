@@ -15,6 +15,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from sdy.dialects.chlo import elementwise as chlo
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp
 from sdy.dialects.stablehlo import elementwise, shape
@@ -31,6 +32,7 @@ CONTROL = (WhileOp, CaseOp, IfOp)
 SAME_PADDING = frozenset[type[Operation]](
     (
         *elementwise.OPS,
+        *chlo.OPS,
         *CONTROL,
         shape.BroadcastInDimOp,
         shape.IotaOp,
