@@ -155,7 +155,7 @@ def partitioning(*, optimize_communication: bool = True) -> Passes:
         HoistReshardsPass(),  # before the optimizer, which then sees what a loop really sends
         *((OptimizeCommunicationPass(), HoistReshardsPass()) if optimize_communication else ()),
         # After the optimizer, which assumes that devices compute equal values from equal values.
-        ResolveSingleDeviceShardingPass(keep_zero_signs=True),
+        ResolveSingleDeviceShardingPass(keep_zero_signs=True, only_where_used=optimize_communication),
         PlanReshardsPass(share_equal=not optimize_communication),  # the optimizer gathers a value twice on purpose
         CanonicalizePass(("sdy-collective",)),
         DropShardingRulesPass(),

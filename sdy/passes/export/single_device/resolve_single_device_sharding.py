@@ -61,6 +61,7 @@ class ResolveSingleDeviceShardingPass(ModulePass):
     replica_count: int = 1
     partition_count: int = 1
     keep_zero_signs: bool = False  # sum with -0.0, so that -0.0 stays -0.0
+    only_where_used: bool = False  # do not send results that no other device uses
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Collect the ops of each function first, those in regions before their parent op."""
@@ -70,13 +71,14 @@ class ResolveSingleDeviceShardingPass(ModulePass):
         everywhere = global_mesh(op)
         if everywhere is None:
             return
-        on = CommonMesh(meshes[everywhere], everywhere)
+        guard = _Guard(CommonMesh(meshes[everywhere], everywhere), meshes, style, self.only_where_used)
         for func in functions_of(op).values():
             found = [(inner, _device_of(inner, meshes)) for inner in post_order(func) if not _is_of_sdy(inner)]
             for inner, device in found:
                 if device is not None:
                     _check_unsharded(inner, device)
-                    _run_on(inner, meshes[device].device_ids[0], on, meshes, style)
+                    guard.run_on(inner, meshes[device].device_ids[0])
+        guard.erase_unused()
 
 
 def _is_of_sdy(op: Operation) -> bool:
@@ -103,26 +105,55 @@ def _check_unsharded(op: Operation, device: str) -> None:
             raise SdyError(Diagnostic("SDY-L016", message, span_of(op), hint=hint))
 
 
-def _run_on(op: Operation, device: int, on: CommonMesh, meshes: Mapping[str, Mesh], style: Style) -> None:
-    """Move `op` into a branch that only `device` takes, and sum the results of all devices."""
-    emit = Emitter(op, style)
-    number = device_number(emit)
-    is_here = emit.compare(ComparisonDirection.EQ, number, emit.constant(TensorType(i64, []), [device]))
-    bypassed = _reshards_to_device(op, meshes)
-    mapper: dict[SSAValue, SSAValue] = {each.result: _copies(emit, each.input, on) for each in bypassed}
-    copy = op.clone(value_mapper=mapper)
-    copy.attributes = {name: attr for name, attr in copy.attributes.items() if name != SHARDING}
-    copy.location = op.location
-    here, elsewhere = Block([copy]), Block()
-    _terminate(here, copy.results, op)
-    _terminate(elsewhere, _zeros(elsewhere, op, style), op)
-    result = emit.op(IfOp, [is_here], op.result_types, regions=[Region(here), Region(elsewhere)])
-    for before, after in zip(op.results, result.results, strict=True):
-        _replace(before, _shared(emit, after, on), on)
-    erase(op)
-    for each in bypassed:
-        if not each.result.uses:
-            erase(each)
+class _Guard:
+    """Moves ops into branches that only one device takes."""
+
+    def __init__(self, on: CommonMesh, meshes: Mapping[str, Mesh], style: Style, only_where_used: bool) -> None:
+        self._on = on
+        self._meshes = meshes
+        self._style = style
+        self._only_where_used = only_where_used
+        # For each result that is sent to all devices: the device, and its own result, which the others do not have.
+        self._own: dict[SSAValue, tuple[int, SSAValue]] = {}
+
+    def run_on(self, op: Operation, device: int) -> None:
+        """Move `op` into a branch that only `device` takes, and sum the results of all devices."""
+        emit = Emitter(op, self._style)
+        number = device_number(emit)
+        is_here = emit.compare(ComparisonDirection.EQ, number, emit.constant(TensorType(i64, []), [device]))
+        bypassed = _reshards_to_device(op, self._meshes)
+        mapper = {each.result: self._on_device(emit, each.input, device) for each in bypassed}
+        mapper |= {each: self._on_device(emit, each, device) for each in op.operands if each in self._own}
+        copy = op.clone(value_mapper=mapper)
+        copy.attributes = {name: attr for name, attr in copy.attributes.items() if name != SHARDING}
+        copy.location = op.location
+        here, elsewhere = Block([copy]), Block()
+        _terminate(here, copy.results, op)
+        _terminate(elsewhere, _zeros(elsewhere, op, self._style), op)
+        result = emit.op(IfOp, [is_here], op.result_types, regions=[Region(here), Region(elsewhere)])
+        for before, after in zip(op.results, result.results, strict=True):
+            shared = _shared(emit, after, self._on)
+            if self._only_where_used and shared is not after:
+                self._own[shared] = device, after
+            _replace(before, shared, self._on)
+        erase(op)
+        for each in bypassed:
+            if not each.result.uses:
+                erase(each)
+
+    def _on_device(self, emit: Emitter, value: SSAValue, device: int) -> SSAValue:
+        """Return a value as `device` has it; the others may have another one."""
+        own_device, own = self._own.get(value, (None, value))
+        return own if own_device == device else _copies(emit, value, self._on)
+
+    def erase_unused(self) -> None:
+        """Erase the all-reduces that send results which no other device uses."""
+        for shared in self._own:
+            for use in tuple(shared.uses):
+                if isinstance(use.operation, ReshardOp) and use.operation.result.first_use is None:
+                    erase(use.operation)
+            if shared.first_use is None and isinstance(shared.owner, Operation):
+                erase(shared.owner)
 
 
 def _copies(emit: Emitter, value: SSAValue, on: CommonMesh) -> SSAValue:
