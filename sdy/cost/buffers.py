@@ -7,6 +7,7 @@ The caller of a program holds its arguments, so their memory stays in use to the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -38,10 +39,13 @@ class Buffers:
             self._held = frozenset(arg for arg in main.body.block.args if not _is_donated(main, arg.index))
             self._end = main.body.block.last_op
             self._overwritten = _overwritten(main)
-        self._shared = _values_in_memory_of(self._held, module)
+        self._shared = _values_in_memory_of_others(self._held, module)
 
     def is_shared(self, value: SSAValue) -> bool:
-        """Return whether a value is a held argument itself: in a called function, or unchanged in a loop."""
+        """Return whether a value needs no memory, because another value that lives on is equal.
+
+        Such values are arguments of called functions, and values that a loop carries but does not change.
+        """
         return value in self._shared
 
     def reads(self, op: Operation, block: Block) -> list[SSAValue]:
@@ -89,31 +93,66 @@ def _is_donated(func: FuncOp, index: int) -> bool:
     return is_donor or attribute_of(func.arg_attrs, index, ALIASED_RESULT) is not None
 
 
-def _values_in_memory_of(held: frozenset[SSAValue], module: ModuleOp) -> frozenset[SSAValue]:
-    """Return the values that are always a held argument: each value that flows into them is one, too."""
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """A value that another one is equal to: `target` may share the memory of `source`, unless others flow into it.
+
+    `outlives`: whether an op reads the source after the target is dead.
+    """
+
+    source: SSAValue
+    target: SSAValue
+    outlives: bool
+
+
+def _values_in_memory_of_others(held: frozenset[SSAValue], module: ModuleOp) -> frozenset[SSAValue]:
+    """Return the values into which only values flow that outlive them, or that are held or shared themselves."""
     flows = list(_flows(module))
-    shared: set[SSAValue] = {target for _, target in flows}
+    shared = {flow.target for flow in flows}
+    flows = [flow for flow in flows if not (flow.outlives or flow.source in held)]
     is_smaller = True
     while is_smaller:
-        others = {target for source, target in flows if source not in shared and source not in held}
+        others = {flow.target for flow in flows if flow.source not in shared}
         is_smaller = not shared.isdisjoint(others)
         shared -= others
     return frozenset(shared)
 
 
-def _flows(module: ModuleOp) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """Yield pairs of a value and another one that has the same memory, if nothing else flows into the latter."""
+def _flows(module: ModuleOp) -> Iterator[_Flow]:
+    """Yield the flows into arguments of functions, and into values that loops do not change."""
     functions = functions_of(module)
+    last_reads: dict[Block, dict[SSAValue, Operation]] = {}
     for op in pre_order(module):
+        block = op.parent
+        if not isinstance(op, CallOp | WhileOp) or block is None:
+            continue
+        if block not in last_reads:
+            last_reads[block] = _last_reads(block)
+        last = last_reads[block]
         if isinstance(op, CallOp):
             entry = functions[op.callee.string_value()].body.first_block
-            yield from zip(op.operands, () if entry is None else entry.args, strict=entry is not None)
-        elif isinstance(op, WhileOp):
-            carried = op.body.block.last_op
-            assert carried is not None  # verified
-            for index, (operand, argument) in enumerate(zip(op.operands, op.body.block.args, strict=True)):
-                if carried.operands[index] is argument:  # no iteration changes it
-                    yield from ((operand, each) for each in (argument, op.cond.block.args[index], op.results[index]))
+            pairs = zip(op.operands, () if entry is None else entry.args, strict=entry is not None)
+            yield from (_Flow(operand, argument, last.get(operand) not in (None, op)) for operand, argument in pairs)
+            continue
+        carried = op.body.block.last_op
+        assert carried is not None  # verified
+        for index, (operand, argument) in enumerate(zip(op.operands, op.body.block.args, strict=True)):
+            if carried.operands[index] is argument:  # no iteration changes it
+                outlives = last.get(operand) not in (None, op)
+                yield from (_Flow(operand, each, outlives) for each in (argument, op.cond.block.args[index]))
+                is_unread = op.results[index].first_use is None
+                yield _Flow(operand, op.results[index], outlives and is_unread)
+
+
+def _last_reads(block: Block) -> dict[SSAValue, Operation]:
+    """Return the last op of a block that reads each value of the block, directly or in its regions."""
+    return {
+        value: op
+        for op in block.ops
+        for reader in op_and_nested_ops(op)
+        for value in operands_of(reader)
+        if block_of(value) is block
+    }
 
 
 def _overwritten(main: FuncOp) -> dict[Operation, list[SSAValue]]:
