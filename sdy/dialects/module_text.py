@@ -17,6 +17,7 @@ from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.quant import QUANT
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO
+from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.text.locating_parser import parse_text
 from sdy.dialects.text.printer import print_operation
 
@@ -66,12 +67,24 @@ def parse_module_with_source_lines(text: str, file_name: str) -> tuple[ModuleOp,
     These are the lines that the locations in the text name (`loc("train.py":20:4)`).
     Raises: SdyError at the first mistake.
     """
-    return parse_text(_shared_context(), text, file_name)
+    module, parser = parse_text(_shared_context(), text, file_name)
+    return module, parser.source_lines()
 
 
-def print_module(module: ModuleOp, generic: bool = False) -> str:
-    """Return the text of a module as MLIR prints it, with a final newline. `generic` selects the generic form."""
-    return print_operation(module, generic) + "\n"
+def parse_module_with_locations(
+    text: str, file_name: str, context: Context, first_line: int = 1
+) -> tuple[ModuleOp, ParsedLocations]:
+    """Parse a module like `parse_module`; also return the locations that the text names, to print them again."""
+    module, parser = parse_text(context, "\n" * (first_line - 1) + text, file_name)
+    return module, parser.parsed_locations()
+
+
+def print_module(module: ModuleOp, generic: bool = False, locations: ParsedLocations | None = None) -> str:
+    """Return the text of a module as MLIR prints it, with a final newline. `generic` selects the generic form.
+
+    With the `locations` of the text that the module was parsed from, the location of each op is printed.
+    """
+    return print_operation(module, generic, locations) + "\n"
 
 
 @cache

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 import sdy
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.ir.context import SdyContext
-from sdy.dialects.module_text import dialects, make_context, parse_module, print_module
+from sdy.dialects.module_text import dialects, make_context, parse_module_with_locations, print_module
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.manager.pass_options import build_pass
 from sdy.passes.run import flattened, run_passes
@@ -95,7 +95,7 @@ class _Job:
     def _transform(self, context: SdyContext, passes: Sequence[ModulePass]) -> tuple[str | None, Sequence[Diagnostic]]:
         arguments, chunk = self._arguments, self._chunk
         try:
-            module = parse_module(chunk.text, arguments.input, context=context, first_line=chunk.first_line)
+            module, locations = parse_module_with_locations(chunk.text, arguments.input, context, chunk.first_line)
             verify_module(module)
             run_passes(
                 context,
@@ -107,7 +107,8 @@ class _Job:
             )
         except SdyError as error:
             return None, error.diagnostics
-        return print_module(module, generic=arguments.has("mlir-print-op-generic")) + "\n", ()
+        shown = locations if arguments.has("mlir-print-debuginfo") else None
+        return print_module(module, arguments.has("mlir-print-op-generic"), shown) + "\n", ()
 
     def _show_before(self, each: ModulePass, module: ModuleOp) -> None:
         if self._arguments.has("mlir-print-ir-before-all") or each.name in self._arguments.shown_before:

@@ -10,31 +10,32 @@ pytestmark = pytest.mark.corpus
 SAME = 1.05  # the ratio of bytes up to which no explanation is needed
 FEW_BYTES = 256  # a difference of so few bytes costs no time: a collective of a scalar or two
 
-# The largest ratio of bytes to XLA's of the programs that send more in some placement.
-# A roll moves each of its parts on its own, and not as one exchange of edges around a ring; a reverse of a sharded dim
-# moves the sharding to another dim and back, and not each shard once.
-ROLLS_AND_REVERSES = {"plain_jax.game_of_life": 4.3, "plain_jax.rolled_rows": 1.8}
+# The largest ratio of bytes to XLA's of the programs that send more in some placement, by the reason.
+# XLA gathers the arrays that loops scan before them; it holds up to 43 % more than our program, which gathers a row
+# per trip. Without the limit of memory, the optimizer sends at most XLA's bytes.
+MORE_MEMORY = {
+    "plain_jax.dynamic_time_warping": 1.4,
+    "plain_jax.flash_attention": 3.6,
+    "plain_jax.gradient_accumulation": 1.2,
+}
+# XLA computes a product two to eight times on different devices, while our optimizer never adds FLOPs.
+MORE_FLOPS = {"plain_jax.reshaped_heads": 2.6}
+# A result whose sharding only the second mesh of the program can express: XLA leaves it so, and we gather it.
+OTHER_MESH = {"collectives.constraints_on_another_mesh": 3.2, "collectives.pipeline": 1.4}
+# XLA moves products of values that a loop does not change out of the loop.
+INVARIANT_PRODUCTS = {"optimal_transport.gradient_of_divergence": 1.8}
 # Measured, but the reason has not been found yet.
 NOT_EXPLAINED = {
-    "collectives.constraints_on_another_mesh": 3.2,
-    "collectives.pipeline": 1.4,
-    "differential_equations.adjoint": 6.5,
     "differential_equations.neural_equation": 1.2,
     "flax_linen.convolutions": 2.3,
     "flax_linen.mlp": 2.2,
     "flax_linen.residual_net": 1.8,
     "flax_nnx.low_rank_adapters": 1.9,
     "keras_models.convolutional_lstm": 1.7,
-    "optimal_transport.gradient_of_divergence": 1.9,
     "optimal_transport.sinkhorn": 1.2,
     "plain_jax.ctc_loss": 1.3,
-    "plain_jax.dilated_convolutions": 2.5,
-    "plain_jax.dynamic_time_warping": 1.4,
-    "plain_jax.flash_attention": 3.6,
-    "plain_jax.gradient_accumulation": 1.4,
-    "plain_jax.reshaped_heads": 2.6,
 }
-LARGER = ROLLS_AND_REVERSES | NOT_EXPLAINED
+LARGER = MORE_MEMORY | MORE_FLOPS | OTHER_MESH | INVARIANT_PRODUCTS | NOT_EXPLAINED
 
 # Run by default, since they need no library: the bytes that XLA sends (jaxlib 0.10.2).
 SAMPLE = {

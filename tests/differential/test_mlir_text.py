@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
+import jax
+import jax.numpy as jnp
 import pytest
+from jax import lax
 from support.oracle import jaxlib_mlir
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects.module_text import parse_module, print_module
+from sdy.dialects.module_text import make_context, parse_module, parse_module_with_locations, print_module
 from sdy.dialects.verification.verify_module import verify_module
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,11 +48,64 @@ module @located {
 #loc5 = loc("a.py":10:11)
 #loc7 = loc("jit(f)/add"(#loc5))
 """
+LOWERED = """#loc1 = loc("x")
+module @jit_f {
+  sdy.mesh @m = <["x"=2]>
+  func.func public @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>} loc("x")) -> tensor<f32> {
+    %0 = stablehlo.tanh %arg0 : tensor<8xf32> loc(callsite("tanh"("train.py":3:4) at "train.py":9:0))
+    %cst = stablehlo.constant dense<0.0> : tensor<f32>
+    %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [0]
+      : (tensor<8xf32>, tensor<f32>) -> tensor<f32> loc("sum"("train.py":3:4))
+    %2:2 = stablehlo.while(%i = %1, %j = %0) : tensor<f32>, tensor<8xf32>
+    cond {
+      %c = stablehlo.constant dense<true> : tensor<i1> loc("train.py":3:4)
+      stablehlo.return %c : tensor<i1> loc("train.py":12:0)
+    } do {
+      stablehlo.return %i, %j : tensor<f32>, tensor<8xf32> loc("train.py":12:0)
+    } loc(fused["a", "b"])
+    %3 = func.call @g(%2#0) : (tensor<f32>) -> tensor<f32> loc("g")
+    return %3 : tensor<f32>
+  } loc("main")
+  func.func private @g(%a: tensor<f32>) -> tensor<f32> {
+    %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%x: tensor<f32> loc(unknown), %y: tensor<f32>):
+      %s = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<f32>) -> tensor<f32> loc("all_reduce")
+    return %0 : tensor<f32>
+  }
+  func.func private @declared(tensor<f32>) -> tensor<f32> loc("declared")
+}
+"""
 
 
 def test_all_forms_of_locations_are_parsed() -> None:
     # MLIR defines most aliases after their uses.
     assert print_module(parse_module(LOCATED)) == jaxlib_mlir.pretty_text(LOCATED)
+
+
+def scanned(weights: jax.Array, x: jax.Array) -> jax.Array:
+    """Return a sum over a scan and two branches, whose gradient has all kinds of regions."""
+
+    def step(carry: jax.Array, weight: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return jnp.tanh(carry @ weight), carry.sum()
+
+    y, sums = lax.scan(step, x, weights)
+    return jnp.add(sums.var(), cast(jax.Array, lax.cond(y[0, 0] > 0, jnp.max, jnp.min, y)))
+
+
+def lowered_by_jax() -> str:
+    """Return the text of a gradient as JAX prints it with locations."""
+    gradient = jax.jit(jax.grad(scanned, argnums=(0, 1)))
+    return gradient.lower(jnp.ones((3, 4, 4)), jnp.ones((2, 4))).as_text(debug_info=True)
+
+
+@pytest.mark.parametrize("generic", [False, True])
+@pytest.mark.parametrize("text", [LOCATED, LOWERED, lowered_by_jax()], ids=["all_forms", "places", "jax"])
+def test_locations_match_mlir(text: str, generic: bool) -> None:
+    """The locations that a text names, and the places of ops for which it names none."""
+    module, locations = parse_module_with_locations(text, "-", make_context())
+    assert print_module(module, generic, locations) == jaxlib_mlir.text_with_locations(text, generic)
 
 
 def test_an_alias_of_a_location_must_be_defined() -> None:

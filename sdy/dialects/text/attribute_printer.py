@@ -9,7 +9,7 @@ from io import StringIO
 from typing import cast
 
 from xdsl.dialects.builtin import AnyFloat, ArrayAttr, FloatAttr, FloatData, IntAttr, IntegerAttr, UnitAttr, f64, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, BlockArgument
 from xdsl.printer import Printer
 
 from sdy.dialects.constants.float_formats import FLOAT_FORMATS, bits_of, float_text
@@ -50,6 +50,9 @@ class AttributePrinter(Printer):
             self.print_string_literal(string)
         else:
             self._write(string)
+
+    def print_argument_location(self, argument: BlockArgument) -> None:
+        """Print the location of a block argument, if locations are printed."""
 
     def print_attribute(self, attribute: Attribute) -> None:
         cached = self._texts.get(id(attribute))

@@ -18,6 +18,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from sdy.dialects.text.attribute_printer import AttributePrinter
+
 OpT = TypeVar("OpT", bound=Operation)
 
 
@@ -134,6 +136,8 @@ def print_func(op: FuncOp, printer: Printer) -> None:
             printer.print_string(": ")
         printer.print_attribute(value_type)
         printer.print_op_attributes(attributes.data)
+        if arguments is not None and isinstance(printer, AttributePrinter):
+            printer.print_argument_location(arguments[index])
     printer.print_string(")")
     _print_results(op, printer)
     printer.print_op_attributes(op.attributes, print_keyword=True)

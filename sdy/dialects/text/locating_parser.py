@@ -6,6 +6,7 @@ It extends xDSL's parser with a faster lexer, templates of repeated lines, scope
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -20,13 +21,14 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.fast_ops import make_op
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX, DEFAULT_DIALECTS
 from sdy.dialects.text.line_templates import Line, LineKey, Template, is_followed_by_location, make_template, next_line
 from sdy.dialects.text.scoped_parser import ScopedParser, counted
+from sdy.dialects.text.source_lines import source_line_in_text
 
 
 class LocatingParser(ScopedParser):
@@ -150,14 +152,14 @@ class LocatingParser(ScopedParser):
         op = parse(self)
         self._enclosing.pop()
         # The generic form includes the location.
-        self._keep_location(name.span.start, self.parse_optional_location() or op.location)
+        self._keep_location(name.span.start, self.parse_optional_location() or _named(op.location))
         op.location = self._location_at(name.span.start)
         if results:
             self._bind_results(op, results)
         return op
 
     def _keep_location(self, start: int, location: LocationAttr | None) -> None:
-        if location is not None and not isinstance(location, UnknownLoc):
+        if location is not None:
             self._locations[start] = location
 
     def _generic_parser_of(self, op_class: type[Operation]) -> Callable[[Parser], Operation]:
@@ -185,20 +187,39 @@ class LocatingParser(ScopedParser):
             first += size
 
 
-def parse_text(context: Context, text: str, file: str) -> tuple[ModuleOp, dict[int, str]]:
-    """Return the module in a text, or a module of the ops at its top level, and the source lines of its locations.
+def _named(location: LocationAttr) -> LocationAttr | None:
+    """Return the location that the generic form of an op includes; None if the text names none."""
+    return None if isinstance(location, UnknownLoc) else location
+
+
+def parse_text(context: Context, text: str, file: str) -> tuple[ModuleOp, LocatingParser]:
+    """Return the module in a text, or a module of the ops at its top level, and the parser, which knows the locations.
 
     Raises: SdyError at the first mistake.
     """
     parser = LocatingParser(context, text, file)
-    lines = parser.lines
     try:
         with garbage_collection_paused():
-            return parser.parse_module(), parser.source_lines()
-    except ParseError as error:
+            return parser.parse_module(), parser
+    except SdyError as error:
+        raise SdyError(*(_with_source_line(each, text) for each in error.diagnostics)) from None
+    except (ParseError, VerifyException, RecursionError) as error:
+        raise SdyError(_with_source_line(_diagnostic(error, parser), text)) from None
+
+
+def _diagnostic(error: ParseError | VerifyException | RecursionError, parser: LocatingParser) -> Diagnostic:
+    lines = parser.lines
+    if isinstance(error, ParseError):
         message, span = error.msg, lines.span(error.span.start, error.span.end)
-        raise SdyError(Diagnostic("SDY-P001", message[:1].lower() + message[1:], span)) from None
-    except VerifyException as error:
-        raise SdyError(Diagnostic("SDY-P001", str(error), lines.span(parser.consumed))) from None
-    except RecursionError:
-        raise SdyError(Diagnostic("SDY-P007", "the text is nested too deeply", lines.span(parser.consumed))) from None
+        return Diagnostic("SDY-P001", message[:1].lower() + message[1:], span)
+    if isinstance(error, VerifyException):
+        return Diagnostic("SDY-P001", str(error), lines.span(parser.consumed))
+    return Diagnostic("SDY-P007", "the text is nested too deeply", lines.span(parser.consumed))
+
+
+def _with_source_line(diagnostic: Diagnostic, text: str) -> Diagnostic:
+    """Return a diagnostic with a note of the program's line from which the line of the mistake was generated."""
+    source = "" if diagnostic.span is None else source_line_in_text(text, diagnostic.span.line)
+    if not source:
+        return diagnostic
+    return replace(diagnostic, notes=(*diagnostic.notes, Note(f"generated from {source}")))

@@ -15,13 +15,14 @@ from xdsl.dialects.builtin import (
     NameLoc,
     NoneAttr,
     StringAttr,
-    UnknownLoc,
 )
+from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.dialects.text.debug_locations import NAMED_UNKNOWN, RANGE, ParsedLocations
 from sdy.dialects.text.source_lines import alias_location, source_line
 from sdy.dialects.text.text_parser import TextParser
 
@@ -44,23 +45,23 @@ class LocationParser(TextParser):
                 self.parse_keyword("at")
                 return CallSiteLoc(callee, self._parse_location())
         if self.parse_optional_keyword("fused"):
+            metadata: Attribute = NoneAttr()
             if self.parse_optional_punctuation("<"):
-                self.parse_attribute()
+                metadata = self.parse_attribute()
                 self.parse_punctuation(">")
             parts = self.parse_comma_separated_list(Parser.Delimiter.SQUARE, self._parse_location)
-            return FusedLoc(tuple(parts), NoneAttr())
+            return FusedLoc(tuple(parts), metadata)
         if not self.parse_optional_keyword("unknown"):
             forms = '"name", "file":line:column, unknown, callsite(...), fused[...] or an alias'
             self.raise_error(f"expected a location: {forms}")
-        return UnknownLoc()
+        return NAMED_UNKNOWN
 
     def _parse_named(self, name: StringAttr) -> LocationAttr:
         """Parse the rest of a location after a string: a position, a range of positions, or a named location."""
         if self.parse_optional_punctuation(":"):
             line, column = self._parse_line_and_column()
-            if self.parse_optional_keyword("to"):
-                self._parse_end()
-            return FileLineColLoc(name, IntAttr(line), IntAttr(column))
+            first = FileLineColLoc(name, IntAttr(line), IntAttr(column))
+            return FusedLoc((first, self._parse_end(first)), RANGE) if self.parse_optional_keyword("to") else first
         if self._current_token.kind is not MLIRTokenKind.L_PAREN:
             return NameLoc(name, NoneAttr())
         with self.in_parens():
@@ -71,12 +72,13 @@ class LocationParser(TextParser):
         self.parse_punctuation(":")
         return line, self.parse_integer(allow_boolean=False, allow_negative=False)
 
-    def _parse_end(self) -> None:
-        """Parse the end of a range: `:column` on the same line, or `line:column`."""
+    def _parse_end(self, first: FileLineColLoc) -> FileLineColLoc:
+        """Parse the end of a range: `:column` on the line of `first`, or `line:column`."""
         if self.parse_optional_punctuation(":"):
-            self.parse_integer(allow_boolean=False, allow_negative=False)
-        else:
-            self._parse_line_and_column()
+            column = self.parse_integer(allow_boolean=False, allow_negative=False)
+            return FileLineColLoc(first.filename, first.line, IntAttr(column))
+        line, column = self._parse_line_and_column()
+        return FileLineColLoc(first.filename, IntAttr(line), IntAttr(column))
 
     def _check_location_aliases(self) -> None:
         """Raise an error unless every alias used as a location is defined as a location."""
@@ -84,6 +86,11 @@ class LocationParser(TextParser):
             if not isinstance(self.attribute_aliases.get(name), LocationAttr):
                 hint = similar_name_hint(name[1:], [alias[1:] for alias in self.attribute_aliases], "#")
                 self.fail("SDY-P003", f"{name} is not defined as a location", span, hint)
+
+    def parsed_locations(self) -> ParsedLocations:
+        """Return, after parsing, the locations that the text names."""
+        of_ops = {self.lines.line_and_column(start): location for start, location in self._locations.items()}
+        return ParsedLocations(of_ops, self.attribute_aliases)
 
     def source_lines(self) -> dict[int, str]:
         """Return, after parsing, the line of the program that each line was generated from: `{7: "train.py:20"}`."""

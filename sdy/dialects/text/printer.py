@@ -8,19 +8,23 @@ from io import StringIO
 from xdsl.dialects.builtin import (
     UnregisteredOp,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.printer import Printer
 
 from sdy.dialects.text.attribute_printer import AttributePrinter
+from sdy.dialects.text.debug_locations import LocationNames, ParsedLocations
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX, DEFAULT_DIALECTS
 from sdy.dialects.text.resources import MARKER, resource_section
 from sdy.dialects.text.ssa_names import name_values
 
 
-def print_operation(op: Operation, generic: bool = False) -> str:
+def print_operation(op: Operation, generic: bool = False, locations: ParsedLocations | None = None) -> str:
     """Return the text of an op and all ops inside it, without a final newline. `generic` selects the generic form."""
     stream = StringIO()
-    MlirPrinter(stream, op, generic).print_op(op)
+    printer = MlirPrinter(stream, op, generic)
+    if locations is not None:
+        return printer.with_locations(op, locations)
+    printer.print_op(op)
     text = stream.getvalue()
     return f"{text}\n\n{resource_section(op)}" if MARKER in text else text
 
@@ -32,6 +36,29 @@ class MlirPrinter(AttributePrinter):
         super().__init__(stream, generic)
         self._names = name_values(root, unique=generic)
         self._default_dialects = ["builtin"]
+        self._locations: LocationNames | None = None
+
+    def with_locations(self, root: Operation, parsed: ParsedLocations) -> str:
+        """Return the text of `root` with the locations of all ops and block arguments, and their aliases."""
+        self._locations = names = LocationNames(parsed, self._attribute_text)
+        self.print_op(root)  # collects the locations
+        names.number()
+        stream = StringIO()
+        self._write = stream.write
+        self._texts.clear()
+        self.print_op(root)
+        early, late = ("\n".join(names.definitions(is_early=is_early)) for is_early in (True, False))
+        return f"{early}\n{stream.getvalue()}\n{late}".lstrip("\n")
+
+    def print_block_argument(self, arg: BlockArgument, print_type: bool = True) -> None:
+        super().print_block_argument(arg, print_type)
+        self.print_argument_location(arg)
+
+    def print_argument_location(self, argument: BlockArgument) -> None:
+        if self._locations is not None:
+            location = self._locations.parsed.of_argument(argument)
+            self._locations.collect(location, is_early=True)
+            self._write(f" loc({self._locations.text(location)})")
 
     def print_ssa_value(self, value: SSAValue) -> str:
         name = self._names[value]
@@ -39,6 +66,15 @@ class MlirPrinter(AttributePrinter):
         return name
 
     def print_op(self, op: Operation) -> None:
+        if self._locations is None:
+            self._print_op(op)
+            return
+        location = self._locations.parsed.of_op(op)
+        self._locations.collect(location)
+        self._print_op(op)
+        self._write(f" loc({self._locations.name(location)})")
+
+    def _print_op(self, op: Operation) -> None:
         if op.results:
             self._write(f"{self._names.results(op)} = ")
         custom = None if self.print_generic_format else _custom_print(op)

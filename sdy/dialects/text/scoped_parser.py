@@ -11,8 +11,8 @@ from functools import cache
 from typing import NoReturn, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
-from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLoc
+from xdsl.ir import Attribute, AttributeInvT, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.parser import ForwardDeclaredValue, Parser, Position, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.lexer import Span
@@ -119,6 +119,9 @@ class ScopedParser(LocationParser):
         if name in self.ssa_values:
             self.fail("SDY-P004", f"%{name} is already defined", span, "rename one of the two definitions")
         self.ssa_values[name] = tuple(values)
+        for value in values:
+            if isinstance(value, BlockArgument) and isinstance(value.location, UnknownLoc):
+                value.location = self._location_at(span.start)
         self._scope.append(name)
         for index, used in self.forward_ssa_references.pop(name, {}).items():
             span = self._forward_spans[name]

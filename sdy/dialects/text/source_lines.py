@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
@@ -19,6 +20,28 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import Attribute, BlockArgument
+
+_LOCATION = re.compile(r"loc\((.*)\)\s*$")
+_DEFINITION = re.compile(r"^(#\w+) = loc\((.*)\)\s*$", re.MULTILINE)
+_PLACE = re.compile(r'"([^"]*)":(\d+):\d+|(#\w+)')
+
+
+def source_line_in_text(text: str, line: int) -> str:
+    """Return the innermost line (`train.py:20`) of the location at the end of a line of a text that is not parsed.
+
+    The text is empty if the line ends in no location that has one.
+    """
+    lines = text.splitlines()
+    found = _LOCATION.search(lines[line - 1]) if 0 < line <= len(lines) else None
+    return "" if found is None else next(_places(found[1], dict(_DEFINITION.findall(text))), "")
+
+
+def _places(location: str, aliases: Mapping[str, str]) -> Iterator[str]:
+    for file, line, alias in _PLACE.findall(location):
+        if not alias:
+            yield f"{PurePath(file).name}:{line}"
+        elif alias in aliases:
+            yield from _places(aliases[alias], {name: text for name, text in aliases.items() if name != alias})
 
 
 def alias_location(name: str) -> FusedLoc:

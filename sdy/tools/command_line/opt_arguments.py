@@ -23,6 +23,7 @@ FLAGS = {
     "verify-diagnostics": "compare the diagnostics with the comments `// expected-error {{...}}`",
     "allow-unregistered-dialect": "accept ops, attributes and types of unregistered dialects",
     "mlir-print-op-generic": "print every op in generic form",
+    "mlir-print-debuginfo": "print the location of every op and argument",
     "mlir-print-ir-before-all": "print the module to stderr before each pass",
     "mlir-print-ir-after-all": "print the module to stderr after each pass",
     "mlir-print-ir-after-change": "print the module to stderr after each pass that changed it",

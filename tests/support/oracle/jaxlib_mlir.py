@@ -33,3 +33,12 @@ def pretty_text(text: str) -> str:
     context = jax_mlir.make_ir_context()
     with context:
         return str(ir.Module.parse(text))
+
+
+def text_with_locations(text: str, generic: bool = False) -> str:
+    """Return the text of a module with the locations of all ops."""
+    context = jax_mlir.make_ir_context()
+    context.allow_unregistered_dialects = True
+    with context:
+        module = ir.Module.parse(text)
+        return str(module.operation.get_asm(enable_debug_info=True, print_generic_op_form=generic))

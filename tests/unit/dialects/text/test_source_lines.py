@@ -8,7 +8,7 @@ import pytest
 
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects.module_text import parse_module_with_source_lines
+from sdy.dialects.module_text import parse_module, parse_module_with_source_lines
 from sdy.tools.main import main
 
 TEXT = """
@@ -65,3 +65,35 @@ def test_the_command_explains_names_and_lines_of_locations(tmp_path: Path, capsy
     assert capsys.readouterr().out.startswith("params['up'] (argument, line 4)")
     assert main(["explain", str(file), "model.py:20"]) == 0
     assert capsys.readouterr().out.startswith("%0 (stablehlo.add, line 6 (model.py:20))")
+
+
+BROKEN = """func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.tanh %missing : tensor<8xf32> loc(#loc3)
+  %1 = stablehlo.tann %a : tensor<8xf32> loc("f"("train.py":7:2))
+  return %0 : tensor<8xf32> loc(#loc)
+}
+#loc = loc(unknown)
+#loc1 = loc("/home/me/model.py":20:4 to :9)
+#loc2 = loc("/home/me/train.py":3:0)
+#loc3 = loc(callsite("model"(#loc1) at #loc2))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        (BROKEN.replace("tann", "tanh"), "model.py:20"),  # found at the end of the text
+        (BROKEN.replace("%missing", "%a"), "train.py:7"),  # found at once, before the aliases are parsed
+    ],
+)
+def test_mistakes_name_the_line_that_was_lowered(text: str, source: str) -> None:
+    with pytest.raises(SdyError) as raised:
+        parse_module(text)
+    (diagnostic,) = raised.value.diagnostics
+    assert [note.message for note in diagnostic.notes] == [f"generated from {source}"]
+
+
+def test_mistakes_without_a_location_have_no_note() -> None:
+    with pytest.raises(SdyError) as raised:
+        parse_module(BROKEN.replace(" loc(#loc3)", "").replace("tann", "tanh"))
+    assert raised.value.diagnostics[0].notes == ()
