@@ -7,6 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import sdy
+from sdy.diagnostics.diagnostic import render
+from sdy.program.program import Program
+from sdy.tools.main import main
+
 pytestmark = pytest.mark.jax  # the README imports JAX
 README = Path(__file__).resolve().parents[2] / "README.md"
 
@@ -15,3 +20,30 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 def test_code_runs(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(README.parent)
     exec(compile(code, "README.md", "exec"), {})
+
+
+(SHOWN_ERROR,) = re.findall(r"```text\n(mlp\.mlir.*?)```", README.read_text(), re.DOTALL)
+SHELL_LINES = [
+    line.partition("#")[0].split()
+    for block in re.findall(r"```sh\n(.*?)```", README.read_text(), re.DOTALL)
+    for line in block.splitlines()
+    if line.startswith("sdy ")
+]
+
+
+def test_the_shown_error_is_printed() -> None:
+    shown = SHOWN_ERROR.splitlines()[1].removeprefix("  ")
+    text = f"module {{\n  func.func @main(%a: tensor<8x8xf32>) -> tensor<4x8xf32> {{\n{shown}\n"
+    with pytest.raises(sdy.SdyError) as raised:
+        Program.from_text(text, "mlp.mlir")
+    assert render(raised.value.diagnostics[0], {"mlp.mlir": text}).strip() == SHOWN_ERROR.strip()
+
+
+@pytest.mark.parametrize("words", SHELL_LINES, ids=" ".join)
+def test_shown_options_exist(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([words[1], "--help"])
+    usage = capsys.readouterr().out
+    for word in words[2:]:
+        if word.startswith("-"):
+            assert re.search(rf"{re.escape(word.partition('=')[0])}\b", usage), f"{word} is not an option of {words[1]}"
