@@ -13,9 +13,10 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.diagnostics.user_code import is_code_of_user, user_code_error
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
-from sdy.dialects.verification.verify_module import verify_module
+from sdy.dialects.verification.verified_module import VerifiedModule
 from sdy.passes.rewriting.op_order import caching_order, one_pass
 
+Verification = Callable[[], None]
 PassObserver = Callable[[ModulePass, ModuleOp], None]
 
 
@@ -49,11 +50,14 @@ def run_passes(
     passes: Sequence[ModulePass],
     *,
     verify_each: bool = True,
+    verify: Verification | None = None,
     before: PassObserver | None = None,
     after: PassObserver | None = None,
 ) -> None:
     """Run the passes on the module, in place. `before` and `after` are called around each pass.
 
+    `verify` verifies the module after each pass. By default, all of it is verified after the first pass, and later only
+    what a pass has changed and what depends on it.
     Raises: SdyError of the first pass that fails, or that produces an invalid module.
     """
     with garbage_collection_paused(), caching_order(module):
@@ -63,7 +67,10 @@ def run_passes(
             with one_pass():
                 _apply(each, ctx, module)
             if verify_each:
-                verify_module(module)
+                if verify is None:
+                    verify = VerifiedModule(module).verify
+                else:
+                    verify()
             if after is not None:
                 after(each, module)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
@@ -13,6 +14,7 @@ import sdy
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.module_text import dialects, make_context, parse_module_with_locations, print_module
+from sdy.dialects.verification.verified_module import VerifiedModule
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.manager.pass_options import build_pass
 from sdy.passes.run import flattened, run_passes
@@ -21,7 +23,7 @@ from sdy.tools.command_line.exit_codes import INTERRUPTED
 from sdy.tools.command_line.expectations import parse_expectations, unmet
 from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import read_text, write_text
-from sdy.tools.command_line.opt_arguments import OptArguments, help_text, parse_arguments
+from sdy.tools.command_line.opt_arguments import VERIFY_FULL, OptArguments, help_text, parse_arguments
 from sdy.tools.command_line.pass_list import pass_list
 from sdy.tools.command_line.split_file import MARKER, Chunk, split_file
 
@@ -96,12 +98,18 @@ class _Job:
         arguments, chunk = self._arguments, self._chunk
         try:
             module, locations = parse_module_with_locations(chunk.text, arguments.input, context, chunk.first_line)
-            verify_module(module)
+            verify_each, is_full = arguments.has("verify-each", default=True), arguments.has(VERIFY_FULL)
+            if passes and verify_each and not is_full:
+                verify = VerifiedModule(module).verify
+            else:
+                verify = partial(verify_module, module)
+                verify()
             run_passes(
                 context,
                 module,
                 passes,
-                verify_each=arguments.has("verify-each", default=True),
+                verify_each=verify_each,
+                verify=verify,
                 before=self._show_before,
                 after=self._show_after,
             )

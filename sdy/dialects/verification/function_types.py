@@ -61,20 +61,13 @@ def check_return(op: ReturnOp) -> None:
     _check_types(op, "SDY-D022", "result", func.function_type.outputs.data, op.operand_types)
 
 
-def check_call(op: CallOp) -> None:
-    """Check that the callee exists and has the operand and result types of the call.
+def check_call(op: CallOp | CompositeOp) -> None:
+    """Check that the callee, or the decomposition of a composite op, exists and has the types of the op.
 
     Raises: SdyError SDY-D023.
     """
-    _check_callee(op, op.callee.root_reference.data)
-
-
-def check_composite(op: CompositeOp) -> None:
-    """Check that the decomposition of a composite op exists and has the op's operand and result types.
-
-    Raises: SdyError SDY-D023.
-    """
-    _check_callee(op, op.decomposition.root_reference.data)
+    callee = op.callee if isinstance(op, CallOp) else op.decomposition
+    _check_callee(op, callee.root_reference.data)
 
 
 def _check_callee(op: Operation, callee: str) -> None:

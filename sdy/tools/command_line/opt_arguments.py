@@ -29,13 +29,14 @@ FLAGS = {
     "mlir-print-ir-after-change": "print the module to stderr after each pass that changed it",
     "mlir-print-ir-module-scope": "accepted and ignored: the full module is always printed",
     "mlir-disable-threading": "accepted and ignored: passes run in one thread",
-    "verify-each": "verify the module after each pass (default: true)",
+    "verify-each": "verify after each pass what it changed (true, the default), the module (full), or nothing (false)",
     "dump-pass-pipeline": "print the pass pipeline with its options to stderr before running it",
     "show-dialects": "list the registered dialects and exit",
     "list-passes": "list the passes with their descriptions and options and exit",
     "version": "print the version and exit",
     "help": "print this help and exit",
 }
+VERIFY_FULL = "verify-each=full"  # a flag beside "verify-each"
 VALUES = {
     "o": "output file (default: standard output)",
     "pass-pipeline": "the passes to run: builtin.module(pass,pass{option=value})",
@@ -84,7 +85,7 @@ def parse_arguments(args: Sequence[str]) -> OptArguments:
             if name in passes:
                 requests.append(PassRequest(name, parse_options(value or "")))
             elif name in FLAGS:
-                flags[name] = value is None or _boolean(name, value)
+                flags |= _flag(name, value)
             elif name in VALUES:
                 values[name] = next_value(name, rest, VALUES) if value is None else value
             else:
@@ -132,7 +133,15 @@ def _pass_names(value: str | None) -> frozenset[str]:
     return names
 
 
-def _boolean(name: str, value: str) -> bool:
+def _flag(name: str, value: str | None) -> dict[str, bool]:
+    if name == "verify-each":
+        return {name: value == "full" or _boolean(name, value), VERIFY_FULL: value == "full"}
+    return {name: _boolean(name, value)}
+
+
+def _boolean(name: str, value: str | None) -> bool:
+    if value is None:
+        return True
     if value not in ("true", "false", "1", "0"):
         raise argument_error(f"expected true or false for --{name}, got {value!r}")
     return value in ("true", "1")

@@ -1,0 +1,92 @@
+"""Verification of the attributes of an op whose names begin with `sdy.`: shardings, rules and propagation edges."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from xdsl.dialects.builtin import ArrayAttr, TupleType
+from xdsl.ir import Attribute, Operation
+
+from sdy.dialects.ir.fast_ops import operands_of, type_of
+from sdy.dialects.sdy.attrs import OpShardingRuleAttr, PropagationEdgesAttr, TensorShardingPerValueAttr
+from sdy.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp
+from sdy.dialects.sdy.types import value_shape
+from sdy.dialects.shardings import SHARDING, sharding_of
+from sdy.dialects.verification.sdy_scope import Scope, failure, raise_problem
+from sdy.model.checks.check_edges import check_edges_have_shardings, check_flows, is_in_range, nodes_of
+from sdy.model.checks.check_rule import check_rule
+from sdy.model.mesh_table import common_mesh
+from sdy.model.propagation_edges import EdgeNodeKind, PropagationEdges
+from sdy.model.shape import Shapeless, ValueShape
+from sdy.model.sharding import TensorSharding
+
+AttributeT = TypeVar("AttributeT", bound=Attribute)
+
+PROPAGATION_EDGES = "sdy.propagation_edges"
+SHARDING_RULE = "sdy.sharding_rule"
+_PREFIX = "sdy."
+_EDGE_LISTS = ("sdy.block_arg_propagation_edges", "sdy.result_propagation_edges")
+
+
+class AttributeChecks:
+    """Verifies attributes op by op. Remembers which shardings and rules fit which types."""
+
+    def __init__(self) -> None:
+        self.have_seen_edges = False
+        # The keys contain ids of the objects in the values, which stay alive.
+        self._valid: dict[tuple[int | str | frozenset[str], ...], tuple[object, ...]] = {}
+
+    def check(self, op: Operation, scope: Scope) -> None:
+        """Check rules O1 to O5, by attribute name in alphabetical order."""
+        operands, attributes = operands_of(op), op.attributes
+        parts = (scope.meshes, *attributes.values(), *map(type_of, operands), *map(type_of, op.results))
+        key = (scope.manual_axes, len(operands), *attributes, *map(id, parts))
+        if key in self._valid:
+            return
+        for name in sorted([name for name in attributes if name.startswith(_PREFIX)]):
+            self._check_attribute(op, name, attributes[name], scope)
+        if PROPAGATION_EDGES not in attributes:  # which depend on the shardings of the operands, too
+            self._valid[key] = parts
+
+    def _check_attribute(self, op: Operation, name: str, attr: Attribute, scope: Scope) -> None:
+        if name == SHARDING:
+            shardings = require_attribute(op, name, attr, TensorShardingPerValueAttr).data
+            scope.require_each_fits(op, shardings, op.result_types, "result")
+        elif name == SHARDING_RULE:
+            rule = require_attribute(op, name, attr, OpShardingRuleAttr).data
+            shapes = tuple(map(_shape_in_rule, op.operand_types)), tuple(map(_shape_in_rule, op.result_types))
+            raise_problem(check_rule(rule, *shapes), op)
+        elif name == PROPAGATION_EDGES:
+            self.have_seen_edges = True
+            _check_edges(op, require_attribute(op, name, attr, PropagationEdgesAttr).data, scope)
+        elif name in _EDGE_LISTS:
+            for element in require_attribute(op, name, attr, ArrayAttr).data:
+                require_attribute(op, f"an element of {name}", element, PropagationEdgesAttr)
+
+
+def require_attribute(op: Operation, name: str, attr: Attribute, kind: type[AttributeT]) -> AttributeT:
+    """Return `attr`, the attribute of `op` with this name, as a `kind`. Raises: SdyError SDY-S031."""
+    if not isinstance(attr, kind):
+        raise failure(op, "SDY-S031", f"{name} must be a #{kind.name} attribute, got {attr}")
+    return attr
+
+
+def _shape_in_rule(value_type: Attribute) -> ValueShape:
+    return Shapeless.TUPLE if isinstance(value_type, TupleType) else value_shape(value_type)
+
+
+def _check_edges(op: Operation, edges: PropagationEdges, scope: Scope) -> None:
+    """Check rules P5 to P8 of propagation edges."""
+    counts = len(op.operands), len(op.results)
+    shardings: list[TensorSharding] = []
+    for node in nodes_of(edges):
+        if is_in_range(node, *counts):
+            values = op.operands if node.kind is EdgeNodeKind.OPERAND else op.results
+            sharding = sharding_of(values[node.index])
+            if sharding is not None:
+                shardings.append(sharding)
+    raise_problem(check_edges_have_shardings(shardings), op)
+    common = common_mesh(shardings, scope.meshes)
+    # The sources of an edge op are not only its operands: a while op also has the values that its body returns.
+    any_index = isinstance(op, DataFlowEdgeOp | FuncDataFlowEdgeOp)
+    raise_problem(check_flows(edges, None if common is None else common.mesh, *counts, any_index=any_index), op)

@@ -1,0 +1,122 @@
+"""Verification of an op independently of other ops, once per signature."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import cast
+
+from xdsl.dialects.builtin import UnregisteredOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, OpTraits
+from xdsl.irdl import IRDLOperation, OpDef
+from xdsl.traits import IsTerminator, NoTerminator
+from xdsl.utils.exceptions import VerifyException
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.fast_ops import operands_of, type_of
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.sdy.dialect import SDY
+from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
+from sdy.dialects.stablehlo.dialect import STABLEHLO
+from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX
+from sdy.dialects.verification.function_types import check_function, check_return
+
+# Ops whose verification also walks over the ops inside, because they are isolated from above.
+ISOLATED_OPS = frozenset[type[Operation]]((ManualComputationOp, NamedComputationOp))
+# Two of these ops with the same signature are equally valid.
+VERIFIED_BY_SIGNATURE = frozenset[type[Operation]]((*STABLEHLO.operations, *SDY.operations)) - ISOLATED_OPS
+
+
+class OpChecks:
+    """Verifies ops one by one. Remembers the signatures of valid ops: class, types, properties, types in regions."""
+
+    def __init__(self) -> None:
+        # The attributes in the values stay alive, so that no other attribute gets an id that is part of a signature.
+        self._valid: dict[tuple[type[Operation] | str | int, ...], tuple[Attribute, ...]] = {}
+
+    def check(self, op: Operation) -> None:
+        """Verify `op`, without the ops inside. Raises: SdyError."""
+        if type(op) in VERIFIED_BY_SIGNATURE:
+            self.check_by_signature(op)
+        else:
+            check_alone(op)
+
+    def check_by_signature(self, op: Operation) -> None:
+        """Verify `op` unless an op with the same signature was valid. Raises: SdyError."""
+        operands, properties = operands_of(op), op.properties
+        parts = (*map(type_of, operands), *map(type_of, op.results), *properties.values())
+        counts: tuple[int, ...] = ()
+        if op.regions:
+            counts, inner = _region_signatures(op)
+            parts += inner
+        signature = (type(op), len(operands), *counts, *properties, *map(id, parts))
+        if signature not in self._valid:
+            check_alone(op)
+            self._valid[signature] = parts
+
+
+def _region_signatures(op: Operation) -> tuple[tuple[int, ...], tuple[Attribute, ...]]:
+    """Return the numbers of blocks, their arguments and terminator operands; and the types of these values."""
+    counts: list[int] = []
+    types: list[Attribute] = []
+    for region in op.regions:
+        blocks = list(region.blocks)
+        counts.append(len(blocks))
+        for block in blocks:
+            returned = () if block.last_op is None else operands_of(block.last_op)
+            counts += (len(block.args), len(returned))
+            types += map(type_of, (*block.args, *returned))
+    return tuple(counts), tuple(types)
+
+
+def check_alone(op: Operation) -> None:
+    """Verify an op independently of other ops, except for a function and its return. Raises: SdyError."""
+    if isinstance(op, UnregisteredOp):
+        return
+    try:
+        if type(op) in CUSTOM_SYNTAX:
+            _structure_of(type(op)).verify(op)
+        else:
+            op.verify_()
+    except VerifyException as error:
+        raise op_failure(op, "SDY-D001", f"{op.name}: {error}") from None
+    if isinstance(op, FuncOp):
+        check_function(op)
+    elif isinstance(op, ReturnOp):
+        check_return(op)
+
+
+@cache
+def _structure_of(op_class: type[Operation]) -> OpDef:
+    """Return xDSL's definition of an op class without traits, which would verify the ops inside as well."""
+    definition = cast("type[IRDLOperation]", op_class).get_irdl_definition()
+    return replace(definition, traits=OpTraits(lambda: ()))
+
+
+@cache
+def is_terminator(op_class: type[Operation]) -> bool:
+    """Return whether ops of the class may only be the last op of a block."""
+    return op_class.has_trait(IsTerminator, value_if_unregistered=False)
+
+
+def check_is_last(op: Operation) -> None:
+    """Check that `op`, which is not the last op of its block, is not a terminator. Raises: SdyError SDY-D002."""
+    if is_terminator(type(op)):
+        raise op_failure(op, "SDY-D002", f"{op.name} must be the last op of its block")
+
+
+def check_terminator(block: Block, parent: Operation) -> None:
+    """Check that a block of `parent` ends with a terminator. Raises: SdyError SDY-D002."""
+    if parent.has_trait(NoTerminator, value_if_unregistered=True):
+        return
+    last = block.last_op
+    if last is None or not last.has_trait(IsTerminator, value_if_unregistered=True):
+        actual = "an empty block" if last is None else last.name
+        message = f"expected a terminator at the end of {parent.name}, got {actual}"
+        raise op_failure(last or parent, "SDY-D002", message)
+
+
+def op_failure(op: Operation, code: str, message: str) -> SdyError:
+    """Return the error at `op`."""
+    return SdyError(Diagnostic(code, message, span_of(op)))
