@@ -55,6 +55,45 @@ def ours_propagate(text: str) -> float:
     return seconds(task)
 
 
+def ours_passes(text: str) -> float:
+    """Time the propagation pipeline without verification."""
+    from sdy.dialects.module_text import make_context, parse_module
+    from sdy.passes.manager.pipelines import PropagationPipeline
+    from sdy.passes.run import run_passes
+
+    module, context = parse_module(text), make_context()
+    return seconds(lambda: run_passes(context, module, [PropagationPipeline()], verify_each=False))
+
+
+def _verification(text: str, prepare: Callable[[Any], Callable[[], None]]) -> float:
+    """Time the verifications after each pass of the propagation pipeline; `prepare` verifies the parsed module."""
+    from sdy.dialects.module_text import make_context, parse_module
+    from sdy.passes.manager.pipelines import PropagationPipeline
+    from sdy.passes.run import run_passes
+
+    module, context = parse_module(text), make_context()
+    verify = prepare(module)
+    spent: list[float] = []
+    run_passes(context, module, [PropagationPipeline()], verify=lambda: spent.append(seconds(verify)))
+    return sum(spent)
+
+
+def ours_verify_changes(text: str) -> float:
+    """Time verification of what each pass of the propagation pipeline changed."""
+    from sdy.dialects.verification.verified_module import VerifiedModule
+
+    return _verification(text, lambda module: VerifiedModule(module).verify)
+
+
+def ours_verify_all(text: str) -> float:
+    """Time verification of the whole module after each pass of the propagation pipeline."""
+    from functools import partial
+
+    from sdy.dialects.verification.verify_module import verify_module
+
+    return _verification(text, lambda module: partial(verify_module, module))
+
+
 def ours_partition(text: str) -> float:
     """Time partitioning of a propagated module to the local program, and its verification."""
     from sdy.dialects.module_text import make_context, parse_module
@@ -136,6 +175,9 @@ TASKS: dict[str, Callable[[str], float]] = {
         ours_parse,
         ours_print,
         ours_propagate,
+        ours_passes,
+        ours_verify_changes,
+        ours_verify_all,
         ours_partition,
         ours_memory,
         op_count,
