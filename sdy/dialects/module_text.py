@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
 from xdsl.ir import Dialect
 
-from sdy.dialects.arith import ARITH
-from sdy.dialects.check_dialect import CHECK
-from sdy.dialects.chlo.dialect import CHLO
-from sdy.dialects.interpreter_dialect import INTERPRETER
 from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.quant import QUANT
 from sdy.dialects.sdy.dialect import SDY
@@ -21,13 +20,37 @@ from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.text.locating_parser import parse_text
 from sdy.dialects.text.printer import print_operation
 
-DIALECTS = (Builtin, Func, ARITH, SDY, STABLEHLO, CHLO, QUANT, CHECK, INTERPRETER)
+
+@dataclass(frozen=True, slots=True)
+class LazyDialect:
+    """A dialect that few programs use: its module is imported when a program does."""
+
+    name: str
+    module: str
+    variable: str
+
+    def load(self) -> Dialect:
+        """Return the dialect."""
+        return cast(Dialect, getattr(import_module(self.module), self.variable))
+
+
+DIALECTS: tuple[Dialect | LazyDialect, ...] = (
+    Builtin,
+    Func,
+    LazyDialect("arith", "sdy.dialects.arith", "ARITH"),
+    SDY,
+    STABLEHLO,
+    LazyDialect("chlo", "sdy.dialects.chlo.dialect", "CHLO"),
+    QUANT,
+    LazyDialect("check", "sdy.dialects.check_dialect", "CHECK"),
+    LazyDialect("interpreter", "sdy.dialects.interpreter_dialect", "INTERPRETER"),
+)
 _added_dialects: list[Dialect] = []
 
 
-def dialects() -> tuple[Dialect, ...]:
-    """Return the dialects that text may use: the built-in ones, then those that were added."""
-    return (*DIALECTS, *_added_dialects)
+def dialect_names() -> list[str]:
+    """Return the names of the dialects that text may use: the built-in ones, then those that were added."""
+    return [dialect.name for dialect in (*DIALECTS, *_added_dialects)]
 
 
 def add_dialect(dialect: Dialect) -> None:
@@ -35,7 +58,7 @@ def add_dialect(dialect: Dialect) -> None:
 
     Raises: ValueError if there is already a dialect of that name.
     """
-    if any(existing.name == dialect.name for existing in dialects()):
+    if dialect.name in dialect_names():
         raise ValueError(f"a dialect named {dialect.name} already exists")
     _added_dialects.append(dialect)
     _shared_context.cache_clear()
@@ -44,8 +67,11 @@ def add_dialect(dialect: Dialect) -> None:
 def make_context(allow_unregistered: bool = False) -> SdyContext:
     """Return a context with all dialects. If `allow_unregistered`, ops of other dialects are accepted too."""
     context = SdyContext(allow_unregistered=allow_unregistered)
-    for dialect in dialects():
-        context.load_dialect(dialect)
+    for dialect in (*DIALECTS, *_added_dialects):
+        if isinstance(dialect, LazyDialect):
+            context.register_dialect(dialect.name, dialect.load)
+        else:
+            context.load_dialect(dialect)
     return context
 
 

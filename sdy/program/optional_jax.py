@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib import import_module
 from importlib.util import find_spec
 
 from xdsl.dialects.builtin import ModuleOp
@@ -53,9 +53,10 @@ def require_jax() -> None:
 
 def check_jax_version() -> None:
     """Raise SdyError SDY-T214 if the installed JAX is older than the oldest supported version."""
+    metadata = import_module("importlib.metadata")  # here, because importing it takes long
     try:
-        installed = version("jax")
-    except PackageNotFoundError:
+        installed: str = metadata.version("jax")
+    except ModuleNotFoundError:
         return  # importing it will fail
     if _release(installed) < _release(OLDEST_JAX):
         message = f"JAX {installed} is too old: sdy requires JAX {OLDEST_JAX} or newer"

@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 import sdy
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.ir.context import SdyContext
-from sdy.dialects.module_text import dialects, make_context, parse_module_with_locations, print_module
+from sdy.dialects.module_text import dialect_names, make_context, parse_module_with_locations, print_module
 from sdy.dialects.verification.verified_module import VerifiedModule
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.manager.pass_options import build_pass
@@ -52,7 +52,7 @@ def _run(arguments: OptArguments) -> int:
         write_text("-", pass_list())
         return 0
     if arguments.has("show-dialects"):
-        write_text("-", "".join(f"{dialect.name}\n" for dialect in dialects()))
+        write_text("-", "".join(f"{name}\n" for name in dialect_names()))
         return 0
     passes = [build_pass(request) for request in arguments.requests]
     if arguments.has("dump-pass-pipeline"):

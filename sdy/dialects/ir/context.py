@@ -22,6 +22,13 @@ class SdyContext(Context):
     emitted_keys: set[str] = field(default_factory=lambda: set())
 
 
+def load_dialects(ctx: Context) -> None:
+    """Load the dialects that the context knows by name only, so that it lists all ops, attributes and types."""
+    loaded = {dialect.name for dialect in ctx.loaded_dialects}
+    for name in [name for name in ctx.registered_dialect_names if name not in loaded]:
+        ctx.load_registered_dialect(name)
+
+
 def emit(ctx: Context, diagnostic: Diagnostic) -> None:
     """Emit a warning or a remark. (Errors are raised.)"""
     if isinstance(ctx, SdyContext):

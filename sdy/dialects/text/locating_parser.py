@@ -23,6 +23,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.dialects.ir.context import load_dialects
 from sdy.dialects.ir.fast_ops import make_op
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX, DEFAULT_DIALECTS
@@ -172,6 +173,7 @@ class LocatingParser(ScopedParser):
         full_name = name if "." in name or is_generic else f"{self._default_dialect()}.{name}"
         op_class = self.ctx.get_optional_op(full_name)
         if op_class is None or (issubclass(op_class, UnregisteredOp) and not is_generic):
+            load_dialects(self.ctx)
             known_names = [op.name for op in self.ctx.loaded_ops if not issubclass(op, UnregisteredOp)]
             self.fail("SDY-P002", f"unknown op {name}", span, similar_name_hint(full_name, known_names))
         return op_class

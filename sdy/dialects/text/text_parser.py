@@ -35,6 +35,7 @@ from sdy.diagnostics.span import Span as SourceSpan
 from sdy.diagnostics.span import span_at
 from sdy.dialects.constants.dense import DenseElementsAttr, DenseResource
 from sdy.dialects.constants.elements import Scalar, codec_of
+from sdy.dialects.ir.context import load_dialects
 from sdy.dialects.text.dense_literal import parse_dense, parse_dense_resource
 from sdy.dialects.text.lexer import LazyTokenState, RegexLexer
 from sdy.dialects.text.resources import parse_blobs
@@ -168,6 +169,7 @@ class TextParser(Parser):
     ) -> Attribute:
         find = self.ctx.get_optional_type if is_type else self.ctx.get_optional_attr
         if "." in attr_name and find(attr_name) is None:
+            load_dialects(self.ctx)
             cached = [each.name for each in (self.ctx.loaded_types if is_type else self.ctx.loaded_attrs)]
             span = Span(self.consumed - len(attr_name), self.consumed, self.lexer.input)
             kind = "type" if is_type else "attribute"
