@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
@@ -53,6 +54,9 @@ def _run(arguments: OptArguments) -> int:
         return 0
     if arguments.has("show-dialects"):
         write_text("-", "".join(f"{name}\n" for name in dialect_names()))
+        return 0
+    if arguments.server is not None:
+        import_module("sdy.tools.lit.server").serve(arguments.server, main)  # imports all passes
         return 0
     passes = [build_pass(request) for request in arguments.requests]
     if arguments.has("dump-pass-pipeline"):

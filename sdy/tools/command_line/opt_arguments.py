@@ -43,6 +43,7 @@ VALUES = {
     "mlir-print-ir-before": "print the module to stderr before these passes (comma-separated names)",
     "mlir-print-ir-after": "print the module to stderr after these passes (comma-separated names)",
     "load": "import a Python module or a .py file first, which may register dialects and passes",
+    "server": "answer calls of sdy/tools/lit/client.py at this socket until standard input is closed",
     "dump-dir": "write the module after each pass to a file in this directory",
 }
 
@@ -54,6 +55,7 @@ class OptArguments:
     input: str = "-"
     output: str = "-"
     dump_dir: str | None = None
+    server: str | None = None
     shown_before: frozenset[str] = frozenset()
     shown_after: frozenset[str] = frozenset()
     requests: tuple[PassRequest, ...] = ()
@@ -101,6 +103,7 @@ def parse_arguments(args: Sequence[str]) -> OptArguments:
         arguments,
         output=values.get("o", "-"),
         dump_dir=values.get("dump-dir"),
+        server=values.get("server"),
         shown_before=_pass_names(values.get("mlir-print-ir-before")),
         shown_after=_pass_names(values.get("mlir-print-ir-after")),
     )

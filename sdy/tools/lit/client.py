@@ -1,0 +1,32 @@
+"""`python -S -E client.py SOCKET ARGUMENTS...`: runs `sdy-opt ARGUMENTS...` in a fork of the server at a socket.
+
+Without a server, it runs `sdy-opt` in a new process. It is a script that imports little, because suites start it often.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+
+STREAMS = (0, 1, 2)
+
+
+def main(path: str, args: list[str]) -> int:
+    """Send the arguments, the directory, the environment and the standard streams; return the exit code."""
+    variables = [f"{name}={value}" for name, value in os.environ.items()]
+    fields = [os.getcwd(), str(len(args)), *args, *variables]
+    message = b"\0".join(map(os.fsencode, fields))
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(path)
+        except OSError:
+            os.execv(sys.executable, [sys.executable, "-m", "sdy.tools.sdy_opt", *args])
+        socket.send_fds(connection, [len(message).to_bytes(8, "big")], STREAMS)
+        connection.sendall(message)
+        code = connection.recv(1)
+    return code[0] if code else 1  # the fork printed a traceback
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

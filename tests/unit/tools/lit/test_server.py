@@ -1,0 +1,104 @@
+"""Calls that a server answers have the output and the exit code of new processes."""
+
+from __future__ import annotations
+
+import runpy
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from sdy.tools.lit import client
+from sdy.tools.lit.configure import configure
+
+PROGRAM = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}]>}) -> tensor<8xf32> {
+  %0 = stablehlo.abs %arg0 : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+"""
+NEW_PROCESS = (sys.executable, "-m", "sdy.tools.sdy_opt")
+
+
+@dataclass
+class Substitutions:
+    """The part of lit's configuration that changes."""
+
+    substitutions: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+
+@pytest.fixture(scope="module")
+def answered() -> Iterator[list[str]]:
+    """Return the command of the client of a running server."""
+    config = Substitutions()
+    server = configure(config)
+    ((pattern, call),) = config.substitutions
+    assert pattern == r"\bsdy-opt\b"
+    command = shlex.split(call)
+    socket = Path(command[-1])
+    deadline = time.monotonic() + 60
+    while not socket.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    yield command
+    assert server.stdin is not None
+    server.stdin.close()
+    assert server.wait(timeout=60) == 0
+    assert not socket.exists()
+
+
+def outcome(
+    command: tuple[str, ...] | list[str], *args: str, folder: Path, given: str | None = None
+) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [*command, *args], cwd=folder, input=given, capture_output=True, text=True, timeout=120, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "given", "code"),
+    [
+        (("program.mlir", "--sdy-propagation-pipeline"), None, 0),
+        (("-", "--sdy-close-shardings"), PROGRAM, 0),
+        (("missing.mlir",), None, 1),
+        (("-", "--mlir-print-ir-after-all", "--symbol-dce"), PROGRAM.replace("abs %arg0", "abs %other"), 1),
+        (("--no-such-pass",), None, 1),
+    ],
+)
+def test_answers_are_those_of_new_processes(
+    args: tuple[str, ...], given: str | None, code: int, answered: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "program.mlir").write_text(PROGRAM)
+    answer = outcome(answered, *args, folder=tmp_path, given=given)
+    assert answer[0] == code
+    assert answer == outcome(NEW_PROCESS, *args, folder=tmp_path, given=given)
+
+
+def test_a_fork_keeps_nothing_for_the_next(answered: list[str], tmp_path: Path) -> None:
+    (tmp_path / "extension.py").write_text("import sdy\nprint('loaded')\n")
+    for _ in range(2):
+        code, out, _ = outcome(answered, "--load=extension.py", "-", folder=tmp_path, given=PROGRAM)
+        assert code == 0
+        assert out.startswith("loaded\n")
+
+
+def test_without_a_server_a_new_process_answers(tmp_path: Path) -> None:
+    command = [sys.executable, "-S", "-E", str(client.__file__), str(tmp_path / "no-socket")]
+    code, out, _ = outcome(command, "-", folder=tmp_path, given=PROGRAM)
+    assert (code, out) == outcome(NEW_PROCESS, "-", folder=tmp_path, given=PROGRAM)[:2]
+    assert "stablehlo.abs" in out
+
+
+def test_the_configuration_of_lit_replaces_the_tool() -> None:
+    config = Substitutions()
+    file = Path(client.__file__).with_name("lit.cfg.py")
+    variables = runpy.run_path(str(file), {"config": config})
+    server = variables["_server"]
+    server.stdin.close()
+    assert server.wait(timeout=60) == 0
+    assert [pattern for pattern, _ in config.substitutions] == [r"\bsdy-opt\b"]
