@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -10,7 +11,7 @@ from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes
 from sdy.cost.roofline import OpTime
-from sdy.cost.schedule import CollectiveRun, schedule_of
+from sdy.cost.schedule import CollectiveRun, ScheduledOp, schedule_of
 from sdy.grammar.write import write_axis_list
 from sdy.model.mesh import Mesh
 
@@ -91,15 +92,22 @@ class ProgramCost:
         }
 
 
-def cost_of(local: ModuleOp, mesh: Mesh, hardware: Hardware, free_bytes: float | None = None) -> ProgramCost:
+def cost_of(
+    local: ModuleOp,
+    mesh: Mesh,
+    hardware: Hardware,
+    free_bytes: float | None = None,
+    schedule: Iterable[ScheduledOp] | None = None,
+) -> ProgramCost:
     """Return the cost of a local program, as produced by `sdy-local-pipeline`, on the devices of `mesh`.
 
-    `free_bytes` is the memory of a device that the program may use, by default all of it.
+    `free_bytes` is the memory of a device that the program may use, by default all of it. `schedule` is that of the
+    program, if it is known.
     Raises: SdyError SDY-T210 if a collective refers to a device that is not in the mesh.
     """
     compute = memory = seconds = 0.0
     collectives: dict[tuple[CollectiveKind, str], CollectiveCost] = {}
-    for scheduled in schedule_of(local, mesh, hardware):
+    for scheduled in schedule_of(local, mesh, hardware) if schedule is None else schedule:
         if scheduled.visit.is_left:
             continue
         match scheduled.work:

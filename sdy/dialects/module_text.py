@@ -13,6 +13,7 @@ from xdsl.dialects.func import Func
 from xdsl.ir import Dialect
 
 from sdy.dialects.ir.context import SdyContext
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.quant import QUANT
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO
@@ -105,6 +106,7 @@ def parse_module_with_locations(
     return module, parser.parsed_locations()
 
 
+@garbage_collection_paused()
 def print_module(module: ModuleOp, generic: bool = False, locations: ParsedLocations | None = None) -> str:
     """Return the text of a module as MLIR prints it, with a final newline. `generic` selects the generic form.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import cast
 
 from lark import Lark, Token, Tree
@@ -103,7 +103,7 @@ def parse_tree(rule: str, text: str) -> ParseNode:
 
 @cache
 def _parser() -> Lark:
-    grammar = files("sdy.grammar").joinpath("sharding.lark").read_text(encoding="utf-8")
+    grammar = Path(__file__).with_name("sharding.lark").read_text(encoding="utf-8")
     return Lark(grammar, start=list(START_RULES), parser="lalr", lexer="contextual", tree_class=ParseNode)
 
 

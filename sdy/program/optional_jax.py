@@ -53,14 +53,18 @@ def require_jax() -> None:
 
 def check_jax_version() -> None:
     """Raise SdyError SDY-T214 if the installed JAX is older than the oldest supported version."""
-    metadata = import_module("importlib.metadata")  # here, because importing it takes long
     try:
-        installed: str = metadata.version("jax")
+        installed = version("jax")
     except ModuleNotFoundError:
         return  # importing it will fail
     if _release(installed) < _release(OLDEST_JAX):
         message = f"JAX {installed} is too old: sdy requires JAX {OLDEST_JAX} or newer"
         raise SdyError(Diagnostic("SDY-T214", message, hint="pip install --upgrade 'sdy[jax]'"))
+
+
+def version(package: str) -> str:
+    """Return the version of an installed package."""
+    return import_module("importlib.metadata").version(package)  # imported here, because it takes long
 
 
 def _release(text: str) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from sdy.cost.program_cost import ProgramCost, cost_of
 from sdy.cost.quantities import byte_count
 from sdy.cost.schedule import schedule_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, print_module
@@ -56,6 +57,7 @@ class PartitionedProgram(ShardedProgram[R]):
     optimize_communication: bool = True  # whether the program was partitioned with this option
 
     @cached_property
+    @garbage_collection_paused()
     def global_module(self) -> ModuleOp:
         """The module on global shapes, with shardings and collectives; repeated layers are unfolded."""
         module = self.folded.clone()
@@ -101,6 +103,7 @@ class PartitionedProgram(ShardedProgram[R]):
             arrays.append(unshard(result, placement.sharding, placement.mesh, placement.shape))
         return arrays
 
+    @garbage_collection_paused()
     def cost(self, machine: str | Hardware, free_bytes: float | str | None = None) -> ProgramCost:
         """Estimate the time and memory of the program on one device of a machine, without running it.
 

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.dialects.module_text import make_context
-from sdy.dialects.verification.verify_module import verify_module
+from sdy.dialects.verification.verified_module import VerifiedModule
 from sdy.passes import run
 from sdy.passes.manager.pass_options import build_pass
 from sdy.passes.manager.pipeline_text import parse_pipeline
@@ -23,7 +23,7 @@ def run_passes(module: ModuleOp, pipeline: str) -> tuple[Diagnostic, ...]:
     require_type(module, ModuleOp, "sdy.run_passes: module", "sdy.load(path).module is the module of a program")
     require_type(pipeline, str, "sdy.run_passes: pipeline", "write builtin.module(pass,pass{option=value})")
     passes = [build_pass(request) for request in parse_pipeline(pipeline)]
-    verify_module(module)
+    verified = VerifiedModule(module)
     context = make_context()
-    run.run_passes(context, module, passes)
+    run.run_passes(context, module, passes, verify=verified.verify)
     return tuple(context.diagnostics)

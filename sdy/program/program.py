@@ -26,6 +26,7 @@ from sdy.cost.hardware_file import resolve_hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.diagnostic import with_sources
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, parse_module_with_source_lines, print_module
@@ -71,6 +72,7 @@ class Program(Generic[R]):
     optimize_communication: bool = True  # whether `partition` rewrites ops to send fewer bytes
 
     @staticmethod
+    @garbage_collection_paused()
     def from_text(text: str, file_name: str = "<text>") -> Program[list[Array]]:
         """Parse and verify the text of a program. Raises: SdyError with the first error in the text."""
         require_type(text, str, "Program.from_text: text", "sdy.load(path) reads a file")
@@ -174,6 +176,7 @@ class Program(Generic[R]):
             partitioned.global_module, rows, self._explainer, origin.source_lines, partitioned.remarks, width
         )
 
+    @garbage_collection_paused()
     def report_html(self, machine: str | Hardware = DEFAULT_MACHINE) -> str:
         """Return the report as a self-contained HTML page: program, collectives, memory over time, conflicts.
 
@@ -320,6 +323,7 @@ class Program(Generic[R]):
         return replace(self, optimize_communication=not self.optimize_communication)
 
     @cached_property
+    @garbage_collection_paused()
     def _propagated(self) -> PropagatedProgram[R]:
         module = self.module.clone()
         pipeline = PropagationPipeline(through_chlo=True, on_one_mesh=True)
@@ -329,6 +333,7 @@ class Program(Generic[R]):
         return PropagatedProgram(module, boundary_of(module), self.origin)
 
     @cached_property
+    @garbage_collection_paused()
     def _partitioned(self) -> PartitionedProgram[R]:
         context = make_context()
         module = self.module.clone()
@@ -381,6 +386,7 @@ class Program(Generic[R]):
         module = read_module(text, "<text>" if span is None else span.file)
         return replace(self, module=module, origin=self.origin.with_text(text))
 
+    @garbage_collection_paused()
     def _explained(self, module: ModuleOp) -> Explainer:
         origin = self.origin
         return Explainer(make_context(), module, origin.text, origin.source_lines, origin.argument_names)

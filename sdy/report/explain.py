@@ -79,6 +79,9 @@ class Explainer:
         self._traced: TracedPropagation = trace_propagation(context, module)
         self._counterparts = Counterparts(module, self._traced.module)
         self._descriptions = TraceDescriptions(self._traced, self._names, self._counterparts, source_lines or {})
+        self._conflict_sites: list[ConflictSite] | None = None
+        # By the id of the arrival, which stays alive.
+        self._described: dict[int, tuple[Arrival, tuple[str, str]]] = {}
         self.values = TracedValues(self._traced, self._counterparts, self._descriptions)
 
     def value(self, query: str) -> Lines:
@@ -139,18 +142,9 @@ class Explainer:
 
     def conflict_sites(self) -> Iterator[ConflictSite]:
         """Yield the ops with conflicts in program order; a sentence that explains the one before it is indented."""
-        history, descriptions = self._traced.history, self._descriptions
-        for site, group in groupby(conflicts_of(self._traced.flat.graph, history), key=lambda each: each.site):
-            conflicts = list(group)
-            sentences = (line for conflict in conflicts for line in conflict_lines(conflict, descriptions, history))
-            involved = (axis for conflict in conflicts for axis in (conflict.axis, conflict.rival_axis))
-            yield ConflictSite(
-                descriptions.line_number(site),
-                descriptions.line(site),
-                descriptions.site(site),
-                tuple(sentences),
-                frozenset(axis for axis in involved if axis is not None),
-            )
+        if self._conflict_sites is None:
+            self._conflict_sites = list(_conflict_sites(self._traced, self._descriptions))
+        return iter(self._conflict_sites)
 
     def steps(self, holder: Value, axis: AxisRef) -> tuple[tuple[str, str], ...]:
         """Return the line and the description of each step that propagated an axis to a holder."""
@@ -185,9 +179,31 @@ class Explainer:
         return (self._descriptions.root(chain.root), *map(self._step, chain.arrivals))
 
     def _step(self, arrival: Arrival) -> tuple[str, str]:
-        site, move, descriptions = arrival.step.site, arrival.move, self._descriptions
-        source, target = descriptions.tensor(site, move.source), descriptions.tensor(site, move.target)
-        text = f"{descriptions.site(site)}: from {source} to {target}"
-        if arrival.holder is not arrival.target:
-            text += f", and to {descriptions.value(arrival.holder)} of its sharding group"
-        return descriptions.line(site), text
+        """Return the line and the description of a step, computed once: the paths of many values share steps."""
+        known = self._described.get(id(arrival))
+        if known is None:
+            known = self._described[id(arrival)] = arrival, _description(arrival, self._descriptions)
+        return known[1]
+
+
+def _description(arrival: Arrival, descriptions: TraceDescriptions) -> tuple[str, str]:
+    site, move = arrival.step.site, arrival.move
+    source, target = descriptions.tensor(site, move.source), descriptions.tensor(site, move.target)
+    text = f"{descriptions.site(site)}: from {source} to {target}"
+    if arrival.holder is not arrival.target:
+        text += f", and to {descriptions.value(arrival.holder)} of its sharding group"
+    return descriptions.line(site), text
+
+
+def _conflict_sites(traced: TracedPropagation, descriptions: TraceDescriptions) -> Iterator[ConflictSite]:
+    for site, group in groupby(conflicts_of(traced.flat.graph, traced.history), key=lambda each: each.site):
+        conflicts = list(group)
+        sentences = (line for conflict in conflicts for line in conflict_lines(conflict, descriptions, traced.history))
+        involved = (axis for conflict in conflicts for axis in (conflict.axis, conflict.rival_axis))
+        yield ConflictSite(
+            descriptions.line_number(site),
+            descriptions.line(site),
+            descriptions.site(site),
+            tuple(sentences),
+            frozenset(axis for axis in involved if axis is not None),
+        )

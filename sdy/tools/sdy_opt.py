@@ -25,7 +25,6 @@ from sdy.tools.command_line.expectations import parse_expectations, unmet
 from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.opt_arguments import VERIFY_FULL, OptArguments, help_text, parse_arguments
-from sdy.tools.command_line.pass_list import pass_list
 from sdy.tools.command_line.split_file import MARKER, Chunk, split_file
 
 
@@ -50,7 +49,7 @@ def _run(arguments: OptArguments) -> int:
         write_text("-", f"sdy {sdy.__version__}\n")
         return 0
     if arguments.has("list-passes"):
-        write_text("-", pass_list())
+        write_text("-", import_module("sdy.tools.command_line.pass_list").pass_list())  # imports all passes
         return 0
     if arguments.has("show-dialects"):
         write_text("-", "".join(f"{name}\n" for name in dialect_names()))

@@ -38,6 +38,7 @@ class MachineLayout:
         self._network = network
         self._mesh = mesh
         self._digits = {ref: digit_of(ref, mesh) for ref in mesh_digits(mesh)}  # major first
+        self._varying: dict[tuple[DeviceGroup, ...], AxisList] = {}
         axis_count = network.axis_count if isinstance(network, Torus) else 1
         self._torus_axes = _torus_axes([axis.size for axis in mesh.axes], axis_count)
 
@@ -67,6 +68,12 @@ class MachineLayout:
 
     def _varying_digits(self, groups: Sequence[DeviceGroup]) -> AxisList:
         """Return the digits in which the members of some group differ, major first."""
+        key = tuple(groups)
+        if key not in self._varying:  # most collectives of a program have one of a few lists of groups
+            self._varying[key] = self._compute_varying_digits(groups)
+        return self._varying[key]
+
+    def _compute_varying_digits(self, groups: Sequence[DeviceGroup]) -> AxisList:
         groups_of_positions = [[self._positions[device] for device in group] for group in groups]
         return tuple(
             ref

@@ -43,7 +43,7 @@ def page_data(program: ReportedProgram, hardware: Hardware) -> Json:
     causes = CollectiveCauses(program.explainer, program.remarks)
     return {
         "file": _file(program),
-        "cost": cost_of(program.local, program.mesh, hardware).to_json(),
+        "cost": cost_of(program.local, program.mesh, hardware, schedule=slots).to_json(),
         "meshes": [_mesh_json(name, mesh) for name, mesh in meshes_of(program.global_module).items() if mesh.axes],
         "collectives": collective_rows(slots, program.source_lines, causes),
         "memory": memory_json(program.local, slots, program.written, program.explainer.names),
