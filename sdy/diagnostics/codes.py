@@ -627,6 +627,17 @@ CODES: dict[str, Code] = {
         "Permutes that send the same value to different devices are merged into one.",
         "Remove sdy-merge-permutes from the pipeline to keep them apart; each device sends no more bytes than before.",
     ),
+    "SDY-V001": Code(
+        "No lemma shows that an op of the local program computes what the global program does.",
+        "If `sdy verify` finds no difference, the op is right but there is no lemma for it; see docs/guides/proof.md.",
+    ),
+    "SDY-V002": Code(
+        "The proof does not support an op of the global program.", "Use `sdy verify`, which runs both programs."
+    ),
+    "SDY-V003": Code(
+        "A result of the local program is not proved to be that of the global program.",
+        "Look at the ops that are not proved; `sdy verify` tells whether the result differs.",
+    ),
     "SDY-X001": Code(
         "NumPy has no dtype for the element type of a value.",
         "Use i1 to i64, ui2 to ui64, index, f4 to f64, bf16 or complex.",

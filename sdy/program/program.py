@@ -46,6 +46,7 @@ from sdy.program.sharded_program import PropagatedProgram, boundary_of, summary
 from sdy.program.signature import FlatSignature
 from sdy.program.source_text import source_text
 from sdy.program.verification import compare_runs
+from sdy.proof.prove import Proof, prove
 from sdy.report.explain import Explainer
 from sdy.report.html.page import html_page
 from sdy.report.html.summary import summary_html
@@ -140,6 +141,11 @@ class Program(Generic[R]):
         check_arrays(main_function(self.module), arrays, expected_outputs)
         partitioned = self._with_optimizer(optimize_communication).partition()
         return compare_runs(self.module, partitioned, arrays, expected_outputs, exact=exact)
+
+    def prove(self, *, optimize_communication: bool | None = None) -> Proof:
+        """Prove, without a run, that the partitioned program computes the same, apart from rounding; see `verify`."""
+        partitioned = self._with_optimizer(optimize_communication).partition()
+        return prove(self.module, partitioned.local, partitioned.boundary)
 
     def explain(self, value: str) -> str:
         """Explain the sharding of a value: which annotation each axis originates from, and which ops propagated it.

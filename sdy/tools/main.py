@@ -18,6 +18,7 @@ from sdy.tools.command_line.extensions import load_extensions
 
 COMMANDS = {
     "verify": "partition a program, run it on simulated devices, and compare with a run on one device",
+    "prove": "prove, without a run, that the partitioned program computes the same",
     "partition": "write the program that each device runs",
     "report": "show shardings, collectives and conflicts as text, or with more details as an HTML page",
     "cost": "estimate how long a program takes on a machine, and whether it fits in memory",

@@ -1,0 +1,174 @@
+"""Lemmas of collectives as ops, and of manual computations, which are local programs inside of the global one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.ir import Operation
+
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.meshes import visible_meshes
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.stablehlo.attributes.attrs import has_channel
+from sdy.model.axis import AxisList
+from sdy.model.devices.tiling import shard_coordinates
+from sdy.model.mesh import Mesh
+from sdy.model.mesh_digits import digit_of
+from sdy.model.mesh_table import resolve_mesh
+from sdy.model.sharding import TensorSharding
+from sdy.proof.collectives import checked_groups, exchanged, gathered, permuted, scattered
+from sdy.proof.compute import Computation, computed
+from sdy.proof.contributions import combined
+from sdy.proof.factors import Factors, number
+from sdy.proof.known import DTYPES, as_view
+from sdy.proof.placement import starts
+from sdy.proof.relations import Known, NotProvedError, Relation, Unknown, View
+from sdy.proof.terms import Term
+from sdy.proof.views import cleaned, window
+from sdy.proof.walk import Lemma, Walk, element_of, known_or_view, shape_of
+
+Groups = Sequence[Sequence[int]]
+
+
+def _groups(walk: Walk, op: Operation) -> Groups:
+    """Return the groups of devices of a collective. Raises: NotProvedError if they are not lists of all devices."""
+    table = op.properties.get("replica_groups")
+    needs_global = op.name != "stablehlo.all_to_all"
+    if not has_channel(op) or (needs_global and "use_global_device_ids" not in op.properties):
+        raise NotProvedError("expected groups of device numbers, got groups of replicas")
+    if not isinstance(table, DenseElementsAttr):
+        raise NotProvedError("expected groups as a list of devices")
+    size, ids = table.type.get_shape()[1], table.get_ints()
+    return checked_groups([ids[start : start + size] for start in range(0, len(ids), size)], walk.devices)
+
+
+def _view(walk: Walk, relation: Relation) -> View:
+    found = known_or_view(relation)
+    return as_view(found, walk.table) if isinstance(found, Known) else found
+
+
+def all_gather(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: an all-gather along the windows of a group joins them to one window."""
+    groups, dim = _groups(walk, op), number(op, "all_gather_dim")
+    return [gathered(_view(walk, each), dim, groups, walk.devices) for each in operands]
+
+
+def all_reduce(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: an all-reduce over devices with all contributions gives the value."""
+    return [_reduced(walk, op, _view(walk, each)) for each in operands]
+
+
+def _reduced(walk: Walk, op: Operation, view: View) -> View:
+    _, kind = walk.fingerprint(op.regions[0])
+    groups = _groups(walk, op)
+    if not kind or view.term.is_varying:
+        raise NotProvedError("expected a sum, product, maximum, minimum, and, or: of a value that all devices share")
+    if view.partial is not None:
+        return combined(view, kind, groups)
+    if len(groups[0]) == 1:
+        return view
+    # The devices' values are not contributions: the reduction is one of the program.
+    stacked = replace(view, dims=((), *view.dims))
+    together = cleaned(gathered(stacked, 0, groups, walk.devices), walk.table)
+    rank = len(view.dims)
+    dims = tuple(range(rank + 1))
+    factors = Factors((dims,), (dims[1:],), frozenset(dims[1:]), kind)
+    work = Computation("reduce over devices", factors, (view.shape,), (view.term.element,), walk.devices)
+    return computed(work, [together], walk.table)[0]
+
+
+def reduce_scatter(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a reduce-scatter is an all-reduce of which each device keeps its part."""
+    dim, groups = number(op, "scatter_dimension"), _groups(walk, op)
+    return [scattered(_reduced(walk, op, _view(walk, each)), dim, groups, walk.devices) for each in operands]
+
+
+def all_to_all(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: an all-to-all moves windows from one dim to another."""
+    groups, split, concat = _groups(walk, op), number(op, "split_dimension"), number(op, "concat_dimension")
+    if number(op, "split_count") != len(groups[0]):
+        raise NotProvedError("expected as many parts as devices in a group")
+    return [exchanged(_view(walk, each), split, concat, groups, walk.devices) for each in operands]
+
+
+def collective_permute(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a permutation gives each target the window of its source."""
+    table = op.properties["source_target_pairs"]
+    if not has_channel(op) or not isinstance(table, DenseElementsAttr):
+        raise NotProvedError("expected pairs of device numbers, got pairs of replicas")
+    ids = table.get_ints()
+    pairs = [(ids[n], ids[n + 1]) for n in range(0, len(ids), 2)]
+    return [permuted(_view(walk, each), pairs, walk.devices, zero(walk, op)) for each in operands]
+
+
+def zero(walk: Walk, op: Operation) -> Term:
+    """Return the term of zero. Raises: NotProvedError if the element type is not a usual one."""
+    element = element_of(op.results[0])
+    width = 2 if element in ("bf16", "f16") else DTYPES[element](0).itemsize if element in DTYPES else 0
+    if not width:
+        raise NotProvedError(f"there is no lemma for zeros of {element}")
+    return walk.table.make("constant", b"\0" * width, (), (), element)
+
+
+def manual_computation(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a manual computation is its body on the windows of its in_shardings, which out_shardings put together."""
+    assert isinstance(op, ManualComputationOp)
+    meshes, manual = visible_meshes(op), op.manual_axes.data
+    arguments: list[Relation] = []
+    for relation, sharding, argument in zip(operands, op.in_shardings.data, op.body.block.args, strict=True):
+        mesh = _mesh(walk, sharding, meshes)
+        view = _view(walk, relation)
+        for dim, (extent, axes) in enumerate(zip(shape_of(argument), _manual_axes(sharding, manual), strict=True)):
+            if axes:
+                view = window(view, dim, starts(axes, mesh, extent), extent)
+        arguments.append(view)
+    found = walk.region(op.body, arguments)
+    results: list[Relation] = []
+    for relation, sharding, result in zip(found, op.out_shardings.data, op.results, strict=True):
+        mesh = _mesh(walk, sharding, meshes)
+        if isinstance(relation, Unknown):
+            results.append(Unknown(shape_of(result)))
+            continue
+        view = _view(walk, relation)
+        for dim, axes in enumerate(_manual_axes(sharding, manual)):
+            if axes:
+                view = gathered(view, dim, _groups_along(axes, mesh, walk.devices), walk.devices)
+        if any(not isinstance(each, int) for each in view.base) or view.partial is not None or view.term.is_varying:
+            raise NotProvedError("a manual computation returns different values on devices that must hold copies")
+        results.append(view)
+    return results
+
+
+def _mesh(walk: Walk, sharding: TensorSharding, meshes: dict[str, Mesh]) -> Mesh:
+    mesh = resolve_mesh(sharding.mesh, meshes)
+    if mesh is None or mesh.device_count != walk.devices:
+        raise NotProvedError("a manual computation on a mesh of its own")
+    return mesh
+
+
+def _manual_axes(sharding: TensorSharding, manual: Sequence[str]) -> list[AxisList]:
+    return [tuple(ref for ref in dim.axes if ref.name in manual) for dim in sharding.dims]
+
+
+def _groups_along(axes: AxisList, mesh: Mesh, devices: int) -> Groups:
+    """Return groups of devices that differ in their coordinates along axes only, in the order of these."""
+    coordinates = shard_coordinates(axes, mesh)
+    groups: dict[object, list[int]] = {}
+    digits = [digit_of(ref, mesh) for ref in axes]
+    position_of = {device: position for position, device in enumerate(mesh.listed_devices())}
+    for device in range(devices):
+        position = position_of[device]
+        rest = position - sum(digit.of(position) * digit.stride for digit in digits)
+        groups.setdefault(rest, []).append(device)
+    return [sorted(group, key=lambda device: coordinates[device]) for group in groups.values()]
+
+
+COLLECTIVES: dict[str, Lemma] = {
+    "stablehlo.all_gather": all_gather,
+    "stablehlo.all_reduce": all_reduce,
+    "stablehlo.reduce_scatter": reduce_scatter,
+    "stablehlo.all_to_all": all_to_all,
+    "stablehlo.collective_permute": collective_permute,
+    "sdy.manual_computation": manual_computation,
+}

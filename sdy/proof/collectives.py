@@ -1,0 +1,146 @@
+"""Lemmas of collectives: devices exchange windows of one term."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from sdy.proof.relations import FREE, Digit, Digits, NotProvedError, Offset, View, at, is_within, offset, tidy
+from sdy.proof.terms import Term
+from sdy.proof.views import window
+
+Groups = Sequence[Sequence[int]]
+
+
+def check_exchangeable(view: View) -> None:
+    """Check that devices hold windows of one value. Raises: NotProvedError if the value depends on the device."""
+    if view.term.is_varying:
+        raise NotProvedError("a collective on a value that depends on the device")
+
+
+def checked_groups(groups: Groups, devices: int) -> Groups:
+    """Return groups that have each device once. Raises: NotProvedError if they have not."""
+    if sorted(device for group in groups for device in group) != list(range(devices)):
+        raise NotProvedError("the groups do not have each device once")
+    if len({len(group) for group in groups}) != 1:
+        raise NotProvedError("the groups have different sizes")
+    return groups
+
+
+def gathered(view: View, dim: int, groups: Groups, devices: int) -> View:
+    """Return the concatenation along a local dim of the windows of all devices of each group."""
+    check_exchangeable(view)
+    _check_equal_contributions(view, groups)
+    base = _base_of_first(view, groups, devices)
+    steps = [_steps(view, group) for group in groups]
+    if any(each != steps[0] for each in steps):
+        raise NotProvedError("groups of devices gather windows at different distances")
+    digits = _digits(steps[0])
+    dims = (*view.dims[:dim], (*digits, *view.dims[dim]), *view.dims[dim + 1 :])
+    return replace(view, base=base, dims=tidy(dims))
+
+
+def _check_equal_contributions(view: View, groups: Groups) -> None:
+    partial = view.partial
+    if partial is not None and any(len({partial.masks[device] for device in group}) > 1 for group in groups):
+        raise NotProvedError("expected an all-reduce before a gather of partial values")
+
+
+def _base_of_first(view: View, groups: Groups, devices: int) -> tuple[Offset, ...]:
+    """Return the base of the window of the first device of each device's group."""
+    first = [0] * devices
+    for group in groups:
+        for device in group:
+            first[device] = group[0]
+    return tuple(offset(tuple(at(base, each) for each in first)) for base in view.base)
+
+
+def _steps(view: View, group: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Return the distance of each window from the first one, per dim of the term."""
+    return tuple(tuple(at(base, device) - at(base, group[0]) for base in view.base) for device in group)
+
+
+def _digits(steps: Sequence[Sequence[int]]) -> Digits:
+    """Return digits whose values are the steps, in order.
+
+    Raises: NotProvedError if no digits have these values.
+    """
+    digits: list[Digit] = []
+    rest = [tuple(each) for each in steps]
+    while len(rest) > 1:
+        step = rest[1]
+        moved = [dim for dim, each in enumerate(step) if each]
+        if len(moved) > 1:
+            raise NotProvedError("windows that are gathered differ along two dims at once")
+        count = _run_length(rest)
+        minor, majors = rest[:count], rest[::count]
+        expected = [tuple(a + b for a, b in zip(major, each, strict=True)) for major in majors for each in minor]
+        if expected != rest:
+            raise NotProvedError("windows that are gathered do not follow each other")
+        digits.insert(0, Digit(count, moved[0] if moved else FREE, step[moved[0]] if moved else 0))
+        rest = majors
+    return tuple(digits)
+
+
+def _run_length(steps: Sequence[Sequence[int]]) -> int:
+    """Return the number of steps at the start that are multiples of the first one, a divisor of the number of steps."""
+    step, count = steps[1], 2
+    while count < len(steps) and tuple(steps[count]) == tuple(each * count for each in step):
+        count += 1
+    while len(steps) % count:
+        count -= 1
+    if count == 1:
+        raise NotProvedError("windows that are gathered do not follow each other")
+    return count
+
+
+def index_in_group(groups: Groups, devices: int) -> list[int]:
+    """Return the position of each device in its group."""
+    found = [0] * devices
+    for group in groups:
+        for position, device in enumerate(group):
+            found[device] = position
+    return found
+
+
+def scattered(view: View, dim: int, groups: Groups, devices: int) -> View:
+    """Return the part of the local dim that belongs to each device of a group, in order."""
+    extent = view.shape[dim] // len(groups[0])
+    starts = offset(tuple(each * extent for each in index_in_group(groups, devices)))
+    return window(view, dim, starts, extent)
+
+
+def exchanged(view: View, split: int, concat: int, groups: Groups, devices: int) -> View:
+    """Return what an all-to-all gives: the part of `split` that belongs to a device, of all devices along `concat`."""
+    check_exchangeable(view)
+    _check_equal_contributions(view, groups)
+    positions = index_in_group(groups, devices)
+    steps = [_steps(view, group) for group in groups]
+    if any(each != steps[0] for each in steps):
+        raise NotProvedError("groups of devices exchange windows at different distances")
+    digits = _digits(steps[0])
+    first = replace(view, base=_base_of_first(view, groups, devices))
+    extent = view.shape[split] // len(groups[0])
+    part = window(first, split, offset(tuple(each * extent for each in positions)), extent)
+    dims = (*part.dims[:concat], (*digits, *part.dims[concat]), *part.dims[concat + 1 :])
+    return replace(part, dims=tidy(dims))
+
+
+def permuted(view: View, pairs: Sequence[tuple[int, int]], devices: int, zero: Term) -> View:
+    """Return the windows after each target got that of its source; devices that get nothing have zeros."""
+    check_exchangeable(view)
+    source_of = {target: source for source, target in pairs}
+    if view.partial is not None:
+        if len(source_of) < devices:
+            raise NotProvedError("a partial value is sent to some devices only")
+        masks = tuple(view.partial.masks[source_of[device]] for device in range(devices))
+        view = replace(view, partial=replace(view.partial, masks=masks))
+    base = [offset(tuple(at(each, source_of.get(p, p)) for p in range(devices))) for each in view.base]
+    if len(source_of) == devices:
+        return replace(view, base=tuple(base))
+    if not base or not (is_within(view) or view.outside is zero):
+        raise NotProvedError("some devices get zeros")
+    far = view.term.shape[0] + prod(view.shape)
+    first = offset(tuple(at(base[0], p) if p in source_of else far for p in range(devices)))
+    return replace(view, base=(first, *base[1:]), outside=zero)

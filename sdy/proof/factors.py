@@ -1,0 +1,278 @@
+"""The dims that operands and results of an op share, and on which of them it may run on shards.
+
+A *factor* is a dim that operands and results share. An op may run on windows of its *parallel* factors; on shards of
+its *reduced* factors it computes contributions to the results, combined by `kind`. Other factors must be whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
+from xdsl.ir import Operation
+
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.contraction import DotGeneralOp
+from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
+from sdy.proof.terms import Shape
+
+Dims = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """The factor of each dim of the operands and results of an op."""
+
+    operands: tuple[Dims, ...]
+    results: tuple[Dims, ...]
+    parallel: frozenset[int]
+    attributes: Hashable  # what else determines the op; the same for an op on windows of parallel factors
+    reduced: frozenset[int] = frozenset()
+    kind: str = ""  # how contributions are combined
+    neutral: tuple[int, ...] = ()  # operands that must be neutral if a reduced factor is sharded
+    is_symmetric: bool = False  # factors have no meaning but which dims they tie
+    linear: frozenset[tuple[int, ...]] = field(default_factory=frozenset[tuple[int, ...]])
+
+
+def ints(op: Operation, name: str) -> Dims:
+    """Return a list of integers of an op; empty if the op does not have it."""
+    found = op.properties.get(name)
+    if isinstance(found, DenseElementsAttr):
+        return found.get_ints()
+    return () if found is None else tuple(cast("DenseArrayBase", found).get_values())  # type: ignore[arg-type]
+
+
+def number(op: Operation, name: str) -> int:
+    """Return an integer of an op."""
+    return cast("IntegerAttr", op.properties[name]).value.data
+
+
+def attributes_of(op: Operation, *omitted: str) -> Hashable:
+    """Return the properties of an op without some of them, for comparison."""
+    return tuple(sorted(((k, v) for k, v in op.properties.items() if k not in omitted), key=lambda item: item[0]))
+
+
+def elementwise(op: Operation) -> Factors:
+    """Return the factors of an op on corresponding elements; operands of rank 0 apply to all elements."""
+    rank = len(shape_of(op.results[0]))
+    dims = tuple(range(rank))
+    operands = tuple(dims if len(shape_of(each)) == rank else () for each in op.operands)
+    linear = LINEAR.get(op.name.removeprefix("stablehlo."), frozenset())
+    results = (dims,) * len(op.results)
+    return Factors(operands, results, frozenset(dims), attributes_of(op), is_symmetric=True, linear=linear)
+
+
+# Operands in which ops are linear, jointly: an op on partial sums in these operands computes partial sums.
+LINEAR: dict[str, frozenset[tuple[int, ...]]] = {
+    "add": frozenset({(0, 1)}),
+    "subtract": frozenset({(0, 1)}),
+    "negate": frozenset({(0,)}),
+    "multiply": frozenset({(0,), (1,)}),
+    "divide": frozenset({(0,)}),
+    "select": frozenset({(1, 2)}),
+    "convert": frozenset({(0,)}),
+    "real": frozenset({(0,)}),
+    "imag": frozenset({(0,)}),
+    "complex": frozenset({(0, 1)}),
+}
+
+
+def dot_general(op: DotGeneralOp) -> Factors:
+    """Return the factors of a contraction."""
+    numbers = op.dot_dimension_numbers.data
+    left: dict[int, int] = {}
+    right: dict[int, int] = {}
+    batching = list(zip(numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions, strict=True))
+    contracting = list(zip(numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions, strict=True))
+    for factor, (one, other) in enumerate([*batching, *contracting]):
+        left[one], right[other] = factor, factor
+    count, result = len(left), list(range(len(batching)))
+    for operand, factors in ((op.lhs, left), (op.rhs, right)):
+        for dim in range(len(shape_of(operand))):
+            if dim not in factors:
+                factors[dim] = count
+                result.append(count)
+                count += 1
+    operands = tuple(tuple(each[dim] for dim in range(len(each))) for each in (left, right))
+    reduced = frozenset(range(len(batching), len(batching) + len(contracting)))
+    others = attributes_of(op, "dot_dimension_numbers")
+    linear = frozenset({(0,), (1,)})
+    parallel = frozenset(result)
+    # The factors of the operands, which follow from the attribute, stand for it without the dims of size 1.
+    return Factors(operands, (tuple(result),), parallel, others, reduced, "add", (), is_symmetric=True, linear=linear)
+
+
+def reduce(op: Operation, kind: str, body: Hashable) -> Factors:
+    """Return the factors of a reduction of inputs, which are followed by as many init values."""
+    dims = ints(op, "dimensions")
+    rank = len(shape_of(op.operands[0]))
+    count = len(op.operands) // 2
+    kept = tuple(dim for dim in range(rank) if dim not in dims)
+    operands = (*(tuple(range(rank)),) * count, *((),) * count)
+    reduced = frozenset(dims) if kind and count == 1 else frozenset[int]()
+    linear = frozenset({(0,)}) if kind == "add" else frozenset[tuple[int, ...]]()
+    return Factors(
+        operands, (kept,) * count, frozenset(kept), body, reduced, kind, (1,), is_symmetric=True, linear=linear
+    )
+
+
+def along(op: Operation, dims: Sequence[int], attributes: Hashable) -> Factors:
+    """Return the factors of an op on operands of equal rank that needs the dims `dims` whole; others are parallel."""
+    rank = len(shape_of(op.results[0]))
+    whole, count = set(dims), rank
+    operands: list[Dims] = []
+    for operand in op.operands:
+        factors: list[int] = []
+        for dim in range(len(shape_of(operand))):
+            factors.append(count if dim in whole else dim)
+            count += dim in whole
+        operands.append(tuple(factors))
+    results: list[Dims] = []
+    for _ in op.results:
+        results.append(tuple(count + dim if dim in whole else dim for dim in range(rank)))
+        count += rank
+    return Factors(tuple(operands), tuple(results), frozenset(range(rank)) - whole, attributes)
+
+
+def gather(op: GatherOp) -> Factors:
+    """Return the factors of a gather: dims of indices, batching dims, and dims of which slices are whole."""
+    numbers = op.dimension_numbers.data
+    operand, indices, result = shape_of(op.operand), shape_of(op.start_indices), shape_of(op.result)
+    sizes = ints(op, "slice_sizes")
+    batch = [dim for dim in range(len(result)) if dim not in numbers.offset_dims]
+    scatter_dims = [dim for dim in range(len(indices)) if dim != numbers.index_vector_dim]
+    factor_of_index = dict(zip(scatter_dims, batch, strict=True))
+    offsets = [
+        dim for dim in range(len(operand)) if dim not in (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
+    ]
+    factor_of_operand = {
+        dim: position for dim, position in zip(offsets, numbers.offset_dims, strict=True) if sizes[dim] == operand[dim]
+    }
+    for dim, index_dim in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True):
+        factor_of_operand[dim] = factor_of_index[index_dim]
+    count = len(result)
+    operand_factors = tuple(factor_of_operand.get(dim, count + dim) for dim in range(len(operand)))
+    count += len(operand)
+    index_factors = tuple(factor_of_index.get(dim, count) for dim in range(len(indices)))
+    parallel = frozenset((*batch, *factor_of_operand.values()))
+    partial = tuple((dim, size) for dim, size in enumerate(sizes) if dim not in factor_of_operand)
+    attributes = (str(op.dimension_numbers), partial)
+    results = (tuple(range(len(result))),)
+    linear = frozenset({(0,)})
+    return Factors((operand_factors, index_factors), results, parallel, attributes, linear=linear)
+
+
+def scatter(op: ScatterOp, kind: str, body: Hashable) -> Factors:
+    """Return the factors of a scatter: batching dims, and dims of which updates have all elements.
+
+    Updates that are added may be sharded along the dims of the indices if the input is zero.
+    """
+    numbers = op.scatter_dimension_numbers.data
+    count = len(op.inputs)
+    inputs, indices, updates = shape_of(op.inputs[0]), shape_of(op.scatter_indices), shape_of(op.updates[0])
+    windows = [
+        dim for dim in range(len(inputs)) if dim not in (*numbers.inserted_window_dims, *numbers.input_batching_dims)
+    ]
+    factor_of_update = {
+        position: dim
+        for dim, position in zip(windows, numbers.update_window_dims, strict=True)
+        if updates[position] == inputs[dim] and dim not in numbers.scatter_dims_to_operand_dims
+    }
+    parallel = set(factor_of_update.values())
+    rank = len(inputs)
+    index_dims = [dim for dim in range(len(indices)) if dim != numbers.index_vector_dim]
+    update_dims = [dim for dim in range(len(updates)) if dim not in numbers.update_window_dims]
+    factor_of_index: dict[int, int] = {}
+    batching = dict(zip(numbers.scatter_indices_batching_dims, numbers.input_batching_dims, strict=True))
+    for index_dim, update_dim in zip(index_dims, update_dims, strict=True):
+        factor = batching.get(index_dim, rank + index_dim)
+        factor_of_index[index_dim] = factor_of_update[update_dim] = factor
+    parallel |= set(batching.values())
+    reduced = {rank + dim for dim in index_dims if dim not in batching} if kind == "add" and count == 1 else set[int]()
+    next_factor = rank + len(indices)
+    input_factors = tuple(range(rank))
+    index_factors = tuple(factor_of_index.get(dim, next_factor) for dim in range(len(indices)))
+    update_factors = tuple(factor_of_update.get(dim, next_factor + 1 + dim) for dim in range(len(updates)))
+    operands = (*(input_factors,) * count, index_factors, *(update_factors,) * count)
+    attributes = (str(op.scatter_dimension_numbers), str(op.properties.get("unique_indices")), body)
+    linear = frozenset({(0, 2)}) if kind == "add" and count == 1 else frozenset[tuple[int, ...]]()
+    return Factors(
+        operands,
+        (input_factors,) * count,
+        frozenset(parallel),
+        attributes,
+        frozenset(reduced),
+        kind,
+        (0,),
+        linear=linear,
+    )
+
+
+def dynamic_slice(op: Operation) -> Factors:
+    """Return the factors of a dynamic slice or update: dims that it covers are parallel, whatever their start."""
+    whole, part = shape_of(op.operands[0]), shape_of(op.results[0])
+    if op.name.endswith("update_slice"):
+        part = shape_of(op.operands[1])
+    sliced = [dim for dim, (one, other) in enumerate(zip(whole, part, strict=True)) if one != other]
+    rank = len(whole)
+    moved = tuple(rank + dim if dim in sliced else dim for dim in range(rank))
+    parallel = frozenset(range(rank)) - frozenset(sliced)
+    scalars = ((),) * (len(op.operands) - (2 if op.name.endswith("update_slice") else 1))
+    attributes = tuple((dim, part[dim]) for dim in sliced)
+    if op.name.endswith("update_slice"):
+        dims = tuple(range(rank))
+        linear = frozenset({(0, 1)})
+        return Factors((dims, moved, *scalars), (dims,), parallel, attributes, linear=linear)
+    linear = frozenset({(0,)})
+    return Factors((tuple(range(rank)), *scalars), (moved,), parallel, attributes, linear=linear)
+
+
+def windows(op: Operation, body: Hashable) -> Factors:
+    """Return the factors of a reduction of windows: dims whose windows are single elements are parallel."""
+    rank = len(shape_of(op.operands[0]))
+    pads = ints(op, "padding") or (0,) * (2 * rank)
+    dims = [
+        dim
+        for dim in range(rank)
+        if any(each not in (1, None) for each in (_at(op, name, dim) for name in WINDOW_SIZES))
+        or pads[2 * dim : 2 * dim + 2] != (0, 0)
+    ]
+    kept = tuple((name, tuple(_at(op, name, dim) for dim in dims)) for name in WINDOW_SIZES)
+    attributes = (kept, tuple(pads[2 * dim : 2 * dim + 2] for dim in dims), body, tuple(dims))
+    return along(op, dims, attributes)
+
+
+WINDOW_SIZES = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+
+
+def _at(op: Operation, name: str, dim: int) -> int | None:
+    found = ints(op, name)
+    return found[dim] if found else None
+
+
+def all_whole(op: Operation, attributes: Hashable) -> Factors:
+    """Return the factors of an op that needs all dims whole, of operands and results."""
+    count = 0
+    listed: list[Dims] = []
+    for value in (*op.operands, *op.results):
+        rank = len(shape_of(value))
+        listed.append(tuple(range(count, count + rank)))
+        count += rank
+    split = len(op.operands)
+    return Factors(tuple(listed[:split]), tuple(listed[split:]), frozenset(), attributes)
+
+
+def sizes_of_factors(op: Operation, factors: Factors) -> dict[int, int]:
+    """Return the local size of each factor."""
+    sizes: dict[int, int] = {}
+    for value, dims in zip((*op.operands, *op.results), (*factors.operands, *factors.results), strict=True):
+        shape: Shape = shape_of(value)
+        for dim, size in zip(dims, shape, strict=True):
+            sizes.setdefault(dim, size)
+    return sizes
+
+
+Specification = Callable[[Operation], Factors]

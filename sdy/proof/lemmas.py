@@ -1,0 +1,304 @@
+"""The closed list of lemmas: for each op, how the relations of its results follow from those of its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+from xdsl.ir import Operation
+
+from sdy.dialects.chlo import elementwise as chlo_elementwise
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.stablehlo import elementwise as stablehlo_elementwise
+from sdy.proof import control
+from sdy.proof.collective_lemmas import COLLECTIVES
+from sdy.proof.factors import (
+    along,
+    dynamic_slice,
+    elementwise,
+    ints,
+    number,
+)
+from sdy.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, known_slice, moved, whole
+from sdy.proof.masks import gathered_by_mask, selected
+from sdy.proof.relations import FREE, Known, NotProvedError, Relation, View, dim_of, is_inside, plus
+from sdy.proof.structured import (
+    compute,
+    contraction,
+    convolution,
+    gather_elements,
+    known_operands,
+    reduction,
+    reverse,
+    scatter_elements,
+    sort,
+    to_view,
+    unsharded,
+    window_reduction,
+)
+from sdy.proof.views import (
+    broadcast,
+    cleaned,
+    joined,
+    noted_reshape,
+    reshaped_as_noted,
+    transposed,
+    window,
+)
+from sdy.proof.walk import Lemma, Walk, element_of, shape_of
+
+
+def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: an op on corresponding elements keeps windows."""
+    known = known_operands(operands)
+    if all(isinstance(each, Known) for each in known):
+        found = folded(op, cast("list[Known]", known), shape_of(op.results[0]), element_of(op.results[0]))
+        if found is not None:
+            return [found]
+    return compute(walk, op, elementwise(op), known, is_elementwise=True)
+
+
+def convert(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a conversion to the same type changes nothing."""
+    is_same = element_of(op.operands[0]) == element_of(op.results[0])
+    return operands if is_same else pointwise(walk, op, operands)
+
+
+def select(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a mask that tells shards or padding apart gives contributions, or known padding."""
+    mask, kept, other = known_operands(operands)
+    if isinstance(mask, Known) and not (isinstance(kept, Known) and isinstance(other, Known)):
+        found = selected(mask, _readable(walk, kept), _readable(walk, other), walk.devices)
+        if found is not None:
+            return [found]
+    if isinstance(mask, View) and mask.term.is_varying and isinstance(kept, View):
+        result = gathered_by_mask(cleaned(mask, walk.table), kept, to_view(walk, other), walk.devices, walk.table)
+        if result is not None:
+            return [result]
+    return pointwise(walk, op, [mask, kept, other])
+
+
+def _readable(walk: Walk, relation: View | Known) -> View | Known:
+    return as_view(relation, walk.table) if isinstance(relation, Known) and relation.dim is None else relation
+
+
+def constant_value(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: all devices have the same constant."""
+    value = op.properties["value"]
+    assert isinstance(value, DenseElementsAttr)
+    return [constant(value, shape_of(op.results[0]), element_of(op.results[0]), walk.table)]
+
+
+def iota_value(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: the elements of an iota are known."""
+    shape, dim, element = shape_of(op.results[0]), number(op, "iota_dimension"), element_of(op.results[0])
+    if element in DTYPES and element != "i1":
+        return [iota(shape, dim, element)]
+    kept = (shape[dim],) if shape[dim] > 1 else ()
+    term = walk.table.make("iota", None, (), kept, element)
+    line = whole(term, (shape[dim],))
+    return [broadcast(line, shape, (dim,))]
+
+
+def partition_id(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: the number of the device is known."""
+    return [Known("ui32", (), None, np.arange(walk.devices, dtype=np.uint32)[:, None])]
+
+
+def broadcast_in_dim(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a value repeats along new dims, whatever their shards."""
+    (value,), shape, dims = known_operands(operands), shape_of(op.results[0]), ints(op, "broadcast_dimensions")
+    if isinstance(value, Known):
+        return [moved(value, shape, None if value.dim is None else dims[value.dim])]
+    return [broadcast(value, shape, dims)]
+
+
+def reshape(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a reshape keeps the order of elements."""
+    (value,), shape = known_operands(operands), shape_of(op.results[0])
+    if isinstance(value, Known):
+        dim = _reshaped_dim(value, shape)
+        if dim is not None or value.dim is None:
+            return [moved(value, shape, dim)]
+        value = as_view(value, walk.table)
+    if walk.table.is_recording:
+        try:
+            return [noted_reshape(value, shape, walk.table)]
+        except NotProvedError:
+            pass  # of a window in a manual computation, which a later op may complete
+    return [reshaped_as_noted(value, shape, walk.table)]
+
+
+def _reshaped_dim(value: Known, shape: Sequence[int]) -> int | None:
+    """Return the dim along which a known value varies after a reshape that adds or removes dims of size 1."""
+    if value.dim is None:
+        return None
+    long = [dim for dim, size in enumerate(value.shape) if size > 1]
+    after = [dim for dim, size in enumerate(shape) if size > 1]
+    is_same = [value.shape[dim] for dim in long] == [shape[dim] for dim in after]
+    return after[long.index(value.dim)] if is_same else None
+
+
+def transpose(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a transpose permutes the dims of a window."""
+    (value,), permutation = known_operands(operands), ints(op, "permutation")
+    if isinstance(value, Known):
+        return [moved(value, shape_of(op.results[0]), None if value.dim is None else permutation.index(value.dim))]
+    return [transposed(value, permutation)]
+
+
+def slice_of(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a slice of a window is a window."""
+    (value,) = known_operands(operands)
+    shape = shape_of(op.results[0])
+    for dim, (start, stride) in enumerate(zip(ints(op, "start_indices"), ints(op, "strides"), strict=True)):
+        if shape[dim] != value.shape[dim] or start:
+            value = _part(value, dim, start, shape[dim], stride)
+    return [value]
+
+
+def _part(value: View | Known, dim: int, start: int | tuple[int, ...], size: int, stride: int = 1) -> View | Known:
+    if isinstance(value, Known):
+        return known_slice(value, dim, start, size, stride)
+    return window(value, dim, start, size, stride)
+
+
+def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a slice whose start is known on each device is a window; other starts are those of the global slice."""
+    value, *starts = known_operands(operands)
+    shape = shape_of(op.results[0])
+    tables = [ints_of(each, walk.devices) if isinstance(each, Known) else None for each in starts]
+    for dim, (size, table) in enumerate(zip(shape, tables, strict=True)):
+        last = value.shape[dim] - size
+        if last and table is not None:
+            clamped = min(max(table, 0), last) if isinstance(table, int) else tuple(min(max(s, 0), last) for s in table)
+            value = _part(value, dim, clamped, size)
+    if value.shape == shape:
+        return [value]
+    factors = dynamic_slice(op)
+    sliced = [dim for dim, size in enumerate(shape) if size != value.shape[dim]]
+    attributes = tuple((dim, shape[dim]) for dim in sliced)
+    rank = len(shape)
+    moved_dims = tuple(rank + dim if dim in sliced else dim for dim in range(rank))
+    operand_factors = (tuple(range(rank)), *((),) * len(sliced))
+    parallel = frozenset(range(rank)) - frozenset(sliced)
+    factors = replace(
+        factors, operands=operand_factors, results=(moved_dims,), parallel=parallel, attributes=attributes
+    )
+    return compute(walk, op, factors, [value, *(starts[dim] for dim in sliced)])
+
+
+def update_slice(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: an update that covers a dim may be sharded along it."""
+    value, update, *starts = known_operands(operands)
+    factors = dynamic_slice(op)
+    sliced = [dim for dim in range(len(shape_of(op.results[0]))) if dim not in factors.parallel]
+    factors = replace(factors, operands=(*factors.operands[:2], *((),) * len(sliced)))
+    return compute(walk, op, factors, [value, update, *(starts[dim] for dim in sliced)])
+
+
+def concatenate(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: windows that follow each other are one window; unsharded values are concatenated like the global ones."""
+    dim, known = number(op, "dimension"), known_operands(operands)
+    if not walk.table.is_recording:
+        try:
+            return [joined([to_view(walk, each) for each in known], dim)]
+        except NotProvedError:
+            pass  # not windows of one term
+    sizes = tuple(shape_of(each)[dim] for each in op.operands)
+    return compute(walk, op, along(op, (dim,), (dim, sizes)), known)
+
+
+def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: padding at the edge of a term is outside of it; unsharded values are padded like the global ones."""
+    value, filling = (to_view(walk, each) for each in known_operands(operands))
+    low, high, interior = (ints(op, f"{each}padding{rest}") for each, rest in PADDINGS)
+    dims = [dim for dim, each in enumerate(zip(low, high, interior, strict=True)) if any(each)]
+    if not dims:
+        return [value]
+    value = cleaned(value, walk.table)
+    if not walk.table.is_recording and not any(interior) and not filling.base:
+        found = _padded_window(value, filling, low, high, dims)
+        if found is not None:
+            return [found]
+    factors = along(op, dims, tuple((dim, low[dim], high[dim], interior[dim]) for dim in dims))
+    result = compute(walk, op, factors, [value, filling])
+    found_view = cast("View", result[0])
+    if not any(interior) and len(found_view.base) == len(value.base):
+        # Where each dim of the operand is in the padded term, for windows that reach over the end of the operand.
+        local = {dim_of(digits): dim for dim, digits in enumerate(value.dims) if dim_of(digits) != FREE}
+        layout = tuple(dim_of(found_view.dims[local[each]]) for each in range(len(local)))
+        walk.table.derive(value.term, found_view.term, layout, tuple(low[local[each]] for each in range(len(local))))
+    return result
+
+
+PADDINGS = (("edge_", "_low"), ("edge_", "_high"), ("interior_", ""))
+
+
+def _padded_window(
+    value: View, filling: View, low: Sequence[int], high: Sequence[int], dims: Sequence[int]
+) -> View | None:
+    """Return the padded window if the padding lies outside of the term on every device, otherwise None."""
+    base, digits = list(value.base), list(value.dims)
+    for each in range(len(value.base)):
+        extent = next(found[0].size for found in value.dims if dim_of(found) == each)
+        if not is_inside(value.base[each], extent, value.term.shape[each]) and value.outside is not filling.term:
+            return None
+    for dim in dims:
+        each = dim_of(value.dims[dim])
+        if each == FREE:
+            return None
+        start, extent = value.base[each], value.dims[dim][0].size
+        starts = (start,) if isinstance(start, int) else start
+        size = value.term.shape[each]
+        if low[dim] < 0 or high[dim] < 0 or (low[dim] and any(s > 0 for s in starts)):
+            return None
+        if high[dim] and any(s + extent < size for s in starts):
+            return None
+        base[each] = plus(start, low[dim], -1)
+        digits[dim] = (value.dims[dim][0]._replace(size=extent + low[dim] + high[dim]),)
+    return replace(value, base=tuple(base), dims=tuple(digits), outside=filling.term)
+
+
+def same(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: the op returns its operands."""
+    return operands
+
+
+LEMMAS: dict[str, Lemma] = {
+    **{each.name: pointwise for each in (*stablehlo_elementwise.OPS, *chlo_elementwise.OPS)},
+    "stablehlo.bitcast_convert": pointwise,
+    "stablehlo.convert": convert,
+    "stablehlo.select": select,
+    "stablehlo.constant": constant_value,
+    "stablehlo.iota": iota_value,
+    "stablehlo.partition_id": partition_id,
+    "stablehlo.broadcast_in_dim": broadcast_in_dim,
+    "stablehlo.reshape": reshape,
+    "stablehlo.transpose": transpose,
+    "stablehlo.slice": slice_of,
+    "stablehlo.dynamic_slice": slice_by_index,
+    "stablehlo.dynamic_update_slice": update_slice,
+    "stablehlo.concatenate": concatenate,
+    "stablehlo.pad": pad,
+    "stablehlo.dot_general": contraction,
+    "stablehlo.reduce": reduction,
+    "stablehlo.reduce_window": window_reduction,
+    "stablehlo.select_and_scatter": window_reduction,
+    "stablehlo.gather": gather_elements,
+    "stablehlo.scatter": scatter_elements,
+    "stablehlo.convolution": convolution,
+    "stablehlo.sort": sort,
+    "stablehlo.reverse": reverse,
+    **{f"stablehlo.{name}": unsharded for name in ("fft", "cholesky", "triangular_solve", "rng_bit_generator", "map")},
+    "chlo.top_k": unsharded,
+    "stablehlo.optimization_barrier": same,
+    **{f"sdy.{name}": same for name in ("sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge")},
+    "func.call": control.call,
+    "stablehlo.case": control.branches,
+    "stablehlo.if": control.branches,
+    "stablehlo.while": control.loop,
+    **COLLECTIVES,
+}

@@ -1,0 +1,125 @@
+"""Proves that a local program computes the same as the global one: walk both, and compare their results."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import main_function
+from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
+from sdy.proof.compute import moved_readings, plain_readings
+from sdy.proof.control import placed_like
+from sdy.proof.known import as_view, whole
+from sdy.proof.lemmas import LEMMAS
+from sdy.proof.outcome import Proof
+from sdy.proof.placement import argument, bases, contributions_of
+from sdy.proof.relations import Known, NotProvedError, Relation, Unknown, View, dim_of
+from sdy.proof.terms import TermTable
+from sdy.proof.views import cleaned, recast, root
+from sdy.proof.walk import Walk, element_of, shape_of
+
+
+def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Proof:
+    """Return whether the local program computes the same as the global one, with the shardings of the boundary."""
+    devices, table = max(1, boundary.mesh.device_count), TermTable()
+    main, local_main = main_function(written), main_function(local)
+    global_walk = Walk(devices, table, LEMMAS)
+    whole_arguments: list[Relation] = []
+    for number, value in enumerate(main.body.block.args):
+        shape = shape_of(value)
+        kept = tuple(size for size in shape if size > 1)
+        whole_arguments.append(whole(table.make("argument", number, (), kept, element_of(value)), shape))
+    expected = global_walk.run(written, main, whole_arguments)
+    table.is_recording = False
+    walk = Walk(devices, table, LEMMAS)
+    arguments: list[Relation] = []
+    for number, (value, placement) in enumerate(zip(local_main.body.block.args, boundary.arguments, strict=True)):
+        try:
+            arguments.append(argument(number, placement, shape_of(value), element_of(value), devices, table))
+        except NotProvedError:
+            arguments.append(Unknown(shape_of(value)))
+    found = walk.run(local, local_main, arguments)
+    failures = [_failure(op, reason) for op, reason in walk.reasons.items()]
+    for op, reason in global_walk.reasons.items():
+        failures.append(Diagnostic("SDY-V002", f"the global {op.name} is not supported: {reason}", span_of(op)))
+    for number, (relation, wanted, placement) in enumerate(zip(found, expected, boundary.results, strict=True)):
+        reason = _difference(walk, relation, wanted, placement)
+        if reason is not None:
+            failures.append(Diagnostic("SDY-V003", f"result {number} is not proved: {reason}", span_of(local_main)))
+    used = tuple(sorted(walk.used.items()))
+    return Proof(used, len(walk.reached), len(walk.reached) - len(walk.unproved), tuple(failures))
+
+
+def _failure(op: Operation, reason: str) -> Diagnostic:
+    return Diagnostic("SDY-V001", f"{op.name} is not proved: {reason}", span_of(op))
+
+
+def _difference(walk: Walk, relation: Relation, wanted: Relation, placement: TensorPlacement) -> str | None:
+    """Return why a local result is not the shard of the global one, or None."""
+    if isinstance(relation, Unknown):
+        return "it follows from ops that are not proved"
+    if isinstance(wanted, Unknown):
+        return "the global program has ops that are not supported"
+    try:
+        tables = bases(placement, relation.shape, walk.devices)
+        walk.table.is_recording = True
+        target = cleaned(as_view(wanted, walk.table) if isinstance(wanted, Known) else wanted, walk.table)
+        walk.table.is_recording = False
+        # The view that the local value must be.
+        base = [0 if not isinstance(each, int) else each for each in target.base]
+        goal: list[int | tuple[int, ...]] = list(base)
+        for dim, digits in enumerate(target.dims):
+            if dim_of(digits) >= 0:
+                goal[dim_of(digits)] = tables[dim]
+        partial = contributions_of(placement)
+        return _mismatch(walk, relation, target, tuple(goal), partial)
+    except NotProvedError as error:
+        return str(error)
+    finally:
+        walk.table.is_recording = False
+
+
+def _mismatch(
+    walk: Walk, relation: View | Known, target: View, goal: tuple[int | tuple[int, ...], ...], partial: object
+) -> str | None:
+    from dataclasses import replace
+
+    guess = replace(
+        target,
+        base=goal,
+        dims=tuple(
+            tuple(d._replace(size=size) for d in digits[:1])
+            for digits, size in zip(target.dims, relation.shape, strict=True)
+        ),
+    )
+    own = relation.partial if isinstance(relation, View) else None
+    if own != partial:
+        return f"expected an all-reduce before it: it is a partial {own.kind}" if own else "expected a partial value"
+    if isinstance(relation, View):
+        relation = replace(relation, partial=None)
+    for view in _readings(walk, relation, target, guess):
+        if view.term is target.term:
+            for one, other in zip(view.dims, target.dims, strict=True):
+                if dim_of(one) != dim_of(other):
+                    return "its dims are permuted"
+            if view.base != goal:
+                return f"expected windows from {goal}, got {view.base}"
+            return None
+    return f"it is {relation.term if isinstance(relation, View) else 'known'}, not {target.term}"
+
+
+def _readings(walk: Walk, relation: View | Known, target: View, guess: View) -> list[View]:
+    if isinstance(relation, Known):
+        return [placed_like(walk, relation, guess)]
+    found = plain_readings(relation, walk.table)
+    if root(target.term) is root(relation.term) and not target.partial:
+        other = recast(relation, target.term, tuple(map(dim_of, target.dims)))
+        if other is not None:
+            found.append(other)
+    for each in (relation, found[0]):
+        for other in moved_readings(each, walk.table):
+            if other.term is target.term:
+                found.append(cleaned(other, walk.table))
+    return found

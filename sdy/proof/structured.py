@@ -1,0 +1,186 @@
+"""Lemmas of contractions, reductions, gathers, scatters, windows and sorts."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+from xdsl.ir import Operation
+
+from sdy.dialects.stablehlo.contraction import DotGeneralOp
+from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
+from sdy.dialects.stablehlo.window import ConvolutionOp
+from sdy.proof.compute import Computation, Placement, computed
+from sdy.proof.contributions import is_neutral
+from sdy.proof.factors import (
+    Factors,
+    all_whole,
+    along,
+    attributes_of,
+    dot_general,
+    gather,
+    ints,
+    number,
+    reduce,
+    scatter,
+    windows,
+)
+from sdy.proof.known import as_view, moved
+from sdy.proof.masks import Shard, sharded_index, unshifted, without_clamp
+from sdy.proof.relations import FREE, Known, Relation, View, dim_of
+from sdy.proof.views import (
+    cleaned,
+)
+from sdy.proof.walk import Walk, element_of, known_or_view, shape_of
+
+
+def known_operands(operands: Sequence[Relation]) -> list[View | Known]:
+    """Return relations that are not unknown. Raises: NotProvedError if some is."""
+    return [known_or_view(each) for each in operands]
+
+
+def to_view(walk: Walk, relation: View | Known) -> View:
+    """Return a relation as a view."""
+    return as_view(relation, walk.table) if isinstance(relation, Known) else relation
+
+
+def compute(
+    walk: Walk,
+    op: Operation,
+    factors: Factors,
+    operands: Sequence[View | Known],
+    name: str = "",
+    *,
+    is_elementwise: bool = False,
+    shards: tuple[tuple[int, Placement], ...] = (),
+) -> list[Relation]:
+    """Return the relations of the results of an op with these factors."""
+    shapes, elements = tuple(map(shape_of, op.results)), tuple(map(element_of, op.results))
+    work = Computation(name or op.name, factors, shapes, elements, walk.devices, is_elementwise, shards)
+    return list(computed(work, operands, walk.table))
+
+
+def contraction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a contraction over shards gives contributions to a sum."""
+    assert isinstance(op, DotGeneralOp)
+    return compute(walk, op, dot_general(op), known_operands(operands))
+
+
+def reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a reduction of shards gives contributions, if its initial value is neutral."""
+    body, kind = walk.fingerprint(op.regions[0])
+    known = known_operands(operands)
+    factors = reduce(op, kind, body)
+    if kind and len(known) == 2:
+        value = cleaned(to_view(walk, known[0]), walk.table) if not isinstance(known[0], Known) else known[0]
+        dims = ints(op, "dimensions")
+        init = to_view(walk, known[1])
+        if all(value.shape[dim] == 1 for dim in dims) and is_neutral(init.term, kind):
+            if isinstance(value, Known):
+                kept = [dim for dim in range(len(value.shape)) if dim not in dims]
+                return [moved(value, shape_of(op.results[0]), None if value.dim is None else kept.index(value.dim))]
+            if all(not value.dims[dim] for dim in dims):
+                return [replace(value, dims=tuple(d for dim, d in enumerate(value.dims) if dim not in dims))]
+        known[0] = value
+    return compute(walk, op, factors, known)
+
+
+def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: windows of one element along a dim are computed on its shards."""
+    body: Hashable = tuple(walk.fingerprint(region)[0] for region in op.regions)
+    return compute(walk, op, windows(op, body), known_operands(operands))
+
+
+def gather_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: slices that are whole along a dim, and batches of indices, are gathered on their shards."""
+    assert isinstance(op, GatherOp)
+    operand, indices = (cleaned(to_view(walk, each), walk.table) for each in known_operands(operands))
+    factors, numbers = gather(op), op.dimension_numbers.data
+    if len(numbers.start_index_map) == 1:
+        (dim,) = numbers.start_index_map
+        term_dim = dim_of(operand.dims[dim])
+        found = sharded_index(operand, numbers.start_index_map, indices)
+        if found is not None and term_dim >= 0 and dim in numbers.collapsed_slice_dims:
+            extent, size = operand.dims[dim][0].size, operand.term.shape[term_dim]
+            attributes = Shard(operand.base[term_dim], extent, size, factors.attributes)
+            parallel = factors.parallel | {factors.operands[0][dim]}
+            local = replace(factors, parallel=parallel, attributes=attributes)
+            return compute(walk, op, local, [operand, found[1]], "local_gather")
+        size = operand.term.shape[term_dim] if term_dim >= 0 else operand.shape[dim]
+        indices = without_clamp(indices, size - ints(op, "slice_sizes")[dim])
+    return compute(walk, op, factors, [operand, indices])
+
+
+def scatter_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: updates that are whole along a dim are scattered on its shards; those outside of a shard are left out."""
+    assert isinstance(op, ScatterOp)
+    body, kind = walk.fingerprint(op.regions[0])
+    count, factors = len(op.inputs), scatter(op, kind, body)
+    views = [cleaned(to_view(walk, each), walk.table) for each in known_operands(operands)]
+    numbers = op.scatter_dimension_numbers.data
+    dims = numbers.scatter_dims_to_operand_dims
+    shards: tuple[tuple[int, Placement], ...] = ()
+    shifted = unshifted(views[1]) if count == 1 and len(dims) == 1 and dims[0] in numbers.inserted_window_dims else None
+    if shifted is not None and not isinstance(shifted[1], int):
+        term_dim, base = dim_of(views[0].dims[dims[0]]), shifted[1]
+        extent = shape_of(op.inputs[0])[dims[0]]
+        if term_dim == FREE:
+            shards = ((dims[0], Placement(max(base) + extent, base, extent)),)
+        if term_dim == FREE or views[0].base[term_dim] == base:
+            views[1] = shifted[0]
+            factors = replace(factors, parallel=factors.parallel | {dims[0]})
+    return compute(walk, op, factors, views, shards=shards)
+
+
+def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: batch and output features are computed on their shards; input features are contracted."""
+    assert isinstance(op, ConvolutionOp)
+    text = str(op.properties["dimension_numbers"])
+    grouped = number(op, "feature_group_count") != 1 or number(op, "batch_group_count") != 1
+    attributes = attributes_of(op)
+    if grouped:
+        return compute(walk, op, all_whole(op, attributes), known_operands(operands))
+    left, right, result = _convolution_dims(op)
+    rank = len(left)
+    factors = {"batch": 0, "in": 1, "out": 2}
+    operand = tuple(factors.get(each, 10 + n) for n, each in enumerate(left))
+    kernel = tuple(factors.get(each, 10 + rank + n) for n, each in enumerate(right))
+    out = tuple(factors.get(each, 10 + 2 * rank + n) for n, each in enumerate(result))
+    linear = frozenset({(0,), (1,)})
+    found = Factors(
+        (operand, kernel), (out,), frozenset({0, 2}), (attributes, text), frozenset({1}), "add", linear=linear
+    )
+    return compute(walk, op, found, known_operands(operands))
+
+
+def _convolution_dims(op: ConvolutionOp) -> list[list[str]]:
+    """Return what each dim of the operands and of the result is: batch, in, out or spatial."""
+    numbers = op.dimension_numbers.data
+    rank = len(shape_of(op.operands[0]))
+    roles = (
+        {numbers.input_batch_dimension: "batch", numbers.input_feature_dimension: "in"},
+        {numbers.kernel_input_feature_dimension: "in", numbers.kernel_output_feature_dimension: "out"},
+        {numbers.output_batch_dimension: "batch", numbers.output_feature_dimension: "out"},
+    )
+    return [[each.get(dim, "spatial") for dim in range(rank)] for each in roles]
+
+
+def sort(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: other dims than the sorted one may be sharded."""
+    body: Hashable = walk.fingerprint(op.regions[0])[0]
+    dim = number(op, "dimension") % max(1, len(shape_of(op.results[0])))
+    return compute(
+        walk, op, along(op, (dim,), (dim, body, str(op.properties.get("is_stable")))), known_operands(operands)
+    )
+
+
+def reverse(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: other dims than the reversed ones may be sharded."""
+    dims = ints(op, "dimensions")
+    return compute(walk, op, along(op, dims, dims), known_operands(operands))
+
+
+def unsharded(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: an op on equal operands computes equal results on all devices."""
+    body: Hashable = tuple(walk.fingerprint(region)[0] for region in op.regions)
+    return compute(walk, op, all_whole(op, (attributes_of(op), body)), known_operands(operands))

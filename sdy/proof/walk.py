@@ -1,0 +1,157 @@
+"""The walk over a program: the relation of each value, op by op, in functions, loops and branches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.walk import ops_in
+from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.proof.known import element_type
+from sdy.proof.relations import FREE, Digit, Known, NotProvedError, Relation, Unknown, View, tidy
+from sdy.proof.terms import Shape, Term, TermTable
+
+Environment = dict[SSAValue, Relation]
+Lemma = Callable[["Walk", Operation, list[Relation]], list[Relation]]
+
+
+@dataclass(slots=True)
+class Walk:
+    """The state of a walk over one program: all terms, and which ops were proved."""
+
+    devices: int
+    table: TermTable
+    lemmas: dict[str, Lemma]
+    functions: dict[str, FuncOp] = field(default_factory=dict[str, FuncOp])
+    used: Counter[str] = field(default_factory=Counter[str])
+    reached: set[Operation] = field(default_factory=set[Operation])
+    unproved: set[Operation] = field(default_factory=set[Operation])
+    reasons: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    level: int = 0
+    environment: Environment = field(default_factory=dict[SSAValue, Relation])
+    _calls: dict[Hashable, list[Relation]] = field(default_factory=dict[Hashable, list[Relation]])
+
+    def run(self, module: ModuleOp, main: FuncOp, arguments: Sequence[Relation]) -> list[Relation]:
+        """Return the relations of the results of the main function."""
+        self.functions = functions_of(module)
+        return self.block(main.body.block, arguments)
+
+    def block(self, block: Block, arguments: Sequence[Relation]) -> list[Relation]:
+        """Return the relations of the operands of the terminator of a block."""
+        self.environment.update(zip(block.args, arguments, strict=True))
+        found: list[Relation] = []
+        for op in ops_in(block):
+            operands = [self.environment[each] for each in op.operands]
+            if op.next_op is None and not op.results:
+                found = operands
+                break
+            self.environment.update(zip(op.results, self.op(op, operands), strict=True))
+        return found
+
+    def region(self, region: Region, arguments: Sequence[Relation]) -> list[Relation]:
+        """Return the relations of what a region returns, one level deeper."""
+        self.level += 1
+        found = self.block(region.block, arguments)
+        self.level -= 1
+        return found
+
+    def op(self, op: Operation, operands: list[Relation]) -> list[Relation]:
+        """Return the relations of the results of an op; unknown if no lemma applies."""
+        self.reached.add(op)
+        unknown: list[Relation] = [Unknown(shape_of(each)) for each in op.results]
+        if any(isinstance(each, Unknown) for each in operands) and op.name not in PARTIALLY_KNOWN:
+            self.unproved.add(op)
+            return unknown
+        try:
+            lemma = self.lemmas.get(op.name)
+            if lemma is None:
+                raise NotProvedError(f"there is no lemma for {op.name}")
+            if any(as_tensor(each.type) is None or -1 in shape_of(each) for each in (*op.operands, *op.results)):
+                raise NotProvedError("expected tensors of static shape")
+            found = lemma(self, op, operands)
+        except NotProvedError as error:
+            self.unproved.add(op)
+            self.reasons.setdefault(op, str(error))
+            return unknown
+        if any(isinstance(each, Unknown) for each in found):
+            self.unproved.add(op)
+        self.used[op.name] += 1
+        return found
+
+    def call(self, op: CallOp, operands: list[Relation]) -> list[Relation]:
+        """Return the relations of the results of a call; the function is proved once per tuple of relations."""
+        name = op.callee.root_reference.data
+        key = (name, tuple(operands), self.level)
+        if key not in self._calls:
+            func = self.functions.get(name)
+            if func is None or not func.body.blocks:
+                raise NotProvedError(f"@{name} has no body")
+            self._calls[key] = self.block(func.body.block, operands)
+        return self._calls[key]
+
+    def state(self) -> tuple[set[Operation], dict[Operation, str], int]:
+        """Return which ops are not proved so far, and how many calls were; see `restore`."""
+        return set(self.unproved), dict(self.reasons), len(self._calls)
+
+    def restore(self, state: tuple[set[Operation], dict[Operation, str], int]) -> None:
+        """Forget what was found since `state` was taken."""
+        self.unproved, self.reasons, count = state
+        for key in list(self._calls)[count:]:
+            del self._calls[key]
+
+    def variable(self, number: int, shape: Shape, element: str) -> Term:
+        """Return the term of an argument of the region that is entered next."""
+        return self.table.make("variable", (self.level, number), (), shape, element)
+
+    def fingerprint(self, region: Region) -> tuple[Hashable, str]:
+        """Return what a region on scalars computes, and the name of its op if it only combines its two arguments.
+
+        Raises: NotProvedError if the region is not proved.
+        """
+        variables = [self.variable(n, (), element_of(each)) for n, each in enumerate(region.block.args)]
+        found = self.region(region, [View(each, (), ()) for each in variables])
+        if not all(isinstance(each, View) and not each.dims and not each.term.is_varying for each in found):
+            raise NotProvedError("the region is not a function of scalars")
+        terms = tuple(cast("View", each).term for each in found)
+        is_op = len(terms) == 1 and len(variables) == 2 and set(terms[0].operands) == set(variables)
+        kind = terms[0].op.removeprefix("stablehlo.") if is_op and len(terms[0].operands) == 2 else ""
+        return terms, kind if kind in KINDS else ""
+
+
+PARTIALLY_KNOWN = frozenset({"func.call", "stablehlo.optimization_barrier"}) | {
+    f"stablehlo.{name}" for name in ("while", "case", "if")
+}
+KINDS = frozenset({"add", "multiply", "maximum", "minimum", "and", "or"})
+
+
+def shape_of(value: SSAValue) -> Shape:
+    """Return the shape of a value; () if it is not a ranked tensor."""
+    tensor = as_tensor(value.type)
+    return () if tensor is None else tensor.get_shape()
+
+
+def element_of(value: SSAValue) -> str:
+    """Return the element type of a tensor."""
+    tensor = as_tensor(value.type)
+    if tensor is None:
+        raise NotProvedError("expected a tensor")
+    return element_type(tensor.element_type)
+
+
+def free(term: Term, shape: Shape) -> View:
+    """Return the view of a scalar term by a value with equal elements."""
+    return View(term, (), tidy((() if size == 1 else (Digit(size, FREE, 0),)) for size in shape))
+
+
+def known_or_view(relation: Relation) -> View | Known:
+    """Return a relation that is not unknown. Raises: NotProvedError if it is."""
+    if isinstance(relation, Unknown):
+        raise NotProvedError("an operand has no known relation")
+    return relation
