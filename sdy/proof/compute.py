@@ -8,7 +8,7 @@ from itertools import islice
 from itertools import product as combinations
 from typing import cast
 
-from sdy.proof.contributions import contributions, is_float, is_neutral, is_zero, product, together
+from sdy.proof.contributions import IDEMPOTENT, contributions, is_float, is_neutral, is_zero, product, together
 from sdy.proof.factors import Factors
 from sdy.proof.known import as_view, stitched
 from sdy.proof.relations import (
@@ -340,7 +340,8 @@ def _reduction(
         placement = placements.get(factor)
         if placement is None or placement.is_whole:
             continue
-        if not is_added and not all(is_neutral(views[each].term, factors.kind) for each in factors.neutral):
+        is_repeatable = is_added or factors.kind in IDEMPOTENT
+        if not is_repeatable and not all(is_neutral(views[each].term, factors.kind) for each in factors.neutral):
             raise NotProvedError("the initial value of a reduction of shards must be neutral")
         has_factor = [view for view, dims in zip(views, factors.operands, strict=True) if factor in dims and view.base]
         is_padded = all(is_neutral(view.outside, factors.kind) for view in has_factor)
@@ -370,6 +371,8 @@ def _outside(
         outsides.append(outside)
     if all(is_zero(each) for each in outsides) and work.name in ZERO_OF_ZEROS:
         return outsides[0]
+    if any(view.partial is not None for view in views):
+        return None
     key: Keys = ((),) * len(views)
     return table.make(work.name, Arguments(work.factors.attributes, key, 0), tuple(outsides), (), work.elements[0])
 

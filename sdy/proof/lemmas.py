@@ -14,6 +14,7 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo import elementwise as stablehlo_elementwise
 from sdy.proof import control
 from sdy.proof.collective_lemmas import COLLECTIVES
+from sdy.proof.contributions import is_neutral
 from sdy.proof.factors import (
     along,
     dynamic_slice,
@@ -52,7 +53,9 @@ from sdy.proof.walk import Lemma, Walk, element_of, shape_of
 
 def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: an op on corresponding elements keeps windows."""
-    known = known_operands(operands)
+    known, rank = known_operands(operands), len(shape_of(op.results[0]))
+    if any(len(each.shape) not in (0, rank) for each in known):
+        raise NotProvedError("a conversion that changes the rank")
     if all(isinstance(each, Known) for each in known):
         found = folded(op, cast("list[Known]", known), shape_of(op.results[0]), element_of(op.results[0]))
         if found is not None:
@@ -242,6 +245,8 @@ def _padded_window(
 ) -> View | None:
     """Return the padded window if the padding lies outside of the term on every device, otherwise None."""
     base, digits = list(value.base), list(value.dims)
+    if value.partial is not None and not is_neutral(filling.term, value.partial.kind):
+        return None
     for each in range(len(value.base)):
         extent = next(found[0].size for found in value.dims if dim_of(found) == each)
         if not is_inside(value.base[each], extent, value.term.shape[each]) and value.outside is not filling.term:
@@ -260,6 +265,19 @@ def _padded_window(
         base[each] = plus(start, low[dim], -1)
         digits[dim] = (value.dims[dim][0]._replace(size=extent + low[dim] + high[dim]),)
     return replace(value, base=tuple(base), dims=tuple(digits), outside=filling.term)
+
+
+def custom_call(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a custom call without side effects is a function of its operands."""
+    effect = op.properties.get("has_side_effect")
+    if effect is not None and "true" in str(effect):
+        raise NotProvedError("a custom call with side effects")
+    return unsharded(walk, op, operands)
+
+
+def nothing(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: an op without results that only annotates computes nothing."""
+    return []
 
 
 def same(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -296,6 +314,8 @@ LEMMAS: dict[str, Lemma] = {
     "chlo.top_k": unsharded,
     "stablehlo.optimization_barrier": same,
     **{f"sdy.{name}": same for name in ("sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge")},
+    "stablehlo.custom_call": custom_call,
+    "sdy.sharding_group": nothing,
     "func.call": control.call,
     "stablehlo.case": control.branches,
     "stablehlo.if": control.branches,

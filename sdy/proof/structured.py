@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
+import numpy as np
 from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.dialects.stablehlo.window import ConvolutionOp
 from sdy.proof.compute import Computation, Placement, computed
-from sdy.proof.contributions import is_neutral
+from sdy.proof.contributions import is_neutral, masked
 from sdy.proof.factors import (
     Factors,
     all_whole,
@@ -27,7 +28,7 @@ from sdy.proof.factors import (
 )
 from sdy.proof.known import as_view, moved
 from sdy.proof.masks import Shard, sharded_index, unshifted, without_clamp
-from sdy.proof.relations import FREE, Known, Relation, View, dim_of
+from sdy.proof.relations import FREE, Known, Relation, View, dim_of, have_same_bits
 from sdy.proof.views import (
     cleaned,
 )
@@ -66,6 +67,17 @@ def contraction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rel
     return compute(walk, op, dot_general(op), known_operands(operands))
 
 
+def as_contribution(walk: Walk, value: View | Known) -> View:
+    """Return a value as a view; one that is zero on some devices as contributions of the others."""
+    if isinstance(value, Known) and value.dim is None and not value.is_uniform:
+        rows = value.rows[:, :1]
+        used = np.flatnonzero(rows != np.zeros_like(rows))
+        if len(used) and have_same_bits(rows[used], rows[used[:1]]):
+            scalar = Known(value.element, value.shape, None, rows[used[:1]])
+            return masked(as_view(scalar, walk.table), [bool(each) for each in rows[:, 0]])
+    return to_view(walk, value)
+
+
 def reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a reduction of shards gives contributions, if its initial value is neutral."""
     body, kind = walk.fingerprint(op.regions[0])
@@ -82,6 +94,8 @@ def reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relat
             if all(not value.dims[dim] for dim in dims):
                 return [replace(value, dims=tuple(d for dim, d in enumerate(value.dims) if dim not in dims))]
         known[0] = value
+    if kind == "add" and len(known) == 2:
+        known[1] = as_contribution(walk, known[1])
     return compute(walk, op, factors, known)
 
 

@@ -323,9 +323,24 @@ def _reshape(table: TermTable, term: Term, permutation: tuple[int, ...] | None, 
     return table.make("reshape", permutation, (term,), shape, term.element)
 
 
+def reshaped_or_merged(view: View, shape: Shape, table: TermTable) -> View:
+    """Return the reshape of a window; dims that do not nest are first merged in the term."""
+    try:
+        return reshaped(view, shape, table)
+    except NotProvedError:
+        return reshaped(cleaned(reshaped(view, _merged_shape(view.shape, shape), table), table), shape, table)
+
+
+def _merged_shape(one: Shape, other: Shape) -> Shape:
+    """Return the finest shape that two shapes of as many elements are both splits of."""
+    ends = [{prod(shape[: dim + 1]) for dim in range(len(shape))} for shape in (one, other)]
+    common = sorted({1} | (ends[0] & ends[1]))
+    return tuple(end // start for start, end in pairwise(common))
+
+
 def noted_reshape(view: View, shape: Shape, table: TermTable) -> View:
     """Return the plain view of a reshape of the global program, and note it as a hint for the local one."""
-    plain = cleaned(reshaped(view, shape, table), table)
+    plain = cleaned(reshaped_or_merged(view, shape, table), table)
     if root(plain.term) is root(view.term):
         table.derive(root(view.term), plain.term, tuple(map(dim_of, plain.dims)))
     return plain
@@ -333,7 +348,7 @@ def noted_reshape(view: View, shape: Shape, table: TermTable) -> View:
 
 def reshaped_as_noted(view: View, shape: Shape, table: TermTable) -> View:
     """Return the reshape as a view of a reshape of the global program if possible, otherwise of the same term."""
-    found = reshaped(view, shape, table)
+    found = reshaped_or_merged(view, shape, table)
     for each in table.derived(root(found.term)):
         if root(each.term) is root(found.term) and (hinted := recast(found, each.term, each.layout)):
             return hinted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from math import prod
 
 import pytest
 from support.execution.one_op import (
@@ -87,6 +88,107 @@ def reverse(shapes: Sequence[Shape]) -> tuple[str, Shape]:
     return f"%r = stablehlo.reverse %arg0, dims = [0] : {text_of(shapes[0])}", shapes[0]
 
 
+def generic(name: str, attributes: str, region: str, result: Callable[[Sequence[Shape]], Shape], *extra: str) -> Op:
+    """Return an op in MLIR's generic form; `extra` are operands that are constants of rank 0."""
+
+    def op(shapes: Sequence[Shape]) -> tuple[str, Shape]:
+        shape = result(shapes)
+        constants = "".join(
+            f"%c{n} = stablehlo.constant dense<{each}> : tensor<i32>\n  " for n, each in enumerate(extra)
+        )
+        operands = ", ".join((arguments(shapes), *(f"%c{n}" for n in range(len(extra)))))
+        types = ", ".join((*map(text_of, shapes), *("tensor<i32>" for _ in extra)))
+        body = f"({{{region}}}) " if region else ""
+        return (
+            f'{constants}%r = "stablehlo.{name}"({operands}) <{{{attributes}}}> {body}: ({types}) -> {text_of(shape)}',
+            shape,
+        )
+
+    return op
+
+
+def sliced(start: int, limit: int, stride: int) -> Op:
+    numbers = {"start_indices": (start, 0), "limit_indices": (limit, 2), "strides": (stride, 1)}
+    attributes = ", ".join(f"{name} = array<i64: {one}, {other}>" for name, (one, other) in numbers.items())
+    return generic("slice", attributes, "", lambda shapes: (-(-(limit - start) // stride), 2))
+
+
+def padded(low: int, high: int, interior: int) -> Op:
+    names = {"edge_padding_low": low, "edge_padding_high": high, "interior_padding": interior}
+    attributes = ", ".join(f"{name} = array<i64: {size}, 0>" for name, size in names.items())
+
+    def shape(shapes: Sequence[Shape]) -> Shape:
+        size = shapes[0][0]
+        return (size + low + high + (size - 1) * interior, shapes[0][1])
+
+    return generic("pad", attributes, "", shape, "5")
+
+
+def reshaped(*splits: Callable[[Shape], Shape]) -> Op:
+    def op(shapes: Sequence[Shape]) -> tuple[str, Shape]:
+        shape = splits[0](shapes[0])
+        if prod(shape) != prod(shapes[0]):
+            raise ValueError
+        return f"%r = stablehlo.reshape %arg0 : ({text_of(shapes[0])}) -> {text_of(shape)}", shape
+
+    return op
+
+
+def updated(shapes: Sequence[Shape]) -> Shape:
+    if any(part > size for part, size in zip(shapes[1], shapes[0], strict=True)):
+        raise ValueError
+    return shapes[0]
+
+
+def looked_up(shapes: Sequence[Shape]) -> Shape:
+    if shapes[1][1] != 1:
+        raise ValueError
+    return (shapes[1][0], shapes[0][1])
+
+
+def scattered(shapes: Sequence[Shape]) -> Shape:
+    if shapes[1][1] != 1 or shapes[1][0] != shapes[2][0] or shapes[2][1] != shapes[0][1]:
+        raise ValueError
+    return shapes[0]
+
+
+def convolved(shapes: Sequence[Shape]) -> Shape:
+    (batch, size, features), (window, inner, out) = shapes
+    if features != inner or window > size:
+        raise ValueError
+    return (batch, size - window + 1, out)
+
+
+def pooled(shapes: Sequence[Shape]) -> Shape:
+    if shapes[0][0] < 2:
+        raise ValueError
+    return (shapes[0][0] - 1, shapes[0][1])
+
+
+SCALARS = "^bb0(%a: tensor<i32>, %b: tensor<i32>):\n"
+SUM = f"{SCALARS} %s = stablehlo.add %a, %b : tensor<i32>\n stablehlo.return %s : tensor<i32>"
+LESS = (
+    f"{SCALARS} %s = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    " stablehlo.return %s : tensor<i1>"
+)
+GATHER = (
+    "dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], "
+    "index_vector_dim = 1>, slice_sizes = array<i64: 1, {columns}>"
+)
+SCATTER = (
+    "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
+    "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>"
+)
+CONVOLUTION = (
+    "dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64, "
+    "batch_group_count = 1 : i64"
+)
+
+
+def gather(shapes: Sequence[Shape]) -> tuple[str, Shape]:
+    return generic("gather", GATHER.replace("{columns}", str(shapes[0][1])), "", looked_up)(shapes)
+
+
 def same_sizes(op: Op) -> Op:
     def checked(shapes: Sequence[Shape]) -> tuple[str, Shape]:
         if len(set(shapes)) > 1:
@@ -110,6 +212,21 @@ CASES: dict[str, tuple[Op, list[Shape]]] = {
     "broadcast": (broadcast, [(4,)]),
     "concatenate": (concatenate, [(4, 2), (4, 2)]),
     "reverse": (reverse, [(4, 4)]),
+    "slice": (sliced(1, 3, 1), [(4, 2)]),
+    "slice with steps": (sliced(0, 4, 2), [(4, 2)]),
+    "pad before": (padded(2, 0, 0), [(2, 4)]),
+    "pad after": (padded(0, 2, 0), [(2, 4)]),
+    "pad inside": (padded(0, 1, 1), [(2, 4)]),
+    "split a dim": (reshaped(lambda shape: (2, shape[0] // 2, shape[1])), [(4, 2)]),
+    "split a dim of size 1": (reshaped(lambda shape: (1, *shape)), [(4, 2)]),
+    "merge dims": (reshaped(lambda shape: (shape[0] * shape[1],)), [(2, 4)]),
+    "split and merge": (reshaped(lambda shape: (shape[0] // 2, shape[1] * 2)), [(4, 2)]),
+    "update": (generic("dynamic_update_slice", "", "", updated, "1", "0"), [(4, 2), (2, 2)]),
+    "gather": (gather, [(4, 2), (2, 1)]),
+    "scatter": (generic("scatter", SCATTER, SUM, scattered), [(4, 2), (2, 1), (2, 2)]),
+    "sort": (generic("sort", "dimension = 0 : i64, is_stable = true", LESS, lambda shapes: shapes[0]), [(4, 4)]),
+    "convolution": (generic("convolution", CONVOLUTION, "", convolved), [(2, 4, 2), (2, 2, 2)]),
+    "windows": (generic("reduce_window", "window_dimensions = array<i64: 2, 1>", SUM, pooled, "0"), [(4, 4)]),
 }
 GROUPS = (((0, 1, 2, 3),), ((0, 2, 1, 3),), ((0, 1), (2, 3)), ((0, 2), (1, 3)), ((1, 0), (3, 2)), ((0, 3), (2, 1)))
 PAIRS = (
