@@ -82,7 +82,7 @@ def test_the_outcome_is_printed_as_json(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_an_op_that_the_proof_does_not_support_is_named() -> None:
-    text = SOURCE.replace("stablehlo.exponential %0 :", "stablehlo.custom_call @mystery(%0) : (tensor<4xf32>) ->")
+    text = SOURCE.replace("stablehlo.exponential %0 :", "stablehlo.custom_call @mystery(%0) {has_side_effect = true} : (tensor<4xf32>) ->")
     program = sdy.Program.from_text(text)
     proof = proof_of(program, program.partition().local)
     assert "SDY-V002" in [each.code for each in proof.failures]
