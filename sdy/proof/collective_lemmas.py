@@ -24,8 +24,9 @@ from sdy.proof.factors import Factors, number
 from sdy.proof.known import DTYPES, as_view
 from sdy.proof.placement import starts
 from sdy.proof.relations import Known, NotProvedError, Relation, Unknown, View
+from sdy.proof.reshapes import cleaned
 from sdy.proof.terms import Term
-from sdy.proof.views import cleaned, window
+from sdy.proof.views import window
 from sdy.proof.walk import Lemma, Walk, element_of, known_or_view, shape_of
 
 Groups = Sequence[Sequence[int]]

@@ -141,6 +141,7 @@ def permuted(view: View, pairs: Sequence[tuple[int, int]], devices: int, zero: T
         return replace(view, base=tuple(base))
     if not base or not (is_within(view) or view.outside is zero):
         raise NotProvedError("some devices get zeros")
-    far = view.term.shape[0] + prod(view.shape)
-    first = offset(tuple(at(base[0], p) if p in source_of else far for p in range(devices)))
-    return replace(view, base=(first, *base[1:]), outside=zero)
+    dim = next((each for each, table in enumerate(view.base) if not isinstance(table, int)), 0)
+    far = view.term.shape[dim] + prod(view.shape)
+    base[dim] = offset(tuple(at(base[dim], p) if p in source_of else far for p in range(devices)))
+    return replace(view, base=tuple(base), outside=zero)

@@ -29,8 +29,8 @@ from sdy.proof.relations import (
     spread,
     tidy,
 )
+from sdy.proof.reshapes import cleaned
 from sdy.proof.terms import Arguments, Derived, Term, TermTable
-from sdy.proof.views import cleaned
 
 Keys = tuple[tuple[tuple[int, int, int], ...], ...]
 MOST_READINGS = 64  # ways to read the operands of one op

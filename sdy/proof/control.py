@@ -14,8 +14,8 @@ from sdy.proof.compute import Computation, computed
 from sdy.proof.factors import Factors
 from sdy.proof.known import as_view, stitched
 from sdy.proof.relations import Digit, Digits, Known, NotProvedError, Relation, Unknown, View, dim_of, is_plain, tidy
+from sdy.proof.reshapes import cleaned
 from sdy.proof.terms import Term
-from sdy.proof.views import cleaned
 from sdy.proof.walk import Walk, element_of, known_or_view, shape_of
 
 MOST_ROUNDS = 4

@@ -25,6 +25,7 @@ from sdy.proof.factors import (
 from sdy.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, known_slice, moved, whole
 from sdy.proof.masks import gathered_by_mask, selected
 from sdy.proof.relations import FREE, Known, NotProvedError, Relation, View, dim_of, is_inside, plus
+from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
 from sdy.proof.structured import (
     compute,
     contraction,
@@ -39,15 +40,7 @@ from sdy.proof.structured import (
     unsharded,
     window_reduction,
 )
-from sdy.proof.views import (
-    broadcast,
-    cleaned,
-    joined,
-    noted_reshape,
-    reshaped_as_noted,
-    transposed,
-    window,
-)
+from sdy.proof.views import broadcast, joined, transposed, window
 from sdy.proof.walk import Lemma, Walk, element_of, shape_of
 
 

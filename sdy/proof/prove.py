@@ -16,8 +16,8 @@ from sdy.proof.lemmas import LEMMAS
 from sdy.proof.outcome import Proof
 from sdy.proof.placement import argument, bases, contributions_of
 from sdy.proof.relations import Known, NotProvedError, Relation, Unknown, View, dim_of
+from sdy.proof.reshapes import cleaned, recast, root
 from sdy.proof.terms import TermTable
-from sdy.proof.views import cleaned, recast, root
 from sdy.proof.walk import Walk, element_of, shape_of
 
 

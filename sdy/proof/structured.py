@@ -29,9 +29,7 @@ from sdy.proof.factors import (
 from sdy.proof.known import as_view, moved
 from sdy.proof.masks import Shard, sharded_index, unshifted, without_clamp
 from sdy.proof.relations import FREE, Known, Relation, View, dim_of, have_same_bits
-from sdy.proof.views import (
-    cleaned,
-)
+from sdy.proof.reshapes import cleaned
 from sdy.proof.walk import Walk, element_of, known_or_view, shape_of
 
 
