@@ -124,7 +124,7 @@ def manual_computation(walk: Walk, op: Operation, operands: list[Relation]) -> l
             if axes:
                 view = window(view, dim, starts(axes, mesh, extent), extent)
         arguments.append(view)
-    found = walk.region(op.body, arguments)
+    found = walk.block(op.body.block, arguments)
     results: list[Relation] = []
     for relation, sharding, result in zip(found, op.out_shardings.data, op.results, strict=True):
         mesh = _mesh(walk, sharding, meshes)

@@ -34,7 +34,8 @@ class Walk:
     reached: set[Operation] = field(default_factory=set[Operation])
     unproved: set[Operation] = field(default_factory=set[Operation])
     reasons: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    level: int = 0
+    level: int = 0  # of loops around the op
+    depth: int = 0  # of regions on scalars around the op
     environment: Environment = field(default_factory=dict[SSAValue, Relation])
     _calls: dict[Hashable, list[Relation]] = field(default_factory=dict[Hashable, list[Relation]])
 
@@ -115,8 +116,13 @@ class Walk:
 
         Raises: NotProvedError if the region is not proved.
         """
-        variables = [self.variable(n, (), element_of(each)) for n, each in enumerate(region.block.args)]
-        found = self.region(region, [View(each, (), ()) for each in variables])
+        # Named apart from the level of loops, so that an op that is moved out of a loop is the same term.
+        variables: list[Term] = []
+        for number, value in enumerate(region.block.args):
+            variables.append(self.table.make("scalar", (self.depth, number), (), (), element_of(value)))
+        self.depth += 1
+        found = self.block(region.block, [View(each, (), ()) for each in variables])
+        self.depth -= 1
         if not all(isinstance(each, View) and not each.dims and not each.term.is_varying for each in found):
             raise NotProvedError("the region is not a function of scalars")
         terms = tuple(cast("View", each).term for each in found)

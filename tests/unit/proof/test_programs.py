@@ -1,0 +1,124 @@
+"""Loops, branches, lookups in sharded tables and halos: our partition of them is proved, and with a fault it is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+from support.execution.faults import faulty_copies
+
+import sdy
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.program.arrays import random_inputs
+from sdy.program.verification import compare_runs
+from sdy.proof.prove import prove
+
+PROGRAMS = {
+    "loop": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) -> tensor<8x4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %v = %a) : tensor<i32>, tensor<8x4xf32>
+  cond {
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.reduce(%v init: %z) applies stablehlo.add across dimensions = [0]
+        : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+    %t = stablehlo.tanh %s : tensor<4xf32>
+    %b = stablehlo.broadcast_in_dim %t, dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+    %w = stablehlo.subtract %v, %b : tensor<8x4xf32>
+    stablehlo.return %next, %w : tensor<i32>, tensor<8x4xf32>
+  }
+  return %0#1 : tensor<8x4xf32>
+}
+""",
+    "branch": """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%p: tensor<i1>, %a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<8xf32> {
+  %0 = "stablehlo.if"(%p) ({
+    %1 = stablehlo.negate %a : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }, {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [0]
+        : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+    %b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<8xf32>
+    stablehlo.return %b : tensor<8xf32>
+  }) : (tensor<i1>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+""",
+    "lookup": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%t: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>},
+    %i: tensor<6x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {}]>}) -> tensor<6x4xf32> {
+  %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+      collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}>
+      : (tensor<8x4xf32>, tensor<6x1xi32>) -> tensor<6x4xf32>
+  %1 = stablehlo.tanh %0 : tensor<6x4xf32>
+  return %1 : tensor<6x4xf32>
+}
+""",
+    "neighbours": """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<16x2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> tensor<15x2xf32> {
+  %0 = stablehlo.slice %a [1:16, 0:2] : (tensor<16x2xf32>) -> tensor<15x2xf32>
+  %1 = stablehlo.slice %a [0:15, 0:2] : (tensor<16x2xf32>) -> tensor<15x2xf32>
+  %2 = stablehlo.subtract %0, %1 : tensor<15x2xf32>
+  return %2 : tensor<15x2xf32>
+}
+""",
+    "numbers": """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<10xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<f32> {
+  %0 = stablehlo.iota dim = 0 : tensor<10xi32>
+  %1 = stablehlo.convert %0 : (tensor<10xi32>) -> tensor<10xf32>
+  %2 = stablehlo.multiply %1, %a : tensor<10xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [0]
+      : (tensor<10xf32>, tensor<f32>) -> tensor<f32>
+  return %3 : tensor<f32>
+}
+""",
+    "manual": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{"x"}, {}]>] out_shardings=[<@m, [{"x"}, {}]>]
+      manual_axes={"x", "y"} (%b: tensor<4x4xf32>) {
+    %1 = "stablehlo.all_gather"(%b) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1,
+        type = 1>, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, use_global_device_ids}>
+        : (tensor<4x4xf32>) -> tensor<8x4xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [0]
+        : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+    %2 = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<4xf32>) -> tensor<4x4xf32>
+    %3 = stablehlo.add %2, %b : tensor<4x4xf32>
+    sdy.return %3 : tensor<4x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_partitioned_program_is_proved_and_its_faults_are_not(name: str) -> None:
+    program = sdy.Program.from_text(PROGRAMS[name])
+    partitioned = program.partition()
+    proof = program.prove()
+    assert proof.is_proved, proof.failures
+    inputs = tuple(random_inputs(program.module, 0))
+    for fault, faulty in islice(faulty_copies(partitioned.local, seed=5), 6):
+        if prove(program.module, faulty, partitioned.boundary).is_proved:
+            try:
+                results = compare_runs(program.module, replace(partitioned, local=faulty), inputs)
+            except SdyError:
+                results = []
+            assert results, fault
+            assert all(each.agrees for each in results), fault
