@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from sdy.program.execution import interpret as interpret
     from sdy.program.execution import run_spmd as run_spmd
     from sdy.program.from_jax import from_jax as from_jax
+    from sdy.program.load import load as load
     from sdy.program.other_partitioners import compare_partitioners as compare_partitioners
     from sdy.program.pass_pipeline import run_passes as run_passes
     from sdy.program.program import Program as Program
-    from sdy.program.program import load as load
     from sdy.report.visualize import visualize_sharding as visualize_sharding
 
 _HOME = {
@@ -40,7 +40,7 @@ _HOME = {
     "compare_partitioners": "sdy.program.other_partitioners",
     "interpret": "sdy.program.execution",
     "from_jax": "sdy.program.from_jax",
-    "load": "sdy.program.program",
+    "load": "sdy.program.load",
     "register_dialect": "sdy.extension",
     "register_pass": "sdy.extension",
     "parse_mesh": "sdy.grammar.parse",

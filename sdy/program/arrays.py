@@ -155,3 +155,8 @@ def check_arrays(func: FuncOp, inputs: Sequence[Array], expected: Sequence[Array
     if expected is not None and len(expected) != count:
         message = f"@{func.sym_name.data} has {count} results, got {len(expected)} expected outputs"
         raise SdyError(Diagnostic("SDY-X102", message, span_of(func)))
+
+
+def is_empty(expected: object) -> bool:
+    """Return whether an expected return value is the empty tuple, which stands for none."""
+    return isinstance(expected, tuple) and not cast(tuple[object, ...], expected)

@@ -13,7 +13,7 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.program.optional_jax import check_jax_version, missing_jax_error
 from sdy.program.origin import Origin
 from sdy.program.program import Program
-from sdy.program.read_module import read_module
+from sdy.program.source_text import read_module
 
 R = TypeVar("R")
 

@@ -31,9 +31,9 @@ from sdy.program.local_program import local_program
 from sdy.program.optional_jax import require_jax
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
-from sdy.program.read_module import read_module
 from sdy.program.rounding import RoundingCheck
 from sdy.program.sharded_program import boundary_of
+from sdy.program.source_text import read_module
 from sdy.program.verification import compare_results
 
 OURS = "sdy"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Generic, cast
+from typing import Generic
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
@@ -35,16 +35,15 @@ from sdy.interpreter.arrays.element_types import Array, DType
 from sdy.interpreter.single import interpret
 from sdy.passes.manager.pipelines import PartitionPipeline, PropagationPipeline
 from sdy.passes.run import run_passes
-from sdy.program.arrays import arrays_of_call, check_arrays, input_types
+from sdy.program.arrays import arrays_of_call, check_arrays, input_types, is_empty
 from sdy.program.comparison import OutputComparison
 from sdy.program.local_program import local_program
 from sdy.program.origin import Origin
 from sdy.program.partitioned import PartitionedProgram
-from sdy.program.read_module import argument_names, read_module
 from sdy.program.search_plan import SearchedProgram, search_plan
 from sdy.program.sharded_program import PropagatedProgram, boundary_of, summary
 from sdy.program.signature import FlatSignature
-from sdy.program.source_text import source_text
+from sdy.program.source_text import argument_names, read_module
 from sdy.program.verification import compare_runs
 from sdy.proof.prove import Proof, prove
 from sdy.report.explain import Explainer
@@ -137,7 +136,7 @@ class Program(Generic[R]):
         require_type(seed, int, "Program.verify: seed")
         signature = self.origin.signature
         arrays = arrays_of_call(self.module, self.origin, args, kwargs, inputs or {}, seed)
-        expected_outputs = None if _is_empty(expected) else signature.flat_results(expected)
+        expected_outputs = None if is_empty(expected) else signature.flat_results(expected)
         check_arrays(main_function(self.module), arrays, expected_outputs)
         partitioned = self._with_optimizer(optimize_communication).partition()
         return compare_runs(self.module, partitioned, arrays, expected_outputs, exact=exact)
@@ -396,16 +395,3 @@ class Program(Generic[R]):
     def _explained(self, module: ModuleOp) -> Explainer:
         origin = self.origin
         return Explainer(make_context(), module, origin.text, origin.source_lines, origin.argument_names)
-
-
-def load(path: str | Path) -> Program[list[Array]]:
-    """Read a program from a file of MLIR text, or of another format that `sdy.program.source_text` converts.
-
-    Raises: OSError if it cannot be read, SdyError with the first error in its text.
-    """
-    require_type(path, (str, Path), "sdy.load: path")
-    return Program.from_text(source_text(Path(path).read_bytes(), str(path)), str(path))
-
-
-def _is_empty(expected: object) -> bool:
-    return isinstance(expected, tuple) and not cast(tuple[object, ...], expected)

@@ -1,4 +1,6 @@
-"""The MLIR text of a program file: other formats are recognized, and converted where JAX is installed.
+"""Reads program files: their MLIR text, and the module that it holds.
+
+Other formats than text are recognized, and converted where JAX is installed.
 
 Converted: gzip, MLIR bytecode and portable artifacts, HLO text and protos. Other files that people pass instead of a
 program are named in the error: Python files, arrays, jaxprs.
@@ -12,8 +14,14 @@ import zlib
 from collections.abc import Callable
 from typing import Literal
 
+from xdsl.dialects.builtin import ModuleOp
+
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.span import Span
+from sdy.dialects.ir.symbols import MAIN, functions_of
+from sdy.dialects.module_text import parse_module
+from sdy.dialects.text.source_lines import names_of_arguments
+from sdy.dialects.verification.verify_module import verify_module
 from sdy.program.optional_jax import missing_jax_error
 
 GZIP, BYTECODE, ZIP, NUMPY = b"\x1f\x8b", b"ML\xefR", b"PK\x03\x04", b"\x93NUMPY"
@@ -113,3 +121,16 @@ def _hlo_module(raw: bytes) -> bytes:
 
 def _unreadable(name: str, problem: str, hint: str) -> SdyError:
     return SdyError(Diagnostic("SDY-T212", f"{name} {problem}", hint=hint))
+
+
+def read_module(text: str, file_name: str) -> ModuleOp:
+    """Parse and verify the text of a module. Raises: SdyError with the first error in the text."""
+    module = parse_module(text, file_name)
+    verify_module(module)
+    return module
+
+
+def argument_names(module: ModuleOp) -> tuple[str, ...]:
+    """Return the names that the locations of the arguments of the main function hold; nothing if one has no name."""
+    main = functions_of(module).get(MAIN)
+    return () if main is None or not main.body.blocks else names_of_arguments(main.body.block.args)

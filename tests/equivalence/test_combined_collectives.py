@@ -16,9 +16,10 @@ from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.module_text import make_context
 from sdy.interpreter.arrays.element_types import Array
 from sdy.program.arrays import load_arrays, random_inputs
+from sdy.program.load import load
 from sdy.program.local_program import local_program
 from sdy.program.partitioned import PartitionedProgram
-from sdy.program.program import Program, load
+from sdy.program.program import Program
 
 MODELS = Path(__file__).parents[3] / "shared" / "models"
 STEMS = sorted(path.stem for path in MODELS.glob("*.mlir"))

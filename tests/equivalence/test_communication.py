@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sdy.cost.statistics import Statistics, statistics_of
-from sdy.program.program import load
+from sdy.program.load import load
 
 MODELS = Path(__file__).parents[3] / "shared" / "models"
 # Bytes that each device sends as partitioned by XLA for CPU (jaxlib 0.10.2; ring algorithms, loops times trip count).

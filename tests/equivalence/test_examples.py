@@ -11,7 +11,7 @@ from support.oracle.jaxlib_mlir import generic_text
 
 from sdy.dialects.module_text import print_module
 from sdy.program.arrays import load_arrays, random_inputs
-from sdy.program.program import load
+from sdy.program.load import load
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=EXAMPLE_NAMES)

@@ -11,7 +11,7 @@ import pytest
 
 from sdy.cost.statistics import statistics_of
 from sdy.program.arrays import load_arrays
-from sdy.program.program import load
+from sdy.program.load import load
 
 GENERATOR = Path(__file__).parents[3] / "shared" / "models" / "hard_cases.py"
 # The collectives of each function, and the bytes that a device sends at most.

@@ -8,7 +8,7 @@ import pytest
 
 from sdy.program.arrays import load_arrays
 from sdy.program.comparison import compare
-from sdy.program.program import load
+from sdy.program.load import load
 
 MODELS = sorted((Path(__file__).parents[3] / "shared" / "models").glob("*.mlir"))
 

@@ -21,7 +21,8 @@ from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectiv
 from sdy.passes.manager.pipelines import PropagationPipeline
 from sdy.passes.run import run_passes
 from sdy.passes.simplify.canonicalize import CanonicalizePass
-from sdy.program.program import Program, load
+from sdy.program.load import load
+from sdy.program.program import Program
 
 pytestmark = pytest.mark.skipif(not MODELS.is_dir(), reason=MISSING)
 KINDS = ("all_gather", "all_reduce", "reduce_scatter", "all_to_all")

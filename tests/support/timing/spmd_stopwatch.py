@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from sdy.program.arrays import load_arrays
-from sdy.program.program import load
+from sdy.program.load import load
 
 
 def main(mode: str, path: Path) -> dict[str, float]:
