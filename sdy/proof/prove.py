@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -15,7 +17,7 @@ from sdy.proof.known import as_view, whole
 from sdy.proof.lemmas import LEMMAS
 from sdy.proof.outcome import Proof
 from sdy.proof.placement import argument, bases, contributions_of
-from sdy.proof.relations import Known, NotProvedError, Relation, Unknown, View, dim_of
+from sdy.proof.relations import Known, NotProvedError, Partial, Relation, Unknown, View, dim_of
 from sdy.proof.reshapes import cleaned, recast, root
 from sdy.proof.terms import TermTable
 from sdy.proof.walk import Walk, element_of, shape_of
@@ -82,10 +84,8 @@ def _difference(walk: Walk, relation: Relation, wanted: Relation, placement: Ten
 
 
 def _mismatch(
-    walk: Walk, relation: View | Known, target: View, goal: tuple[int | tuple[int, ...], ...], partial: object
+    walk: Walk, relation: View | Known, target: View, goal: tuple[int | tuple[int, ...], ...], partial: Partial | None
 ) -> str | None:
-    from dataclasses import replace
-
     guess = replace(
         target,
         base=goal,

@@ -1,8 +1,8 @@
 """The console scripts: Ctrl-C ends a command without a traceback, even while its modules are imported.
 
 `sdy`, `sdy_opt` and `sdy_run` are the main functions of the tools; each is imported with its modules on first use.
-A process lives for one command, so there is little garbage: searching the modules of a large program for cycles would
-take a fifth of the time of `sdy partition`, most of it when Python exits.
+A command that partitions one or two programs makes little garbage: searching the modules of a large program for cycles
+would take a fifth of the time of `sdy partition`, most of it when Python exits.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from functools import partial
 from importlib import import_module
 
 _MODULES = {"sdy": "sdy.tools.main", "sdy_opt": "sdy.tools.sdy_opt", "sdy_run": "sdy.tools.sdy_run"}
-
-
-_COMMANDS_WITH_ARRAYS = ("verify", "compare")  # whose garbage may be large
+# The commands with little garbage.
+_WITHOUT_COLLECTION = ("partition", "cost", "report", "explain", "check", "diff", "prove")
 
 
 def __getattr__(name: str) -> Callable[[], int]:
@@ -32,7 +31,7 @@ def __getattr__(name: str) -> Callable[[], int]:
 
 def _run(name: str, main: Callable[[], int]) -> int:
     """Run a tool with little or no garbage collection."""
-    if name == "sdy" and sys.argv[1:2] and sys.argv[1] not in _COMMANDS_WITH_ARRAYS:
+    if name == "sdy" and sys.argv[1:2] and sys.argv[1] in _WITHOUT_COLLECTION:
         gc.disable()
     try:
         return main()
