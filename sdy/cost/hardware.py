@@ -6,7 +6,8 @@ device:
 
 * TPU v4p, v5e, v5p, v6e: the pages "TPU v4" to "TPU v6e" of cloud.google.com/tpu/docs; scaling book, "How to think
   about TPUs".
-* H100 SXM, A100 SXM 80 GB: NVIDIA's data sheets, dense rates; scaling book, "How to think about GPUs".
+* B200, H100 SXM, A100 SXM 80 GB: NVIDIA's data sheets (a DGX B200 has eight B200), dense rates; scaling book, "How to
+  think about GPUs".
 
 A hop takes about a microsecond on the links of a TPU (scaling book, "Sharded matrices"). No figure is published for
 NVLink with its switch; a microsecond is used for it too, as an order of magnitude.
@@ -92,6 +93,13 @@ HARDWARE = {
         # Only an axis of a full pod, 16x16, is a ring.
         Hardware("tpu_v5e", _torus(2, 4.5e10, wrap_multiple=16), 8.1e11, 16e9, _tpu_rates(1.97e14, int8=3.94e14)),
         Hardware("tpu_v6e", _torus(2, 9e10, wrap_multiple=16), 1.6e12, 32e9, _tpu_rates(9.2e14, int8=1.84e15)),
+        Hardware(
+            "b200",
+            Switch(8, node_bandwidth=9e11, network_bandwidth=5e10, hop_seconds=1e-6),
+            8e12,
+            180e9,
+            MatrixRates(int8=4.5e15, float8=4.5e15, bits16=2.25e15, bits32=1.1e15),
+        ),
         Hardware(
             "h100",
             Switch(8, node_bandwidth=4.5e11, network_bandwidth=5e10, hop_seconds=1e-6),
