@@ -161,6 +161,7 @@ def _plan(
         None if solution is None else solution.gap,
         result.tried,
         result.is_complete,
+        result.can_shard,
     )
 
 

@@ -60,6 +60,7 @@ class ShardingPlan(Generic[P_co]):
     gap: float | None
     tried: int
     is_complete: bool
+    can_shard: bool
 
     @property
     def in_shardings(self) -> dict[str, str]:
@@ -143,7 +144,9 @@ def _notes(plan: ShardingPlan[object]) -> Iterator[str]:
     for title, values in (("arguments", plan.arguments), ("results", plan.results)):
         if values and not any(value.is_sharded for value in values):
             yield f"All {title} are replicated."
-    if not plan.arguments and not plan.results:
+    if not plan.can_shard:
+        yield "No op can be sharded: no axis divides a dim that the sharding rule of an op allows to shard."
+    elif not plan.arguments and not plan.results:
         yield "No annotation saves enough: the program stays as it is."
     ends = "" if plan.is_complete else " before time was up; a longer search may find a better plan"
     yield f"{plan.tried} annotated programs were partitioned{ends}."

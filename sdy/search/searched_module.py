@@ -22,6 +22,7 @@ from sdy.model.mesh import Mesh
 from sdy.partitioner.layout_search.layout import Atoms
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
 from sdy.passes.export.layers.fold_layers import FoldLayersPass
+from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import GraphReader, ModuleGraph
 from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
 from sdy.passes.manager.pipelines import CLOSE, propagation
@@ -39,6 +40,13 @@ class SearchedModule:
     module: ModuleOp
     graph: ModuleGraph
     mesh_name: str
+
+    @property
+    def can_shard(self) -> bool:
+        """Return whether any op can be sharded."""
+        groups = tuple((atom,) for atom in range(len(self.graph.atoms.sizes)))
+        nodes = zip(self.graph.graph.nodes, self.graph.ops, strict=True)
+        return any(len(node.kind.runs(groups)) > 1 for node, op in nodes if not isinstance(op, ValueEdge))
 
 
 def without_shardings(module: ModuleOp, mesh: Mesh) -> tuple[ModuleOp, str]:

@@ -64,7 +64,8 @@ class Candidate:
 class SearchResult:
     """The best candidate, the cost of the program as it was, and the first solution, which has a lower bound.
 
-    `is_complete` is false if time was up or the user interrupted the search.
+    `is_complete` is false if time was up or the user interrupted the search. `can_shard` is false if no op can be
+    sharded at all: no axis divides a dim, or the rules of the ops need all dims unsharded.
     """
 
     before: ProgramCost
@@ -72,6 +73,7 @@ class SearchResult:
     tried: int
     solution: Solution | None
     is_complete: bool
+    can_shard: bool
 
 
 @dataclass(slots=True)
@@ -113,7 +115,9 @@ class ShardingSearch:
             is_complete = is_large(self.written) or self._improve()
         except KeyboardInterrupt:
             is_complete = False
-        return SearchResult(before.cost, self._best(), len(self._candidates), solution, is_complete)
+        return SearchResult(
+            before.cost, self._best(), len(self._candidates), solution, is_complete, self._searched.can_shard
+        )
 
     def solve(self, objective: Objective) -> Solution | None:
         """Return the best solution of the cost network alone, which compares meshes without partitioning."""

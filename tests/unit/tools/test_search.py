@@ -60,6 +60,17 @@ def test_json_and_the_program_on_the_screen(file: Path, capsys: pytest.CaptureFi
     assert "sdy.mesh @mesh" in printed.out
 
 
+def test_a_program_that_cannot_be_sharded_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text("""
+        func.func @main(%a: tensor<5x7xf32>) -> tensor<5x7xf32> {
+          %0 = stablehlo.tanh %a : tensor<5x7xf32>
+          return %0 : tensor<5x7xf32>
+        }""")
+    assert main(["search", str(path), "--mesh", "data=8"]) == 0
+    assert "No op can be sharded: no axis divides a dim" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [

@@ -1,0 +1,59 @@
+"""The search ends with the best plan so far when the user interrupts it, or when time is up."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import sdy
+from sdy.cost.hardware import HARDWARE
+from sdy.cost.program_cost import ProgramCost
+from sdy.search.search_request import mesh_of_text, search_request
+from sdy.search.searched_module import without_shardings
+from sdy.search.sharding_search import SearchResult, ShardingSearch
+
+MACHINE = HARDWARE["tpu_v5e"]
+PROGRAM = """
+func.func @main(%x: tensor<4096x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor<4096x1024xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<4096x1024xf32>, tensor<1024x1024xf32>) -> tensor<4096x1024xf32>
+  return %0 : tensor<4096x1024xf32>
+}
+"""
+
+
+def searched(calls: int, error: type[BaseException], seconds: float = 60.0) -> SearchResult:
+    """Search with a price that raises an error after some calls."""
+    mesh, left = mesh_of_text("data=8"), iter(range(calls))
+    module, _ = without_shardings(sdy.Program.from_text(PROGRAM).module, mesh)
+
+    def price(annotated: ModuleOp) -> ProgramCost:
+        if next(left, None) is None:
+            raise error
+        return sdy.Program.from_module(annotated).cost(MACHINE)
+
+    return ShardingSearch(module, mesh, search_request(MACHINE), price, seconds).run()
+
+
+def test_an_interrupt_returns_the_best_plan_so_far() -> None:
+    result = searched(3, KeyboardInterrupt)
+    assert not result.is_complete
+    assert result.tried == 3
+    assert result.best.cost.seconds_in_turn < result.before.seconds_in_turn / 4
+
+
+def test_an_interrupt_before_the_first_plan_returns_the_program_as_it_was() -> None:
+    result = searched(1, KeyboardInterrupt)
+    assert (result.tried, len(result.best.edits)) == (1, 0)
+
+
+def test_another_error_is_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        searched(2, ZeroDivisionError)
+
+
+def test_without_time_only_the_solution_is_tried() -> None:
+    result = searched(1000, KeyboardInterrupt, seconds=0.0)
+    assert not result.is_complete
+    assert 1 < result.tried < 12
+    assert result.best.cost.seconds_in_turn < result.before.seconds_in_turn / 4
