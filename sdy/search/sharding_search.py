@@ -177,9 +177,11 @@ class ShardingSearch:
         if not is_large(self.written):
             yield arguments
         boundary = boundary_edits(self.written, planned)
-        yield boundary
         constrained = with_constraints(self.written, planned, boundary)
-        if len(constrained) > len(boundary):
+        has_constraints = len(constrained) > len(boundary)
+        if not has_constraints or not is_large(self.written):
+            yield boundary
+        if has_constraints:
             yield constrained
 
     def _priced(self, edits: Sequence[Edit], solution: Solution | None) -> Candidate | None:
