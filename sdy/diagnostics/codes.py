@@ -629,7 +629,7 @@ CODES: dict[str, Code] = {
     ),
     "SDY-V001": Code(
         "No lemma shows that an op of the local program computes what the global program does.",
-        "If `sdy verify` finds no difference, the op is right but there is no lemma for it; see docs/guides/proof.md.",
+        "Run `sdy verify`. If it finds no difference, the proof does not support this op yet: docs/guides/proof.md.",
     ),
     "SDY-V002": Code(
         "The proof does not support an op of the global program.", "Use `sdy verify`, which runs both programs."

@@ -289,7 +289,7 @@ class Program(Generic[R]):
         `"time"`, `"bytes"` or `"memory"`. Annotations of the program stay, unless the mesh is another one or
         `from_scratch` is set; `fix` adds some by name.
         Raises: SdyError SDY-T250 if HiGHS is needed and not installed, SDY-T251 if ops depend on the mesh, SDY-T252 if
-        an option is malformed, SDY-T253 if there is no mesh.
+        an option is malformed, SDY-T253 if neither the program nor the call names a mesh.
         """
         hardware = resolve_hardware(on)
         request = search_request(hardware, mesh, devices, memory, minimize, fix, time_limit, from_scratch=from_scratch)
@@ -380,7 +380,7 @@ class Program(Generic[R]):
     def _with_module(self, module: ModuleOp, changes: Sequence[Change] = ()) -> Program[R]:
         """Return the program with another module, and with changes to the annotations of its values."""
         if module is self.module:
-            return self._with_changes(changes)
+            return self._with_changes(changes) if changes else self
         annotated, _ = edited(module, changes)
         return replace(self, module=annotated, origin=self.origin.with_text(print_module(annotated)))
 

@@ -76,7 +76,8 @@ def search_plan(program: SearchedProgram[P], request: SearchRequest) -> Sharding
         searches = _most_promising(searches, request)
     found = [(search, search.run()) for search in searches]
     search, result = min(found, key=lambda each: _rank(each[1].best.cost, request))
-    before, written = _cost_before(program, request), search.written
+    written = search.written
+    before = result.before if written is program.module else _cost_before(program, request)
     is_same_mesh = any(mesh == search.mesh for mesh in meshes_of(program.module).values())
     if before is not None and is_same_mesh and not request.fixed:
         own = Candidate((), before, result.solution)
@@ -100,9 +101,8 @@ def _searches(program: SearchedProgram[Any], request: SearchRequest) -> Iterator
         module = program.module
         if request.from_scratch or own != {mesh}:
             module, _ = without_shardings(program.module, mesh)
-        fixed = list(_fixed(program, module, mesh, request))
-        if fixed:
-            module, _ = edited(module, fixed)
+        if request.fixed:
+            module, _ = edited(module, list(_fixed(program, module, mesh, request)))
         seconds = request.seconds / min(len(meshes), MAX_PRICED_MESHES)
         yield ShardingSearch(module, mesh, request, partial(program.price, request=request), seconds)
 

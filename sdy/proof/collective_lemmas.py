@@ -108,7 +108,7 @@ def zero(walk: Walk, op: Operation) -> Term:
     element = element_of(op.results[0])
     width = 2 if element in ("bf16", "f16") else DTYPES[element](0).itemsize if element in DTYPES else 0
     if not width:
-        raise NotProvedError(f"there is no lemma for zeros of {element}")
+        raise NotProvedError(f"the proof does not support zeros of type {element}")
     return walk.table.make("constant", b"\0" * width, (), (), element)
 
 

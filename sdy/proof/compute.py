@@ -73,7 +73,7 @@ def computed(work: Computation, operands: Sequence[View | Known], table: TermTab
     """Return the views that an op computes from its operands.
 
     Operands may be read as windows of several terms; the reading for which the global program computes the result is
-    preferred. Raises: NotProvedError if there is no reading for which the lemma holds.
+    preferred. Raises: NotProvedError if the lemma holds for no reading.
     """
     first: list[View] | None = None
     error: NotProvedError | None = None

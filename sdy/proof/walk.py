@@ -73,7 +73,7 @@ class Walk:
         try:
             lemma = self.lemmas.get(op.name)
             if lemma is None:
-                raise NotProvedError(f"there is no lemma for {op.name}")
+                raise NotProvedError(f"the proof does not support {op.name}")
             if any(as_tensor(each.type) is None or -1 in shape_of(each) for each in (*op.operands, *op.results)):
                 raise NotProvedError("expected tensors of static shape")
             found = lemma(self, op, operands)

@@ -57,7 +57,6 @@ class ProgramNetwork:
         self, module: ModuleOp, read: ModuleGraph, transfers: TransferCosts, hardware: Hardware, objective: Objective
     ) -> None:
         self._graph = read.graph
-        self._ops = read.ops
         self._atoms = read.atoms
         self._times = execution_counts(module)
         self._transfers = transfers

@@ -41,7 +41,7 @@ class Solver:
     def solve(self, free_bytes: float) -> Solution | None:
         """Return the cheapest solution that fits into memory, or that with the least memory if none was found.
 
-        Return None if there is no solution.
+        Return None if every assignment is impossible, or if time was up before one was found.
         """
         if self._cheapest is None:
             found = minimum(self._network.network, self._left())

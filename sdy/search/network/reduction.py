@@ -24,7 +24,7 @@ Labels = NDArray[np.intp]  # the original numbers of the labels that a variable 
 
 @dataclass(frozen=True, slots=True)
 class _Eliminated:
-    """A variable that is no longer in the network: its costs and its tables, with the labels that they had then."""
+    """An eliminated variable, with its costs, tables and labels at the time when it was eliminated."""
 
     variable: int
     labels: Labels

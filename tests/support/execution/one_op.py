@@ -35,7 +35,7 @@ MESHES = (
 
 @dataclass(frozen=True)
 class Counts:
-    """How many programs were tried, and how many of them were proved."""
+    """The number of programs that were tried, and the number of those that were proved."""
 
     tried: int
     proved: int
