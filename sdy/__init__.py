@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     __version__: str
     from sdy.advice.contract import CollectiveBound as CollectiveBound
     from sdy.advice.contract import Contract as Contract
+    from sdy.advice.diff_page import diff_page as diff_page
     from sdy.advice.lint.settings import LintSettings as LintSettings
     from sdy.diagnostics.diagnostic import SdyError as SdyError
     from sdy.extension import register_dialect as register_dialect
@@ -38,6 +39,7 @@ _HOME = {
     "SdyError": "sdy.diagnostics.diagnostic",
     "TensorSharding": "sdy.model.sharding",
     "compare_partitioners": "sdy.program.other_partitioners",
+    "diff_page": "sdy.advice.diff_page",
     "interpret": "sdy.program.execution",
     "from_jax": "sdy.program.from_jax",
     "load": "sdy.program.load",
@@ -59,6 +61,7 @@ __all__ = [
     "SdyError",
     "TensorSharding",
     "compare_partitioners",
+    "diff_page",
     "from_jax",
     "interpret",
     "load",

@@ -1,12 +1,14 @@
-"""Compares the outputs of two runs of a program, and the copies of one output on several devices."""
+"""Compares the outputs of two runs of a program, the copies of one output, and the results of partitioners."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sdy.cost.statistics import Statistics
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, is_complex, is_float
 from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
@@ -40,6 +42,32 @@ class OutputComparison:
     problem: str = ""
     amplification: float | None = None
     undefined: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionerResult:
+    """The program that a partitioner made: its statistics and its results.
+
+    `statistics` are those of one device, and None if the partitioner failed. `comparisons` are those of the outputs
+    with a run on one device. If the partitioner failed, or the outputs are not compared, `problem` says why.
+    """
+
+    partitioner: str
+    statistics: Statistics | None = None
+    comparisons: Sequence[OutputComparison] = ()
+    problem: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the result as plain data."""
+        return {
+            "partitioner": self.partitioner,
+            "problem": self.problem or None,
+            "statistics": None if self.statistics is None else self.statistics.to_json(),
+            "outputs": [
+                {"index": each.index, "agrees": each.agrees, "problem": each.problem or None}
+                for each in self.comparisons
+            ],
+        }
 
 
 def compare(index: int, actual: Array, expected: Array) -> OutputComparison:

@@ -26,7 +26,7 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
 from sdy.passes.run import run_passes
 from sdy.program.arrays import random_inputs
-from sdy.program.comparison import OutputComparison
+from sdy.program.comparison import PartitionerResult
 from sdy.program.local_program import local_program
 from sdy.program.optional_jax import require_jax
 from sdy.program.partitioned import PartitionedProgram
@@ -38,32 +38,6 @@ from sdy.program.verification import compare_results
 
 OURS = "sdy"
 SECONDS = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionerResult:
-    """The program that a partitioner made: its statistics and its results.
-
-    `statistics` are those of one device, and None if the partitioner failed. `comparisons` are those of the outputs
-    with a run on one device. If the partitioner failed, or the outputs are not compared, `problem` says why.
-    """
-
-    partitioner: str
-    statistics: Statistics | None = None
-    comparisons: Sequence[OutputComparison] = ()
-    problem: str = ""
-
-    def to_json(self) -> dict[str, object]:
-        """Return the result as plain data."""
-        return {
-            "partitioner": self.partitioner,
-            "problem": self.problem or None,
-            "statistics": None if self.statistics is None else self.statistics.to_json(),
-            "outputs": [
-                {"index": each.index, "agrees": each.agrees, "problem": each.problem or None}
-                for each in self.comparisons
-            ],
-        }
 
 
 def compare_partitioners(

@@ -36,7 +36,7 @@ from sdy.interpreter.single import interpret
 from sdy.passes.manager.pipelines import PartitionPipeline, PropagationPipeline
 from sdy.passes.run import run_passes
 from sdy.program.arrays import arrays_of_call, check_arrays, input_types, is_empty
-from sdy.program.comparison import OutputComparison
+from sdy.program.comparison import OutputComparison, PartitionerResult
 from sdy.program.local_program import local_program
 from sdy.program.origin import Origin
 from sdy.program.partitioned import PartitionedProgram
@@ -182,13 +182,15 @@ class Program(Generic[R]):
         )
 
     @garbage_collection_paused()
-    def report_html(self, machine: str | Hardware = DEFAULT_MACHINE) -> str:
+    def report_html(
+        self, machine: str | Hardware = DEFAULT_MACHINE, partitioners: Sequence[PartitionerResult] = ()
+    ) -> str:
         """Return the report as a self-contained HTML page: program, collectives, memory over time, conflicts.
 
-        Times are estimates for `machine`.
+        Times are estimates for `machine`. The page also compares `partitioners`, from `sdy.compare_partitioners`.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        return html_page(self._reported, resolve_hardware(machine))
+        return html_page(self._reported, resolve_hardware(machine), [each.to_json() for each in partitioners])
 
     def cost(
         self,

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
 from json import dumps
 
-from rich.console import Console
-
-from sdy.cost.collectives import CollectiveKind
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.program.other_partitioners import OTHERS, SECONDS, PartitionerResult, compare_partitioners
+from sdy.program.comparison import PartitionerResult
+from sdy.program.other_partitioners import OTHERS, SECONDS, compare_partitioners
 from sdy.program.program import Program
-from sdy.report.tables.fitted_table import fitted_table, print_tables
-from sdy.report.tables.program_tables import bytes_text
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
+from sdy.tools.command_line.partitioners import named_partitioners, print_partitioners
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\
@@ -53,9 +49,10 @@ def run(arguments: Namespace) -> int:
     """Compare the partitioners."""
 
     def compared(program: Program) -> list[PartitionerResult]:
-        others = [name for name in arguments.others.split(",") if name]
         chosen = with_optimizer_option(program, arguments)
-        return compare_partitioners(chosen, others, seed=arguments.seed, seconds=arguments.timeout)
+        return compare_partitioners(
+            chosen, named_partitioners(arguments.others), seed=arguments.seed, seconds=arguments.timeout
+        )
 
     try:
         results = with_program(arguments.file, compared)
@@ -65,42 +62,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         print(dumps([each.to_json() for each in results], indent=2))
     else:
-        _show(results)
+        print_partitioners(results)
     if results[0].problem:
         return NOT_COMPARED
     return SAME if all(each.agrees for each in results[0].comparisons) else DIFFERENT
-
-
-def _show(results: Sequence[PartitionerResult]) -> None:
-    columns = ("", *(each.partitioner for each in results))
-    rows = [
-        *((kind.value, *(_collectives(each, kind) for each in results)) for kind in CollectiveKind),
-        ("bytes sent", *(_number(each, "bytes_sent") for each in results)),
-        ("FLOPs of products", *(_number(each, "flops") for each in results)),
-        ("peak memory in bytes", *(_number(each, "peak_bytes") for each in results)),
-        ("results", *(_outputs(each) for each in results)),
-    ]
-    console = Console(highlight=False)
-    print_tables(console, fitted_table("on one device", columns, rows, right=tuple(range(1, len(columns)))))
-    for each in results:
-        if each.problem:
-            console.print(f"{each.partitioner}: {each.problem}", markup=False)
-
-
-def _collectives(result: PartitionerResult, kind: CollectiveKind) -> str:
-    """Return how often collectives of a kind run."""
-    if result.statistics is None:
-        return ""
-    found = result.statistics.collectives.get(kind)
-    return "0" if found is None else str(found.runs)
-
-
-def _number(result: PartitionerResult, name: str) -> str:
-    return "" if result.statistics is None else bytes_text(getattr(result.statistics, name))
-
-
-def _outputs(result: PartitionerResult) -> str:
-    if result.problem:
-        return "failed" if result.statistics is None else "not compared"
-    wrong = sum(not each.agrees for each in result.comparisons)
-    return f"{wrong} of {len(result.comparisons)} differ" if wrong else "agree"

@@ -6,9 +6,11 @@ import sys
 from argparse import ArgumentParser, Namespace
 from json import dumps
 
+from sdy.advice.diff_page import diff_page
 from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.program.program import Program
+from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
@@ -36,7 +38,9 @@ def parser() -> ArgumentParser:
         help=f"the machine of the times (default: {DEFAULT_MACHINE})",
     )
     parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
-    parser.add_argument("--json", action="store_true", help="print the differences as JSON")
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="print the differences as JSON")
+    output.add_argument("--html", metavar="OUT", help="write an HTML page to this file; - for standard output")
     return parser
 
 
@@ -48,10 +52,13 @@ def run(arguments: Namespace) -> int:
 
     try:
         found = load(arguments.old).diff(load(arguments.new), on=arguments.on)
+        if arguments.html is not None:
+            write_text(arguments.html, diff_page(found, f"{arguments.old} and {arguments.new}"))
     except SdyError as error:
         print(error, file=sys.stderr)
         return NOT_COMPARED
-    print(dumps(found.to_json(), indent=2) if arguments.json else found)
+    if arguments.html is None:
+        print(dumps(found.to_json(), indent=2) if arguments.json else found)
     return DIFFERENT if found else EQUAL
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -79,3 +80,19 @@ def test_the_command_prints_a_table_and_json(capsys: pytest.CaptureFixture[str])
 def test_an_unknown_partitioner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(PATHS["matmul_case3"]), "--with", "xlaa"]) == 2
     assert "did you mean xla?" in capsys.readouterr().err
+
+
+def test_the_report_shows_other_partitioners_when_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.html"
+    assert main(["report", str(PATHS["matmul_case3"]), "--with", "shardy", "--html", str(page)]) == 0
+    shown = page.read_text("utf-8")
+    assert [each["partitioner"] for each in _data_of(shown)["partitioners"]] == ["sdy", "shardy"]
+    assert main(["report", str(PATHS["matmul_case3"]), "--with", "shardy"]) == 0
+    assert "FLOPs of products" in capsys.readouterr().out
+    assert main(["report", str(PATHS["matmul_case3"])]) == 0
+    assert "FLOPs of products" not in capsys.readouterr().out
+
+
+def _data_of(page: str) -> dict[str, list[dict[str, object]]]:
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    return json.loads(text)

@@ -2,7 +2,7 @@
 // The data of the program, and the formatting of numbers, axes and types.
 // All text of the program is inserted as text nodes, never as markup.
 const data = JSON.parse(document.getElementById("data").textContent);
-const HUES = ["#2f6fed", "#d9480f", "#2b9348", "#a23bc9", "#c2255c", "#0b8fa8", "#8a6d00", "#5c5f9e"];
+const HUES = 8;  // colours for axes in page.css
 const KIND_TONES = { "all-gather": "#2f6fed", "reduce-scatter": "#2b9348", "all-reduce": "#d9480f", "all-to-all": "#a23bc9", "collective-permute": "#0b8fa8" };
 const MOST_FOUND = 400, CHUNK = 100, MOST_RESULTS = 8, SHORT_PERIOD = 40;
 
@@ -37,7 +37,7 @@ const plain = (text) => text.toLowerCase().replaceAll("_", "-");
 
 // ---- axes and types -------------------------------------------------------------------------------------------
 const axisNames = [...new Set(data.meshes.flatMap((mesh) => mesh.axes.map(([name]) => name)))];
-const colourOf = (name) => HUES[Math.max(0, axisNames.indexOf(name)) % HUES.length];
+const colourOf = (name) => `var(--hue-${Math.max(0, axisNames.indexOf(name)) % HUES})`;
 const axisChip = ([name, text], title = "") =>
   make("span", { class: "axis", style: `--axis:${colourOf(name)}`, ...(title && { title }) }, text);
 const typeNodes = (kind) => {

@@ -131,6 +131,27 @@ function showCollectives(words = []) {
       make("td", {}, line === null ? "" : lineButton(line, source || `line ${line}`))))));
 }
 
+// What other partitioners make of the program, where the page was made with a comparison.
+const outcomeText = ({ statistics, problem, outputs }) => {
+  if (problem) return statistics ? "not compared" : "failed";
+  const wrong = outputs.filter((each) => !each.agrees).length;
+  return wrong ? `${wrong} of ${outputs.length} differ` : "agree";
+};
+function showPartitioners() {
+  const section = byId("partitioners"), found = data.partitioners;
+  if (!found.length) return;
+  [section, document.querySelector('nav a[href="#partitioners"]')].forEach((node) => { node.hidden = false; });
+  const runs = (kind) => ({ collectives }) => collectives[kind] ? `${collectives[kind].runs}, ${bytesText(collectives[kind].bytes_sent)}` : "0";
+  const lines = [...Object.keys(KIND_TONES).map((kind) => [kind, runs(kind)]), ["bytes sent", (each) => bytesText(each.bytes_sent)],
+    ["FLOPs of products", (each) => each.flops.toLocaleString("en")], ["peak memory", (each) => bytesText(each.peak_bytes)]];
+  const row = (title, cells) => make("tr", {}, make("td", {}, title), ...cells.map((text) => make("td", { class: "number" }, text)));
+  section.querySelector("table").append(
+    make("thead", {}, make("tr", {}, make("th", {}, "collectives: runs, bytes sent"), ...found.map((each) => make("th", { class: "number" }, each.partitioner)))),
+    make("tbody", {}, ...lines.map(([title, text]) => row(title, found.map(({ statistics }) => statistics ? text(statistics) : ""))),
+      row("results, compared with one device", found.map(outcomeText))));
+  section.querySelector(".list").append(...found.filter((each) => each.problem).map((each) => make("p", { class: "none" }, `${each.partitioner}: ${each.problem}`)));
+}
+
 const sentenceNodes = (sentences) => sentences.map((text) => make("p", { class: text.startsWith(" ") ? "why" : "" }, text.trim()));
 const conflictTexts = data.conflicts.map(([, lineText, op, sentences]) => plain(`${lineText} ${op} ${sentences.join(" ")}`));
 function showConflicts(words = []) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from json import dumps
 
@@ -24,9 +24,9 @@ SCRIPTS = ("model", "program", "panels", "search")  # in execution order
 MAX_LINE_LENGTH = 600  # longer lines of the program are truncated
 
 
-def html_page(program: ReportedProgram, hardware: Hardware) -> str:
-    """Return the text of the page, with times estimated for a machine."""
-    data = page_data(program, hardware)
+def html_page(program: ReportedProgram, hardware: Hardware, partitioners: Sequence[Json] = ()) -> str:
+    """Return the text of the page, with times estimated for a machine, and what `partitioners` made of the program."""
+    data = {**page_data(program, hardware), "partitioners": partitioners}
     return (
         _part("html")
         .replace("/* style */", _part("css"))

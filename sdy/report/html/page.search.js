@@ -47,6 +47,7 @@ byId("theme").addEventListener("click", () => setTheme(document.documentElement.
 showOverview();
 showCurve();
 showPeak();
+showPartitioners();
 search();
 let resizing = 0;
 addEventListener("resize", () => { clearTimeout(resizing); resizing = setTimeout(showCurve, 100); });

@@ -118,5 +118,8 @@ def test_the_command_prints_text_and_json(tmp_path: Path, capsys: pytest.Capture
     answer = json.loads(capsys.readouterr().out)
     assert answer["annotations"][0]["new"] == '[{"x"}, {}]'
     assert answer["new"]["bytes_sent"] > answer["old"]["bytes_sent"] == 0
+    page = old.with_name("page.html")
+    assert main(["diff", str(old), str(new), "--html", str(page)]) == 1
+    assert '<span class="axis"' in page.read_text("utf-8")
     assert main(["diff", str(old), "absent.mlir"]) == 2
     assert "cannot read absent.mlir" in capsys.readouterr().err

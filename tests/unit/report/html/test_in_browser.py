@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from support.browser import answers, needs_browser
 from support.examples import EXAMPLE_NAMES, EXAMPLES
 
 import sdy
+from sdy.cost.statistics import statistics_of
+from sdy.program.comparison import OutputComparison, PartitionerResult
 
 (FILE,) = (path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
 STRANGE = """
@@ -78,6 +81,21 @@ EMPTY = """
   const odd = /NaN|undefined/.test(document.body.innerText);
   return { rows: document.querySelectorAll(".row[data-row]").length, odd };
 """
+PARTITIONERS = """
+  const section = document.getElementById("partitioners");
+  const rows = [...section.querySelectorAll("tr")].map((row) => [...row.children].map((cell) => cell.textContent));
+  const row = (title) => (rows.find(([first]) => first.startsWith(title)) ?? []).slice(1);
+  return { head: rows[0] ?? [], flops: row("FLOPs"), results: row("results"), is_shown: section.offsetHeight > 0,
+    problems: [...section.querySelectorAll("p")].map((node) => node.textContent) };
+"""
+DIFFERENCES = """
+  const rows = (number) => [...document.querySelectorAll(`#section-${number} tbody tr`)]
+    .map((row) => [...row.children].map((cell) => cell.textContent));
+  const page = document.documentElement;
+  return { title: document.querySelector("h1").firstChild.textContent, annotations: rows(1),
+    totals: document.querySelectorAll(".card").length, collectives: rows(3).map(([change]) => change),
+    is_too_wide: page.scrollWidth > page.clientWidth };
+"""
 MARKUP = """
   return { scripts: document.querySelectorAll("script").length, images: document.querySelectorAll("img").length,
     axes: [...document.querySelectorAll("#meshes .axis")].map((node) => node.textContent) };
@@ -104,6 +122,41 @@ def test_all_sections_are_shown(tmp_path: Path) -> None:
     assert isinstance(found["sends"], int)
     assert found["sends"] > 0
     assert found["colours"] == 2
+
+
+@needs_browser
+def test_other_partitioners_have_a_column_each(tmp_path: Path) -> None:
+    program = sdy.load(FILE)
+    statistics = statistics_of(program.partition().local)
+    agrees = OutputComparison(0, 0.0, 0.0, agrees=True)
+    results = [
+        PartitionerResult("sdy", statistics, (agrees, agrees)),
+        PartitionerResult("xla", statistics, (agrees, replace(agrees, agrees=False))),
+        PartitionerResult("shardy", problem="stopped after 3 seconds"),
+    ]
+    found = answers(program.report_html(partitioners=results), PARTITIONERS, tmp_path)
+    assert found["head"] == ["collectives: runs, bytes sent", "sdy", "xla", "shardy"]
+    assert found["flops"] == [f"{statistics.flops:,}", f"{statistics.flops:,}", ""]
+    assert found["results"] == ["agree", "1 of 2 differ", "failed"]
+    assert found["problems"] == ["shardy: stopped after 3 seconds"]
+    assert found["is_shown"]
+    assert not answers(program.report_html(), PARTITIONERS, tmp_path)["is_shown"]
+
+
+@needs_browser
+def test_a_page_of_differences_shows_what_came_and_went(tmp_path: Path) -> None:
+    text = FILE.read_text("utf-8")
+    weight = 'tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}'
+    changed = text.replace(weight, weight.replace('{"y"}', "{}"))
+    found = sdy.load(FILE).diff(sdy.Program.from_text(changed, "<b>.mlir"))
+    page = sdy.diff_page(found, "a.mlir and <b>.mlir")
+    for width in (1400, 420):
+        shown = answers(page, DIFFERENCES, tmp_path, width=width)
+        assert shown["title"] == "a.mlir and <b>.mlir"
+        assert shown["totals"] == 4
+        assert shown["annotations"] == [["%arg4", "[{y}, {}]", "[{}, {}]"]]
+        assert len(strings(shown, "collectives")) == len(found.collectives) > 0
+        assert shown["is_too_wide"] is False
 
 
 @needs_browser
