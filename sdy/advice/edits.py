@@ -61,6 +61,13 @@ class Removal:
 Change = Edit | Removal
 
 
+def is_at_boundary(change: Change) -> bool:
+    """Return whether a change replaces the sharding of an argument or a result of the main function."""
+    if isinstance(change.target, int):
+        return True
+    return isinstance(change, Edit) and isinstance(change.target, BlockArgument) and not change.is_constraint
+
+
 def edited(module: ModuleOp, changes: Sequence[Change]) -> tuple[ModuleOp, dict[SSAValue, SSAValue]]:
     """Return a copy of a module with changes to its annotations, and the copy of each value of the module."""
     copies: dict[SSAValue, SSAValue] = {}

@@ -38,7 +38,8 @@ memory are applied one by one, the best first.
 Rules:
 {_RULE_LINES}
 
-The table [tool.sdy.lint] of the nearest pyproject.toml may have the keys select, ignore, machine and trials.
+The table [tool.sdy.lint] of the nearest pyproject.toml may have the keys select, ignore, machine, trials and
+keep-boundary.
 
 Machines: {", ".join(HARDWARE)}.
 Exit status: 0 if nothing is found, or if --fix leaves nothing; 1 if something is found; 2 if the program could not be
@@ -64,6 +65,11 @@ def parser() -> ArgumentParser:
     parser.add_argument("--on", metavar="MACHINE", help="the machine of the predicted times")
     parser.add_argument(
         "--trials", metavar="N", type=_count, help="how many fixes to try (default: as many as take some ten seconds)"
+    )
+    parser.add_argument(
+        "--keep-boundary",
+        action="store_true",
+        help="suggest no fix that changes the sharding of an argument or a result of the program",
     )
     parser.add_argument("--show-small", action="store_true", help="also report findings that cost very little")
     parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
@@ -123,6 +129,7 @@ def _settings(arguments: Namespace) -> LintSettings:
         "machine": arguments.on,
         "trials": arguments.trials,
         "shows_small": arguments.show_small or None,
+        "keeps_boundary": arguments.keep_boundary or None,
     }
     return replace(settings, **{key: value for key, value in given.items() if value is not None})
 

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.advice.edits import Change, edited
+from sdy.advice.edits import Change, edited, is_at_boundary
 from sdy.advice.lint.finding import Candidate, Finding, Fix, TriedFix
 from sdy.advice.lint.linted_program import LintedProgram
 from sdy.advice.lint.price import Cost, Price, price_of
@@ -61,6 +61,7 @@ class Linter:
         self._partition = partition
         self._rules = selected_rules(settings.select, settings.ignore)
         self._shows_small = settings.shows_small
+        self._keeps_boundary = settings.keeps_boundary
         trials = settings.trials
         self._trials_left = default_trials(facts.program.written) if trials is None else trials
         self._tried: dict[tuple[Change, ...], tuple[ModuleOp, Price] | None] = {}
@@ -95,7 +96,7 @@ class Linter:
     def _finding(self, candidate: Candidate) -> Finding | None:
         """Return the candidate with the first of its fixes that holds; None if it needs one and none holds."""
         cost, fix, was_limited = candidate.cost, None, False
-        for each in candidate.fixes[:FIXES_PER_CANDIDATE]:
+        for each in self._allowed(candidate.fixes)[:FIXES_PER_CANDIDATE]:
             if each.changes not in self._tried and self._trials_left <= 0:
                 was_limited = True
                 break
@@ -119,6 +120,9 @@ class Linter:
             candidate.notes,
             was_limited=was_limited,
         )
+
+    def _allowed(self, fixes: Sequence[Fix]) -> Sequence[Fix]:
+        return [each for each in fixes if not (self._keeps_boundary and any(map(is_at_boundary, each.changes)))]
 
     def _try(self, candidate: Candidate, fix: Fix) -> TriedFix | None:
         """Return the fix with its effect on a copy, or None if it does not hold."""

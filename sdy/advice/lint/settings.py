@@ -5,6 +5,7 @@ select = ["SDY-S4"]
 ignore = ["SDY-S412"]
 machine = "h100"
 trials = 40
+keep-boundary = true
 """
 
 from __future__ import annotations
@@ -13,14 +14,24 @@ from dataclasses import dataclass
 from typing import cast
 
 from sdy.cost.hardware import DEFAULT_MACHINE
-from sdy.diagnostics.toml_tables import Reader, Table, WrongEntryError, count_value, read_table, read_toml, text_value
+from sdy.diagnostics.toml_tables import (
+    Reader,
+    Table,
+    WrongEntryError,
+    boolean_value,
+    count_value,
+    read_table,
+    read_toml,
+    text_value,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class LintSettings:
     """The rules to run, the machine of the costs, and the number of trials; None for a default that fits the program.
 
-    With `shows_small`, findings are reported that cost less than 1 % of the bytes and memory and less than 1 µs.
+    With `shows_small`, findings are reported that cost less than 1 % of the bytes and memory and less than 1 µs. With
+    `keeps_boundary`, fixes leave the shardings of the program's arguments and results as they are.
     """
 
     select: tuple[str, ...] = ()
@@ -28,6 +39,7 @@ class LintSettings:
     machine: str = DEFAULT_MACHINE
     trials: int | None = None
     shows_small: bool = False
+    keeps_boundary: bool = False
 
 
 def read_settings(text: str, file_name: str) -> LintSettings:
@@ -36,6 +48,8 @@ def read_settings(text: str, file_name: str) -> LintSettings:
     Raises: SdyError SDY-T240 if the text is not TOML, or if a key or a value is not one of the settings.
     """
     found = read_toml(text, file_name, "SDY-T240", lambda table: read_table(_lint_table(table), _READERS))
+    if "keep-boundary" in found:
+        found["keeps_boundary"] = found.pop("keep-boundary")
     return LintSettings(**found)  # pyright: ignore[reportArgumentType] -- the readers return the types of the fields
 
 
@@ -59,4 +73,5 @@ _READERS: dict[str, Reader] = {
     "ignore": _codes,
     "machine": text_value,
     "trials": count_value,
+    "keep-boundary": boolean_value,
 }

@@ -11,6 +11,9 @@ from sdy.advice.lint.linter import MAX_TRIALS, MIN_TRIALS, default_trials
 from sdy.advice.lint.rules import RULES, selected_rules
 from sdy.advice.lint.settings import LintSettings, read_settings
 from sdy.diagnostics.diagnostic import SdyError, render
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.shardings import function_result_sharding, sharding_of
+from sdy.model.sharding import TensorSharding
 from sdy.program.program import Program
 
 SMALL = [name for name in EXAMPLE_NAMES if name.startswith(("matmul", "constraint"))]
@@ -66,6 +69,30 @@ def test_trials_are_limited() -> None:
     assert MIN_TRIALS < default_trials(unused.module) <= MAX_TRIALS
 
 
+def test_fixes_leave_the_boundary_when_asked() -> None:
+    unused = sdy.Program.from_text(program(FIRES["SDY-S402"]))
+    (finding,) = unused.lint(LintSettings(select=("S402",))).findings
+    assert finding.fix is not None
+    (kept,) = unused.lint(LintSettings(select=("S402",), keeps_boundary=True)).findings
+    assert kept.fix is None
+
+
+def test_fixes_inside_are_applied_without_touching_the_boundary() -> None:
+    applied = 0
+    for text in FIRES.values():
+        unfixed = sdy.Program.from_text(program(text))
+        fixed, findings = unfixed.with_lint_fixes(LintSettings(keeps_boundary=True))
+        assert boundary(fixed) == boundary(unfixed)
+        applied += len(findings)
+    assert applied > 0
+
+
+def boundary(program: Program) -> list[TensorSharding | None]:
+    main = main_function(program.module)
+    results = range(len(main.function_type.outputs))
+    return [*map(sharding_of, main.body.block.args), *(function_result_sharding(main, index) for index in results)]
+
+
 def test_of_several_findings_with_one_cause_one_is_reported() -> None:
     report = sdy.Program.from_text(program(FIRES["SDY-S409"])).lint()
     targets = [change.target for each in report.findings if each.fix for change in each.fix.fix.changes]
@@ -83,8 +110,9 @@ def test_rules_are_selected_by_prefixes() -> None:
 
 
 def test_settings_are_read_from_pyproject() -> None:
-    text = '[tool.sdy.lint]\nselect = ["S4"]\nignore = ["S412"]\nmachine = "h100"\ntrials = 3\n'
-    assert read_settings(text, "pyproject.toml") == LintSettings(("S4",), ("S412",), "h100", 3)
+    text = '[tool.sdy.lint]\nselect = ["S4"]\nignore = ["S412"]\nmachine = "h100"\ntrials = 3\nkeep-boundary = true\n'
+    expected = LintSettings(("S4",), ("S412",), "h100", 3, keeps_boundary=True)
+    assert read_settings(text, "pyproject.toml") == expected
     assert read_settings("[project]\nname = 'a'\n", "pyproject.toml") == LintSettings()
 
 
@@ -94,6 +122,7 @@ def test_settings_are_read_from_pyproject() -> None:
         ("selct = []", "unknown key 'selct'"),
         ("select = 'S4'", "select: expected a list of codes, got 'S4'"),
         ("trials = -1", "trials: expected a count that is not negative, got -1"),
+        ("keep-boundary = 1", "keep-boundary: expected true or false, got 1"),
         ("machine = 3", "machine: expected a string, got 3"),
     ],
 )
