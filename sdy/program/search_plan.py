@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
+from time import monotonic
 from typing import Any, Generic, Protocol, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
@@ -27,9 +28,10 @@ from sdy.report.notation import read_any
 from sdy.report.value_names import ValueNames, source_text
 from sdy.search.plan import PlannedValue, ShardingPlan
 from sdy.search.search_request import SearchRequest
-from sdy.search.searched_module import without_shardings
+from sdy.search.searched_module import name_of_mesh, prepared_module, without_shardings
 from sdy.search.sharding_search import Candidate, SearchResult, ShardingSearch, is_large
 
+SHARE_OF_MESHES = 0.4  # of the time, in which all meshes are compared
 MAX_PRICED_MESHES = 3  # of several meshes, those with the best solutions are partitioned
 
 
@@ -59,10 +61,15 @@ class SearchedProgram(Generic[P]):
     origin: Origin[Any]
     annotated: Callable[[ModuleOp, Sequence[Edit]], P]
 
+    @cached_property
+    def is_large(self) -> bool:
+        """Whether partitioning takes so long that only few candidates are partitioned, each in one way."""
+        return is_large(self.module)
+
     def price(self, module: ModuleOp, request: SearchRequest) -> ProgramCost:
         """Partition the program with another module, and return its cost."""
         program: PricedProgram = self.annotated(module, ())
-        chosen = program if is_large(module) else program.optimized_for(request.hardware)
+        chosen = program if self.is_large else program.optimized_for(request.hardware)
         return chosen.cost(request.hardware, request.free_bytes)
 
 
@@ -71,24 +78,34 @@ def search_plan(program: SearchedProgram[P], request: SearchRequest) -> Sharding
 
     Raises: SdyError SDY-T253 if the program has no mesh and the request neither; errors of the search.
     """
+    end = monotonic() + request.seconds
     searches = list(_searches(program, request))
     if len(searches) > 1:
         searches = _most_promising(searches, request)
-    found = [(search, search.run()) for search in searches]
+    found = list(_results(searches, end))
     search, result = min(found, key=lambda each: _rank(each[1].best.cost, request))
     written = search.written
     before = result.before if written is program.module else _cost_before(program, request)
-    is_same_mesh = any(mesh == search.mesh for mesh in meshes_of(program.module).values())
+    is_same_mesh = any(mesh == search.searched.mesh for mesh in meshes_of(program.module).values())
     if before is not None and is_same_mesh and not request.fixed:
         own = Candidate((), before, result.solution)
         if _rank(before, request) < _rank(result.best.cost, request):
             # The annotations of the user are better than those that were found.
             result, written = replace(result, best=own), program.module
-    return _plan(program, request, written, search.mesh, replace(result, before=before or result.before))
+    return _plan(program, request, written, search.searched.mesh, replace(result, before=before or result.before))
 
 
 def _rank(cost: ProgramCost, request: SearchRequest) -> tuple[bool, float]:
     return not cost.fits, request.goal.of(cost) if cost.fits else cost.peak_bytes
+
+
+def _results(searches: Sequence[ShardingSearch], end: float) -> Iterator[tuple[ShardingSearch, SearchResult]]:
+    """Run searches until `end`, each in an equal share of the time that is left; an interrupt ends them all."""
+    for number, search in enumerate(searches):
+        result = search.run(max(0.0, end - monotonic()) / (len(searches) - number))
+        yield search, result
+        if result.is_interrupted:
+            break
 
 
 def _searches(program: SearchedProgram[Any], request: SearchRequest) -> Iterator[ShardingSearch]:
@@ -97,14 +114,15 @@ def _searches(program: SearchedProgram[Any], request: SearchRequest) -> Iterator
     if not meshes:
         hint = 'say which devices: mesh="data=4,model=2" or devices=8'
         raise SdyError(Diagnostic("SDY-T253", "the program has no mesh to search on", hint=hint))
+    prepared = prepared_module(program.module)
     for mesh in meshes:
         module = program.module
         if request.from_scratch or own != {mesh}:
-            module, _ = without_shardings(program.module, mesh)
+            module = without_shardings(program.module, mesh)
         if request.fixed:
             module, _ = edited(module, list(_fixed(program, module, mesh, request)))
-        seconds = request.seconds / min(len(meshes), MAX_PRICED_MESHES)
-        yield ShardingSearch(module, mesh, request, partial(program.price, request=request), seconds)
+        searched = prepared.on(mesh, name_of_mesh(module, mesh))
+        yield ShardingSearch(module, searched, request, partial(program.price, request=request), program.is_large)
 
 
 def _fixed(program: SearchedProgram[Any], module: ModuleOp, mesh: Mesh, request: SearchRequest) -> Iterator[Edit]:
@@ -115,7 +133,7 @@ def _fixed(program: SearchedProgram[Any], module: ModuleOp, mesh: Mesh, request:
     names = ValueNames(module, program.origin.text, program.origin.argument_names)
     known = {name: (target, value) for target, value in zip(targets, values, strict=True) for name in value.names}
     known |= {names[argument]: known[values[argument.index].name] for argument in main.body.block.args}
-    mesh_name = next(name for name, each in meshes_of(module).items() if each == mesh)
+    mesh_name = name_of_mesh(module, mesh)
     for name, text in request.fixed.items():
         if name not in known:
             hint = similar_name_hint(name, known) or f"values: {', '.join(value.name for value in values)}"
@@ -128,8 +146,8 @@ def _fixed(program: SearchedProgram[Any], module: ModuleOp, mesh: Mesh, request:
 
 def _most_promising(searches: list[ShardingSearch], request: SearchRequest) -> list[ShardingSearch]:
     """Return the searches whose cost networks have the best solutions."""
-    objective = request.goal.objectives()[0]
-    solved = [(search, search.solve(objective)) for search in searches]
+    objective, seconds = request.goal.objectives()[0], SHARE_OF_MESHES * request.seconds / len(searches)
+    solved = [(search, search.solve(objective, seconds)) for search in searches]
     ranked = [
         (solution.peak_bytes > request.free_bytes, solution.cost, number)
         for number, (_, solution) in enumerate(solved)

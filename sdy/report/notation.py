@@ -58,8 +58,13 @@ def read_tensor(text: str) -> TensorSpec:
 
 def read_mesh(text: str) -> Mesh:
     """Parse a mesh, written as `x=4,y=2` or in the notation of sdy. Raises: SdyError if it is malformed."""
-    axes = [_AXIS.sub(r'"\g<name>"=\g<size>', part) for part in text.split(",") if _AXIS.fullmatch(part)]
-    return MESH.parse(text if text.lstrip().startswith("<") else f"<[{', '.join(axes or [text])}]>", "--mesh")
+    if text.lstrip().startswith("<"):
+        return MESH.parse(text, "--mesh")
+    axes = [_AXIS.fullmatch(part) for part in text.split(",")]
+    if not all(axes):
+        raise SdyError(Diagnostic("SDY-P101", f"mesh: expected axes such as data=16,model=4, got {text!r}"))
+    quoted = ", ".join(f'"{axis["name"]}"={axis["size"]}' for axis in axes if axis)
+    return MESH.parse(f"<[{quoted}]>", "--mesh")
 
 
 def read_any(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorSharding, Mesh]:

@@ -9,6 +9,7 @@ from sdy.cost.hardware import Hardware
 from sdy.cost.quantities import byte_count
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.mesh import Mesh, MeshAxis
+from sdy.report.notation import read_mesh
 from sdy.search.goal import Goal
 
 AXIS_NAMES = ("x", "y", "z")
@@ -45,7 +46,8 @@ def search_request(
 ) -> SearchRequest:
     """Return the request for options as users write them: `mesh="data=16,model=4"`, `memory="14GB"`.
 
-    Raises: SdyError SDY-T252 if an option is malformed, or if both a mesh and a number of devices are given.
+    Raises: SdyError SDY-T252 if an option is malformed, or if both a mesh and a number of devices are given; errors of
+    the notation of meshes.
     """
     if mesh is not None and devices is not None:
         raise _wrong("mesh and devices exclude each other")
@@ -56,24 +58,18 @@ def search_request(
         free_bytes = hardware.hbm_bytes if memory is None else byte_count(memory)
     except ValueError as error:
         raise _wrong(f"memory: {error}") from None
-    meshes = (mesh_of_text(mesh),) if mesh is not None else ()
+    meshes = (_mesh(mesh),) if mesh is not None else ()
     if devices is not None:
         meshes = tuple(meshes_of_devices(devices))
     fixed = {name: str(sharding) for name, sharding in (fix or {}).items()}
     return SearchRequest(hardware, free_bytes, goals[minimize], meshes, fixed, from_scratch, seconds)
 
 
-def mesh_of_text(text: str) -> Mesh:
-    """Return the mesh of a text such as `data=16,model=4`. Raises: SdyError SDY-T252 if it is malformed."""
-    axes: list[MeshAxis] = []
-    for part in text.split(","):
-        name, equals, size = (each.strip() for each in part.partition("="))
-        if not name or not equals or not size.isdecimal() or int(size) < 1:
-            raise _wrong(f"mesh: expected axes such as data=16,model=4, got {text!r}")
-        axes.append(MeshAxis(name, int(size)))
-    if len({axis.name for axis in axes}) < len(axes):
-        raise _wrong(f"mesh: expected each axis once, got {text!r}")
-    return Mesh(tuple(axes))
+def _mesh(text: str) -> Mesh:
+    found = read_mesh(text)
+    if not found.axes:
+        raise _wrong(f"mesh: expected at least one axis, got {text!r}")
+    return found
 
 
 def meshes_of_devices(count: int) -> Iterator[Mesh]:

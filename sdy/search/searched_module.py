@@ -18,7 +18,7 @@ from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.sdy.ops import MeshOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import SHARDING
-from sdy.model.mesh import Mesh
+from sdy.model.mesh import Mesh, MeshAxis
 from sdy.partitioner.layout_search.layout import Atoms
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
 from sdy.passes.export.layers.fold_layers import FoldLayersPass
@@ -30,6 +30,7 @@ from sdy.passes.rewriting.insertion import erase, insert
 from sdy.passes.run import run_passes
 
 MESH_NAME = "mesh"
+_ANY_MESH = Mesh((MeshAxis("x", 2),))  # without shardings, no pass depends on the mesh
 _FIXED = (ManualComputationOp, ReshardOp, CollectiveOp)
 
 
@@ -42,6 +43,11 @@ class SearchedModule:
     mesh_name: str
 
     @property
+    def mesh(self) -> Mesh:
+        """The mesh of the search."""
+        return self.graph.atoms.mesh
+
+    @property
     def can_shard(self) -> bool:
         """Return whether any op can be sharded."""
         groups = tuple((atom,) for atom in range(len(self.graph.atoms.sizes)))
@@ -49,8 +55,22 @@ class SearchedModule:
         return any(len(node.kind.runs(groups)) > 1 for node, op in nodes if not isinstance(op, ValueEdge))
 
 
-def without_shardings(module: ModuleOp, mesh: Mesh) -> tuple[ModuleOp, str]:
-    """Return a copy of a module without shardings, with a mesh, and the name of that mesh.
+@dataclass(frozen=True, slots=True)
+class PreparedModule:
+    """A module without shardings, with equal layers folded. Only its mesh op depends on the mesh."""
+
+    module: ModuleOp
+
+    def on(self, mesh: Mesh, mesh_name: str = MESH_NAME) -> SearchedModule:
+        """Return the module on a mesh, in a copy."""
+        copy = self.module.clone()
+        _set_mesh(copy, mesh, mesh_name)
+        graph = GraphReader(copy, Atoms.full_axes(mesh), is_boundary_free=True).read()
+        return SearchedModule(copy, graph, mesh_name)
+
+
+def without_shardings(module: ModuleOp, mesh: Mesh) -> ModuleOp:
+    """Return a copy of a module without shardings, with a mesh.
 
     A mesh of the module with the same axes keeps its name; all others are removed.
     Raises: SdyError SDY-T251 if the module has ops that depend on a mesh, as a manual computation does.
@@ -68,17 +88,25 @@ def without_shardings(module: ModuleOp, mesh: Mesh) -> tuple[ModuleOp, str]:
     for func in functions_of(copy).values():
         func.arg_attrs = without_attributes(func.arg_attrs, (SHARDING,))
         func.res_attrs = without_attributes(func.res_attrs, (SHARDING,))
-    name = next((name for name, each in meshes_of(copy).items() if each == mesh), MESH_NAME)
-    for each in [op for op in copy.ops if isinstance(op, MeshOp)]:
-        erase(each)
-    insert(MeshOp(name, mesh), InsertPoint.at_start(copy.body.block), copy.location)
-    return copy, name
+    _set_mesh(copy, mesh, name_of_mesh(copy, mesh))
+    return copy
 
 
-def searched_module(module: ModuleOp, mesh: Mesh) -> SearchedModule:
+def name_of_mesh(module: ModuleOp, mesh: Mesh) -> str:
+    """Return the name of the mesh of a module with these axes, or a default name."""
+    return next((name for name, each in meshes_of(module).items() if each == mesh), MESH_NAME)
+
+
+def prepared_module(module: ModuleOp) -> PreparedModule:
     """Return a module in the form that is searched. Raises: SdyError as `without_shardings`."""
-    copy, name = without_shardings(module, mesh)
+    copy = without_shardings(module, _ANY_MESH)
     passes = (*propagation(), *CLOSE, FoldLayersPass(), PrepareForShardsPass())
     run_passes(make_context(), copy, [ChloLegalizeToStablehloPass(), *passes], verify_each=False)
-    graph = GraphReader(copy, Atoms.full_axes(mesh), is_boundary_free=True).read()
-    return SearchedModule(copy, graph, name)
+    return PreparedModule(copy)
+
+
+def _set_mesh(module: ModuleOp, mesh: Mesh, name: str) -> None:
+    """Replace all meshes of a module."""
+    for each in [op for op in module.ops if isinstance(op, MeshOp)]:
+        erase(each)
+    insert(MeshOp(name, mesh), InsertPoint.at_start(module.body.block), module.location)

@@ -22,7 +22,6 @@ from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
-from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import Atoms, Layout
 from sdy.passes.export.optimize.communication_edges import ValueEdge
@@ -31,7 +30,7 @@ from sdy.search.goal import Goal
 from sdy.search.planned_shardings import PlannedShardings, planned_shardings
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.search_request import SearchRequest
-from sdy.search.searched_module import SearchedModule, searched_module
+from sdy.search.searched_module import SearchedModule
 from sdy.search.solutions import Solution, Solver
 from sdy.search.transfer_costs import Objective, TransferCosts
 
@@ -64,7 +63,7 @@ class Candidate:
 class SearchResult:
     """The best candidate, the cost of the program as it was, and the first solution, which has a lower bound.
 
-    `is_complete` is false if time was up or the user interrupted the search. `can_shard` is false if no op can be
+    `is_complete` is false if time was up, or if the user interrupted the search. `can_shard` is false if no op can be
     sharded at all: no axis divides a dim, or the rules of the ops need all dims unsharded.
     """
 
@@ -73,6 +72,7 @@ class SearchResult:
     tried: int
     solution: Solution | None
     is_complete: bool
+    is_interrupted: bool
     can_shard: bool
 
 
@@ -80,64 +80,65 @@ class SearchResult:
 class ShardingSearch:
     """The search for one program on one mesh. `written` may have annotations, which stay.
 
-    `price` partitions a module and returns its cost. `seconds` is the time for everything.
+    `searched` is the same program in the form that is searched. `price` partitions a module and returns its cost. With
+    `is_large`, few candidates are partitioned.
     """
 
     written: ModuleOp
-    mesh: Mesh
+    searched: SearchedModule
     request: SearchRequest
     price: Price
-    seconds: float
-    _searched: SearchedModule = field(init=False)
+    is_large: bool = False
     _transfers: TransferCosts = field(init=False)
     _candidates: list[Candidate] = field(init=False, default_factory=list[Candidate])
-    _end: float = field(init=False)
+    _solvers: dict[Objective, tuple[Solver, ProgramNetwork]] = field(init=False)
+    _end: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
-        self._end = monotonic() + self.seconds
-        self._searched = searched_module(self.written, self.mesh)
-        self._transfers = TransferCosts(self._searched.graph.atoms, self.request.hardware)
+        self._transfers = TransferCosts(self.searched.graph.atoms, self.request.hardware)
+        self._solvers = {}
 
-    def run(self) -> SearchResult:
+    def run(self, seconds: float) -> SearchResult:
         """Search until nothing is better or time is up. An interrupt (Ctrl-C) ends it with the best result so far.
 
         Raises: SdyError if the program cannot be partitioned as it is, or SDY-T250 if HiGHS is needed and missing.
         """
+        self._end = monotonic() + seconds
         before = Candidate((), self.price(self.written))
         self._candidates.append(before)
         solution: Solution | None = None
-        is_complete = True
+        is_complete, is_interrupted = True, False
         try:
             objectives = self.request.goal.objectives()
-            for objective in objectives[:1] if is_large(self.written) else objectives:
-                found = self._search(objective)
+            for objective in objectives[:1] if self.is_large else objectives:
+                found = self._search(objective, SHARE_OF_SOLVER * seconds / len(objectives))
                 solution = solution or found
-            is_complete = is_large(self.written) or self._improve()
+            is_complete = self.is_large or self._improve()
         except KeyboardInterrupt:
-            is_complete = False
-        return SearchResult(
-            before.cost, self._best(), len(self._candidates), solution, is_complete, self._searched.can_shard
-        )
+            is_complete, is_interrupted = False, True
+        tried, can_shard = len(self._candidates), self.searched.can_shard
+        return SearchResult(before.cost, self._best(), tried, solution, is_complete, is_interrupted, can_shard)
 
-    def solve(self, objective: Objective) -> Solution | None:
+    def solve(self, objective: Objective, seconds: float) -> Solution | None:
         """Return the best solution of the cost network alone, which compares meshes without partitioning."""
         solver, _ = self._solver(objective)
-        return solver.solve(self._free())
+        return solver.solve(self._free(), seconds)
 
     def _free(self) -> float:
         return 0.0 if self.request.goal is Goal.MEMORY else self.request.free_bytes
 
     def _solver(self, objective: Objective) -> tuple[Solver, ProgramNetwork]:
-        searched = self._searched
-        network = ProgramNetwork(searched.module, searched.graph, self._transfers, self.request.hardware, objective)
-        self._pin(network)
-        seconds = SHARE_OF_SOLVER * self.seconds / len(self.request.goal.objectives())
-        return Solver(searched, network, seconds), network
+        if objective not in self._solvers:
+            searched, hardware = self.searched, self.request.hardware
+            network = ProgramNetwork(searched.module, searched.graph, self._transfers, hardware, objective)
+            self._pin(network)
+            self._solvers[objective] = Solver(searched, network), network
+        return self._solvers[objective]
 
     def _pin(self, network: ProgramNetwork) -> None:
         """Keep the annotations of arguments and results: closed dims as they are, open ones with these axes first."""
-        atoms, main = self._searched.graph.atoms, main_function(self.written)
-        for node, op in enumerate(self._searched.graph.ops):
+        atoms, main = self.searched.graph.atoms, main_function(self.written)
+        for node, op in enumerate(self.searched.graph.ops):
             if not isinstance(op, ValueEdge) or (op.sources and op.targets):
                 continue
             if op.targets:
@@ -148,16 +149,20 @@ class ShardingSearch:
             if sharding is not None:
                 network.pin(node, lambda layout, sharding=sharding: _agrees(layout, sharding, atoms))
 
-    def _search(self, objective: Objective) -> Solution | None:
-        """Price what the solutions of one objective stand for; return the first solution."""
+    def _search(self, objective: Objective, seconds: float) -> Solution | None:
+        """Price what the solutions of one objective stand for; return the first solution.
+
+        `seconds` is the time for all solutions.
+        """
         solver, network = self._solver(objective)
+        end = monotonic() + seconds
         free, first = self._free(), None
         for _ in range(MAX_SOLUTIONS):
-            solution = solver.solve(free)
+            solution = solver.solve(free, end - monotonic())
             if solution is None:
                 break
             first = first or solution
-            planned = planned_shardings(self.written, self._searched, network, solution.labels)
+            planned = planned_shardings(self.written, self.searched, network, solution.labels)
             found = [each for edits in self._variants(planned) if (each := self._priced(edits, solution)) is not None]
             if (
                 not found
@@ -174,12 +179,12 @@ class ShardingSearch:
         """Yield annotations for the planned shardings, the fewest first."""
         arguments = boundary_edits(self.written, planned, with_results=False)
         yield [edit for edit in arguments if any(dim.axes for dim in edit.sharding.dims)]
-        if not is_large(self.written):
+        if not self.is_large:
             yield arguments
         boundary = boundary_edits(self.written, planned)
         constrained = with_constraints(self.written, planned, boundary)
         has_constraints = len(constrained) > len(boundary)
-        if not has_constraints or not is_large(self.written):
+        if not has_constraints or not self.is_large:
             yield boundary
         if has_constraints:
             yield constrained
@@ -249,17 +254,17 @@ class ShardingSearch:
 
     def _layouts_of(self, argument: BlockArgument) -> Iterator[TensorSharding]:
         """Yield the shardings that an argument may have."""
-        graph = self._searched.graph
+        graph = self.searched.graph
         atoms = tuple((atom,) for atom in range(len(graph.atoms.sizes)))
         for node, op in zip(graph.graph.nodes, graph.ops, strict=True):
             if isinstance(op, ValueEdge) and not op.sources and _index(op.targets[0]) == argument.index:
                 for run in node.kind.runs(atoms):
                     dims = tuple(DimSharding(graph.atoms.join(dim)) for dim in run.layouts[0].dims)
-                    yield TensorSharding(self._searched.mesh_name, dims)
+                    yield TensorSharding(self.searched.mesh_name, dims)
 
 
 def is_large(module: ModuleOp) -> bool:
-    """Return whether partitioning a module takes so long that only few candidates are partitioned."""
+    """Return whether partitioning a program takes so long that only few candidates are partitioned."""
     return sum(1 for _ in islice(module.walk(), LARGE + 1)) > LARGE
 
 

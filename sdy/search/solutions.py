@@ -30,19 +30,29 @@ class Solution:
 
 
 class Solver:
-    """Solves the cost network of a program for several amounts of memory. `seconds` is the time for all of them."""
+    """Solves the cost network of a program for several amounts of memory, each once."""
 
-    def __init__(self, searched: SearchedModule, network: ProgramNetwork, seconds: float) -> None:
+    def __init__(self, searched: SearchedModule, network: ProgramNetwork) -> None:
         self._network = network
         self._memory = MemoryCosts(searched, network)
-        self._end = monotonic() + seconds
+        self._end = 0.0
         self._cheapest: tuple[Minimum, Peak] | None = None
+        self._solved: dict[float, Solution] = {}
 
-    def solve(self, free_bytes: float) -> Solution | None:
+    def solve(self, free_bytes: float, seconds: float) -> Solution | None:
         """Return the cheapest solution that fits into memory, or that with the least memory if none was found.
 
-        Return None if every assignment is impossible, or if time was up before one was found.
+        Return None if every assignment is impossible, or if `seconds` passed before one was found.
         """
+        if free_bytes not in self._solved:
+            self._end = monotonic() + seconds
+            found = self._found(free_bytes)
+            if found is None:
+                return None
+            self._solved[free_bytes] = found
+        return self._solved[free_bytes]
+
+    def _found(self, free_bytes: float) -> Solution | None:
         if self._cheapest is None:
             found = minimum(self._network.network, self._left())
             if found is None:

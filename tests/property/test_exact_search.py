@@ -21,7 +21,7 @@ from sdy.model.mesh import Mesh, MeshAxis
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
-from sdy.search.searched_module import SearchedModule, searched_module
+from sdy.search.searched_module import SearchedModule, prepared_module
 from sdy.search.transfer_costs import Objective, TransferCosts
 
 MESHES = (Mesh((MeshAxis("a", 2), MeshAxis("b", 2))), Mesh((MeshAxis("a", 4), MeshAxis("b", 2))))
@@ -116,7 +116,7 @@ def least_of_component(network: CostNetwork, ops: list[int], component: list[int
 
 
 def network_of(seed: int, mesh: Mesh) -> tuple[ProgramNetwork, SearchedModule]:
-    searched = searched_module(sdy.Program.from_text(random_text(seed)).module, mesh)
+    searched = prepared_module(sdy.Program.from_text(random_text(seed)).module).on(mesh)
     transfers = TransferCosts(searched.graph.atoms, MACHINE)
     return ProgramNetwork(searched.module, searched.graph, transfers, MACHINE, Objective()), searched
 

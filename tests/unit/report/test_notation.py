@@ -134,8 +134,13 @@ def test_axes_need_a_mesh() -> None:
         assert raised.value.diagnostics[0].code == "SDY-T208"
 
 
+def test_a_mesh_may_have_blanks_and_quotes() -> None:
+    assert [(axis.name, axis.size) for axis in read_mesh(' a=2 ,"b" = 3').axes] == [("a", 2), ("b", 3)]
+
+
 def test_malformed_types_and_meshes_are_errors() -> None:
-    for read, text, code in ((read_tensor, "four floats", "SDY-T206"), (read_mesh, "x4", "SDY-P101")):
+    wrong = ((read_tensor, "four floats", "SDY-T206"), (read_mesh, "x4", "SDY-P101"), (read_mesh, "x=4,y", "SDY-P101"))
+    for read, text, code in wrong:
         with pytest.raises(SdyError) as raised:
             read(text)
         assert raised.value.diagnostics[0].code == code

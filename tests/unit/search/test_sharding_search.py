@@ -8,8 +8,9 @@ from xdsl.dialects.builtin import ModuleOp
 import sdy
 from sdy.cost.hardware import HARDWARE
 from sdy.cost.program_cost import ProgramCost
-from sdy.search.search_request import mesh_of_text, search_request
-from sdy.search.searched_module import without_shardings
+from sdy.report.notation import read_mesh
+from sdy.search.search_request import search_request
+from sdy.search.searched_module import prepared_module, without_shardings
 from sdy.search.sharding_search import SearchResult, ShardingSearch
 
 MACHINE = HARDWARE["tpu_v5e"]
@@ -24,15 +25,16 @@ func.func @main(%x: tensor<4096x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor<
 
 def searched(calls: int, error: type[BaseException], seconds: float = 60.0) -> SearchResult:
     """Search with a price that raises an error after some calls."""
-    mesh, left = mesh_of_text("data=8"), iter(range(calls))
-    module, _ = without_shardings(sdy.Program.from_text(PROGRAM).module, mesh)
+    mesh, left = read_mesh("data=8"), iter(range(calls))
+    module = without_shardings(sdy.Program.from_text(PROGRAM).module, mesh)
 
     def price(annotated: ModuleOp) -> ProgramCost:
         if next(left, None) is None:
             raise error
         return sdy.Program.from_module(annotated).cost(MACHINE)
 
-    return ShardingSearch(module, mesh, search_request(MACHINE), price, seconds).run()
+    searched = prepared_module(module).on(mesh)
+    return ShardingSearch(module, searched, search_request(MACHINE), price).run(seconds)
 
 
 def test_an_interrupt_returns_the_best_plan_so_far() -> None:
@@ -57,3 +59,31 @@ def test_without_time_only_the_solution_is_tried() -> None:
     assert not result.is_complete
     assert 1 < result.tried < 12
     assert result.best.cost.seconds_in_turn < result.before.seconds_in_turn / 4
+
+
+def test_a_later_mesh_has_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares: list[float] = []
+    run = ShardingSearch.run
+
+    def recorded(search: ShardingSearch, seconds: float) -> SearchResult:
+        shares.append(seconds)
+        return run(search, 0.0)
+
+    monkeypatch.setattr(ShardingSearch, "run", recorded)
+    sdy.Program.from_text(PROGRAM).search(devices=8, time_limit=60.0)
+    assert len(shares) == 3
+    assert all(0.8 < share / whole <= 1 for share, whole in zip(shares, (20, 30, 60), strict=True))
+    assert shares == sorted(shares)  # what one mesh leaves is shared by the others
+
+
+def test_an_interrupt_ends_the_search_of_all_meshes(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[object] = []
+
+    def interrupted(search: ShardingSearch) -> bool:
+        runs.append(search.searched.mesh)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ShardingSearch, "_improve", interrupted)
+    plan = sdy.Program.from_text(PROGRAM).search(devices=8)
+    assert not plan.is_complete
+    assert len(runs) == 1
