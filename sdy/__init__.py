@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from sdy.program.pass_pipeline import run_passes as run_passes
     from sdy.program.program import Program as Program
     from sdy.report.visualize import visualize_sharding as visualize_sharding
+    from sdy.search.tactics import replicate as replicate
+    from sdy.search.tactics import search_rest as search_rest
+    from sdy.search.tactics import shard as shard
 
 _HOME = {
     "CollectiveBound": "sdy.advice.contract",
@@ -47,8 +50,11 @@ _HOME = {
     "register_pass": "sdy.extension",
     "parse_mesh": "sdy.grammar.parse",
     "parse_sharding": "sdy.grammar.parse",
+    "replicate": "sdy.search.tactics",
     "run_passes": "sdy.program.pass_pipeline",
     "run_spmd": "sdy.program.execution",
+    "search_rest": "sdy.search.tactics",
+    "shard": "sdy.search.tactics",
     "visualize_sharding": "sdy.report.visualize",
 }
 
@@ -69,8 +75,11 @@ __all__ = [
     "parse_sharding",
     "register_dialect",
     "register_pass",
+    "replicate",
     "run_passes",
     "run_spmd",
+    "search_rest",
+    "shard",
     "visualize_sharding",
 ]
 

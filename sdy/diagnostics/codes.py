@@ -529,6 +529,13 @@ CODES: dict[str, Code] = {
     "SDY-T253": Code(
         "The program has no mesh, and the search was given none.", "Give a mesh or a number of devices to search on."
     ),
+    "SDY-T254": Code(
+        "A tactic matches no argument and no result of the program.", "Use a name that the hint lists, or wildcards."
+    ),
+    "SDY-T255": Code(
+        "A tactic can shard none of the values that it matches, or names an axis that the mesh does not have.",
+        "Use another dim or another axis; the message says why the first of the values cannot be sharded so.",
+    ),
     "SDY-C001": Code(
         "The program sends more than its contract allows: more bytes, or more collectives of some kind.",
         "Change the annotation or the op that the notes name, or accept the program with `sdy check --update`.",

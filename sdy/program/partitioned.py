@@ -15,11 +15,12 @@ from sdy.cost.memory_curve import memory_curve
 from sdy.cost.program_cost import ProgramCost, cost_of
 from sdy.cost.quantities import byte_count
 from sdy.cost.schedule import schedule_of
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, print_module
+from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import grid_of_mesh
 from sdy.interpreter.devices.shards import shard, unshard
@@ -30,12 +31,13 @@ from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.spmd import run_spmd
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
+from sdy.passes.manager.pipelines import PartitionPipeline
 from sdy.passes.run import run_passes
 from sdy.program.comparison import check_equal_copies
-from sdy.program.local_program import local_program_by_position
+from sdy.program.local_program import local_program, local_program_by_position
 from sdy.program.optional_jax import jax_function
 from sdy.program.origin import Origin
-from sdy.program.sharded_program import ShardedProgram, summary
+from sdy.program.sharded_program import ShardedProgram, boundary_of, summary
 from sdy.report.schedule_trace import schedule_trace
 
 R = TypeVar("R", default=list[Array])
@@ -148,3 +150,18 @@ class PartitionedProgram(ShardedProgram[R]):
     def __str__(self) -> str:
         """Return the text of the local program."""
         return print_module(self.local)
+
+
+@garbage_collection_paused()
+def partitioned_program(module: ModuleOp, origin: Origin[R], *, optimize_communication: bool) -> PartitionedProgram[R]:
+    """Propagate the shardings of a copy of a module, then partition it.
+
+    Raises: SdyError at the first op that is unsupported.
+    """
+    context, copy = make_context(), module.clone()
+    with origin.named_lines():
+        run_passes(context, copy, [PartitionPipeline(optimize_communication, keep_layers=True)], verify_each=False)
+        verify_module(copy)
+        local = local_program(copy, context, optimize_communication=optimize_communication)
+    remarks = tuple(with_sources(each, origin.source_lines) for each in context.diagnostics)
+    return PartitionedProgram(copy, local, boundary_of(copy), origin, remarks, optimize_communication)

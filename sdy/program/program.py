@@ -25,7 +25,6 @@ from sdy.cost.hardware import DEFAULT_MACHINE, Hardware
 from sdy.cost.hardware_file import resolve_hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.argument_types import require_type
-from sdy.diagnostics.diagnostic import with_sources
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
@@ -33,15 +32,13 @@ from sdy.dialects.module_text import make_context, parse_module_with_source_line
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.arrays.element_types import Array, DType
 from sdy.interpreter.single import interpret
-from sdy.passes.manager.pipelines import PartitionPipeline, PropagationPipeline
-from sdy.passes.run import run_passes
 from sdy.program.arrays import arrays_of_call, check_arrays, input_types, is_empty
 from sdy.program.comparison import OutputComparison, PartitionerResult
-from sdy.program.local_program import local_program
 from sdy.program.origin import Origin
-from sdy.program.partitioned import PartitionedProgram
-from sdy.program.search_plan import SearchedProgram, search_plan
-from sdy.program.sharded_program import PropagatedProgram, boundary_of, summary
+from sdy.program.partitioned import PartitionedProgram, partitioned_program
+from sdy.program.planning.apply_tactics import Step, apply_tactics
+from sdy.program.planning.search_plan import SearchedProgram, search_plan
+from sdy.program.sharded_program import PropagatedProgram, propagated_program, summary
 from sdy.program.signature import FlatSignature
 from sdy.program.source_text import argument_names, read_module
 from sdy.program.verification import compare_runs
@@ -52,6 +49,7 @@ from sdy.report.html.summary import summary_html
 from sdy.report.program_report import WIDTH, program_report
 from sdy.report.reported_program import ReportedProgram
 from sdy.report.value_rows import boundary_rows
+from sdy.search.applied_tactics import AppliedTactics
 from sdy.search.plan import ShardingPlan
 from sdy.search.search_request import SECONDS, search_request
 
@@ -295,7 +293,18 @@ class Program(Generic[R]):
         """
         hardware = resolve_hardware(on)
         request = search_request(hardware, mesh, devices, memory, minimize, fix, time_limit, from_scratch=from_scratch)
-        return search_plan(SearchedProgram(self.module, self.origin, self._with_module), request)
+        return search_plan(self._parts(), request)
+
+    def apply(
+        self, *steps: Step, mesh: str | None = None, on: str | Hardware = DEFAULT_MACHINE
+    ) -> AppliedTactics[Program[R]]:
+        """Shard the program step by step; return the annotated program, and what it costs after each step.
+
+        A step is a tactic (`sdy.shard`, `sdy.replicate`, `sdy.search_rest`) or a list of them; it propagates after
+        those before it. `mesh` is by default that of the program.
+        Raises: SdyError SDY-T254 if a tactic matches no value, SDY-T255 if it cannot shard any, or as `search`.
+        """
+        return apply_tactics(self, Program[R]._parts, steps, mesh, resolve_hardware(on))
 
     def facts(self, machine: str | Hardware = DEFAULT_MACHINE) -> PartitionFacts:
         """Return the collectives, memory, time and shardings of the partitioned program on a machine.
@@ -330,27 +339,12 @@ class Program(Generic[R]):
         return replace(self, optimize_communication=not self.optimize_communication)
 
     @cached_property
-    @garbage_collection_paused()
     def _propagated(self) -> PropagatedProgram[R]:
-        module = self.module.clone()
-        pipeline = PropagationPipeline(through_chlo=True, on_one_mesh=True)
-        with self.origin.named_lines():
-            run_passes(make_context(), module, [pipeline], verify_each=False)
-            verify_module(module)
-        return PropagatedProgram(module, boundary_of(module), self.origin)
+        return propagated_program(self.module, self.origin)
 
     @cached_property
-    @garbage_collection_paused()
     def _partitioned(self) -> PartitionedProgram[R]:
-        context = make_context()
-        module = self.module.clone()
-        pipeline = PartitionPipeline(self.optimize_communication, keep_layers=True)
-        with self.origin.named_lines():
-            run_passes(context, module, [pipeline], verify_each=False)
-            verify_module(module)
-            local = local_program(module, context, optimize_communication=self.optimize_communication)
-        remarks = tuple(with_sources(each, self.origin.source_lines) for each in context.diagnostics)
-        return PartitionedProgram(module, local, boundary_of(module), self.origin, remarks, self.optimize_communication)
+        return partitioned_program(self.module, self.origin, optimize_communication=self.optimize_communication)
 
     @cached_property
     def _reported(self) -> ReportedProgram:
@@ -378,6 +372,9 @@ class Program(Generic[R]):
     def _linter(self, settings: LintSettings) -> Linter:
         facts = self.facts(settings.machine)
         return Linter(facts, lambda module: replace(self, module=module).partition().local, settings)
+
+    def _parts(self) -> SearchedProgram[Program[R]]:
+        return SearchedProgram(self.module, self.origin, self._with_module)
 
     def _with_module(self, module: ModuleOp, changes: Sequence[Change] = ()) -> Program[R]:
         """Return the program with another module, and with changes to the annotations of its values."""

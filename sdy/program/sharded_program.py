@@ -9,17 +9,21 @@ from typing import Generic
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.module_text import print_module
+from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
+from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.arrays.element_types import Array
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
+from sdy.passes.manager.pipelines import PropagationPipeline
+from sdy.passes.run import run_passes
 from sdy.program.optional_jax import named_shardings
 from sdy.program.origin import Origin
 
@@ -66,6 +70,17 @@ class PropagatedProgram(ShardedProgram[R]):
     def __str__(self) -> str:
         """Return the text of the module."""
         return print_module(self.module)
+
+
+@garbage_collection_paused()
+def propagated_program(module: ModuleOp, origin: Origin[R]) -> PropagatedProgram[R]:
+    """Propagate the shardings of a copy of a module. Raises: SdyError if propagation does not support it."""
+    copy = module.clone()
+    pipeline = PropagationPipeline(through_chlo=True, on_one_mesh=True)
+    with origin.named_lines():
+        run_passes(make_context(), copy, [pipeline], verify_each=False)
+        verify_module(copy)
+    return PropagatedProgram(copy, boundary_of(copy), origin)
 
 
 def summary(module: ModuleOp) -> str:

@@ -92,6 +92,12 @@ def without_shardings(module: ModuleOp, mesh: Mesh) -> ModuleOp:
     return copy
 
 
+def on_one_mesh(module: ModuleOp, mesh: Mesh) -> ModuleOp:
+    """Return a module if this is its only mesh, or else a copy without shardings on it; see `without_shardings`."""
+    own = {each for each in meshes_of(module).values() if each.axes}
+    return module if own == {mesh} else without_shardings(module, mesh)
+
+
 def name_of_mesh(module: ModuleOp, mesh: Mesh) -> str:
     """Return the name of the mesh of a module with these axes, or a default name."""
     return next((name for name, each in meshes_of(module).items() if each == mesh), MESH_NAME)

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from support.jax_programs.shared_models import MISSING, MODELS
 
 from sdy.cost.statistics import Statistics, statistics_of
+from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.interpreter.arrays.element_types import Array
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
@@ -23,6 +25,8 @@ from sdy.passes.run import run_passes
 from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.program.load import load
 from sdy.program.program import Program
+from sdy.search.searched_module import without_shardings
+from sdy.search.tactics import Replicate, Shard, replicate, shard
 
 pytestmark = pytest.mark.skipif(not MODELS.is_dir(), reason=MISSING)
 KINDS = ("all_gather", "all_reduce", "reduce_scatter", "all_to_all")
@@ -40,8 +44,13 @@ def expected(layout: str, layers: int) -> tuple[int, int, int, int]:
 
 
 def counted(path: Path) -> tuple[int, ...]:
+    """Return the number of collectives of the program in a file."""
+    return counted_in(path.read_text())
+
+
+def counted_in(text: str) -> tuple[int, ...]:
     """Return the number of collectives of a program after propagation, explicit reshards and reshard-to-collectives."""
-    module = parse_module(path.read_text(), str(path))
+    module = parse_module(text)
     passes = [
         PropagationPipeline(),
         InsertExplicitReshardsPass(enable_full_version=True),
@@ -80,6 +89,40 @@ def inputs_of(program: Program) -> list[Array]:
 @pytest.mark.parametrize("layout", [each for each in LAYOUTS if each not in ("z2", "z3")])
 def test_collective_counts_equal_upstream(t32: Path, layout: str) -> None:
     assert counted(t32 / f"t2_{layout}.mlir") == expected(layout, 2)
+
+
+def tactics_of(layout: str) -> Sequence[Sequence[Shard | Replicate]]:
+    """Return the steps that lead to a layout; ZeRO shards optimizer states, and in stage 3 also the weights."""
+    batch = [shard(name, dim=0, axis="b") for name in ("tokens", "labels")]
+    megatron = [shard(f"p.*.{name}", dim=dim, axis="m") for name, dim in (("qkv", 2), ("o", 0), ("w1", 1), ("w2", 0))]
+    zero = (("*.qkv", 0), ("*.o", 2), ("*.w1", 0), ("*.w2", 1), ("emb", 1))
+    kept = [replicate("p", axis="b"), replicate("result[0]", axis="b")]
+    last = {
+        "z2_priorities": [*kept, *(shard(f"[mv].{name}", dim=dim, axis="b") for name, dim in zero)],
+        "z3_priorities": [shard(f"[pmv].{name}", dim=dim, axis="b") for name, dim in zero],
+    }
+    return {"bp": [batch], "mp": [megatron]}.get(layout, [batch, megatron, *([last[layout]] if layout in last else [])])
+
+
+def without_layout(path: Path) -> Program:
+    """Return the program of a file without shardings, with the names of its arguments in JAX."""
+    annotated = load(path)
+    (mesh,) = meshes_of(annotated.module).values()
+    program = Program.from_module(without_shardings(annotated.module, mesh))
+    layer = ("b2", "ln1", "ln1b", "ln2", "ln2b", "o", "qkv", "w1", "w2")
+    weights = ("['emb']", *(f"['l{number}']['{name}']" for number in range(2) for name in layer))
+    names = (*(f"{tree}{weight}" for tree in "pmv" for weight in weights), "tokens", "labels")
+    return replace(program, origin=replace(program.origin, argument_names=names))
+
+
+@pytest.mark.parametrize("layout", [each for each in LAYOUTS if each not in ("z2", "z3")])
+def test_tactics_lead_to_the_layouts(t32: Path, layout: str) -> None:
+    steps = tactics_of(layout)
+    applied = without_layout(t32 / "t2_bp.mlir").apply(*steps)
+    assert counted_in(str(applied.program)) == expected(layout, 2)
+    assert len(applied.steps) == len(steps) + 1
+    annotated = statistics(t32 / f"t2_{layout}.mlir", optimize=True)
+    assert applied.steps[-1].collectives == {kind: n for kind, n in collective_counts(annotated).items() if n}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

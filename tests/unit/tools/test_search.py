@@ -74,7 +74,7 @@ def test_a_program_that_cannot_be_sharded_says_why(tmp_path: Path, capsys: pytes
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (PROGRAM, [], "the program has no mesh to search on"),
+        (PROGRAM, [], "the program has no mesh"),
         (PROGRAM, ["--mesh", "data"], "expected axes such as data=16,model=4"),
         (PROGRAM, ["--devices", "0"], "expected at least 2, got 0"),
         (PROGRAM, ["--mesh", "data=2", "--fix", "y=P()"], "no argument or result is called y"),

@@ -28,7 +28,7 @@ from sdy.report.notation import read_any
 from sdy.report.value_names import ValueNames, source_text
 from sdy.search.plan import PlannedValue, ShardingPlan
 from sdy.search.search_request import SearchRequest
-from sdy.search.searched_module import name_of_mesh, prepared_module, without_shardings
+from sdy.search.searched_module import name_of_mesh, on_one_mesh, prepared_module, without_shardings
 from sdy.search.sharding_search import Candidate, SearchResult, ShardingSearch, is_large
 
 SHARE_OF_MESHES = 0.4  # of the time, in which all meshes are compared
@@ -42,7 +42,7 @@ class PricedProgram(Protocol):
         """Return the program with the communication optimizer on or off, whichever is faster on a machine."""
         ...
 
-    def cost(self, machine: Hardware, free_bytes: float) -> ProgramCost:
+    def cost(self, machine: Hardware, free_bytes: float | None = None) -> ProgramCost:
         """Return the cost of the partitioned program."""
         ...
 
@@ -109,20 +109,24 @@ def _results(searches: Sequence[ShardingSearch], end: float) -> Iterator[tuple[S
 
 
 def _searches(program: SearchedProgram[Any], request: SearchRequest) -> Iterator[ShardingSearch]:
-    own = {mesh for mesh in meshes_of(program.module).values() if mesh.axes}
-    meshes = request.meshes or tuple(own)[:1]
-    if not meshes:
-        hint = 'say which devices: mesh="data=4,model=2" or devices=8'
-        raise SdyError(Diagnostic("SDY-T253", "the program has no mesh to search on", hint=hint))
+    meshes = required_meshes(program.module, request.meshes)
     prepared = prepared_module(program.module)
     for mesh in meshes:
-        module = program.module
-        if request.from_scratch or own != {mesh}:
-            module = without_shardings(program.module, mesh)
+        start = without_shardings if request.from_scratch else on_one_mesh
+        module = start(program.module, mesh)
         if request.fixed:
             module, _ = edited(module, list(_fixed(program, module, mesh, request)))
         searched = prepared.on(mesh, name_of_mesh(module, mesh))
         yield ShardingSearch(module, searched, request, partial(program.price, request=request), program.is_large)
+
+
+def required_meshes(module: ModuleOp, meshes: Sequence[Mesh]) -> Sequence[Mesh]:
+    """Return `meshes`, or without any the mesh of a module. Raises: SdyError SDY-T253 if the module has none."""
+    found = meshes or [mesh for mesh in meshes_of(module).values() if mesh.axes][:1]
+    if not found:
+        hint = 'say which devices: mesh="data=4,model=2" or devices=8'
+        raise SdyError(Diagnostic("SDY-T253", "the program has no mesh", hint=hint))
+    return found
 
 
 def _fixed(program: SearchedProgram[Any], module: ModuleOp, mesh: Mesh, request: SearchRequest) -> Iterator[Edit]:

@@ -1,0 +1,1 @@
+"""Choose the shardings of a program: search plans, and apply tactics."""

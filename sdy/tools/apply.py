@@ -1,0 +1,92 @@
+"""`sdy apply`: shards a program step by step, and shows what it costs after each step."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from json import dumps
+
+from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.program.program import Program
+from sdy.search.applied_tactics import AppliedTactics
+from sdy.search.tactics import Annotation, replicate, search_rest, shard
+from sdy.tools.command_line.files import write_text
+from sdy.tools.command_line.loading import with_program
+from sdy.tools.command_line.subcommand_parser import SubcommandParser
+
+DESCRIPTION = f"""\
+Shard a program step by step. Each --shard, --replicate and --search is a step, in the order in which they are given; a
+step propagates after those before it. Print the collectives, bytes, time and peak memory of one device after each.
+
+A NAME may have wildcards, and stands for all leaves of a pytree: 'params.*.up', '%arg0'. Names of results begin with
+result. Several annotations of one step are separated by commas: --shard 'up:1=model,down:0=model'.
+
+Machines: {", ".join(HARDWARE)}, or a TOML file that describes one (docs/costs.md).
+"""
+
+
+def parser() -> ArgumentParser:
+    """Return the argument parser of the command."""
+    parser = SubcommandParser("apply", DESCRIPTION)
+    parser.add_argument("file", help="StableHLO text, with or without sdy shardings; - for standard input")
+    parser.add_argument(
+        "--mesh", metavar="AXES", help="the mesh, such as data=8,model=4 (default: that of the program)"
+    )
+    parser.add_argument("--on", metavar="MACHINE", default=DEFAULT_MACHINE, help=f"the machine ({DEFAULT_MACHINE})")
+    parser.add_argument(
+        "--shard",
+        metavar="NAME:DIM=AXIS",
+        dest="steps",
+        action="append",
+        type=_shards,
+        help="shard a dim of some values along an axis",
+    )
+    parser.add_argument(
+        "--replicate",
+        metavar="NAME[=AXIS]",
+        dest="steps",
+        action="append",
+        type=_replicates,
+        help="keep values replicated along an axis, or along all axes that do not shard them yet",
+    )
+    parser.add_argument(
+        "--search", dest="steps", action="append_const", const=search_rest(), help="search what is left open"
+    )
+    parser.add_argument("-o", "--output", metavar="OUT", help="write the annotated program; - for the screen")
+    parser.add_argument("--json", action="store_true", help="print the steps as JSON")
+    return parser
+
+
+def run(arguments: Namespace) -> int:
+    """Apply the steps, print the table, and write the annotated program."""
+    if not arguments.steps:
+        hint = "for example --shard 'batch:0=data'; see sdy apply --help"
+        raise SdyError(Diagnostic("SDY-T204", "sdy apply requires a step", hint=hint))
+
+    def applied(program: Program) -> AppliedTactics[Program]:
+        return program.apply(*arguments.steps, mesh=arguments.mesh, on=arguments.on)
+
+    found = with_program(arguments.file, applied)
+    stream = sys.stderr if arguments.output == "-" else sys.stdout
+    print(dumps(found.to_json(), indent=2) if arguments.json else found.report().rstrip(), file=stream)
+    if arguments.output is not None:
+        write_text(arguments.output, str(found.program))
+    return 0
+
+
+def _shards(text: str) -> list[Annotation]:
+    return [_shard(part) for part in text.split(",")]
+
+
+def _shard(text: str) -> Annotation:
+    target, _, axis = text.rpartition("=")
+    name, _, dim = target.rpartition(":")
+    if not name or not axis or not dim.removeprefix("-").isdecimal():
+        raise ArgumentTypeError(f"expected NAME:DIM=AXIS, got {text}")
+    return shard(name, dim=int(dim), axis=axis)
+
+
+def _replicates(text: str) -> list[Annotation]:
+    parts = (part.partition("=") for part in text.split(","))
+    return [replicate(name, axis=axis or None) for name, _, axis in parts]
