@@ -7,17 +7,19 @@ import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Generic
+from typing import TYPE_CHECKING, Generic
 
 from typing_extensions import TypeVar
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
-from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.host import Host
 from sdy.program.signature import ProgramSignature
 from sdy.report.result_names import with_single_quotes
 
-R = TypeVar("R", default=list[Array])
+if TYPE_CHECKING:
+    from sdy.interpreter.arrays.element_types import Array
+    from sdy.interpreter.host import Host
+
+R = TypeVar("R", default="list[Array]")
 _SOURCE_LINE = re.compile(r".+\.py:\d+")
 
 
@@ -42,6 +44,8 @@ class Origin(Generic[R]):
 
     def host(self) -> Host:
         """Return the host side of a new run of the program."""
+        from sdy.interpreter.host import Host  # only the commands that run a program need it
+
         return Host(callbacks=self.callbacks)
 
     def with_text(self, text: str) -> Origin[R]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
@@ -21,26 +22,23 @@ from sdy.dialects.ir.op_location import located
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.devices.grid import grid_of_mesh
-from sdy.interpreter.devices.shards import shard, unshard
-from sdy.interpreter.devices.values import DeviceArray
-from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.failure import out_of_memory
-from sdy.interpreter.inputs import check_inputs
-from sdy.interpreter.spmd import run_spmd
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
 from sdy.passes.manager.pipelines import PartitionPipeline
 from sdy.passes.run import run_passes
-from sdy.program.comparison import check_equal_copies
 from sdy.program.local_program import local_program, local_program_by_position
 from sdy.program.optional_jax import jax_function
 from sdy.program.origin import Origin
 from sdy.program.sharded_program import ShardedProgram, boundary_of, summary
 from sdy.report.schedule_trace import schedule_trace
 
-R = TypeVar("R", default=list[Array])
+if TYPE_CHECKING:
+    from sdy.interpreter.arrays.element_types import Array
+    from sdy.interpreter.devices.values import DeviceArray
+    from sdy.interpreter.executor import OpObserver
+
+R = TypeVar("R", default="list[Array]")
 
 
 @dataclass(frozen=True)
@@ -75,13 +73,21 @@ class PartitionedProgram(ShardedProgram[R]):
         signature = self.origin.signature
         return signature.results(self.run_flat(signature.flat_arguments(args, kwargs)))
 
+    # Running a program needs NumPy and the interpreter, which are imported only then: partitioning does without them.
+
     def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
         """Run the program like `run`, with one array per argument and per result of the main function."""
+        from sdy.interpreter.inputs import check_inputs
+
         check_inputs(main_function(self.folded), [(array.shape, array.dtype) for array in inputs])
         return self.global_results(self.run_on_devices(inputs))
 
     def run_on_devices(self, inputs: Sequence[Array], observer: OpObserver | None = None) -> list[DeviceArray]:
         """Run the local program on global inputs, and return the shards of the results. Raises: SdyError as `run`."""
+        from sdy.interpreter.devices.grid import grid_of_mesh
+        from sdy.interpreter.devices.shards import shard
+        from sdy.interpreter.spmd import run_spmd
+
         pairs = zip(inputs, self.boundary.arguments, strict=True)
         try:
             shards = [shard(array, placement.sharding, placement.mesh) for array, placement in pairs]
@@ -96,6 +102,9 @@ class PartitionedProgram(ShardedProgram[R]):
 
         Raises: SdyError SDY-X101 if two devices hold different copies of the same result.
         """
+        from sdy.interpreter.devices.shards import unshard
+        from sdy.program.comparison import check_equal_copies
+
         arrays: list[Array] = []
         for index, (result, placement) in enumerate(zip(results, self.boundary.results, strict=True)):
             try:

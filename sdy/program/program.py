@@ -6,55 +6,48 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Generic
+from typing import TYPE_CHECKING, Generic
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.advice.contract import Breach, Contract, breaches, raise_breaches
-from sdy.advice.contract_file import bounds_contract, read_contract
-from sdy.advice.diff import ProgramDiff, diff
-from sdy.advice.edits import Change, edited
-from sdy.advice.lint.annotated_text import text_with_changes
-from sdy.advice.lint.finding import Finding
-from sdy.advice.lint.linter import Linter, LintReport
-from sdy.advice.lint.settings import LintSettings
-from sdy.advice.partition_facts import PartitionFacts
-from sdy.advice.why_not import WhyNot
 from sdy.cost.hardware import DEFAULT_MACHINE, Hardware
 from sdy.cost.hardware_file import resolve_hardware
-from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.argument_types import require_type
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, parse_module_with_source_lines, print_module
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.interpreter.arrays.element_types import Array, DType
-from sdy.interpreter.single import interpret
-from sdy.program.arrays import arrays_of_call, check_arrays, input_types, is_empty
-from sdy.program.comparison import OutputComparison, PartitionerResult
+from sdy.program import on_demand
 from sdy.program.origin import Origin
 from sdy.program.partitioned import PartitionedProgram, partitioned_program
-from sdy.program.planning.apply_tactics import Step, apply_tactics
-from sdy.program.planning.search_plan import SearchedProgram, search_plan
 from sdy.program.sharded_program import PropagatedProgram, propagated_program, summary
 from sdy.program.signature import FlatSignature
 from sdy.program.source_text import argument_names, read_module
-from sdy.program.verification import compare_runs
-from sdy.proof.prove import Proof, prove
-from sdy.report.explain import Explainer
-from sdy.report.html.page import html_page
-from sdy.report.html.summary import summary_html
-from sdy.report.program_report import WIDTH, program_report
-from sdy.report.reported_program import ReportedProgram
-from sdy.report.value_rows import boundary_rows
-from sdy.search.applied_tactics import AppliedTactics
-from sdy.search.plan import ShardingPlan
-from sdy.search.search_request import SECONDS, search_request
 
-R = TypeVar("R", default=list[Array])
-S = TypeVar("S", default=list[Array])
+if TYPE_CHECKING:
+    from sdy.advice.contract import Breach, Contract
+    from sdy.advice.diff import ProgramDiff
+    from sdy.advice.edits import Change
+    from sdy.advice.lint.finding import Finding
+    from sdy.advice.lint.linter import Linter, LintReport
+    from sdy.advice.lint.settings import LintSettings
+    from sdy.advice.partition_facts import PartitionFacts
+    from sdy.advice.why_not import WhyNot
+    from sdy.cost.program_cost import ProgramCost
+    from sdy.interpreter.arrays.element_types import Array, DType
+    from sdy.program.comparison import OutputComparison, PartitionerResult
+    from sdy.program.planning.apply_tactics import Step
+    from sdy.program.planning.search_plan import SearchedProgram
+    from sdy.proof.prove import Proof
+    from sdy.report.explain import Explainer
+    from sdy.report.reported_program import ReportedProgram
+    from sdy.search.applied_tactics import AppliedTactics
+    from sdy.search.plan import ShardingPlan
+
+R = TypeVar("R", default="list[Array]")
+S = TypeVar("S", default="list[Array]")
 
 
 @dataclass(frozen=True)
@@ -89,7 +82,7 @@ class Program(Generic[R]):
     @cached_property
     def input_types(self) -> tuple[tuple[tuple[int, ...], DType], ...]:
         """The shape and the dtype of each argument of the main function."""
-        return input_types(self.module)
+        return on_demand.input_types(self.module)
 
     def propagate(self) -> PropagatedProgram[R]:
         """Propagate the shardings to every value. Raises: SdyError if propagation does not support the module."""
@@ -109,7 +102,7 @@ class Program(Generic[R]):
 
     def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
         """Run the program like `run`, with one array per argument and per result of the main function."""
-        return interpret(self.module, inputs, main_function(self.module).sym_name.data, self.origin.host())
+        return on_demand.interpret(self.module, inputs, main_function(self.module).sym_name.data, self.origin.host())
 
     def verify(
         self,
@@ -133,16 +126,16 @@ class Program(Generic[R]):
         """
         require_type(seed, int, "Program.verify: seed")
         signature = self.origin.signature
-        arrays = arrays_of_call(self.module, self.origin, args, kwargs, inputs or {}, seed)
-        expected_outputs = None if is_empty(expected) else signature.flat_results(expected)
-        check_arrays(main_function(self.module), arrays, expected_outputs)
+        arrays = on_demand.arrays_of_call(self.module, self.origin, args, kwargs, inputs or {}, seed)
+        expected_outputs = None if on_demand.is_empty(expected) else signature.flat_results(expected)
+        on_demand.check_arrays(main_function(self.module), arrays, expected_outputs)
         partitioned = self._with_optimizer(optimize_communication).partition()
-        return compare_runs(self.module, partitioned, arrays, expected_outputs, exact=exact)
+        return on_demand.compare_runs(self.module, partitioned, arrays, expected_outputs, exact=exact)
 
     def prove(self, *, optimize_communication: bool | None = None) -> Proof:
         """Prove, without a run, that the partitioned program computes the same, apart from rounding; see `verify`."""
         partitioned = self._with_optimizer(optimize_communication).partition()
-        return prove(self.module, partitioned.local, partitioned.boundary)
+        return on_demand.prove(self.module, partitioned.local, partitioned.boundary)
 
     def explain(self, value: str) -> str:
         """Explain the sharding of a value: which annotation each axis originates from, and which ops propagated it.
@@ -168,15 +161,21 @@ class Program(Generic[R]):
         """List the ops at which an axis of one tensor could not be propagated to another one, and the reasons."""
         return "\n".join(self._explainer.conflicts())
 
-    def report(self, *, optimize_communication: bool | None = None, width: int = WIDTH) -> str:
+    def report(self, *, optimize_communication: bool | None = None, width: int | None = None) -> str:
         """Return a report in plain text: shardings, collectives with bytes and source lines, conflicts.
 
-        Its tables are at most `width` columns wide. `optimize_communication` overrides the field of this name.
+        Its tables are at most `width` columns wide, by default 80. `optimize_communication` overrides the field of this
+        name.
         """
         partitioned, origin = self._with_optimizer(optimize_communication).partition(), self.origin
-        rows = boundary_rows(partitioned.global_module, origin.argument_names)
-        return program_report(
-            partitioned.global_module, rows, self._explainer, origin.source_lines, partitioned.remarks, width
+        rows = on_demand.boundary_rows(partitioned.global_module, origin.argument_names)
+        return on_demand.program_report(
+            partitioned.global_module,
+            rows,
+            self._explainer,
+            origin.source_lines,
+            partitioned.remarks,
+            width or on_demand.WIDTH,
         )
 
     @garbage_collection_paused()
@@ -188,7 +187,7 @@ class Program(Generic[R]):
         Times are estimates for `machine`. The page also compares `partitioners`, from `sdy.compare_partitioners`.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        return html_page(self._reported, resolve_hardware(machine), [each.to_json() for each in partitioners])
+        return on_demand.html_page(self._reported, resolve_hardware(machine), [each.to_json() for each in partitioners])
 
     def cost(
         self,
@@ -232,15 +231,15 @@ class Program(Generic[R]):
         the file is not a contract, or OSError if it cannot be read.
         """
         if isinstance(contract, str | Path):
-            contract = read_contract(Path(contract).read_text(encoding="utf-8"), str(contract))
-        bounds = bounds_contract(counts or {}, bytes_sent, peak_bytes, seconds, on, shardings or {})
+            contract = on_demand.read_contract(Path(contract).read_text(encoding="utf-8"), str(contract))
+        bounds = on_demand.bounds_contract(counts or {}, bytes_sent, peak_bytes, seconds, on, shardings or {})
         for each in (contract, bounds):
             if each is not None:
-                raise_breaches(self.breaches(each))
+                on_demand.raise_breaches(self.breaches(each))
 
     def breaches(self, contract: Contract) -> list[Breach]:
         """Return the broken terms of a contract; see `expect`."""
-        return breaches(contract, self.facts(contract.machine))
+        return on_demand.breaches(contract, self.facts(contract.machine))
 
     def diff(self, other: Program[S], *, on: str | Hardware = DEFAULT_MACHINE) -> ProgramDiff:
         """Return the differences from this program to another one; `print` it, or use `to_json`.
@@ -248,14 +247,14 @@ class Program(Generic[R]):
         Values are matched by what computes them, so that names and the order of ops do not matter.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        return diff(self.facts(on), other.facts(on))
+        return on_demand.diff(self.facts(on), other.facts(on))
 
     def lint(self, settings: LintSettings | None = None) -> LintReport:
         """Return the avoidable costs of the partitioned program, with fixes that were tried on copies.
 
         Raises: SdyError SDY-T209 if no machine has the name in the settings, SDY-T240 if no rule has a selected code.
         """
-        return self._linter(settings or LintSettings()).report()
+        return self._linter(settings or on_demand.LintSettings()).report()
 
     def with_lint_fixes(self, settings: LintSettings | None = None) -> tuple[Program[R], list[Finding]]:
         """Return the program with fixes of `lint` applied, and the findings that were fixed, in this order.
@@ -264,7 +263,8 @@ class Program(Generic[R]):
         no such fix is left. Only annotations change, and the program computes the same values.
         Raises: SdyError as `lint`.
         """
-        program, fixed = self, list[Finding]()
+        program = self
+        fixed: list[Finding] = []
         while (best := program.lint(settings).best_fixable()) is not None and best.fix is not None:
             program = program._with_changes(best.fix.fix.changes)
             fixed.append(best)
@@ -280,20 +280,23 @@ class Program(Generic[R]):
         minimize: str = "time",
         fix: Mapping[str, object] | None = None,
         from_scratch: bool = False,
-        time_limit: float = SECONDS,
+        time_limit: float | None = None,
     ) -> ShardingPlan[Program[R]]:
         """Search for the best shardings of arguments, results and, where it pays, of values inside.
 
         `mesh` is a text such as `"data=16,model=4"`, by default the mesh of the program; with `devices`, all meshes of
         one to three axes are tried. `memory` is what the program may use on a device, by default all. `minimize` is
         `"time"`, `"bytes"` or `"memory"`. Annotations of the program stay, unless the mesh is another one or
-        `from_scratch` is set; `fix` adds some by name.
+        `from_scratch` is set; `fix` adds some by name. `time_limit` is in seconds, by default 60.
         Raises: SdyError SDY-T250 if HiGHS is needed and not installed, SDY-T251 if ops depend on the mesh, SDY-T252 if
         an option is malformed, SDY-T253 if neither the program nor the call names a mesh.
         """
         hardware = resolve_hardware(on)
-        request = search_request(hardware, mesh, devices, memory, minimize, fix, time_limit, from_scratch=from_scratch)
-        return search_plan(self._parts(), request)
+        seconds = on_demand.SECONDS if time_limit is None else time_limit
+        request = on_demand.search_request(
+            hardware, mesh, devices, memory, minimize, fix, seconds, from_scratch=from_scratch
+        )
+        return on_demand.search_plan(self._parts(), request)
 
     def apply(
         self, *steps: Step, mesh: str | None = None, on: str | Hardware = DEFAULT_MACHINE
@@ -304,14 +307,14 @@ class Program(Generic[R]):
         those before it. `mesh` is by default that of the program.
         Raises: SdyError SDY-T254 if a tactic matches no value, SDY-T255 if it cannot shard any, or as `search`.
         """
-        return apply_tactics(self, Program[R]._parts, steps, mesh, resolve_hardware(on))
+        return on_demand.apply_tactics(self, Program[R]._parts, steps, mesh, resolve_hardware(on))
 
     def facts(self, machine: str | Hardware = DEFAULT_MACHINE) -> PartitionFacts:
         """Return the collectives, memory, time and shardings of the partitioned program on a machine.
 
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        return PartitionFacts(self._reported, resolve_hardware(machine))
+        return on_demand.PartitionFacts(self._reported, resolve_hardware(machine))
 
     def trace(self, machine: str | Hardware) -> dict[str, object]:
         """Return the estimated schedule of the partitioned program; see `PartitionedProgram.trace`."""
@@ -327,7 +330,7 @@ class Program(Generic[R]):
 
     def _repr_html_(self) -> str:
         """Return the summary that notebooks show: meshes, arguments and results as annotated."""
-        return summary_html(repr(self), self.module, self.origin.argument_names)
+        return on_demand.summary_html(repr(self), self.module, self.origin.argument_names)
 
     def _with_optimizer(self, optimize_communication: bool | None) -> Program[R]:
         """Return the program with another value of the field, or this program for None."""
@@ -349,7 +352,7 @@ class Program(Generic[R]):
     @cached_property
     def _reported(self) -> ReportedProgram:
         partitioned, origin = self.partition(), self.origin
-        return ReportedProgram(
+        return on_demand.ReportedProgram(
             written=self.module,
             global_module=partitioned.global_module,
             local=partitioned.local,
@@ -367,25 +370,25 @@ class Program(Generic[R]):
 
     @cached_property
     def _why_not(self) -> WhyNot:
-        return WhyNot(self.module, self._explainer, self._explained)
+        return on_demand.WhyNot(self.module, self._explainer, self._explained)
 
     def _linter(self, settings: LintSettings) -> Linter:
         facts = self.facts(settings.machine)
-        return Linter(facts, lambda module: replace(self, module=module).partition().local, settings)
+        return on_demand.Linter(facts, lambda module: replace(self, module=module).partition().local, settings)
 
     def _parts(self) -> SearchedProgram[Program[R]]:
-        return SearchedProgram(self.module, self.origin, self._with_module)
+        return on_demand.SearchedProgram(self.module, self.origin, self._with_module)
 
     def _with_module(self, module: ModuleOp, changes: Sequence[Change] = ()) -> Program[R]:
         """Return the program with another module, and with changes to the annotations of its values."""
         if module is self.module:
             return self._with_changes(changes) if changes else self
-        annotated, _ = edited(module, changes)
+        annotated, _ = on_demand.edited(module, changes)
         return replace(self, module=annotated, origin=self.origin.with_text(print_module(annotated)))
 
     def _with_changes(self, changes: Sequence[Change]) -> Program[R]:
         """Return the program with changes to the annotations in its text."""
-        text = text_with_changes(self.origin.text, self.module, changes)
+        text = on_demand.text_with_changes(self.origin.text, self.module, changes)
         span = span_of(main_function(self.module))
         module = read_module(text, "<text>" if span is None else span.file)
         return replace(self, module=module, origin=self.origin.with_text(text))
@@ -393,4 +396,4 @@ class Program(Generic[R]):
     @garbage_collection_paused()
     def _explained(self, module: ModuleOp) -> Explainer:
         origin = self.origin
-        return Explainer(make_context(), module, origin.text, origin.source_lines, origin.argument_names)
+        return on_demand.Explainer(make_context(), module, origin.text, origin.source_lines, origin.argument_names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic
+from typing import TYPE_CHECKING, Generic
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
@@ -16,7 +16,6 @@ from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.interpreter.arrays.element_types import Array
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import resolve_mesh
@@ -27,7 +26,10 @@ from sdy.passes.run import run_passes
 from sdy.program.optional_jax import named_shardings
 from sdy.program.origin import Origin
 
-R = TypeVar("R", default=list[Array])
+if TYPE_CHECKING:
+    from sdy.interpreter.arrays.element_types import Array
+
+R = TypeVar("R", default="list[Array]")
 ONE_DEVICE = Mesh(())
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeVar, cast
-
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.interpreter.arrays.element_types import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from sdy.interpreter.arrays.element_types import Array
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -76,13 +77,15 @@ class FlatSignature:
 
     def on_devices(self, flat: Callable[..., Sequence[object]]) -> Callable[..., list[Array]]:
         """Return `flat`."""
-        return cast(Callable[..., list[Array]], flat)
+        return cast("Callable[..., list[Array]]", flat)
 
 
 def _array(value: object, name: str) -> Array:
     """Return a value as an array. Raises: SdyError SDY-X106 if NumPy cannot make one of it."""
+    import numpy as np  # only the commands that run a program need it
+
     try:
-        return np.asarray(cast(ArrayLike, value))
+        return np.asarray(cast("ArrayLike", value))
     except (ValueError, TypeError) as error:
         hint = "pass NumPy arrays, or nested lists of equal length"
         raise SdyError(Diagnostic("SDY-X106", f"expected an array for {name}: {error}", hint=hint)) from None

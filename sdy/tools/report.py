@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from shutil import get_terminal_size
+from typing import TYPE_CHECKING
 
+import sdy
 from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE
 from sdy.cost.hardware_file import resolve_hardware
-from sdy.program.comparison import PartitionerResult
-from sdy.program.other_partitioners import compare_partitioners
 from sdy.program.program import Program
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
 from sdy.tools.command_line.partitioners import named_partitioners, print_partitioners
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
+
+if TYPE_CHECKING:
+    from sdy.program.comparison import PartitionerResult
 
 DESCRIPTION = f"""\
 Partition a program, and print its mesh, the shardings of its arguments and results, its collectives with bytes and
@@ -55,7 +58,7 @@ def run(arguments: Namespace) -> int:
 
     def report(program: Program) -> tuple[str, list[PartitionerResult]]:
         chosen = with_optimizer_option(program, arguments)
-        results = compare_partitioners(chosen, others) if others else []
+        results = sdy.compare_partitioners(chosen, others) if others else []
         if arguments.html is None:
             return chosen.report(width=get_terminal_size().columns), results
         return chosen.report_html(hardware, results), results

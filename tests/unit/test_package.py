@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -9,8 +10,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from support.examples import EXAMPLES
 
 import sdy
+from sdy.program import on_demand
 
 ROOT = Path(__file__).resolve().parents[2]
 LINKS = ("grammar", "passes", "tools")
@@ -20,6 +23,35 @@ def test_importing_sdy_loads_neither_arrays_nor_ir_nor_a_grammar() -> None:
     code = "import sys, sdy; print(*sorted({'numpy', 'jax', 'xdsl', 'lark'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["partition", "FILE"],
+        ["cost", "FILE", "--on", "tpu_v5e"],
+        ["report", "FILE"],
+        ["report", "FILE", "--html", "-"],
+        ["explain", "FILE", "%0"],
+        ["diff", "FILE", "FILE"],
+    ],
+    ids=" ".join,
+)
+def test_commands_that_run_no_program_do_without_numpy(words: list[str]) -> None:
+    arguments = [str(EXAMPLES[0]) if word == "FILE" else word for word in words]
+    code = "import sys\nfrom sdy.tools.main import main\nmain()\nprint('numpy' in sys.modules, file=sys.stderr)"
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout
+    assert done.stderr.splitlines()[-1] == "False"
+
+
+def test_what_is_imported_on_demand_exists() -> None:
+    names = re.findall(r"import (\w+) as \1$", Path(on_demand.__file__).read_text(), re.MULTILINE)
+    assert names
+    assert all(getattr(on_demand, name) is not None for name in names)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = on_demand.nonsense
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import eq
 
-import numpy as np
-from numpy.typing import NDArray
-
-WINDOW = 8  # entries that must be equal for a period to be tried; a power of 2
+WINDOW = 8  # entries that must be equal for a period to be tried
 MOST_PERIODS = 8  # periods that are tried
 LEAST_COUNT = 3
 
@@ -35,38 +34,30 @@ class Periodic:
 
 def longest_periodic(entries: Sequence[int], least_period: int) -> Periodic | None:
     """Return the periodic part of at least LEAST_COUNT periods that saves most entries; None if there is none."""
-    items = np.array(entries, dtype=np.int64)
-    found = (part for period in _likely_periods(items, least_period) for part in periodic_parts(items, period))
+    found = (part for period in likely_periods(entries, least_period) for part in periodic_parts(entries, period))
     long_enough = (part for part in found if part.end - part.start >= LEAST_COUNT * part.period)
     return max(long_enough, key=lambda part: part.saved, default=None)
 
 
-def periodic_parts(items: NDArray[np.int64], period: int) -> Iterator[Periodic]:
+def periodic_parts(entries: Sequence[int], period: int) -> Iterator[Periodic]:
     """Yield the maximal parts of a sequence with this period, each longer than one period."""
-    same = np.concatenate(([False], items[period:] == items[:-period], [False]))
-    edges = np.flatnonzero(same[1:] != same[:-1])
-    for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        yield Periodic(start, end + period, period)
+    start = 0
+    for is_same, run in groupby(map(eq, entries[period:], entries)):
+        length = sum(1 for _ in run)
+        if is_same:
+            yield Periodic(start, start + length + period, period)
+        start += length
 
 
-def _likely_periods(items: NDArray[np.int64], least: int) -> list[int]:
-    """Return the distances at which most windows repeat, the most frequent first."""
-    if len(items) < WINDOW:
-        return []
-    windows = _windows(items)
-    order = np.argsort(windows, kind="stable")  # equal windows are adjacent, in their original order
-    is_repeat = windows[order[1:]] == windows[order[:-1]]
-    distances = np.zeros(len(windows), dtype=np.int64)
-    distances[order[1:][is_repeat]] = np.diff(order)[is_repeat]
-    found = Counter[int](distances[distances >= least].tolist())
-    return [period for period, _ in found.most_common(MOST_PERIODS)]
-
-
-def _windows(items: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each position a number that identifies the next WINDOW entries; WINDOW is a power of 2."""
-    numbers, length = items, 1
-    while length < WINDOW:
-        span = numbers.max() - numbers.min() + 1
-        numbers = np.unique(numbers[:-length] * span + numbers[length:], return_inverse=True)[1]
-        length *= 2
-    return numbers
+def likely_periods(
+    entries: Sequence[int], least: int, window_size: int = WINDOW, most: int = MOST_PERIODS
+) -> list[int]:
+    """Return up to `most` distances at which windows of entries repeat, the most frequent first."""
+    found = Counter[int]()
+    last: dict[tuple[int, ...], int] = {}
+    for position, window in enumerate(zip(*(entries[offset:] for offset in range(window_size)), strict=False)):
+        distance = position - last.get(window, position)
+        if distance >= least:
+            found[distance] += 1
+        last[window] = position
+    return [period for period, _ in found.most_common(most)]

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sdy.partitioner.layers.repetition import periodic_parts
+from sdy.partitioner.layers.repetition import likely_periods, periodic_parts
 
 MIN_ROWS_SAVED = 24  # the least number of rows that a fold must hide
+LEAST_PERIOD, MOST_PERIODS = 2, 64  # of the periods that are tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +38,15 @@ def repeats_in(items: Sequence[object]) -> list[Repeat]:
     return sorted(chosen, key=lambda each: each.start)
 
 
-def _numbered(items: Sequence[object]) -> NDArray[np.int64]:
+def _numbered(items: Sequence[object]) -> list[int]:
     numbers: dict[object, int] = {}
-    return np.array([numbers.setdefault(item, len(numbers)) for item in items], dtype=np.int64)
+    return [numbers.setdefault(item, len(numbers)) for item in items]
 
 
-def _candidates(items: NDArray[np.int64]) -> Iterator[Repeat]:
-    """Yield, for each period, the longest ranges in which every item equals the item one period later."""
-    for period in range(2, len(items) // 2 + 1):
+def _candidates(items: Sequence[int]) -> Iterator[Repeat]:
+    """Yield, for each likely period, the longest ranges in which every item equals the item one period later."""
+    periods = (max(LEAST_PERIOD, period) for period in likely_periods(items, 1, MIN_ROWS_SAVED, MOST_PERIODS))
+    for period in dict.fromkeys(periods):
         for part in periodic_parts(items, period):
             count = (part.end - part.start) // period
             if period * (count - 1) >= MIN_ROWS_SAVED:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from sdy.cost.collectives import CollectiveKind
-from sdy.program.comparison import PartitionerResult
 from sdy.report.tables.fitted_table import fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text
+
+if TYPE_CHECKING:
+    from sdy.program.comparison import PartitionerResult
 
 
 def named_partitioners(names: str) -> list[str]:

@@ -1,0 +1,86 @@
+"""Imports on first use: the functions and classes that only some questions about a program need.
+
+So commands that partition a program, or print its costs, start without NumPy, the interpreter and the search.
+
+>>> from sdy.program import on_demand
+>>> on_demand.diff.__module__
+'sdy.advice.diff'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sdy.advice.contract import breaches as breaches
+    from sdy.advice.contract import raise_breaches as raise_breaches
+    from sdy.advice.contract_file import bounds_contract as bounds_contract
+    from sdy.advice.contract_file import read_contract as read_contract
+    from sdy.advice.diff import diff as diff
+    from sdy.advice.edits import edited as edited
+    from sdy.advice.lint.annotated_text import text_with_changes as text_with_changes
+    from sdy.advice.lint.linter import Linter as Linter
+    from sdy.advice.lint.settings import LintSettings as LintSettings
+    from sdy.advice.partition_facts import PartitionFacts as PartitionFacts
+    from sdy.advice.why_not import WhyNot as WhyNot
+    from sdy.interpreter.single import interpret as interpret
+    from sdy.program.arrays import arrays_of_call as arrays_of_call
+    from sdy.program.arrays import check_arrays as check_arrays
+    from sdy.program.arrays import input_types as input_types
+    from sdy.program.arrays import is_empty as is_empty
+    from sdy.program.planning.apply_tactics import apply_tactics as apply_tactics
+    from sdy.program.planning.search_plan import SearchedProgram as SearchedProgram
+    from sdy.program.planning.search_plan import search_plan as search_plan
+    from sdy.program.verification import compare_runs as compare_runs
+    from sdy.proof.prove import prove as prove
+    from sdy.report.explain import Explainer as Explainer
+    from sdy.report.html.page import html_page as html_page
+    from sdy.report.html.summary import summary_html as summary_html
+    from sdy.report.program_report import WIDTH as WIDTH
+    from sdy.report.program_report import program_report as program_report
+    from sdy.report.reported_program import ReportedProgram as ReportedProgram
+    from sdy.report.value_rows import boundary_rows as boundary_rows
+    from sdy.search.search_request import SECONDS as SECONDS
+    from sdy.search.search_request import search_request as search_request
+
+_HOME = {
+    "apply_tactics": "sdy.program.planning.apply_tactics",
+    "arrays_of_call": "sdy.program.arrays",
+    "boundary_rows": "sdy.report.value_rows",
+    "bounds_contract": "sdy.advice.contract_file",
+    "breaches": "sdy.advice.contract",
+    "check_arrays": "sdy.program.arrays",
+    "compare_runs": "sdy.program.verification",
+    "diff": "sdy.advice.diff",
+    "edited": "sdy.advice.edits",
+    "Explainer": "sdy.report.explain",
+    "html_page": "sdy.report.html.page",
+    "input_types": "sdy.program.arrays",
+    "interpret": "sdy.interpreter.single",
+    "is_empty": "sdy.program.arrays",
+    "Linter": "sdy.advice.lint.linter",
+    "LintSettings": "sdy.advice.lint.settings",
+    "PartitionFacts": "sdy.advice.partition_facts",
+    "program_report": "sdy.report.program_report",
+    "prove": "sdy.proof.prove",
+    "raise_breaches": "sdy.advice.contract",
+    "read_contract": "sdy.advice.contract_file",
+    "ReportedProgram": "sdy.report.reported_program",
+    "search_plan": "sdy.program.planning.search_plan",
+    "search_request": "sdy.search.search_request",
+    "SECONDS": "sdy.search.search_request",
+    "SearchedProgram": "sdy.program.planning.search_plan",
+    "summary_html": "sdy.report.html.summary",
+    "text_with_changes": "sdy.advice.lint.annotated_text",
+    "WIDTH": "sdy.report.program_report",
+    "WhyNot": "sdy.advice.why_not",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(_HOME[name]), name)
+    globals()[name] = found
+    return found
