@@ -15,7 +15,7 @@ NVLink with its switch; a microsecond is used for it too, as an order of magnitu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,12 @@ class Hardware:
     hbm_bandwidth: float  # bytes a second
     hbm_bytes: float
     rates: MatrixRates
+
+
+def machine_json(machine: Hardware) -> dict[str, object]:
+    """Return a machine as plain data."""
+    kind = "torus" if isinstance(machine.network, Torus) else "switch"
+    return {**asdict(machine), "network": {"kind": kind, **asdict(machine.network)}}
 
 
 def _tpu_rates(bits16: float, int8: float) -> MatrixRates:

@@ -536,6 +536,13 @@ CODES: dict[str, Code] = {
         "A tactic can shard none of the values that it matches, or names an axis that the mesh does not have.",
         "Use another dim or another axis; the message says why the first of the values cannot be sharded so.",
     ),
+    "SDY-T260": Code(
+        "Completions for a shell need shtab, which is not installed.", "Run `pip install 'sdy[completion]'`."
+    ),
+    "SDY-T261": Code(
+        "An environment variable that sdy reads has a value that is not allowed.",
+        "Set it to one of the values in the message, or unset it.",
+    ),
     "SDY-C001": Code(
         "The program sends more than its contract allows: more bytes, or more collectives of some kind.",
         "Change the annotation or the op that the notes name, or accept the program with `sdy check --update`.",

@@ -48,6 +48,21 @@ class Diagnostic:
         if self.code not in CODES:
             raise InternalError(f"diagnostic code {self.code} is not listed in sdy/diagnostics/codes.py")
 
+    def to_json(self) -> dict[str, object]:
+        """Return the diagnostic as plain data."""
+        span = self.span
+        return {
+            "code": self.code,
+            "severity": self.severity.value,
+            "message": self.message,
+            "file": None if span is None else span.file,
+            "line": None if span is None else span.line,
+            "column": None if span is None else span.column,
+            "source": None if span is None else span.source or None,
+            "hint": self.hint,
+            "notes": [note.message for note in self.notes],
+        }
+
 
 class SdyError(Exception):
     """An error in the user's input, described by one or more diagnostics in the order in which they were found."""

@@ -15,9 +15,11 @@ from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
 from sdy.dialects.verification.verified_module import VerifiedModule
 from sdy.passes.rewriting.op_order import caching_order, one_pass
+from sdy.passes.timings import Timings
 
 Verification = Callable[[], None]
 PassObserver = Callable[[ModulePass, ModuleOp], None]
+VERIFICATION = "Verification"
 
 
 class Pipeline(ModulePass):
@@ -53,24 +55,27 @@ def run_passes(
     verify: Verification | None = None,
     before: PassObserver | None = None,
     after: PassObserver | None = None,
+    timings: Timings | None = None,
 ) -> None:
     """Run the passes on the module, in place. `before` and `after` are called around each pass.
 
     `verify` verifies the module after each pass. By default, all of it is verified after the first pass, and later only
-    what a pass has changed and what depends on it.
+    what a pass has changed and what depends on it. `timings` gets the time of each pass and of the verification.
     Raises: SdyError of the first pass that fails, or that produces an invalid module.
     """
+    timings = timings or Timings()
     with garbage_collection_paused(), caching_order(module):
         for each in flattened(passes):
             if before is not None:
                 before(each, module)
-            with one_pass():
+            with timings.measure(each.name), one_pass():
                 _apply(each, ctx, module)
             if verify_each:
-                if verify is None:
-                    verify = VerifiedModule(module).verify
-                else:
-                    verify()
+                with timings.measure(VERIFICATION):
+                    if verify is None:
+                        verify = VerifiedModule(module).verify
+                    else:
+                        verify()
             if after is not None:
                 after(each, module)
 

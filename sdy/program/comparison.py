@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,18 @@ class OutputComparison:
     amplification: float | None = None
     undefined: int = 0
 
+    def to_json(self) -> dict[str, object]:
+        """Return the comparison as plain data; an infinite error, which JSON cannot express, is None."""
+        return {
+            "index": self.index,
+            "agrees": self.agrees,
+            "absolute_error": self.absolute_error if isfinite(self.absolute_error) else None,
+            "relative_error": self.relative_error if isfinite(self.relative_error) else None,
+            "problem": self.problem or None,
+            "amplification": self.amplification,
+            "undefined": self.undefined,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionerResult:
@@ -63,10 +76,7 @@ class PartitionerResult:
             "partitioner": self.partitioner,
             "problem": self.problem or None,
             "statistics": None if self.statistics is None else self.statistics.to_json(),
-            "outputs": [
-                {"index": each.index, "agrees": each.agrees, "problem": each.problem or None}
-                for each in self.comparisons
-            ],
+            "outputs": [each.to_json() for each in self.comparisons],
         }
 
 

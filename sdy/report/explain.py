@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from xdsl.dialects.builtin import ModuleOp
@@ -26,7 +26,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.passes.manager.traced_propagation import TracedPropagation, trace_propagation
 from sdy.propagation.conflicts import conflicts_of
 from sdy.propagation.graph import Value
-from sdy.propagation.history import Arrival, AxisPath
+from sdy.propagation.history import Arrival
 from sdy.report.conflict_text import conflict_lines
 from sdy.report.counterparts import Counterparts
 from sdy.report.trace_descriptions import TraceDescriptions, dims_text
@@ -46,6 +46,55 @@ class AxisOrigin:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyExplanation:
+    """The sharding of a copy of a value, None if it has none, and the origin of each axis, dim by dim."""
+
+    sharding: TensorSharding | None
+    origins: tuple[AxisOrigin, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """Return the copy as plain data."""
+        axes = [
+            {
+                "dim": each.dim,
+                "axis": str(each.axis),
+                "steps": [{"line": line, "text": text} for line, text in each.steps],
+            }
+            for each in self.origins
+        ]
+        return {"sharding": None if self.sharding is None else dims_text(self.sharding), "axes": axes}
+
+
+@dataclass(frozen=True, slots=True)
+class ValueExplanation:
+    """A value, its op and the text of its line, empty if unknown. Each use may have a copy of its own, or none."""
+
+    name: str
+    op: str
+    line: str
+    copies: tuple[CopyExplanation, ...]
+
+    def lines(self) -> Lines:
+        """Yield the explanation as text."""
+        yield f"{self.name} ({self.op}{self.line and f', {self.line}'})"
+        if not self.copies:
+            yield "  not propagated: the value has no uses"
+        for number, copy in enumerate(self.copies):
+            if len(self.copies) > 1:
+                yield f"  copy {number + 1} of {len(self.copies)}: each use has a separate copy"
+            yield from _copy_lines(copy)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the explanation as plain data."""
+        return {
+            "name": self.name,
+            "op": self.op,
+            "line": self.line or None,
+            "copies": [each.to_json() for each in self.copies],
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class ConflictSite:
     """An op with conflicts: its line, its line with that of the source program, and one sentence per conflict.
 
@@ -57,6 +106,16 @@ class ConflictSite:
     op: str
     sentences: tuple[str, ...]
     axes: frozenset[AxisRef]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the conflicts as plain data."""
+        return {
+            "line": self.line,
+            "source": self.line_text,
+            "op": self.op,
+            "axes": sorted(map(str, self.axes)),
+            "sentences": [each.strip() for each in self.sentences],
+        }
 
 
 class Explainer:
@@ -89,25 +148,19 @@ class Explainer:
 
         Raises: SdyError SDY-T203 if no value has that name.
         """
+        for each in self.explanations(query):
+            yield from each.lines()
+
+    def explanations(self, query: str) -> Iterator[ValueExplanation]:
+        """Yield the explanation of each value that `query` refers to; see `value`."""
         for written in self._names.find(query):
-            yield self.headline(written)
-            holders = self.values.holders(written)
-            if not holders:
-                yield "  not propagated: the value has no uses"
-            for number, holder in enumerate(holders):
-                if len(holders) > 1:
-                    yield f"  copy {number + 1} of {len(holders)}: each use has a separate copy"
-                yield from self._holder(holder)
+            copies = tuple(self._copy(holder) for holder in self.values.holders(written))
+            yield replace(self._described_value(written), copies=copies)
 
     def origins(self, written: SSAValue) -> Iterator[AxisOrigin]:
         """Yield the origin of each axis of a value; if each use has a separate copy, of the first copy."""
         for copy in self._counterparts.transformed(written)[:1]:
-            holder = self._traced.flat.value(copy).holder
-            sharding = None if holder is None else self._traced.flat.graph.sharding(holder)
-            if holder is not None and sharding is not None:
-                for index, dim in enumerate(sharding.dims):
-                    for axis in dim.axes:
-                        yield AxisOrigin(index, axis, self._steps(self._traced.history.path(holder, axis)))
+            yield from self._copy(self._traced.flat.value(copy).holder).origins
 
     def shardings(self, query: str) -> list[TensorSharding | None]:
         """Return the propagated shardings of the values that `query` refers to, one per copy of each value.
@@ -148,35 +201,28 @@ class Explainer:
 
     def steps(self, holder: Value, axis: AxisRef) -> tuple[tuple[str, str], ...]:
         """Return the line and the description of each step that propagated an axis to a holder."""
-        return self._steps(self._traced.history.path(holder, axis))
+        chain = self._traced.history.path(holder, axis)
+        return (self._descriptions.root(chain.root), *map(self._step, chain.arrivals))
 
     def headline(self, written: SSAValue) -> str:
         """Return the name of a value of the user's program, its op and its line."""
+        return next(self._described_value(written).lines())
+
+    def _described_value(self, written: SSAValue) -> ValueExplanation:
+        """Return the description of a value, without its copies."""
         op = op_of(written)
         assert op is not None  # the value is in a module
-        what = "argument" if isinstance(op, FuncOp) else op.name
-        return f"{self._names[written]} ({what}{'' if line_of(op) is None else f', {self._descriptions.line_of(op)}'})"
+        line = "" if line_of(op) is None else self._descriptions.line_of(op)
+        return ValueExplanation(self._names[written], "argument" if isinstance(op, FuncOp) else op.name, line, ())
 
-    def _holder(self, holder: Value | None) -> Lines:
+    def _copy(self, holder: Value | None) -> CopyExplanation:
         sharding = None if holder is None else self._traced.flat.graph.sharding(holder)
         if holder is None or sharding is None:
-            yield "  no sharding was propagated to it: it is replicated"
-            return
-        yield f"  sharded {dims_text(sharding)}"
-        for index, dim in enumerate(sharding.dims):
-            if not dim.axes:
-                yield f"  dim {index} is unsharded"
-            for axis in dim.axes:
-                yield f"  dim {index} is sharded along {axis}:"
-                yield from self._chain(self._traced.history.path(holder, axis))
-
-    def _chain(self, chain: AxisPath) -> Lines:
-        steps = self._steps(chain)
-        width = max(len(line) for line, _ in steps)
-        yield from (f"    {line:{width}}  {text}" for line, text in steps)
-
-    def _steps(self, chain: AxisPath) -> tuple[tuple[str, str], ...]:
-        return (self._descriptions.root(chain.root), *map(self._step, chain.arrivals))
+            return CopyExplanation(None)
+        axes = ((index, axis) for index, dim in enumerate(sharding.dims) for axis in dim.axes)
+        return CopyExplanation(
+            sharding, tuple(AxisOrigin(index, axis, self.steps(holder, axis)) for index, axis in axes)
+        )
 
     def _step(self, arrival: Arrival) -> tuple[str, str]:
         """Return the line and the description of a step, computed once: the paths of many values share steps."""
@@ -184,6 +230,20 @@ class Explainer:
         if known is None:
             known = self._described[id(arrival)] = arrival, _description(arrival, self._descriptions)
         return known[1]
+
+
+def _copy_lines(copy: CopyExplanation) -> Lines:
+    if copy.sharding is None:
+        yield "  no sharding was propagated to it: it is replicated"
+        return
+    yield f"  sharded {dims_text(copy.sharding)}"
+    for index, dim in enumerate(copy.sharding.dims):
+        if not dim.axes:
+            yield f"  dim {index} is unsharded"
+        for origin in (each for each in copy.origins if each.dim == index):
+            yield f"  dim {index} is sharded along {origin.axis}:"
+            width = max(len(line) for line, _ in origin.steps)
+            yield from (f"    {line:{width}}  {text}" for line, text in origin.steps)
 
 
 def _description(arrival: Arrival, descriptions: TraceDescriptions) -> tuple[str, str]:

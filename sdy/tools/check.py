@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from json import dumps
 
 from sdy.advice.contract import Breach, Contract, contract_of, diagnostics_of
 from sdy.advice.contract_file import read_contract, write_contract
-from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE
+from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.program.program import Program
+from sdy.tools.command_line.arguments import default_machine, print_json
+from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.github import annotation
 from sdy.tools.command_line.loading import (
@@ -34,7 +35,6 @@ Machines: {", ".join(HARDWARE)}.
 Exit status: 0 if the contract holds, 1 if it is broken, 2 if it could not be checked.
 """
 
-HOLDS, BROKEN, NOT_CHECKED = 0, 1, 2
 FORMATS = ("text", "json", "github")
 
 
@@ -44,9 +44,7 @@ def parser() -> ArgumentParser:
     parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
     parser.add_argument("--contract", metavar="TOML", required=True, help="the file of the contract")
     parser.add_argument("--update", action="store_true", help="write the contract that the program keeps now")
-    parser.add_argument(
-        "--on", metavar="MACHINE", help=f"with --update, the machine of the predicted time (default: {DEFAULT_MACHINE})"
-    )
+    parser.add_argument("--on", metavar="MACHINE", help="with --update, the machine of the predicted time")
     parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
@@ -58,24 +56,22 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> int:
     """Check or write the contract."""
-    try:
-        if arguments.update:
-            contract = with_program(arguments.file, lambda program: _contract(program, arguments))
-            write_text(arguments.contract, write_contract(contract))
-            return HOLDS
-        contract = _read(arguments)
-        found, text = with_program_and_text(
-            arguments.file, lambda program, text: (with_optimizer_option(program, arguments).breaches(contract), text)
-        )
-    except SdyError as error:
-        print(error, file=sys.stderr)
-        return NOT_CHECKED
+    if arguments.update:
+        contract = with_program(arguments.file, lambda program: _contract(program, arguments))
+        write_text(arguments.contract, write_contract(contract))
+        if arguments.format == "json":
+            _print([], arguments, "")
+        return SUCCESS
+    contract = _read(arguments)
+    found, text = with_program_and_text(
+        arguments.file, lambda program, text: (with_optimizer_option(program, arguments).breaches(contract), text)
+    )
     _print(found, arguments, text)
-    return BROKEN if found else HOLDS
+    return NO if found else SUCCESS
 
 
 def _contract(program: Program, arguments: Namespace) -> Contract:
-    return contract_of(with_optimizer_option(program, arguments).facts(arguments.on or DEFAULT_MACHINE))
+    return contract_of(with_optimizer_option(program, arguments).facts(arguments.on or default_machine()))
 
 
 def _read(arguments: Namespace) -> Contract:
@@ -89,7 +85,7 @@ def _print(found: Sequence[Breach], arguments: Namespace, text: str) -> None:
     diagnostics = [with_lines(each, arguments.file, text.splitlines()) for each in diagnostics_of(found)]
     match arguments.format:
         case "json":
-            print(dumps({"holds": not found, "broken": [each.to_json() for each in found]}, indent=2))
+            print_json({"holds": not found, "broken": [each.to_json() for each in found]})
         case "github":
             print("\n".join(map(annotation, diagnostics)), end="\n" if found else "")
         case _:

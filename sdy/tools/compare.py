@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
-from json import dumps
 
-from sdy.diagnostics.diagnostic import SdyError
 from sdy.program.comparison import PartitionerResult
 from sdy.program.other_partitioners import OTHERS, SECONDS, compare_partitioners
 from sdy.program.program import Program
+from sdy.tools.command_line.arguments import add_json_argument, print_json
+from sdy.tools.command_line.console import console_of
+from sdy.tools.command_line.exit_codes import NO, NOT_RUN, SUCCESS
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
 from sdy.tools.command_line.partitioners import named_partitioners, print_partitioners
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
@@ -22,7 +22,6 @@ the program for as many devices of the host as its mesh has. Needs JAX: pip inst
 Exit status: 0 if the program of sdy computes the same as the program on one device, 1 if it does not, 2 if the program
 could not be compared. A partitioner that fails has a row that says how.
 """
-SAME, DIFFERENT, NOT_COMPARED = 0, 1, 2
 
 
 def parser() -> ArgumentParser:
@@ -41,7 +40,7 @@ def parser() -> ArgumentParser:
         "--timeout", type=float, default=SECONDS, metavar="SECONDS", help=f"for each of them (default: {SECONDS:g})"
     )
     parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
-    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    add_json_argument(parser)
     return parser
 
 
@@ -54,15 +53,11 @@ def run(arguments: Namespace) -> int:
             chosen, named_partitioners(arguments.others), seed=arguments.seed, seconds=arguments.timeout
         )
 
-    try:
-        results = with_program(arguments.file, compared)
-    except SdyError as error:
-        print(error, file=sys.stderr)
-        return NOT_COMPARED
+    results = with_program(arguments.file, compared)
     if arguments.json:
-        print(dumps([each.to_json() for each in results], indent=2))
+        print_json([each.to_json() for each in results])
     else:
-        print_partitioners(results)
+        print_partitioners(console_of(arguments), results)
     if results[0].problem:
-        return NOT_COMPARED
-    return SAME if all(each.agrees for each in results[0].comparisons) else DIFFERENT
+        return NOT_RUN
+    return SUCCESS if all(each.agrees for each in results[0].comparisons) else NO

@@ -5,9 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from json import dumps
 
-from rich.console import Console
-
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.hardware import HARDWARE, machine_json
 from sdy.cost.hardware_file import resolve_hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import parse_bytes
@@ -15,6 +13,10 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.program import Program
 from sdy.report.tables.cost_tables import cost_tables, machines_table
 from sdy.report.tables.fitted_table import print_tables
+from sdy.tools.command_line.arguments import add_json_argument, print_json
+from sdy.tools.command_line.console import console_of
+from sdy.tools.command_line.environment import machine
+from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import (
     add_optimizer_arguments,
@@ -38,7 +40,7 @@ def parser() -> ArgumentParser:
     parser = SubcommandParser("cost", DESCRIPTION)
     parser.add_argument("file", nargs="?", help="StableHLO text with sdy shardings; - for standard input")
     parser.add_argument(
-        "--on", metavar="MACHINE", help="the machine to estimate for: a name listed above, or FILE.toml"
+        "--on", metavar="MACHINE", help="the machine: a name listed above, or FILE.toml (default: $SDY_MACHINE)"
     )
     parser.add_argument(
         "--free-bytes",
@@ -46,7 +48,7 @@ def parser() -> ArgumentParser:
         metavar="N",
         help="device memory that the program may use, such as 300e6, 14GB or 16GiB (default: all memory of the device)",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_json_argument(parser)
     parser.add_argument(
         "--trace", metavar="OUT", help="also write the schedule of the ops as a trace for Chrome and ui.perfetto.dev"
     )
@@ -63,14 +65,18 @@ def parser() -> ArgumentParser:
 def run(arguments: Namespace) -> int:
     """Partition the program, estimate its cost and print it; without a program and a machine, list the machines."""
     if arguments.file is None and arguments.on is None:
-        print_tables(Console(), machines_table(HARDWARE.values()))
-        return 0
+        if arguments.json:
+            print_json([machine_json(each) for each in HARDWARE.values()])
+        else:
+            print_tables(console_of(arguments), machines_table(HARDWARE.values()))
+        return SUCCESS
     if arguments.file is None:
         raise SdyError(Diagnostic("SDY-T204", "sdy cost requires a program", hint="see sdy cost --help"))
-    if arguments.on is None:
+    name = arguments.on or machine()
+    if name is None:
         hint = f"choose a machine: {', '.join(HARDWARE)}, or a file such as chip.toml"
         raise SdyError(Diagnostic("SDY-T204", "sdy cost requires --on MACHINE", hint=hint))
-    hardware = resolve_hardware(arguments.on)
+    hardware = resolve_hardware(name)
 
     def cost(program: Program, text: str) -> ProgramCost:
         chosen = with_optimizer_option(program, arguments)
@@ -83,10 +89,10 @@ def run(arguments: Namespace) -> int:
 
     found = with_program_and_text(arguments.file, cost)
     if arguments.json:
-        print(dumps(found.to_json(), indent=2))
+        print_json(found.to_json())
     else:
-        print_tables(Console(), *cost_tables(found))
-    return 0
+        print_tables(console_of(arguments), *cost_tables(found))
+    return SUCCESS
 
 
 def _byte_count(text: str) -> float:

@@ -11,6 +11,8 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.program.program import Program
 from sdy.program.sharded_program import summary
+from sdy.tools.command_line.arguments import add_json_argument, print_json
+from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\
@@ -24,6 +26,7 @@ def parser() -> ArgumentParser:
     parser = SubcommandParser("examples", DESCRIPTION)
     parser.add_argument("name", nargs="?", help="the program to copy (default: list all programs)")
     parser.add_argument("-o", "--output", metavar="DIR", help="copy to this directory (default: the current one)")
+    add_json_argument(parser)
     return parser
 
 
@@ -33,18 +36,32 @@ def run(arguments: Namespace) -> int:
     if arguments.name is None:
         if arguments.output is not None:
             raise SdyError(Diagnostic("SDY-T204", "--output requires the name of a program", hint=_names(known)))
-        width = max(map(len, known))
-        for name, file in known.items():
-            print(f"{name:{width}}  {summary(Program.from_text(file.read_text(encoding='utf-8')).module)}")
-        return 0
+        _list(known, is_json=arguments.json)
+        return SUCCESS
     name = arguments.name.removesuffix(PROGRAM)
     if name not in known:
         hint = similar_name_hint(name, known) or _names(known)
         raise SdyError(Diagnostic("SDY-T231", f"unknown example {name}", hint=hint))
-    for file in _files():
-        if Path(file.name).stem == name:
-            print(_copy(file, Path(arguments.output or ".")))
-    return 0
+    folder = Path(arguments.output or ".")
+    copies = [str(_copy(file, folder)) for file in _files() if Path(file.name).stem == name]
+    if arguments.json:
+        print_json({"copied": copies})
+    else:
+        print(*copies, sep="\n")
+    return SUCCESS
+
+
+def _list(known: dict[str, Traversable], *, is_json: bool) -> None:
+    """Print the name and the summary of each program."""
+    summaries = {
+        name: summary(Program.from_text(file.read_text(encoding="utf-8")).module) for name, file in known.items()
+    }
+    if is_json:
+        print_json({"examples": [{"name": name, "summary": text} for name, text in summaries.items()]})
+        return
+    width = max(map(len, known))
+    for name, text in summaries.items():
+        print(f"{name:{width}}  {text}")
 
 
 def _files() -> list[Traversable]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
+from sdy.advice.collectives import Collective
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.module_text import make_context
 from sdy.program.program import Program
 from sdy.report.causes import CollectiveCauses
 from sdy.report.explain import Explainer
+from sdy.tools.command_line.arguments import add_json_argument, default_machine, print_json
+from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program_and_text
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
@@ -45,53 +48,80 @@ def parser() -> ArgumentParser:
     parser.add_argument("--conflicts", action="store_true", help="list the conflicts of propagation")
     parser.add_argument("--collectives", action="store_true", help="list the collectives with their causes")
     parser.add_argument("--no-optimizer", action="store_true", help=f"with --collectives, {NO_OPTIMIZER_HELP}")
+    add_json_argument(parser)
     return parser
 
 
 def run(arguments: Namespace) -> int:
-    """Explain a value, or list the conflicts, or both."""
+    """Explain a value, list the conflicts or the collectives, or several of these."""
     if arguments.value is None and not arguments.conflicts and not arguments.collectives:
         message = "expected a value to explain, --conflicts or --collectives"
         raise SdyError(Diagnostic("SDY-T204", message, hint="see sdy explain --help"))
     if arguments.value is None and arguments.why_not is not None:
         raise SdyError(Diagnostic("SDY-T204", "--why-not requires a value", hint="see sdy explain --help"))
-    for line in with_program_and_text(arguments.file, lambda program, text: _lines(program, text, arguments)):
-        print(line)
-    return 0
+    with_program_and_text(arguments.file, lambda program, text: _answer(program, text, arguments))
+    return SUCCESS
 
 
-def _lines(program: Program, text: str, arguments: Namespace) -> Iterable[str]:
-    context = make_context()
-    origin = program.origin
+def _answer(program: Program, text: str, arguments: Namespace) -> None:
+    """Print the answers to the questions of the command line."""
+    context, origin = make_context(), program.origin
     explainer = Explainer(context, program.module, text, origin.source_lines, origin.argument_names)
     for diagnostic in context.diagnostics:
         print(render(diagnostic), file=sys.stderr)
-    if arguments.why_not is not None:
-        dim, axis = arguments.why_not
-        lines = program.why_not(arguments.value, dim=dim, axis=axis).splitlines()
-    else:
-        lines = [] if arguments.value is None else _value_lines(explainer, origin.names_in_text(arguments.value))
+    asks_why_not = arguments.why_not is not None
+    names = [] if arguments.value is None or asks_why_not else origin.names_in_text(arguments.value)
+    values = [each for name in names for each in explainer.explanations(name)]
+    why_not = _why_not_lines(program, arguments) if asks_why_not else None
+    found = _collectives(with_optimizer_option(program, arguments)) if arguments.collectives else None
+    if arguments.json:
+        print_json(
+            {
+                "values": [each.to_json() for each in values] if names else None,
+                "why_not": why_not,
+                "conflicts": [site.to_json() for site in explainer.conflict_sites()] if arguments.conflicts else None,
+                "collectives": None if found is None else [each.to_json() for each in found],
+            }
+        )
+        return
+    lines = [*(why_not or ()), *(line for each in values for line in each.lines())]
     if arguments.conflicts:
         lines += explainer.conflicts()
-    if arguments.collectives:
-        lines += _collective_lines(with_optimizer_option(program, arguments))
-    return lines
+    if found is not None:
+        lines += [line for each in found for line in each.lines()]
+        lines += [] if found else ["no collectives: the devices do not communicate"]
+    print(*lines, sep="\n")
 
 
-def _value_lines(explainer: Explainer, names: Iterable[str]) -> list[str]:
-    return [line for name in names for line in explainer.value(name)]
+def _why_not_lines(program: Program, arguments: Namespace) -> list[str]:
+    dim, axis = arguments.why_not
+    return program.why_not(arguments.value, dim=dim, axis=axis).splitlines()
 
 
-def _collective_lines(program: Program) -> Iterator[str]:
-    """Yield each collective that a device runs, and its causes, which are indented."""
-    facts = program.facts()
+@dataclass(frozen=True, slots=True)
+class _CausedCollective:
+    """A collective that a device runs, the kind of its cause, and lines on its causes."""
+
+    collective: Collective
+    cause: str
+    causes: list[str]
+
+    def lines(self) -> list[str]:
+        """Return the text; the causes are indented."""
+        return [f"{self.collective}, caused by {self.cause}", *(f"  {line}" for line in self.causes)]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the collective as plain data."""
+        return {**self.collective.to_json(), "cause": self.cause, "causes": self.causes}
+
+
+def _collectives(program: Program) -> list[_CausedCollective]:
+    facts = program.facts(default_machine())
     causes = CollectiveCauses(facts.program.explainer, facts.program.remarks)
-    for each in facts.collectives:
-        place = each.line, each.axes, each.argument
-        yield f"{each}, caused by {causes.kind(each.kind, *place).value}"
-        yield from (f"  {line}" for line in causes.of(*place))
-    if not facts.collectives:
-        yield "no collectives: the devices do not communicate"
+    places = [(each, (each.line, each.axes, each.argument)) for each in facts.collectives]
+    return [
+        _CausedCollective(each, causes.kind(each.kind, *place).value, list(causes.of(*place))) for each, place in places
+    ]
 
 
 def _dim_and_axis(text: str) -> tuple[int, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import replace
-from json import dumps
 from pathlib import Path
 from typing import TextIO
 
@@ -16,6 +15,9 @@ from sdy.advice.lint.settings import LintSettings, read_settings
 from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.program.program import Program
+from sdy.tools.command_line.arguments import print_json
+from sdy.tools.command_line.environment import machine
+from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import STANDARD_STREAM, read_text, write_text
 from sdy.tools.command_line.github import annotation
 from sdy.tools.command_line.loading import (
@@ -46,7 +48,6 @@ Exit status: 0 if nothing is found, or if --fix leaves nothing; 1 if something i
 examined.
 """
 
-CLEAN, FOUND, NOT_EXAMINED = 0, 1, 2
 CONVERTED = (".mlirbc", ".pb", ".gz", ".zst")  # files that are read by conversion to text
 FORMATS = ("text", "json", "github")
 PYPROJECT = "pyproject.toml"
@@ -62,7 +63,7 @@ def parser() -> ArgumentParser:
     )
     parser.add_argument("--select", metavar="CODES", type=_codes, help="the rules to run: codes or prefixes, or ALL")
     parser.add_argument("--ignore", metavar="CODES", type=_codes, help="rules not to run")
-    parser.add_argument("--on", metavar="MACHINE", help="the machine of the predicted times")
+    parser.add_argument("--on", metavar="MACHINE", help="the machine of the predicted times (default: $SDY_MACHINE)")
     parser.add_argument(
         "--trials", metavar="N", type=_count, help="how many fixes to try (default: as many as take some ten seconds)"
     )
@@ -85,24 +86,20 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> int:
     """Report the findings, or fix them."""
-    try:
-        settings = _settings(arguments)
-        output = _output(arguments)
+    settings = _settings(arguments)
+    output = _output(arguments)
 
-        def examine(program: Program, text: str) -> tuple[LintReport, list[Finding], str, bool]:
-            chosen, fixed = with_optimizer_option(program, arguments), list[Finding]()
-            if arguments.fix:
-                chosen, fixed = chosen.with_lint_fixes(settings)
-            return chosen.lint(settings), fixed, str(chosen), str(chosen) != text
+    def examine(program: Program, text: str) -> tuple[LintReport, list[Finding], str, bool]:
+        chosen, fixed = with_optimizer_option(program, arguments), list[Finding]()
+        if arguments.fix:
+            chosen, fixed = chosen.with_lint_fixes(settings)
+        return chosen.lint(settings), fixed, str(chosen), str(chosen) != text
 
-        report, fixed, text, is_changed = with_program_and_text(arguments.file, examine)
-        if output is not None and (is_changed or output != arguments.file):
-            write_text(output, text)
-    except SdyError as error:
-        print(error, file=sys.stderr)
-        return NOT_EXAMINED
+    report, fixed, text, is_changed = with_program_and_text(arguments.file, examine)
+    if output is not None and (is_changed or output != arguments.file):
+        write_text(output, text)
     _print(report, fixed, arguments, text, sys.stderr if output == STANDARD_STREAM else sys.stdout)
-    return FOUND if report.findings else CLEAN
+    return NO if report.findings else SUCCESS
 
 
 def _output(arguments: Namespace) -> str | None:
@@ -126,7 +123,7 @@ def _settings(arguments: Namespace) -> LintSettings:
     given = {
         "select": arguments.select,
         "ignore": arguments.ignore,
-        "machine": arguments.on,
+        "machine": arguments.on or machine(),
         "trials": arguments.trials,
         "shows_small": arguments.show_small or None,
         "keeps_boundary": arguments.keep_boundary or None,
@@ -145,7 +142,7 @@ def _print(report: LintReport, fixed: list[Finding], arguments: Namespace, text:
     diagnostics = [with_lines(each.diagnostic(), arguments.file, lines) for each in report.findings]
     match arguments.output_format:
         case "json":
-            print(dumps(_as_json(report, fixed), indent=2), file=stream)
+            print_json(_as_json(report, fixed), stream)
         case "github":
             print("\n".join(map(annotation, diagnostics)), end="\n" if diagnostics else "", file=stream)
         case _:

@@ -13,7 +13,8 @@ import sdy
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
-from sdy.tools.command_line.exit_codes import INTERRUPTED
+from sdy.tools.command_line.environment import configure_logging
+from sdy.tools.command_line.exit_codes import INTERRUPTED, NOT_RUN, SUCCESS
 from sdy.tools.command_line.extensions import load_extensions
 
 COMMANDS = {
@@ -32,8 +33,6 @@ COMMANDS = {
     "examples": "list the example programs of the package, and copy one",
     "notation": "convert a sharding between notations: sdy, PartitionSpec, HLO, subscripts",
 }
-WRONG_ARGUMENTS = 2
-ARGUMENT_CODES = ("SDY-T002", "SDY-T204")
 PROGRAM_SUFFIXES = (".mlir", ".mlirbc", ".txt", ".pb", ".py", ".gz")
 
 
@@ -51,25 +50,26 @@ class Subcommand(Protocol):
 
 @quiet_on_broken_pipe
 def main(args: Sequence[str] | None = None) -> int:
-    """Run a command line, and return its exit code: 0 for success, 1 for a failure, 2 for wrong arguments."""
+    """Run a command line, and return its exit code: 0, 1 if a check says no, or 2 if it could not be run."""
     args = list(sys.argv[1:] if args is None else args)
     if not args or args[0] in ("-h", "--help"):
         print(usage())
-        return 0 if args else WRONG_ARGUMENTS
+        return SUCCESS if args else NOT_RUN
     if args[0] in ("-V", "--version"):
         print(f"sdy {sdy.__version__}")
-        return 0
+        return SUCCESS
     name = args[0]
     if name not in COMMANDS:
         print(render(_unknown_command(name)), file=sys.stderr)
-        return WRONG_ARGUMENTS
+        return NOT_RUN
     command = cast(Subcommand, import_module(f"sdy.tools.{name}"))
     try:
+        configure_logging()
         return command.run(command.parser().parse_args(load_extensions(args[1:])))
     except SdyError as error:
         for diagnostic in error.diagnostics:
             print(render(diagnostic), file=sys.stderr)
-        return WRONG_ARGUMENTS if error.diagnostics[0].code in ARGUMENT_CODES else 1
+        return NOT_RUN
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -92,6 +92,7 @@ def usage() -> str:
         "usage: sdy COMMAND [options] FILE\n\n"
         "Shard tensor programs: from StableHLO with a few sharding annotations to one program per device.\n\n"
         f"commands:\n{commands}\n\n"
+        "Exit status: 0 for success, 1 if a check says no, 2 if the command could not be run.\n"
         "Run `sdy COMMAND --help` for details. See also `sdy-opt`, which runs passes, and `sdy-run`, the interpreter."
     )
 

@@ -1,4 +1,4 @@
-"""Generates docs/reference/passes.md and docs/reference/ops.md from the code."""
+"""Generates the pages of docs/reference from the code."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from pathlib import Path
 
 from sdy.report.reference.ops import ops_page
 from sdy.report.reference.passes import passes_page
+from sdy.tools.reference.command_line_page import command_line_page
+from sdy.tools.reference.json_page import json_page, schema_text
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
-PAGES = {"passes.md": passes_page, "ops.md": ops_page}
+PAGES = {
+    "passes.md": passes_page,
+    "ops.md": ops_page,
+    "command-line.md": command_line_page,
+    "json.md": json_page,
+    "schema.json": schema_text,
+}
 
 
 def main() -> int:
-    """Write both pages."""
+    """Write all pages."""
     FOLDER.mkdir(exist_ok=True)
     for name, page in PAGES.items():
         (FOLDER / name).write_text(page(), encoding="utf-8")

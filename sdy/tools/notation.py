@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from sdy.report.notation import notations, read_any, read_mesh, read_tensor
+from sdy.tools.command_line.arguments import add_json_argument, print_json
+from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\
@@ -25,6 +27,7 @@ def parser() -> ArgumentParser:
     parser.add_argument("text", help="the sharding to convert")
     parser.add_argument("--mesh", help='the mesh: x=4,y=2 or <["x"=4, "y"=2]>')
     parser.add_argument("--shape", help="the type of the tensor: f32[1024,4096] or 1024x4096xf32")
+    add_json_argument(parser)
     return parser
 
 
@@ -33,6 +36,10 @@ def run(arguments: Namespace) -> int:
     tensor = None if arguments.shape is None else read_tensor(arguments.shape)
     mesh = None if arguments.mesh is None else read_mesh(arguments.mesh)
     sharding, mesh = read_any(arguments.text, mesh, None if tensor is None else len(tensor.shape))
-    for name, text in notations(sharding, mesh, tensor):
-        print(f"{name:15}{text}")
-    return 0
+    rows = dict(notations(sharding, mesh, tensor))
+    if arguments.json:
+        print_json({"notations": rows})
+    else:
+        for name, text in rows.items():
+            print(f"{name:15}{text}")
+    return SUCCESS

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from json import dumps
 
-from rich.console import Console
-
-from sdy.cost.statistics import Statistics, statistics_of
+from sdy.cost.statistics import statistics_of
 from sdy.dialects.module_text import print_module
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.report.tables.fitted_table import print_tables
 from sdy.report.tables.program_tables import statistics_tables
-from sdy.tools.command_line.files import write_text
+from sdy.tools.command_line.arguments import JSON_HELP, print_json
+from sdy.tools.command_line.console import console_of
+from sdy.tools.command_line.exit_codes import SUCCESS
+from sdy.tools.command_line.files import STANDARD_STREAM, write_text
 from sdy.tools.command_line.loading import (
     add_optimizer_arguments,
     partition,
@@ -39,12 +39,14 @@ def parser() -> ArgumentParser:
         action="store_true",
         help="write the program with global shapes and sdy collectives",
     )
-    parser.add_argument(
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
         "--stats",
         choices=("table", "json"),
         help="print the bytes sent, the collectives, the FLOPs and the peak memory of one device; "
         "write the program only if --output names a file",
     )
+    group.add_argument("--json", action="store_true", help=JSON_HELP)
     add_optimizer_arguments(parser)
     return parser
 
@@ -58,16 +60,18 @@ def run(arguments: Namespace) -> int:
         return partition(chosen, path, text, savings=arguments.savings)
 
     partitioned = with_program_and_text(path, partitioned_program)
-    if arguments.stats is not None:
-        _print_statistics(statistics_of(partitioned.local), arguments.stats)
-    if arguments.stats is None or arguments.output != "-":
-        module = partitioned.global_module if arguments.is_global else partitioned.local
-        write_text(arguments.output, print_module(module))
-    return 0
+    text = print_module(partitioned.global_module if arguments.is_global else partitioned.local)
+    is_printed = arguments.output == STANDARD_STREAM
+    if not is_printed or not (arguments.stats or arguments.json):
+        write_text(arguments.output, text)
+    if arguments.json:
+        _print_document(text if is_printed else None, None if is_printed else arguments.output, partitioned)
+    elif arguments.stats == "json":
+        print_json(statistics_of(partitioned.local).to_json())
+    elif arguments.stats == "table":
+        print_tables(console_of(arguments), *statistics_tables(statistics_of(partitioned.local)))
+    return SUCCESS
 
 
-def _print_statistics(statistics: Statistics, form: str) -> None:
-    if form == "json":
-        print(dumps(statistics.to_json(), indent=2))
-    else:
-        print_tables(Console(), *statistics_tables(statistics))
+def _print_document(text: str | None, output: str | None, partitioned: PartitionedProgram) -> None:
+    print_json({"program": text, "output": output, "statistics": statistics_of(partitioned.local).to_json()})

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from json import dumps
 
 from sdy.diagnostics.diagnostic import render
 from sdy.dialects.module_text import parse_module
 from sdy.program.program import Program
 from sdy.proof.outcome import Proof
 from sdy.proof.prove import prove
+from sdy.tools.command_line.arguments import add_json_argument, print_json
+from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text
 from sdy.tools.command_line.loading import (
     NO_OPTIMIZER_HELP,
@@ -36,7 +37,7 @@ def parser() -> ArgumentParser:
     parser = SubcommandParser("prove", DESCRIPTION)
     parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
     parser.add_argument("--local", metavar="LOCAL.mlir", help="prove this program of one device instead of ours")
-    parser.add_argument("--json", action="store_true", help="print the outcome as JSON, with all ops and lemmas")
+    add_json_argument(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="list all lemmas, and all ops that are not proved")
     parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
     return parser
@@ -55,10 +56,10 @@ def _prove(program: Program, text: str, arguments: Namespace) -> int:
         local, path, lines = parse_module(local_text, arguments.local), arguments.local, local_text.splitlines()
     proof = prove(program.module, local, partitioned.boundary)
     if arguments.json:
-        print(dumps(proof.to_json(), indent=2))
+        print_json(proof.to_json())
     else:
         _print(proof, path, lines, verbose=arguments.verbose)
-    return 0 if proof.is_proved else 1
+    return SUCCESS if proof.is_proved else NO
 
 
 def _print(proof: Proof, path: str, lines: list[str], *, verbose: bool) -> None:

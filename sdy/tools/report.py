@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING
 
 import sdy
-from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE
+from sdy.advice.report_json import report_json
+from sdy.cost.hardware import HARDWARE
 from sdy.cost.hardware_file import resolve_hardware
 from sdy.program.program import Program
+from sdy.tools.command_line.arguments import JSON_HELP, add_machine_argument, print_json
+from sdy.tools.command_line.console import console_of
+from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
 from sdy.tools.command_line.partitioners import named_partitioners, print_partitioners
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
-
-if TYPE_CHECKING:
-    from sdy.program.comparison import PartitionerResult
 
 DESCRIPTION = f"""\
 Partition a program, and print its mesh, the shardings of its arguments and results, its collectives with bytes and
@@ -32,13 +32,10 @@ def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
     parser = SubcommandParser("report", DESCRIPTION)
     parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
-    parser.add_argument("--html", metavar="OUT", help="write an HTML page to this file; - for standard output")
-    parser.add_argument(
-        "--on",
-        default=DEFAULT_MACHINE,
-        metavar="MACHINE",
-        help=f"the machine for the times on the HTML page (default: {DEFAULT_MACHINE})",
-    )
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--html", metavar="OUT", help="write an HTML page to this file; - for standard output")
+    group.add_argument("--json", action="store_true", help=JSON_HELP)
+    add_machine_argument(parser, "the machine for the times on the HTML page and in JSON")
     parser.add_argument(
         "--with",
         dest="others",
@@ -56,15 +53,17 @@ def run(arguments: Namespace) -> int:
 
     others = named_partitioners(arguments.others)
 
-    def report(program: Program) -> tuple[str, list[PartitionerResult]]:
+    def report(program: Program) -> None:
         chosen = with_optimizer_option(program, arguments)
         results = sdy.compare_partitioners(chosen, others) if others else []
-        if arguments.html is None:
-            return chosen.report(width=get_terminal_size().columns), results
-        return chosen.report_html(hardware, results), results
+        if arguments.json:
+            print_json({**report_json(chosen.facts(hardware)), "partitioners": [each.to_json() for each in results]})
+        elif arguments.html is not None:
+            write_text(arguments.html, chosen.report_html(hardware, results))
+        else:
+            write_text("-", chosen.report(width=get_terminal_size().columns))
+            if results:
+                print_partitioners(console_of(arguments), results)
 
-    found, results = with_program(arguments.file, report)
-    write_text("-" if arguments.html is None else arguments.html, found)
-    if arguments.html is None and results:
-        print_partitioners(results)
-    return 0
+    with_program(arguments.file, report)
+    return SUCCESS

@@ -18,9 +18,11 @@ from sdy.dialects.module_text import dialect_names, make_context, parse_module_w
 from sdy.dialects.verification.verified_module import VerifiedModule
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.manager.pass_options import build_pass
-from sdy.passes.run import flattened, run_passes
+from sdy.passes.run import VERIFICATION, flattened, run_passes
+from sdy.passes.timings import Timings
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
-from sdy.tools.command_line.exit_codes import INTERRUPTED
+from sdy.tools.command_line.environment import configure_logging
+from sdy.tools.command_line.exit_codes import INTERRUPTED, NO, SUCCESS
 from sdy.tools.command_line.expectations import parse_expectations, unmet
 from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import read_text, write_text
@@ -32,11 +34,12 @@ from sdy.tools.command_line.split_file import MARKER, Chunk, split_file
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool with command-line arguments, and return its exit code: 0, or 1 for a failure."""
     try:
+        configure_logging()
         arguments = parse_arguments(load_extensions(sys.argv[1:] if args is None else args))
         return _run(arguments)
     except SdyError as error:
         _report(error.diagnostics, {})
-        return 1
+        return NO
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -44,40 +47,46 @@ def main(args: Sequence[str] | None = None) -> int:
 def _run(arguments: OptArguments) -> int:
     if arguments.has("help"):
         write_text("-", help_text())
-        return 0
+        return SUCCESS
     if arguments.has("version"):
         write_text("-", f"sdy {sdy.__version__}\n")
-        return 0
+        return SUCCESS
     if arguments.has("list-passes"):
         write_text("-", import_module("sdy.tools.command_line.pass_list").pass_list())  # imports all passes
-        return 0
+        return SUCCESS
     if arguments.has("show-dialects"):
         write_text("-", "".join(f"{name}\n" for name in dialect_names()))
-        return 0
+        return SUCCESS
     if arguments.server is not None:
         import_module("sdy.tools.lit.server").serve(arguments.server, main)  # imports all passes
-        return 0
+        return SUCCESS
     passes = [build_pass(request) for request in arguments.requests]
     if arguments.has("dump-pass-pipeline"):
         print(f"builtin.module({','.join(map(str, flattened(passes)))})", file=sys.stderr)
     text = read_text(arguments.input)
     chunks = split_file(text) if arguments.has("split-input-file") else [Chunk(text)]
     reported: set[str] = set()
-    jobs = [_Job(arguments, chunk, {arguments.input: text}, reported) for chunk in chunks]
+    timings = Timings()
+    jobs = [_Job(arguments, chunk, {arguments.input: text}, reported, timings) for chunk in chunks]
     outputs = [output for job in jobs if (output := job.run(passes)) is not None]
     if outputs:
         write_text(arguments.output, f"{MARKER}\n".join(outputs))
-    return 0 if all(job.succeeded for job in jobs) else 1
+    if arguments.has("mlir-timing"):
+        print(timings.report(by_time=arguments.times_as_list), file=sys.stderr)
+    return SUCCESS if all(job.succeeded for job in jobs) else NO
 
 
 class _Job:
     """The processing of one program of the input file."""
 
-    def __init__(self, arguments: OptArguments, chunk: Chunk, sources: dict[str, str], reported: set[str]) -> None:
+    def __init__(
+        self, arguments: OptArguments, chunk: Chunk, sources: dict[str, str], reported: set[str], timings: Timings
+    ) -> None:
         self._arguments = arguments
         self._chunk = chunk
         self._sources = sources
         self._reported = reported  # shared, so that a diagnostic emitted once appears once for the file
+        self._timings = timings
         self._passes_run = 0
         self._text_before = ""
         self.succeeded = True
@@ -100,13 +109,15 @@ class _Job:
     def _transform(self, context: SdyContext, passes: Sequence[ModulePass]) -> tuple[str | None, Sequence[Diagnostic]]:
         arguments, chunk = self._arguments, self._chunk
         try:
-            module, locations = parse_module_with_locations(chunk.text, arguments.input, context, chunk.first_line)
+            with self._timings.measure("Parser"):
+                module, locations = parse_module_with_locations(chunk.text, arguments.input, context, chunk.first_line)
             verify_each, is_full = arguments.has("verify-each", default=True), arguments.has(VERIFY_FULL)
             if passes and verify_each and not is_full:
                 verify = VerifiedModule(module).verify
             else:
                 verify = partial(verify_module, module)
-                verify()
+                with self._timings.measure(VERIFICATION):
+                    verify()
             run_passes(
                 context,
                 module,
@@ -115,11 +126,13 @@ class _Job:
                 verify=verify,
                 before=self._show_before,
                 after=self._show_after,
+                timings=self._timings,
             )
         except SdyError as error:
             return None, error.diagnostics
         shown = locations if arguments.has("mlir-print-debuginfo") else None
-        return print_module(module, arguments.has("mlir-print-op-generic"), shown) + "\n", ()
+        with self._timings.measure("Output"):
+            return print_module(module, arguments.has("mlir-print-op-generic"), shown) + "\n", ()
 
     def _show_before(self, each: ModulePass, module: ModuleOp) -> None:
         if self._arguments.has("mlir-print-ir-before-all") or each.name in self._arguments.shown_before:

@@ -33,7 +33,8 @@ from sdy.report.run_trace import RunTrace
 from sdy.report.tables.devices_table import ShardedResult, devices_table
 from sdy.report.tables.fitted_table import print_tables
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
-from sdy.tools.command_line.exit_codes import INTERRUPTED
+from sdy.tools.command_line.environment import configure_logging
+from sdy.tools.command_line.exit_codes import INTERRUPTED, NO, SUCCESS
 from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.run_arguments import RunArguments, help_text, parse_arguments
@@ -44,11 +45,12 @@ from sdy.tools.command_line.split_file import Chunk, split_file
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool with command-line arguments, and return its exit code: 0, 1 for a failure, or 130 after Ctrl-C."""
     try:
+        configure_logging()
         arguments = parse_arguments(load_extensions(sys.argv[1:] if args is None else args))
         return _run(arguments)
     except SdyError as error:
         _report(error.diagnostics, {})
-        return 1
+        return NO
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -56,10 +58,10 @@ def main(args: Sequence[str] | None = None) -> int:
 def _run(arguments: RunArguments) -> int:
     if "help" in arguments.flags:
         write_text("-", help_text())
-        return 0
+        return SUCCESS
     if "version" in arguments.flags:
         write_text("-", f"sdy {sdy.__version__}\n")
-        return 0
+        return SUCCESS
     inputs = _inputs(arguments)
     text = read_text(arguments.input)
     chunks = split_file(text) if "split-input-file" in arguments.flags else [Chunk(text)]
@@ -71,7 +73,7 @@ def _run(arguments: RunArguments) -> int:
         except SdyError as error:
             _report(error.diagnostics, {arguments.input: text})
             succeeded = False
-    return 0 if succeeded else 1
+    return SUCCESS if succeeded else NO
 
 
 def _inputs(arguments: RunArguments) -> Sequence[Array]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from json import dumps
 
-from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE
+from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.program import Program
 from sdy.search.goal import Goal
 from sdy.search.plan import ShardingPlan
 from sdy.search.search_request import SECONDS
+from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, print_json
+from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import with_program
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
@@ -38,7 +39,7 @@ def parser() -> ArgumentParser:
         "--mesh", metavar="AXES", help="the mesh, such as data=16,model=4 (default: that of the program)"
     )
     group.add_argument("--devices", metavar="N", type=int, help="try all meshes of one to three axes for N devices")
-    parser.add_argument("--on", metavar="MACHINE", default=DEFAULT_MACHINE, help=f"the machine ({DEFAULT_MACHINE})")
+    add_machine_argument(parser, "the machine")
     parser.add_argument("--memory", metavar="BYTES", help="memory of a device that the program may use, such as 14GB")
     parser.add_argument("--minimize", choices=[goal.value for goal in Goal], default="time", help="what to minimize")
     parser.add_argument(
@@ -51,7 +52,7 @@ def parser() -> ArgumentParser:
     parser.add_argument("--from-scratch", action="store_true", help="drop the annotations of the program")
     parser.add_argument("--time-limit", metavar="SECONDS", type=float, default=SECONDS, help=f"({SECONDS:g})")
     parser.add_argument("-o", "--output", metavar="OUT", help="write the annotated program; - for the screen")
-    parser.add_argument("--json", action="store_true", help="print the plan as JSON")
+    add_json_argument(parser)
     return parser
 
 
@@ -73,10 +74,13 @@ def run(arguments: Namespace) -> int:
 
     plan = with_program(arguments.file, search)
     stream = sys.stderr if arguments.output == "-" else sys.stdout
-    print(dumps(plan.to_json(), indent=2) if arguments.json else plan.report().rstrip(), file=stream)
+    if arguments.json:
+        print_json(plan.to_json(), stream)
+    else:
+        print(plan.report().rstrip(), file=stream)
     if arguments.output is not None:
         write_text(arguments.output, str(plan.program))
-    return 0
+    return SUCCESS
 
 
 def _fixed(text: str) -> tuple[str, str]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import asdict
 
 from rich.console import Console
 
+from sdy.advice.report_json import meshes_json
 from sdy.cost.communication import collectives_of
+from sdy.cost.statistics import statistics_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import print_module
@@ -26,6 +30,9 @@ from sdy.report.tables.program_tables import (
     values_table,
 )
 from sdy.report.value_rows import boundary_rows, value_rows
+from sdy.tools.command_line.arguments import add_json_argument, print_json
+from sdy.tools.command_line.console import console_of
+from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import (
     add_optimizer_arguments,
@@ -65,6 +72,7 @@ def parser() -> ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
     parser.add_argument("-o", "--output", metavar="LOCAL.mlir", help="also write the program that each device runs")
     parser.add_argument("-v", "--verbose", action="store_true", help="list every value, not only inputs and outputs")
+    add_json_argument(parser)
     add_optimizer_arguments(parser)
     return parser
 
@@ -86,14 +94,46 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))
     comparisons = program.verify(*stored.inputs, expected=stored.outputs, exact=arguments.exact or None)
-    console = Console(highlight=False)
-    _show(console, partitioned, verbose=arguments.verbose)
     reference = "the stored outputs" if stored.outputs else "the program on one device"
-    _show_comparisons(console, comparisons, reference)
     rounds = list(adversarial_rounds(program, arguments.seed)) if arguments.adversarial else []
-    if rounds:
-        print_tables(console, rounds_table((each.name, *_outcome(each)) for each in rounds))
-    return 0 if all(each.agrees for each in (*comparisons, *rounds)) else 1
+    if arguments.json:
+        print_json(_document(partitioned, comparisons, rounds, reference, verbose=arguments.verbose))
+    else:
+        console = console_of(arguments)
+        _show(console, partitioned, verbose=arguments.verbose)
+        _show_comparisons(console, comparisons, reference)
+        if rounds:
+            print_tables(console, rounds_table((each.name, *_outcome(each)) for each in rounds))
+    return SUCCESS if _agree(comparisons, rounds) else NO
+
+
+def _agree(comparisons: Sequence[OutputComparison], rounds: Sequence[AdversarialRound]) -> bool:
+    return all(each.agrees for each in (*comparisons, *rounds))
+
+
+def _document(
+    partitioned: PartitionedProgram,
+    comparisons: Sequence[OutputComparison],
+    rounds: Sequence[AdversarialRound],
+    reference: str,
+    *,
+    verbose: bool,
+) -> dict[str, object]:
+    """Return the outcome as plain data."""
+    module = partitioned.global_module
+    rows = [*boundary_rows(module), *(value_rows(module) if verbose else ())]
+    return {
+        "agrees": _agree(comparisons, rounds),
+        "reference": reference,
+        "outputs": [each.to_json() for each in comparisons],
+        "adversarial": [
+            {"inputs": each.name, "agrees": each.agrees, "outputs": [output.to_json() for output in each.comparisons]}
+            for each in rounds
+        ],
+        "meshes": meshes_json(meshes_of(module)),
+        "values": [asdict(row) for row in rows],
+        "statistics": statistics_of(partitioned.local).to_json(),
+    }
 
 
 def _outcome(found: AdversarialRound) -> tuple[str, str]:

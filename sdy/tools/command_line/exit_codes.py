@@ -1,6 +1,26 @@
-"""Exit codes of the commands, other than 0 for success, 1 for a failure and 2 for wrong arguments."""
+"""The exit codes of the commands. They are stable: scripts may rely on them."""
 
 from __future__ import annotations
 
+SUCCESS = 0
+NO = 1
+NOT_RUN = 2
 INTERRUPTED = 130  # what shells report after Ctrl-C
 BROKEN_PIPE = 141  # what shells report for a command ended by SIGPIPE
+
+MEANINGS = {
+    SUCCESS: "The command did what it was asked to. A check holds: outputs agree, nothing was found, nothing differs.",
+    NO: "A check says no: `verify` and `compare` found other results, `prove` an op without a proof, `check` a broken "
+    "bound, `lint` a finding, `diff` a difference. No other command returns it.",
+    NOT_RUN: "The command could not be run: wrong arguments, a file that cannot be read or written, or a program that "
+    "is invalid or unsupported. The diagnostics on standard error say why.",
+    INTERRUPTED: "Ctrl-C.",
+    BROKEN_PIPE: "The program that reads the output ended first, as `head` does.",
+}
+TOOL_MEANINGS = {
+    SUCCESS: "Every program of the file was processed.",
+    NO: "An error, as in the tools of MLIR: wrong arguments, a file or a program that is invalid, a pass that failed, "
+    "or diagnostics that differ from the expected ones.",
+    INTERRUPTED: MEANINGS[INTERRUPTED],
+    BROKEN_PIPE: MEANINGS[BROKEN_PIPE],
+}

@@ -28,6 +28,7 @@ FLAGS = {
     "mlir-print-ir-after-all": "print the module to stderr after each pass",
     "mlir-print-ir-after-change": "print the module to stderr after each pass that changed it",
     "mlir-print-ir-module-scope": "accepted and ignored: the full module is always printed",
+    "mlir-timing": "print the wall time of each pass to stderr",
     "mlir-disable-threading": "accepted and ignored: passes run in one thread",
     "verify-each": "verify after each pass what it changed (true, the default), the module (full), or nothing (false)",
     "dump-pass-pipeline": "print the pass pipeline with its options to stderr before running it",
@@ -42,6 +43,7 @@ VALUES = {
     "pass-pipeline": "the passes to run: builtin.module(pass,pass{option=value})",
     "mlir-print-ir-before": "print the module to stderr before these passes (comma-separated names)",
     "mlir-print-ir-after": "print the module to stderr after these passes (comma-separated names)",
+    "mlir-timing-display": "the order in --mlir-timing: as the passes ran (tree, the default) or by time (list)",
     "load": "import a Python module or a .py file first, which may register dialects and passes",
     "server": "answer calls of sdy/tools/lit/client.py at this socket until standard input is closed",
     "dump-dir": "write the module after each pass to a file in this directory",
@@ -56,6 +58,7 @@ class OptArguments:
     output: str = "-"
     dump_dir: str | None = None
     server: str | None = None
+    times_as_list: bool = False
     shown_before: frozenset[str] = frozenset()
     shown_after: frozenset[str] = frozenset()
     requests: tuple[PassRequest, ...] = ()
@@ -104,6 +107,7 @@ def parse_arguments(args: Sequence[str]) -> OptArguments:
         output=values.get("o", "-"),
         dump_dir=values.get("dump-dir"),
         server=values.get("server"),
+        times_as_list=_times_as_list(values.get("mlir-timing-display", "tree")),
         shown_before=_pass_names(values.get("mlir-print-ir-before")),
         shown_after=_pass_names(values.get("mlir-print-ir-after")),
     )
@@ -134,6 +138,12 @@ def _pass_names(value: str | None) -> frozenset[str]:
         hint = similar_name_hint(unknown, pass_names()) or "see --list-passes"
         raise argument_error(f"unknown pass {unknown}", hint)
     return names
+
+
+def _times_as_list(display: str) -> bool:
+    if display not in ("tree", "list"):
+        raise argument_error(f"expected tree or list for --mlir-timing-display, got {display!r}")
+    return display == "list"
 
 
 def _flag(name: str, value: str | None) -> dict[str, bool]:

@@ -20,7 +20,7 @@ def named_partitioners(names: str) -> list[str]:
     return [name for name in names.split(",") if name]
 
 
-def print_partitioners(results: Sequence[PartitionerResult]) -> None:
+def print_partitioners(console: Console, results: Sequence[PartitionerResult]) -> None:
     """Print a table with a column for each partitioner, and the problem of each that failed."""
     columns = ("", *(each.partitioner for each in results))
     rows = [
@@ -30,7 +30,6 @@ def print_partitioners(results: Sequence[PartitionerResult]) -> None:
         ("peak memory in bytes", *(_number(each, "peak_bytes") for each in results)),
         ("results", *(_outputs(each) for each in results)),
     ]
-    console = Console(highlight=False)
     print_tables(console, fitted_table("on one device", columns, rows, right=tuple(range(1, len(columns)))))
     for each in results:
         if each.problem:

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.tools.command_line.environment import COLORS, default_color
 
 _UNRECOGNIZED = "unrecognized arguments: "
 
@@ -20,6 +21,13 @@ class SubcommandParser(ArgumentParser):
     def __init__(self, name: str, description: str) -> None:
         super().__init__(
             f"sdy {name}", description=description, formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False
+        )
+        self.add_argument_group("terminal").add_argument(
+            "--color",
+            metavar="WHEN",
+            choices=COLORS,
+            default=default_color(),
+            help=f"use colours: {', '.join(COLORS)} (default: $SDY_COLOR, or auto: in a terminal, without $NO_COLOR)",
         )
 
     def error(self, message: str) -> NoReturn:

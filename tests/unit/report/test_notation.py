@@ -165,7 +165,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == "PartitionSpec  P('x', None)"
     assert lines[-1] == "local type     f32[2,8], 64 bytes"
-    assert main(["notation", "P('x')"]) == 1
+    assert main(["notation", "P('x')"]) == 2
     assert "SDY-T208" in capsys.readouterr().err
 
 

@@ -50,12 +50,12 @@ def test_meshes_of_different_sizes(tmp_path: Path, capsys: pytest.CaptureFixture
     )
     second = '{sdy.sharding = #sdy.sharding<@n, [{"y"}]>}'
     text = MESH + OTHER_MESH + both.format(rows=8, first=SHARDED, second=second)
-    _, (error) = messages(tmp_path, capsys, text, exit_code=1)
+    _, (error) = messages(tmp_path, capsys, text, exit_code=2)
     assert "expected" not in error
     assert 'all meshes must have the same devices, got <@m, [{"x"}, {}]> on 4 devices and <@n, [{"y"}]> on 2' in error
 
 
 def test_dynamic_dims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, error = messages(tmp_path, capsys, MESH + BODY.format(rows="?", attributes=SHARDED), exit_code=1)
+    _, error = messages(tmp_path, capsys, MESH + BODY.format(rows="?", attributes=SHARDED), exit_code=2)
     assert error.count("\n") == 0
     assert "got a result of type tensor<?x8xf32> [SDY-T103]" in error

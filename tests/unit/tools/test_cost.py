@@ -140,7 +140,7 @@ def test_collectives_come_by_kind_and_axes(capsys: pytest.CaptureFixture[str], m
 
 
 def test_an_unknown_machine_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["cost", str(EXAMPLES[0]), "--on", "tpu_v5x"]) == 1
+    assert main(["cost", str(EXAMPLES[0]), "--on", "tpu_v5x"]) == 2
     text = capsys.readouterr().err
     assert "SDY-T209" in text
     assert "did you mean tpu_v5" in text
@@ -175,7 +175,7 @@ func.func @main(%a: tensor<8xf32>) -> tensor<16xf32> {
   return %0 : tensor<16xf32>
 }
 """)
-    assert main(["cost", str(file), "--on", "tpu_v4p"]) == 1
+    assert main(["cost", str(file), "--on", "tpu_v4p"]) == 2
     text = capsys.readouterr().err
     assert "SDY-T210" in text
     assert "no_mesh.mlir:2:" in text

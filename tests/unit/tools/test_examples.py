@@ -23,11 +23,11 @@ def test_an_example_is_copied_with_its_arrays(tmp_path: Path, capsys: pytest.Cap
     program, arrays = map(Path, capsys.readouterr().out.splitlines())
     assert program.read_text() == next(path for path in EXAMPLES if path.stem == "matmul_case1").read_text()
     assert main(["verify", str(program), "--inputs", str(arrays)]) == 0
-    assert main(["examples", "matmul_case1.mlir", "-o", str(folder)]) == 1
+    assert main(["examples", "matmul_case1.mlir", "-o", str(folder)]) == 2
     assert "matmul_case1.mlir: File exists [SDY-T001]" in capsys.readouterr().err
 
 
 def test_unknown_names_are_errors(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["examples", "matmul_case9"]) == 1
+    assert main(["examples", "matmul_case9"]) == 2
     assert "unknown example matmul_case9 [SDY-T231]" in capsys.readouterr().err
     assert main(["examples", "-o", "somewhere"]) == 2

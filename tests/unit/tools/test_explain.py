@@ -42,14 +42,14 @@ def test_a_value_and_the_conflicts(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_missing_query_and_an_unknown_value_are_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(MLP)]) == 2
     assert "expected a value to explain, --conflicts or --collectives [SDY-T204]" in capsys.readouterr().err
-    assert main(["explain", str(MLP), "%nope"]) == 1
+    assert main(["explain", str(MLP), "%nope"]) == 2
     assert "@main has no value %nope [SDY-T203]" in capsys.readouterr().err
 
 
 def test_an_invalid_program_in_a_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "wrong.mlir"
     file.write_text("func.func @main(%a: tensor<4xf32>) { %0 = stablehlo.nothing %a }")
-    assert main(["explain", str(file), "1"]) == 1
+    assert main(["explain", str(file), "1"]) == 2
     assert "SDY-" in capsys.readouterr().err
 
 

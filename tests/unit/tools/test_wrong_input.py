@@ -1,4 +1,4 @@
-"""Invalid input to the tools: one located diagnostic, exit code 1, no traceback."""
+"""Invalid input to the tools: one located diagnostic, exit code 2, no traceback."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_invalid_programs(name: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     text, line, message, pointed_at = CASES[name]
     file = tmp_path / "wrong.mlir"
     file.write_text(text)
-    assert main(["verify", str(file)]) == 1
+    assert main(["verify", str(file)]) == 2
     head, shown, caret, *_ = capsys.readouterr().err.splitlines()
     place = head.removeprefix(f"{file}:").split(":")
     assert int(place[0]) == line
@@ -106,24 +106,24 @@ def test_invalid_programs(name: str, tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_an_empty_file_has_no_main_function(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "empty.mlir"
     file.write_text("")
-    assert main(["verify", str(file)]) == 1
+    assert main(["verify", str(file)]) == 2
     assert "expected a function named @main" in _one_error(capsys)
 
 
 def test_a_missing_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["partition", str(tmp_path / "none.mlir")]) == 1
+    assert main(["partition", str(tmp_path / "none.mlir")]) == 2
     assert "none.mlir: No such file" in _one_error(capsys)
 
 
 def test_a_binary_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "binary.mlir"
     file.write_bytes(bytes(range(256)))
-    assert main(["verify", str(file)]) == 1
+    assert main(["verify", str(file)]) == 2
     assert f"{file}:" in _one_error(capsys)
 
 
 def test_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", str(tmp_path)]) == 1
+    assert main(["verify", str(tmp_path)]) == 2
     assert "directory" in _one_error(capsys)
 
 
@@ -153,7 +153,7 @@ def test_arrays_that_do_not_match_the_arguments(
     program, stored = tmp_path / "right.mlir", tmp_path / "wrong.npz"
     program.write_text(function('@m, [{"x"}, {}]'))
     np.savez(stored, **arrays)  # pyright: ignore[reportArgumentType] -- no key is called allow_pickle
-    assert main(["verify", str(program), "--inputs", str(stored)]) == 1
+    assert main(["verify", str(program), "--inputs", str(stored)]) == 2
     assert message in _one_error(capsys)
 
 
@@ -162,7 +162,7 @@ def test_files_without_arrays_are_errors(content: bytes, tmp_path: Path, capsys:
     program, stored = tmp_path / "right.mlir", tmp_path / "wrong.npz"
     program.write_text(function('@m, [{"x"}, {}]'))
     stored.write_bytes(content)
-    assert main(["verify", str(program), "--inputs", str(stored)]) == 1
+    assert main(["verify", str(program), "--inputs", str(stored)]) == 2
     assert "wrong.npz" in _one_error(capsys)
 
 

@@ -145,7 +145,7 @@ def test_program_text_is_never_markup() -> None:
 
 
 def test_an_unknown_machine_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(FILE), "--html", "-", "--on", "tpu"]) == 1
+    assert main(["report", str(FILE), "--html", "-", "--on", "tpu"]) == 2
     assert "SDY-T209" in capsys.readouterr().err
     with pytest.raises(SdyError):
         sdy.load(FILE).report_html("tpu")

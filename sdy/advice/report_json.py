@@ -1,0 +1,42 @@
+"""The report on a partitioned program as plain data, for `sdy report --json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from sdy.advice.partition_facts import PartitionFacts
+from sdy.dialects.meshes import meshes_of
+from sdy.model.mesh import Mesh
+from sdy.report.value_rows import boundary_rows
+
+
+def report_json(facts: PartitionFacts) -> dict[str, object]:
+    """Return meshes, shardings of arguments and results, collectives with causes, conflicts, remarks and totals."""
+    program = facts.program
+    return {
+        "machine": facts.hardware.name,
+        "meshes": meshes_json(meshes_of(program.global_module)),
+        "values": [asdict(row) for row in boundary_rows(program.global_module, program.argument_names)],
+        "collectives": [{**each.to_json(), "causes": list(facts.causes_of(each))} for each in facts.collectives],
+        "conflicts": [site.to_json() for site in program.explainer.conflict_sites()],
+        "remarks": [remark.to_json() for remark in program.remarks],
+        "totals": {
+            "bytes_sent": round(facts.bytes_sent),
+            "seconds": facts.seconds,
+            "peak_bytes": facts.peak_bytes,
+        },
+    }
+
+
+def meshes_json(meshes: Mapping[str, Mesh]) -> list[dict[str, object]]:
+    """Return the meshes of a module as plain data."""
+    return [
+        {
+            "name": name,
+            "axes": {axis.name: axis.size for axis in mesh.axes},
+            "devices": mesh.device_count,
+            "device_ids": list(mesh.device_ids),
+        }
+        for name, mesh in meshes.items()
+    ]

@@ -1,0 +1,35 @@
+"""Arguments that several commands have, and the output of `--json`."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
+from json import dumps
+from typing import TextIO
+
+from sdy.cost.hardware import DEFAULT_MACHINE
+from sdy.tools.command_line.environment import machine
+
+JSON_HELP = "print the result as JSON"
+
+
+def default_machine() -> str:
+    """Return the machine that is used without `--on`."""
+    return machine() or DEFAULT_MACHINE
+
+
+def add_machine_argument(parser: ArgumentParser, meaning: str) -> None:
+    """Add `--on`, whose default is the machine of the environment, or the default machine."""
+    help_text = f"{meaning} (default: $SDY_MACHINE, or {DEFAULT_MACHINE})"
+    parser.add_argument("--on", metavar="MACHINE", default=default_machine(), help=help_text)
+
+
+def add_json_argument(parser: ArgumentParser) -> None:
+    """Add `--json`."""
+    parser.add_argument("--json", action="store_true", help=JSON_HELP)
+
+
+def print_json(document: Mapping[str, object] | Sequence[object], stream: TextIO | None = None) -> None:
+    """Print a document as JSON to standard output, or to another stream."""
+    print(dumps(document, indent=2, allow_nan=False), file=stream or sys.stdout)

@@ -1,0 +1,420 @@
+"""The JSON documents that the commands print with `--json`: their fields, types and meanings.
+
+`DOCUMENTS` has the documents of each command. The page docs/reference/json.md and the JSON Schema beside it are
+generated from this module. No field is removed or given another meaning; fields may be added.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypedDict
+
+Kind = Literal["all-gather", "all-reduce", "all-to-all", "collective-permute", "reduce-scatter"]
+AnyNumber = int | float
+
+
+class Mesh(TypedDict):
+    """A mesh of the program."""
+
+    name: Annotated[str, "the symbol, without `@`"]
+    axes: Annotated[dict[str, int], "the size of each axis, major first"]
+    devices: Annotated[int, "the number of devices"]
+    device_ids: Annotated[list[int], "the order of the devices; empty for 0, 1, 2, ..."]
+
+
+class Value(TypedDict):
+    """A value of the main function, as the user wrote it and on one device."""
+
+    name: Annotated[str, "`%name`, or the name of the argument or result in JAX"]
+    sharding: Annotated[str, "the list of dims of the sdy notation; empty for a value without a sharding"]
+    global_type: Annotated[str, "the type in MLIR syntax"]
+    local_type: Annotated[str, "the type on one device"]
+
+
+class ReportedDiagnostic(TypedDict):
+    """A diagnostic: an error, a warning or a remark."""
+
+    code: Annotated[str, "listed in the reference of diagnostics"]
+    severity: Literal["error", "warning", "remark", "note"]
+    message: str
+    file: str | None
+    line: int | None
+    column: int | None
+    source: Annotated[str | None, "the line of the JAX program, such as `train.py:12`, if it is known"]
+    hint: str | None
+    notes: list[str]
+
+
+class Collective(TypedDict):
+    """A collective that each device runs. Bytes and seconds are those of one device, summed over all runs."""
+
+    kind: Kind
+    axes: Annotated[list[str], "the mesh axes among which the devices communicate"]
+    runs: Annotated[int, "how often it runs; more than once in a loop"]
+    bytes_sent: int
+    seconds: Annotated[float, "the predicted time on the machine"]
+    in_loop: bool
+    function: Annotated[str, "the function of the user's program"]
+    line: Annotated[int | None, "the line of the op that it belongs to"]
+    source: Annotated[str, "the same line as the user knows it: `train.py:20`, or `line 7`"]
+
+
+class CausedCollective(Collective):
+    """A collective with its causes."""
+
+    causes: Annotated[list[str], "conflicts, rewrites, and the origin of each axis, line by line"]
+
+
+class ExplainedCollective(CausedCollective):
+    """A collective with the kind of its cause."""
+
+    cause: Annotated[str, "completes the sentence `it is caused by ...`"]
+
+
+class KindStatistics(TypedDict):
+    """The collectives of one kind."""
+
+    places: Annotated[int, "ops in the program"]
+    runs: int
+    bytes_sent: int
+
+
+class Statistics(TypedDict):
+    """The statistics of the program of one device."""
+
+    bytes_sent: int
+    flops: Annotated[int, "of dots and convolutions"]
+    peak_bytes: Annotated[int, "the most bytes alive at once"]
+    collectives: Annotated[dict[str, KindStatistics], "by kind"]
+
+
+class Output(TypedDict):
+    """The comparison of one output with its expected value. Errors are the largest over all elements."""
+
+    index: int
+    agrees: bool
+    absolute_error: Annotated[float | None, "null if it is not finite"]
+    relative_error: Annotated[float | None, "null if it is not finite"]
+    problem: Annotated[str | None, "the first element that differs"]
+    amplification: Annotated[float | None, "set if the programs only round differently: the factor of the errors"]
+    undefined: Annotated[int, "elements that are expected to be infinite or NaN"]
+
+
+class AdversarialRound(TypedDict):
+    """The outcome of one kind of adversarial inputs."""
+
+    inputs: str
+    agrees: bool
+    outputs: list[Output]
+
+
+class Verification(TypedDict):
+    """The outcome of `sdy verify`."""
+
+    agrees: Annotated[bool, "whether all outputs agree, on all inputs"]
+    reference: Annotated[str, "what the outputs were compared with"]
+    outputs: list[Output]
+    adversarial: Annotated[list[AdversarialRound], "empty without `--adversarial`"]
+    meshes: list[Mesh]
+    values: Annotated[list[Value], "arguments and results; with `--verbose`, the values inside too"]
+    statistics: Statistics
+
+
+class Failure(TypedDict):
+    """An op, or a result, for which the proof does not follow."""
+
+    code: str
+    message: str
+    location: Annotated[str | None, "`file:line:column`"]
+
+
+class ProofOutcome(TypedDict):
+    """The outcome of `sdy prove`."""
+
+    proved: bool
+    ops: Annotated[int, "of the program of one device"]
+    ops_proved: int
+    lemmas: Annotated[dict[str, int], "how often each lemma was used"]
+    failures: list[Failure]
+
+
+class Partition(TypedDict):
+    """The partitioned program of `sdy partition`."""
+
+    program: Annotated[str | None, "its text; null if `--output` names a file"]
+    output: Annotated[str | None, "the file that the program was written to"]
+    statistics: Statistics
+
+
+class Totals(TypedDict):
+    """The totals of one device."""
+
+    bytes_sent: int
+    seconds: Annotated[float, "the predicted time, without overlap"]
+    peak_bytes: int
+
+
+class Conflict(TypedDict):
+    """An op at which an axis of one tensor could not be propagated to another one."""
+
+    line: int | None
+    source: Annotated[str, "the text of the line number, with the line in JAX if it is known"]
+    op: str
+    axes: list[str]
+    sentences: list[str]
+
+
+class ComparedPartitioner(TypedDict):
+    """The program that one partitioner made, and its outputs."""
+
+    partitioner: str
+    problem: Annotated[str | None, "why it failed, or why the outputs are not compared"]
+    statistics: Statistics | None
+    outputs: list[Output]
+
+
+class Report(TypedDict):
+    """The report of `sdy report`."""
+
+    machine: str
+    meshes: list[Mesh]
+    values: Annotated[list[Value], "arguments and results"]
+    collectives: list[CausedCollective]
+    conflicts: list[Conflict]
+    remarks: list[ReportedDiagnostic]
+    totals: Totals
+    partitioners: Annotated[list[ComparedPartitioner], "those of `--with`, ours first; empty without it"]
+
+
+class CostedCollectives(TypedDict):
+    """The collectives of one kind along the same axes, on one device."""
+
+    kind: Kind
+    axes: Annotated[str, "in the notation of shardings"]
+    places: Annotated[int, "ops in the program"]
+    runs: int
+    bytes_sent: int
+    seconds: float
+    latency_bound_runs: Annotated[int, "runs whose time is that of the hops, not of the bytes"]
+
+
+class Cost(TypedDict):
+    """The cost of a program on one device."""
+
+    hardware: str
+    fits: Annotated[bool, "whether the peak fits into the free memory"]
+    peak_bytes: int
+    free_bytes: int
+    compute_seconds: Annotated[float, "contractions at the peak rate"]
+    memory_seconds: Annotated[float, "the bytes of all ops at the full bandwidth of the memory"]
+    op_seconds: Annotated[float, "the sum of the larger one of each op"]
+    communication_seconds: float
+    seconds_overlapped: float
+    seconds_in_turn: float
+    collectives: list[CostedCollectives]
+
+
+class Machine(TypedDict):
+    """A machine that `sdy cost` knows."""
+
+    name: str
+    network: Annotated[dict[str, object], "`kind` is `torus` or `switch`; the other fields depend on it"]
+    hbm_bandwidth: Annotated[AnyNumber, "bytes a second"]
+    hbm_bytes: AnyNumber
+    rates: Annotated[dict[str, AnyNumber], "operations a second of the matrix unit, by element type"]
+
+
+class Breach(TypedDict):
+    """A broken bound of a contract."""
+
+    code: str
+    message: str
+    details: list[str]
+    collectives: list[CausedCollective]
+
+
+class Check(TypedDict):
+    """The outcome of `sdy check`."""
+
+    holds: bool
+    broken: list[Breach]
+
+
+class Price(TypedDict):
+    """A cost on one device, or what a fix saves; negative where a fix costs."""
+
+    bytes_sent: int
+    seconds: float
+    memory: Annotated[int, "bytes"]
+
+
+class Fix(TypedDict):
+    """A change of annotations that avoids a finding; it was tried."""
+
+    text: str
+    saves: Price
+    is_applied_by_fix: Annotated[bool, "whether `--fix` applies it"]
+
+
+class Finding(TypedDict):
+    """An avoidable cost."""
+
+    code: str
+    message: str
+    file: str | None
+    line: int | None
+    column: int | None
+    source: str
+    cost: Price
+    fix: Fix | None
+    notes: list[str]
+
+
+class Lint(TypedDict):
+    """The outcome of `sdy lint`."""
+
+    fixed: Annotated[list[Finding], "the findings that `--fix` fixed"]
+    findings: list[Finding]
+    untried: Annotated[int, "possible findings that were not tried"]
+    totals: Annotated[Price, "of the program"]
+
+
+class ShardingChange(TypedDict):
+    """A value with other axes; a sharding is empty where there is none."""
+
+    old_name: str
+    new_name: str
+    old: str
+    new: str
+
+
+class CollectiveChange(TypedDict):
+    """A collective that came (`old` is null), went (`new` is null), or moved."""
+
+    old: Collective | None
+    new: Collective | None
+    causes: list[str]
+
+
+class OpChanges(TypedDict):
+    """The number of ops that only one of two programs has."""
+
+    added: int
+    removed: int
+
+
+class Difference(TypedDict):
+    """The outcome of `sdy diff`."""
+
+    machine: str
+    old: Totals
+    new: Totals
+    ops: OpChanges
+    annotations: list[ShardingChange]
+    shardings: list[ShardingChange]
+    collectives: list[CollectiveChange]
+
+
+class Constraint(TypedDict):
+    """A value inside the program that needs `with_sharding_constraint`."""
+
+    source: Annotated[str, "the line"]
+    value: str
+    spec: Annotated[str, "a PartitionSpec"]
+
+
+class Plan(TypedDict):
+    """The shardings that `sdy search` found."""
+
+    mesh: Annotated[dict[str, int], "the size of each axis"]
+    minimized: Literal["time", "bytes", "memory"]
+    in_shardings: Annotated[dict[str, str], "the PartitionSpec of each argument"]
+    out_shardings: Annotated[dict[str, str], "the PartitionSpec of each result"]
+    constraints: list[Constraint]
+    before: Cost
+    after: Cost
+    gap: Annotated[float | None, "the most that a better plan could save, as a share of the cost; null if unknown"]
+    tried: Annotated[int, "annotated programs that were partitioned"]
+    is_complete: Annotated[bool, "whether the search ended before the time limit"]
+
+
+class Step(TypedDict):
+    """A step of propagation."""
+
+    line: str
+    text: str
+
+
+class AxisOrigin(TypedDict):
+    """An axis of a dim, and how it got there."""
+
+    dim: int
+    axis: str
+    steps: Annotated[list[Step], "the annotation, then the ops that propagated the axis"]
+
+
+class Copy(TypedDict):
+    """A copy of a value; most values have one."""
+
+    sharding: str | None
+    axes: list[AxisOrigin]
+
+
+class ExplainedValue(TypedDict):
+    """The origin of the sharding of a value."""
+
+    name: str
+    op: Annotated[str, "`argument`, or the name of the op"]
+    line: str | None
+    copies: list[Copy]
+
+
+class Explanation(TypedDict):
+    """The outcome of `sdy explain`. Answers to questions that were not asked are null."""
+
+    values: list[ExplainedValue] | None
+    why_not: Annotated[list[str] | None, "the lines of the answer to `--why-not`"]
+    conflicts: list[Conflict] | None
+    collectives: list[ExplainedCollective] | None
+
+
+class Example(TypedDict):
+    """An example program."""
+
+    name: str
+    summary: str
+
+
+class Examples(TypedDict):
+    """The programs that `sdy examples` lists."""
+
+    examples: list[Example]
+
+
+class CopiedExample(TypedDict):
+    """The files that `sdy examples NAME` copied."""
+
+    copied: list[str]
+
+
+class Notation(TypedDict):
+    """A sharding in all notations of `sdy notation`."""
+
+    notations: Annotated[dict[str, str], "by label: `sdy`, `PartitionSpec`, `HloSharding`, `subscripts`, `@mesh`, ..."]
+
+
+# The form of the documents of each command. A command that is missing prints no result of its own.
+DOCUMENTS: dict[str, tuple[object, ...]] = {
+    "verify": (Verification,),
+    "prove": (ProofOutcome,),
+    "partition": (Partition,),
+    "report": (Report,),
+    "cost": (Cost, list[Machine]),
+    "check": (Check,),
+    "lint": (Lint,),
+    "diff": (Difference,),
+    "search": (Plan,),
+    "compare": (list[ComparedPartitioner],),
+    "explain": (Explanation,),
+    "examples": (Examples, CopiedExample),
+    "notation": (Notation,),
+}

@@ -1,0 +1,1 @@
+"""Generates the reference pages of the command line: arguments, exit codes, environment, and JSON documents."""
