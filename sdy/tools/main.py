@@ -32,6 +32,7 @@ COMMANDS = {
     "explain": "explain which annotations the sharding of a value comes from, and list conflicts",
     "examples": "list the example programs of the package, and copy one",
     "notation": "convert a sharding between notations: sdy, PartitionSpec, HLO, subscripts",
+    "completion": "print a script with which bash, zsh or fish completes commands and options",
 }
 PROGRAM_SUFFIXES = (".mlir", ".mlirbc", ".txt", ".pb", ".py", ".gz")
 
@@ -62,7 +63,7 @@ def main(args: Sequence[str] | None = None) -> int:
     if name not in COMMANDS:
         print(render(_unknown_command(name)), file=sys.stderr)
         return NOT_RUN
-    command = cast(Subcommand, import_module(f"sdy.tools.{name}"))
+    command = subcommand(name)
     try:
         configure_logging()
         return command.run(command.parser().parse_args(load_extensions(args[1:])))
@@ -72,6 +73,11 @@ def main(args: Sequence[str] | None = None) -> int:
         return NOT_RUN
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def subcommand(name: str) -> Subcommand:
+    """Import and return the module of a subcommand."""
+    return cast(Subcommand, import_module(f"sdy.tools.{name}"))
 
 
 def _unknown_command(name: str) -> Diagnostic:

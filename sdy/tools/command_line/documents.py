@@ -402,7 +402,7 @@ class Notation(TypedDict):
     notations: Annotated[dict[str, str], "by label: `sdy`, `PartitionSpec`, `HloSharding`, `subscripts`, `@mesh`, ..."]
 
 
-# The form of the documents of each command. A command that is missing prints no result of its own.
+# The form of the documents of each command. `sdy completion` prints a script instead.
 DOCUMENTS: dict[str, tuple[object, ...]] = {
     "verify": (Verification,),
     "prove": (ProofOutcome,),

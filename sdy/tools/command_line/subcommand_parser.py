@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import Action, ArgumentParser, RawDescriptionHelpFormatter
 from typing import NoReturn
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -10,6 +10,11 @@ from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.tools.command_line.environment import COLORS, default_color
 
 _UNRECOGNIZED = "unrecognized arguments: "
+
+
+def arguments_of(parser: ArgumentParser) -> list[Action]:
+    """Return the arguments of a parser, except `--help`."""
+    return [each for each in parser._actions if each.dest != "help"]
 
 
 class SubcommandParser(ArgumentParser):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from argparse import Action, ArgumentParser
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
 from typing import cast
 
 from sdy.report.reference.markdown import page, table
 from sdy.tools.command_line import opt_arguments, run_arguments
 from sdy.tools.command_line.environment import VARIABLES
 from sdy.tools.command_line.exit_codes import MEANINGS, TOOL_MEANINGS
-from sdy.tools.main import COMMANDS, Subcommand
+from sdy.tools.command_line.subcommand_parser import arguments_of
+from sdy.tools.main import COMMANDS, subcommand
 
 _TITLE = """\
 # Command line
@@ -53,13 +53,8 @@ def command_line_page() -> str:
     )
 
 
-def subcommand_parser(name: str) -> ArgumentParser:
-    """Return the argument parser of a subcommand of `sdy`."""
-    return cast(Subcommand, import_module(f"sdy.tools.{name}")).parser()
-
-
 def _command(name: str) -> Iterator[str | list[str]]:
-    parser = subcommand_parser(name)
+    parser = subcommand(name).parser()
     yield f"## sdy {name}"
     yield f"```text\n{_usage(parser)}\n```"
     yield from _description(parser.description or "")
@@ -68,7 +63,7 @@ def _command(name: str) -> Iterator[str | list[str]]:
 
 def _usage(parser: ArgumentParser) -> str:
     """Return the usage on one line, in the same form for all versions of Python."""
-    return " ".join((parser.prog, *map(_usage_word, _actions(parser))))
+    return " ".join((parser.prog, *map(_usage_word, _arguments(parser))))
 
 
 def _usage_word(action: Action) -> str:
@@ -76,14 +71,13 @@ def _usage_word(action: Action) -> str:
     return text if action.required else f"[{text}]"
 
 
-def _actions(parser: ArgumentParser) -> list[Action]:
-    """Return the actions of the arguments: positional ones first, those of every command last."""
-    actions = [each for each in parser._actions if each.dest != "help"]
-    return sorted(actions, key=lambda each: (bool(each.option_strings), each.dest == "color"))
+def _arguments(parser: ArgumentParser) -> list[Action]:
+    """Return the arguments: positional ones first, those of every command last."""
+    return sorted(arguments_of(parser), key=lambda each: (bool(each.option_strings), each.dest == "color"))
 
 
 def _argument_rows(parser: ArgumentParser) -> Iterator[tuple[str, str]]:
-    for each in _actions(parser):
+    for each in _arguments(parser):
         name = f"`{_option(each, ', ')}`" if each.option_strings else f"`{_name(each)}`"
         yield name, (each.help or "").replace("%%", "%")
 
