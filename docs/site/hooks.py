@@ -1,0 +1,44 @@
+"""Hooks of MkDocs: the pages are written for GitHub too, so some links and lists need another form on the site."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+LINK = re.compile(r"(\]\()((?:\.\./)+[^)#\s]+)(#[^)]*)?(\))")
+LIST_ITEM = re.compile(r"(\s*)(?:[*-]|\d+\.) ")
+FENCE = re.compile(r"\s*(```|~~~)")
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, **_: object) -> str:
+    """Return the text of a page with links to files outside docs/ as links to the repository."""
+    folder = PurePosixPath("docs") / PurePosixPath(page.file.src_uri).parent
+    base = f"{config.repo_url.rstrip('/')}/blob/main/"
+
+    def replaced(link: re.Match[str]) -> str:
+        target = (ROOT / folder / link[2]).resolve().relative_to(ROOT)
+        if target.parts[0] == "docs":
+            return link[0]
+        return f"{link[1]}{base}{target.as_posix()}{link[3] or ''}{link[4]}"
+
+    return "\n".join(_with_separate_lists(LINK.sub(replaced, markdown).split("\n")))
+
+
+def _with_separate_lists(lines: list[str]) -> Iterator[str]:
+    """Yield the lines with an empty line before each list, as Python-Markdown requires."""
+    is_code, previous = False, ""
+    for line in lines:
+        if FENCE.match(line):
+            is_code = not is_code
+        elif not is_code and LIST_ITEM.match(line) and previous.strip() and not _is_in_list(previous):
+            yield ""
+        yield line
+        previous = line
+
+
+def _is_in_list(line: str) -> bool:
+    """Return whether a line is an item of a list, or continues one."""
+    return LIST_ITEM.match(line) is not None or line.startswith("  ")
