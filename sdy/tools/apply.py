@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from json import dumps
 
-from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE
+from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.program import Program
 from sdy.search.applied_tactics import AppliedTactics
 from sdy.search.tactics import Annotation, replicate, search_rest, shard
+from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, print_json
+from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import with_program
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
@@ -33,7 +34,7 @@ def parser() -> ArgumentParser:
     parser.add_argument(
         "--mesh", metavar="AXES", help="the mesh, such as data=8,model=4 (default: that of the program)"
     )
-    parser.add_argument("--on", metavar="MACHINE", default=DEFAULT_MACHINE, help=f"the machine ({DEFAULT_MACHINE})")
+    add_machine_argument(parser, "the machine of the costs")
     parser.add_argument(
         "--shard",
         metavar="NAME:DIM=AXIS",
@@ -54,7 +55,7 @@ def parser() -> ArgumentParser:
         "--search", dest="steps", action="append_const", const=search_rest(), help="search what is left open"
     )
     parser.add_argument("-o", "--output", metavar="OUT", help="write the annotated program; - for the screen")
-    parser.add_argument("--json", action="store_true", help="print the steps as JSON")
+    add_json_argument(parser)
     return parser
 
 
@@ -69,10 +70,13 @@ def run(arguments: Namespace) -> int:
 
     found = with_program(arguments.file, applied)
     stream = sys.stderr if arguments.output == "-" else sys.stdout
-    print(dumps(found.to_json(), indent=2) if arguments.json else found.report().rstrip(), file=stream)
+    if arguments.json:
+        print_json(found.to_json(), stream)
+    else:
+        print(found.report().rstrip(), file=stream)
     if arguments.output is not None:
         write_text(arguments.output, str(found.program))
-    return 0
+    return SUCCESS
 
 
 def _shards(text: str) -> list[Annotation]:

@@ -337,6 +337,21 @@ class Plan(TypedDict):
     is_complete: Annotated[bool, "whether the search ended before the time limit"]
 
 
+class AppliedStep(TypedDict):
+    """A step of tactics, and the cost of the program after it; the first step is the program as it was."""
+
+    tactics: str
+    values: Annotated[int, "the arguments and results that the step annotated"]
+    cost: Cost
+
+
+class AppliedTactics(TypedDict):
+    """The steps that sharded a program."""
+
+    mesh: Annotated[dict[str, int], "the size of each axis, major first"]
+    steps: list[AppliedStep]
+
+
 class Step(TypedDict):
     """A step of propagation."""
 
@@ -413,6 +428,7 @@ DOCUMENTS: dict[str, tuple[object, ...]] = {
     "lint": (Lint,),
     "diff": (Difference,),
     "search": (Plan,),
+    "apply": (AppliedTactics,),
     "compare": (list[ComparedPartitioner],),
     "explain": (Explanation,),
     "examples": (Examples, CopiedExample),

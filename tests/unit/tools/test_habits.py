@@ -42,7 +42,7 @@ def test_codes_are_stable() -> None:
     assert set(TOOL_MEANINGS) == {0, 1, 130, 141}
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"examples", "notation"}))
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"completion", "examples", "notation"}))
 def test_a_file_that_cannot_be_read_is_no_answer(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     more = {
         "cost": ["--on", "h100"],
@@ -50,6 +50,7 @@ def test_a_file_that_cannot_be_read_is_no_answer(command: str, capsys: pytest.Ca
         "diff": ["none.mlir"],
         "explain": ["%0"],
         "compare": ["--with", ""],
+        "apply": ["--search"],
     }
     assert main([command, "none.mlir", *more.get(command, [])]) == NOT_RUN
     printed = capsys.readouterr()
@@ -59,7 +60,8 @@ def test_a_file_that_cannot_be_read_is_no_answer(command: str, capsys: pytest.Ca
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_unknown_options_are_no_answer(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([command, *(["x"] if command != "examples" else []), "--frobnicate"]) == NOT_RUN
+    words = {"examples": [], "completion": ["bash"]}.get(command, ["x"])
+    assert main([command, *words, "--frobnicate"]) == NOT_RUN
     assert "--frobnicate" in capsys.readouterr().err or command in ("check", "diff")
 
 
