@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from io import StringIO
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from rich.console import Console
 
 from sdy.cost.program_cost import ProgramCost
-from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.mesh import Mesh
-from sdy.model.sharding import TensorSharding
 from sdy.report.program_report import WIDTH
 from sdy.report.tables.cost_tables import seconds_text
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text, mesh_table
+from sdy.search.constraints import Constraint, PlannedValue, by_line, shortened
+from sdy.search.explanation import PlanExplanation
 from sdy.search.goal import Goal
+from sdy.search.search_request import SECONDS
 
 P_co = TypeVar("P_co", covariant=True)
-
-
-class PlannedValue(NamedTuple):
-    """A value with its sharding: an argument, a result, or a value inside. `source` is its line, or empty."""
-
-    name: str
-    type: str
-    sharding: TensorSharding
-    source: str = ""
-
-    @property
-    def is_sharded(self) -> bool:
-        """Return whether a dim is sharded."""
-        return any(dim.axes for dim in self.sharding.dims)
-
-    @property
-    def spec(self) -> str:
-        """The sharding as a PartitionSpec of JAX."""
-        return write_partition_spec(self.sharding)
 
 
 @dataclass(frozen=True)
@@ -61,6 +43,14 @@ class ShardingPlan(Generic[P_co]):
     tried: int
     is_complete: bool
     can_shard: bool
+    explained: Callable[[float], PlanExplanation] = field(repr=False)
+
+    def explain(self, time_limit: float = SECONDS) -> PlanExplanation:
+        """Return, for each axis along which an argument is sharded, what the best plan without it would cost.
+
+        The prices are those of the cost network, which is solved again with the choice forbidden.
+        """
+        return self.explained(time_limit)
 
     @property
     def in_shardings(self) -> dict[str, str]:
@@ -73,9 +63,12 @@ class ShardingPlan(Generic[P_co]):
         return {value.name: value.spec for value in self.results}
 
     @property
-    def constraints(self) -> list[tuple[str, str, str]]:
-        """The values inside that need `with_sharding_constraint`: their line, their name, and their PartitionSpec."""
-        return [(value.source, value.name, value.spec) for value in self.inside]
+    def constraints(self) -> list[Constraint]:
+        """The lines that need `with_sharding_constraint`, with the PartitionSpec and the values of each.
+
+        Values of repeated layers that share a line are one constraint.
+        """
+        return by_line(self.inside)
 
     def report(self, width: int = WIDTH) -> str:
         """Return a report in plain text: costs before and after, the shardings, and the gap to the lower bound."""
@@ -88,7 +81,10 @@ class ShardingPlan(Generic[P_co]):
             "minimized": self.goal.value,
             "in_shardings": self.in_shardings,
             "out_shardings": self.out_shardings,
-            "constraints": [{"source": source, "value": name, "spec": spec} for source, name, spec in self.constraints],
+            "constraints": [
+                {"source": each.source, "type": each.type, "spec": each.spec, "values": list(each.values)}
+                for each in self.constraints
+            ],
             "before": self.before.to_json(),
             "after": self.cost.to_json(),
             "gap": self.gap,
@@ -131,8 +127,8 @@ def _values(plan: ShardingPlan[object]) -> Iterator[FittedTable]:
         if sharded:
             yield fitted_table(f"{title}{others}", ("value", "type", "sharding"), _rows(sharded))
     if plan.inside:
-        columns = ("value", "type", "sharding", "source")
-        rows = ((value.name, value.type, value.spec, value.source) for value in plan.inside)
+        columns = ("line", "type", "sharding", "values")
+        rows = ((each.source, each.type, each.spec, shortened(each.values)) for each in plan.constraints)
         yield fitted_table("with_sharding_constraint", columns, rows)
 
 

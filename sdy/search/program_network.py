@@ -116,6 +116,11 @@ class ProgramNetwork:
         sizes = np.array([tensor_bytes(value.type) / self._atoms.shards(layout.dims) for layout in end.layouts])
         return end.variable, sizes[end.numbers]
 
+    def users_of(self, value: SSAValue) -> frozenset[NodeTensor]:
+        """Return the users of a value, which equal values of repeated layers share."""
+        found = self._value(value)
+        return frozenset() if found is None else frozenset(found.users)
+
     def _value(self, value: SSAValue) -> GraphValue | None:
         number = self._numbers.get(value)
         return None if number is None else self._graph.values[number]

@@ -121,13 +121,14 @@ class ShardingSearch:
 
     def solve(self, objective: Objective, seconds: float) -> Solution | None:
         """Return the best solution of the cost network alone, which compares meshes without partitioning."""
-        solver, _ = self._solver(objective)
+        solver, _ = self.solver(objective)
         return solver.solve(self._free(), seconds)
 
     def _free(self) -> float:
         return 0.0 if self.request.goal is Goal.MEMORY else self.request.free_bytes
 
-    def _solver(self, objective: Objective) -> tuple[Solver, ProgramNetwork]:
+    def solver(self, objective: Objective) -> tuple[Solver, ProgramNetwork]:
+        """Return the cost network for an objective, with its solver."""
         if objective not in self._solvers:
             searched, hardware = self.searched, self.request.hardware
             network = ProgramNetwork(searched.module, searched.graph, self._transfers, hardware, objective)
@@ -154,7 +155,7 @@ class ShardingSearch:
 
         `seconds` is the time for all solutions.
         """
-        solver, network = self._solver(objective)
+        solver, network = self.solver(objective)
         end = monotonic() + seconds
         free, first = self._free(), None
         for _ in range(MAX_SOLUTIONS):

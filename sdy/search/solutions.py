@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 
 from sdy.search.memory import MemoryCosts, Peak
+from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import Minimum, minimum
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.searched_module import SearchedModule
@@ -16,12 +17,16 @@ MAX_TRIALS = 12  # prices of a byte that are tried
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Labels with their cost in the network, a lower bound of the cost of all that fit, and the peak memory."""
+    """Labels with their cost in the network, a lower bound of the cost of all that fit, and the peak memory.
+
+    With `price` per byte of memory, the labels are the cheapest ones.
+    """
 
     labels: Sequence[int]
     cost: float
     bound: float
     peak_bytes: int
+    price: float = 0.0
 
     @property
     def gap(self) -> float:
@@ -51,6 +56,10 @@ class Solver:
                 return None
             self._solved[free_bytes] = found
         return self._solved[free_bytes]
+
+    def priced(self, price: float) -> CostNetwork:
+        """Return the cost network with a price per byte of memory."""
+        return self._memory.priced(price) if price else self._network.network
 
     def _found(self, free_bytes: float) -> Solution | None:
         if self._cheapest is None:
@@ -82,7 +91,7 @@ class Solver:
                 break
             bound = max(bound, found.bound - price * (free_bytes - memory.fixed_bytes()))
             here = memory.peak(found.labels)
-            solution = Solution(found.labels, self._network.network.cost_of(found.labels), bound, here.bytes)
+            solution = Solution(found.labels, self._network.network.cost_of(found.labels), bound, here.bytes, price)
             least = min(least, solution, key=lambda each: each.peak_bytes)
             is_better = best is None or solution.cost < best.cost
             if here.bytes > free_bytes:
@@ -98,4 +107,4 @@ class Solver:
             # While nothing fits, a byte must cost more.
             price = 8 * price if best is None else (best.cost - over.cost) / (over.peak_bytes - best.peak_bytes)
         chosen = best or least
-        return Solution(chosen.labels, chosen.cost, min(chosen.cost, bound), chosen.peak_bytes)
+        return replace(chosen, bound=min(chosen.cost, bound))

@@ -51,6 +51,7 @@ def parser() -> ArgumentParser:
     )
     parser.add_argument("--from-scratch", action="store_true", help="drop the annotations of the program")
     parser.add_argument("--time-limit", metavar="SECONDS", type=float, default=SECONDS, help=f"({SECONDS:g})")
+    parser.add_argument("--explain", action="store_true", help="show what the best plan without each axis would cost")
     parser.add_argument("-o", "--output", metavar="OUT", help="write the annotated program; - for the screen")
     add_json_argument(parser)
     return parser
@@ -74,10 +75,11 @@ def run(arguments: Namespace) -> int:
 
     plan = with_program(arguments.file, search)
     stream = sys.stderr if arguments.output == "-" else sys.stdout
+    explained = {"explanation": plan.explain(arguments.time_limit)} if arguments.explain else {}
     if arguments.json:
-        print_json(plan.to_json(), stream)
+        print_json(plan.to_json() | {name: each.to_json() for name, each in explained.items()}, stream)
     else:
-        print(plan.report().rstrip(), file=stream)
+        print(*(each.report().rstrip() for each in (plan, *explained.values())), sep="\n", file=stream)
     if arguments.output is not None:
         write_text(arguments.output, str(plan.program))
     return SUCCESS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from time import monotonic
@@ -22,11 +22,14 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.model.mesh import Mesh
+from sdy.model.sharding import TensorSharding
 from sdy.program.origin import Origin
 from sdy.report.boundary import BoundaryValue, boundary_values
 from sdy.report.notation import read_any
 from sdy.report.value_names import ValueNames, source_text
-from sdy.search.plan import PlannedValue, ShardingPlan
+from sdy.search.constraints import PlannedValue
+from sdy.search.explanation import AlternativeSearch, PlanExplanation
+from sdy.search.plan import ShardingPlan
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import name_of_mesh, on_one_mesh, prepared_module, without_shardings
 from sdy.search.sharding_search import Candidate, SearchResult, ShardingSearch, is_large
@@ -92,7 +95,7 @@ def search_plan(program: SearchedProgram[P], request: SearchRequest) -> Sharding
         if _rank(before, request) < _rank(result.best.cost, request):
             # The annotations of the user are better than those that were found.
             result, written = replace(result, best=own), program.module
-    return _plan(program, request, written, search.searched.mesh, replace(result, before=before or result.before))
+    return _plan(program, search, written, replace(result, before=before or result.before))
 
 
 def _rank(cost: ProgramCost, request: SearchRequest) -> tuple[bool, float]:
@@ -161,7 +164,7 @@ def _most_promising(searches: list[ShardingSearch], request: SearchRequest) -> l
 
 
 def _plan(
-    program: SearchedProgram[P], request: SearchRequest, written: ModuleOp, mesh: Mesh, result: SearchResult
+    program: SearchedProgram[P], search: ShardingSearch, written: ModuleOp, result: SearchResult
 ) -> ShardingPlan[P]:
     """Return the plan of the best candidate, whose edits are of values of `written`."""
     best = result.best
@@ -171,20 +174,38 @@ def _plan(
     boundary = boundary_values(annotated, program.origin.argument_names)
     results = boundary[len(arguments) :]
     solution = best.solution or result.solution
+    argument_names = [names[argument] for argument in arguments]
+    shardings = {index: each.sharding for index, each in enumerate(boundary[: len(arguments)]) if each.sharding}
     return ShardingPlan(
         program.annotated(written, best.edits),
-        mesh,
-        request.goal,
+        search.searched.mesh,
+        search.request.goal,
         result.before,
         best.cost,
-        list(_described([names[argument] for argument in arguments], boundary[: len(arguments)])),
+        list(_described(argument_names, boundary[: len(arguments)])),
         list(_described([value.name for value in results], results)),
         list(_constraints(best.edits, names, program.origin)),
         None if solution is None else solution.gap,
         result.tried,
         result.is_complete,
         result.can_shard,
+        partial(_explanation, search, shardings, argument_names),
     )
+
+
+def _explanation(
+    search: ShardingSearch, shardings: Mapping[int, TensorSharding], names: Sequence[str], seconds: float
+) -> PlanExplanation:
+    """Return what the best plans without the axes of these argument shardings cost."""
+    goal = search.request.goal
+    objective = goal.objectives()[0]
+    solver, network = search.solver(objective)
+    solution = search.solve(objective, seconds)
+    if solution is None:
+        return PlanExplanation(goal, 0.0, ())
+    alternatives = AlternativeSearch(search.searched, network, solver.priced(solution.price), solution.labels)
+    choices, untried = alternatives.choices(shardings, names, seconds)
+    return PlanExplanation(goal, solution.cost, choices, untried)
 
 
 def _cost_before(program: SearchedProgram[Any], request: SearchRequest) -> ProgramCost | None:

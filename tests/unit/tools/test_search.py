@@ -60,6 +60,18 @@ def test_json_and_the_program_on_the_screen(file: Path, capsys: pytest.CaptureFi
     assert "sdy.mesh @mesh" in printed.out
 
 
+def test_an_explanation_has_a_row_per_axis(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = [str(file), "--mesh", "data=8", "--time-limit", "10", "--explain"]
+    assert main(["search", *options]) == 0
+    text = capsys.readouterr().out
+    assert "the best plan without each axis" in text
+    assert "data (dim 0)" in text
+    assert main(["search", *options, "--json"]) == 0
+    (choice,) = json.loads(capsys.readouterr().out)["explanation"]["choices"]
+    assert (choice["values"], choice["dim"], choice["axis"]) == (["%x"], 0, "data")
+    assert choice["extra"] > 0
+
+
 def test_a_program_that_cannot_be_sharded_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "program.mlir"
     path.write_text("""

@@ -1,0 +1,60 @@
+"""Constraints are listed by source line: one for all layers that share it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import sdy
+from sdy.model.axis import AxisRef
+from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.search.constraints import PlannedValue, by_line, shortened
+
+ROWS = TensorSharding("mesh", (DimSharding((AxisRef("x"),)), DimSharding()))
+COLUMNS = TensorSharding("mesh", (DimSharding(), DimSharding((AxisRef("x"),))))
+
+
+def test_values_of_a_line_with_one_sharding_are_one_constraint() -> None:
+    values = [
+        PlannedValue("%1", "tensor<8x8xf32>", ROWS, "train.py:7"),
+        PlannedValue("%2", "tensor<8x8xf32>", COLUMNS, "train.py:7"),
+        PlannedValue("%3", "tensor<8x8xf32>", ROWS, "train.py:7"),
+        PlannedValue("%4", "tensor<4x8xf32>", ROWS, "train.py:7"),
+        PlannedValue("%5", "tensor<8x8xf32>", ROWS, "train.py:9"),
+    ]
+    found = [(each.source, each.type, each.spec, each.values) for each in by_line(values)]
+    assert found == [
+        ("train.py:7", "tensor<8x8xf32>", "P('x', None)", ("%1", "%3")),
+        ("train.py:7", "tensor<8x8xf32>", "P(None, 'x')", ("%2",)),
+        ("train.py:7", "tensor<4x8xf32>", "P('x', None)", ("%4",)),
+        ("train.py:9", "tensor<8x8xf32>", "P('x', None)", ("%5",)),
+    ]
+
+
+def test_values_of_unknown_lines_stay_apart() -> None:
+    values = [PlannedValue(name, "tensor<8x8xf32>", ROWS) for name in ("%1", "%2")]
+    assert [each.values for each in by_line(values)] == [("%1",), ("%2",)]
+
+
+def test_only_the_first_names_are_shown() -> None:
+    assert shortened(["a", "b", "c"]) == "a, b, c"
+    assert shortened(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
+
+
+def test_a_plan_for_layers_has_one_constraint_for_their_line() -> None:
+    def layers(weights: Any, x: Any) -> Any:
+        for weight in weights:
+            x = jnp.tanh(x @ weight)
+        return x
+
+    weights = [jax.ShapeDtypeStruct((4096, 4096), jnp.bfloat16)] * 4
+    program = sdy.from_jax(layers, weights, jax.ShapeDtypeStruct((8192, 4096), jnp.bfloat16))
+    rows = {f"weights[{number}]": "P('data', None)" for number in range(4)}
+    plan = program.search(mesh="data=8", fix={**rows, "x": "P()", "result": "P()"}, time_limit=20)
+    first = plan.constraints[0]
+    assert (first.spec, len(first.values)) == ("P('data', None)", 3)
+    assert first.source.startswith("test_constraints.py:")
+    assert len(plan.constraints) < len(plan.inside)
+    assert "test_constraints.py:" in plan.report()
