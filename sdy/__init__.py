@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sdy.program.load import load as load
     from sdy.program.other_partitioners import compare_partitioners as compare_partitioners
     from sdy.program.pass_pipeline import run_passes as run_passes
+    from sdy.program.planning.sweep import sweep as sweep
     from sdy.program.program import Program as Program
     from sdy.report.visualize import visualize_sharding as visualize_sharding
     from sdy.search.tactics import replicate as replicate
@@ -55,6 +56,7 @@ _HOME = {
     "run_spmd": "sdy.program.execution",
     "search_rest": "sdy.search.tactics",
     "shard": "sdy.search.tactics",
+    "sweep": "sdy.program.planning.sweep",
     "visualize_sharding": "sdy.report.visualize",
 }
 
@@ -80,6 +82,7 @@ __all__ = [
     "run_spmd",
     "search_rest",
     "shard",
+    "sweep",
     "visualize_sharding",
 ]
 

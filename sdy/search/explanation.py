@@ -79,7 +79,7 @@ class PlanExplanation:
             (
                 shortened(each.names),
                 each.spec,
-                f"{each.axis} (dim {each.dim})",
+                each.place,
                 each.alternative or "-",
                 self._extra_text(each),
             )

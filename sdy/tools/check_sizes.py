@@ -22,7 +22,7 @@ MANY_METHODS: dict[str, str] = {
     "sdy/program/program.py:Program": "the public API: one method per question that a user asks of a program",
 }
 MANY_MODULES: dict[str, str] = {
-    "sdy/tools": "one file per command",
+    "sdy/tools": "one file per command, which is imported by its name",
     "sdy/interpreter/ops": "one file per family of ops",
     "sdy/partitioner/local": "one file per family of ops",
     "sdy/dialects/stablehlo": "one file per family of ops",

@@ -27,6 +27,7 @@ COMMANDS = {
     "lint": "find avoidable communication, computation and memory, and fix annotations",
     "diff": "show how two programs differ in shardings, collectives, time and memory",
     "search": "find the best shardings of a program on a machine",
+    "sweep": "compare meshes and machines by the time and memory of a program",
     "apply": "shard a program step by step, and show what each step costs",
     "compare": "show what XLA and Shardy make of a program, next to ours (needs JAX)",
     "explain": "explain which annotations the sharding of a value comes from, and list conflicts",

@@ -1,0 +1,72 @@
+"""`sdy sweep`: shows the time and memory of a program on all meshes of a number of devices, on several machines."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from json import dumps
+from shutil import get_terminal_size
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE
+from sdy.program.planning.sweep import SECONDS, sweep
+from sdy.program.program import Program
+from sdy.report.sweep.page import sweep_page
+from sdy.report.sweep.points import Sweep
+from sdy.tools.command_line.files import write_text
+from sdy.tools.command_line.loading import with_program
+from sdy.tools.command_line.subcommand_parser import SubcommandParser
+
+DESCRIPTION = f"""\
+Estimate the time and the peak memory of a program on all meshes of a number of devices, on one or several machines:
+with the shardings that a search finds, and with those of the program, whose axes get all sizes with this product. The
+points run in parallel processes. Ctrl-C prints those that are done.
+
+Machines: {", ".join(HARDWARE)}, or TOML files that describe one (docs/costs.md).
+"""
+
+
+def parser() -> ArgumentParser:
+    """Return the argument parser of the command."""
+    parser = SubcommandParser("sweep", DESCRIPTION)
+    parser.add_argument("file", help="StableHLO text, with or without sdy shardings; - for standard input")
+    parser.add_argument("--devices", metavar="N", type=int, required=True, help="the number of devices")
+    parser.add_argument(
+        "--on", metavar="MACHINES", default=DEFAULT_MACHINE, help=f"separated by commas ({DEFAULT_MACHINE})"
+    )
+    parser.add_argument("--memory", metavar="BYTES", help="memory of a device that the program may use, such as 14GB")
+    parser.add_argument(
+        "--time-limit", metavar="SECONDS", type=float, default=SECONDS, help=f"for each search ({SECONDS:g})"
+    )
+    parser.add_argument("--processes", metavar="N", type=int, help="that run in parallel (default: one per core)")
+    parser.add_argument("-o", "--output", metavar="OUT", help="write an HTML page with a picture; - for the screen")
+    parser.add_argument("--json", action="store_true", help="print the points as JSON")
+    return parser
+
+
+def run(arguments: Namespace) -> int:
+    """Price all points, print the table, and write the page."""
+
+    def swept(program: Program) -> Sweep:
+        columns = TextColumn("points"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("points", total=None)
+            return sweep(
+                program,
+                arguments.devices,
+                arguments.on.split(","),
+                memory=arguments.memory,
+                time_limit=arguments.time_limit,
+                processes=arguments.processes,
+                progress=lambda done, total: bar.update(task, completed=done, total=total),
+            )
+
+    found = with_program(arguments.file, swept)
+    stream = sys.stderr if arguments.output == "-" else sys.stdout
+    text = dumps(found.to_json(), indent=2) if arguments.json else found.report(get_terminal_size().columns).rstrip()
+    print(text, file=stream)
+    if arguments.output is not None:
+        write_text(arguments.output, sweep_page(found, f"{arguments.file} on {arguments.devices} devices"))
+    return 0
