@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from json import dumps
 from shutil import get_terminal_size
 
 from rich.console import Console
@@ -15,6 +14,8 @@ from sdy.program.planning.sweep import SECONDS, sweep
 from sdy.program.program import Program
 from sdy.report.sweep.page import sweep_page
 from sdy.report.sweep.points import Sweep
+from sdy.tools.command_line.arguments import add_json_argument, default_machine, print_json
+from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import with_program
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
@@ -33,16 +34,15 @@ def parser() -> ArgumentParser:
     parser = SubcommandParser("sweep", DESCRIPTION)
     parser.add_argument("file", help="StableHLO text, with or without sdy shardings; - for standard input")
     parser.add_argument("--devices", metavar="N", type=int, required=True, help="the number of devices")
-    parser.add_argument(
-        "--on", metavar="MACHINES", default=DEFAULT_MACHINE, help=f"separated by commas ({DEFAULT_MACHINE})"
-    )
+    help_text = f"separated by commas (default: $SDY_MACHINE, or {DEFAULT_MACHINE})"
+    parser.add_argument("--on", metavar="MACHINES", default=default_machine(), help=help_text)
     parser.add_argument("--memory", metavar="BYTES", help="memory of a device that the program may use, such as 14GB")
     parser.add_argument(
         "--time-limit", metavar="SECONDS", type=float, default=SECONDS, help=f"for each search ({SECONDS:g})"
     )
     parser.add_argument("--processes", metavar="N", type=int, help="that run in parallel (default: one per core)")
     parser.add_argument("-o", "--output", metavar="OUT", help="write an HTML page with a picture; - for the screen")
-    parser.add_argument("--json", action="store_true", help="print the points as JSON")
+    add_json_argument(parser)
     return parser
 
 
@@ -65,8 +65,10 @@ def run(arguments: Namespace) -> int:
 
     found = with_program(arguments.file, swept)
     stream = sys.stderr if arguments.output == "-" else sys.stdout
-    text = dumps(found.to_json(), indent=2) if arguments.json else found.report(get_terminal_size().columns).rstrip()
-    print(text, file=stream)
+    if arguments.json:
+        print_json(found.to_json(), stream)
+    else:
+        print(found.report(get_terminal_size().columns).rstrip(), file=stream)
     if arguments.output is not None:
         write_text(arguments.output, sweep_page(found, f"{arguments.file} on {arguments.devices} devices"))
-    return 0
+    return SUCCESS

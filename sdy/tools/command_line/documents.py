@@ -315,11 +315,12 @@ class Difference(TypedDict):
 
 
 class Constraint(TypedDict):
-    """A value inside the program that needs `with_sharding_constraint`."""
+    """A sharding constraint on equal values of one line of the program."""
 
-    source: Annotated[str, "the line"]
-    value: str
-    spec: Annotated[str, "a PartitionSpec"]
+    source: Annotated[str, "the line as the user knows it: `train.py:20`, or `line 7`"]
+    type: Annotated[str, "the type of the values"]
+    spec: Annotated[str, "the PartitionSpec"]
+    values: Annotated[list[str], "the names of the values"]
 
 
 class Plan(TypedDict):
@@ -335,6 +336,62 @@ class Plan(TypedDict):
     gap: Annotated[float | None, "the most that a better plan could save, as a share of the cost; null if unknown"]
     tried: Annotated[int, "annotated programs that were partitioned"]
     is_complete: Annotated[bool, "whether the search ended before the time limit"]
+
+
+class AxisChoice(TypedDict):
+    """An axis that the plan chose for equal arguments, and the best plan without it."""
+
+    values: Annotated[list[str], "the names of the arguments"]
+    spec: Annotated[str, "their PartitionSpec"]
+    dim: int
+    axis: str
+    alternative: Annotated[str | None, "the PartitionSpec in the best plan without the axis; null if there is none"]
+    extra: Annotated[AnyNumber | None, "what that plan costs more, in seconds or bytes; null if there is none"]
+
+
+class PlanExplanation(TypedDict):
+    """The savings by each axis of a plan, at the prices of the search's cost network."""
+
+    minimized: Literal["time", "bytes", "memory"]
+    cost: Annotated[AnyNumber, "of the best plan in the network"]
+    choices: list[AxisChoice]
+    untried: Annotated[int, "choices for which there was no time"]
+
+
+class ExplainedPlan(Plan):
+    """A plan with `--explain`."""
+
+    explanation: PlanExplanation
+
+
+class SweepCost(TypedDict):
+    """The cost of one device."""
+
+    seconds: float
+    communication_seconds: float
+    bytes_sent: AnyNumber
+    peak_bytes: int
+    free_bytes: AnyNumber
+    gap: Annotated[float | None, "that of the search, if there was one"]
+    fits: bool
+
+
+class SweepPoint(TypedDict):
+    """The program on one mesh of a machine."""
+
+    machine: str
+    mesh: Annotated[str, "such as `data=4,model=2`"]
+    shardings: Literal["annotated", "searched"]
+    cost: SweepCost | None
+    problem: Annotated[str | None, "why there is no cost"]
+    is_pareto: Annotated[bool, "whether no other point of the machine needs less time and less memory"]
+
+
+class Sweep(TypedDict):
+    """All points of a sweep, by machine and time."""
+
+    points: list[SweepPoint]
+    is_complete: Annotated[bool, "whether it was not interrupted"]
 
 
 class AppliedStep(TypedDict):
@@ -427,7 +484,8 @@ DOCUMENTS: dict[str, tuple[object, ...]] = {
     "check": (Check,),
     "lint": (Lint,),
     "diff": (Difference,),
-    "search": (Plan,),
+    "search": (Plan, ExplainedPlan),
+    "sweep": (Sweep,),
     "apply": (AppliedTactics,),
     "compare": (list[ComparedPartitioner],),
     "explain": (Explanation,),

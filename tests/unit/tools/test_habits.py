@@ -51,6 +51,7 @@ def test_a_file_that_cannot_be_read_is_no_answer(command: str, capsys: pytest.Ca
         "explain": ["%0"],
         "compare": ["--with", ""],
         "apply": ["--search"],
+        "sweep": ["--devices", "2"],
     }
     assert main([command, "none.mlir", *more.get(command, [])]) == NOT_RUN
     printed = capsys.readouterr()
@@ -60,7 +61,7 @@ def test_a_file_that_cannot_be_read_is_no_answer(command: str, capsys: pytest.Ca
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_unknown_options_are_no_answer(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = {"examples": [], "completion": ["bash"]}.get(command, ["x"])
+    words = {"examples": [], "completion": ["bash"], "sweep": ["x", "--devices", "2"]}.get(command, ["x"])
     assert main([command, *words, "--frobnicate"]) == NOT_RUN
     assert "--frobnicate" in capsys.readouterr().err or command in ("check", "diff")
 

@@ -49,6 +49,8 @@ CASES: dict[str, tuple[str, int]] = {
     "lint and fix": ("lint {conflict.mlir} --fix --show-small --output {fixed.mlir}", 0),
     "diff": (f"diff {MATMUL} {{conflict.mlir}}", 1),
     "search": (f"search {MATMUL} --time-limit 5", 0),
+    "search and explain": ("search {conflict.mlir} --explain --from-scratch", 0),
+    "sweep": (f"sweep {MATMUL} --devices 2 --time-limit 5", 0),
     "apply": (f"apply {MATMUL} --search", 0),
     "explain": ("explain {conflict.mlir} %0 --conflicts --collectives", 0),
     "explain why not": ("explain {conflict.mlir} %0 --why-not dim=1,axis=x", 0),
