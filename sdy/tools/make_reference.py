@@ -8,6 +8,7 @@ from pathlib import Path
 from sdy.report.reference.ops import ops_page
 from sdy.report.reference.passes import passes_page
 from sdy.tools.reference.command_line_page import command_line_page
+from sdy.tools.reference.diagnostics_page import diagnostics_page
 from sdy.tools.reference.json_page import json_page, schema_text
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
@@ -15,6 +16,7 @@ PAGES = {
     "passes.md": passes_page,
     "ops.md": ops_page,
     "command-line.md": command_line_page,
+    "diagnostics.md": diagnostics_page,
     "json.md": json_page,
     "schema.json": schema_text,
 }

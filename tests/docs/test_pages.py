@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from support.jax_programs.host_name import needs_host_name
 from support.pages import ROOT, differences, examples, pages, updated
 
 DOCS = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
-LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
+HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
+FENCED = re.compile(r"^( *)(```|~~~).*?^ *\2 *$", re.MULTILINE | re.DOTALL)
 SOURCE = re.compile(r"`(sdy/[\w/.]+)`")
 
 
@@ -44,8 +47,44 @@ def test_examples_print_what_the_page_shows(page: Path, pytestconfig: pytest.Con
 
 @pytest.mark.parametrize("page", DOCS, ids=named)
 def test_links_exist(page: Path) -> None:
-    for link in LINK.findall(page.read_text()):
-        assert (page.parent / link).exists(), link
+    for link, anchor in LINK.findall(FENCED.sub("", page.read_text())):
+        target = (page.parent / link) if link else page
+        assert target.exists(), link
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target.read_text()), f"{link}#{anchor}"
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub and the site name them."""
+    found: list[str] = []
+    for heading in HEADING.findall(FENCED.sub("", text)):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        slug = re.sub(r"[^\w\- ]", "", plain.lower().replace("*", "")).strip().replace(" ", "-")
+        count = sum(each == slug or re.fullmatch(rf"{re.escape(slug)}-\d+", each) is not None for each in found)
+        found.append(f"{slug}-{count}" if count else slug)
+    return set(found)
+
+
+def test_anchors_are_those_of_github() -> None:
+    page = f"# One: `two`, [three](x.md)!\n\n## Same\n\n{fenced('sh', '# no heading' + chr(10))}\n## Same\n"
+    assert anchors(page) == {"one-two-three", "same", "same-1"}
+
+
+@pytest.mark.skipif(find_spec("mkdocs") is None, reason="the extra `docs` is not installed")
+def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    variables = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    first = (tmp_path / "site" / "index.html").read_text()
+    assert "images/report.png" in first
+    assert first.index("mlp_dp4_tp2") < first.rindex("images/report.png") < first.rindex("Tutorials")
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    listed = set(re.findall(r"[\w./-]+\.md", navigation))
+    assert listed == {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
 
 
 @pytest.mark.parametrize("page", DOCS, ids=named)
