@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sdy.program.execution import run_spmd as run_spmd
     from sdy.program.from_jax import from_jax as from_jax
     from sdy.program.load import load as load
-    from sdy.program.other_partitioners import compare_partitioners as compare_partitioners
+    from sdy.program.partitioners.compare import compare_partitioners as compare_partitioners
     from sdy.program.pass_pipeline import run_passes as run_passes
     from sdy.program.planning.sweep import sweep as sweep
     from sdy.program.program import Program as Program
@@ -42,7 +42,7 @@ _HOME = {
     "Program": "sdy.program.program",
     "SdyError": "sdy.diagnostics.diagnostic",
     "TensorSharding": "sdy.model.sharding",
-    "compare_partitioners": "sdy.program.other_partitioners",
+    "compare_partitioners": "sdy.program.partitioners.compare",
     "diff_page": "sdy.advice.diff_page",
     "interpret": "sdy.program.execution",
     "from_jax": "sdy.program.from_jax",

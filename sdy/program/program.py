@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from sdy.interpreter.arrays.element_types import Array, DType
     from sdy.program.comparison import OutputComparison, PartitionerResult
     from sdy.program.planning.apply_tactics import Step
+    from sdy.program.planning.plan import ShardingPlan
     from sdy.program.planning.search_plan import SearchedProgram
     from sdy.proof.prove import Proof
     from sdy.report.explain import Explainer
     from sdy.report.reported_program import ReportedProgram
     from sdy.search.applied_tactics import AppliedTactics
-    from sdy.search.plan import ShardingPlan
 
 R = TypeVar("R", default="list[Array]")
 S = TypeVar("S", default="list[Array]")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from sdy.program.comparison import PartitionerResult
-from sdy.program.other_partitioners import OTHERS, SECONDS, compare_partitioners
+from sdy.program.partitioners.compare import compare_partitioners
+from sdy.program.partitioners.runs import OTHERS, SECONDS
 from sdy.program.program import Program
 from sdy.tools.command_line.arguments import add_json_argument, print_json
 from sdy.tools.command_line.console import console_of

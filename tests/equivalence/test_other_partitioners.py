@@ -11,7 +11,7 @@ import pytest
 from support.examples import EXAMPLES
 
 import sdy
-from sdy.program import other_partitioners
+from sdy.program.partitioners import runs
 from sdy.tools.main import main
 
 pytestmark = pytest.mark.jax
@@ -54,14 +54,14 @@ def test_ops_without_a_kernel_are_counted_but_not_run() -> None:
 
 def test_a_crash_and_a_timeout_are_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     program = sdy.load(PATHS["matmul_case1"])
-    monkeypatch.setattr(other_partitioners.sys, "executable", "/bin/false")
+    monkeypatch.setattr(runs.sys, "executable", "/bin/false")
     _, crashed = sdy.compare_partitioners(program, ["xla"])
     assert crashed.problem == "ended with status 1"
 
     def never_ends(*words: object, **options: object) -> None:
         raise subprocess.TimeoutExpired("python", 3)
 
-    monkeypatch.setattr(other_partitioners.subprocess, "run", never_ends)
+    monkeypatch.setattr(runs.subprocess, "run", never_ends)
     _, stopped = sdy.compare_partitioners(program, ["xla"], seconds=3)
     assert stopped.problem == "stopped after 3 seconds"
 

@@ -9,7 +9,8 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 
 import sdy
-from sdy.program.other_partitioners import PartitionerResult, compare_partitioners
+from sdy.program.comparison import PartitionerResult
+from sdy.program.partitioners.compare import compare_partitioners
 from support.known_bugs import PAGE, KnownBug, known_bugs, link_to, page
 
 

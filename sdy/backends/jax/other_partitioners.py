@@ -2,9 +2,10 @@
 
     python -m sdy.backends.jax.other_partitioners xla FOLDER
 
-The folder holds `program.mlir`, `inputs.npz` (arrays `0`, `1`, ...), and `program.json` with the number of devices and
-the dtypes of the inputs. XLA compiles the program for as many devices of the host, runs it, and writes `compiled.hlo`,
-`peak_bytes.txt` and `outputs.npz`; Shardy writes `partitioned.mlir`, with explicit collectives on global tensors.
+The folder holds `program.mlir`, `inputs.npz` (arrays `0`, `1`, ...), and `program.json` with the number of devices, the
+dtypes of the inputs, and whether to run the program. XLA compiles it for as many devices of the host, runs it, and
+writes `compiled.hlo`, `peak_bytes.txt` and `outputs.npz`; Shardy writes `partitioned.mlir`, with explicit collectives
+on global tensors.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def main(partitioner: str, folder: Path) -> None:
     if partitioner == "shardy":
         (folder / "partitioned.mlir").write_text(_partitioned_by_shardy(text))
     else:
-        _compile_with_xla(text, devices, description["dtypes"], folder)
+        dtypes = description["dtypes"] if description["is_run"] else None
+        _compile_with_xla(text, devices, dtypes, folder)
 
 
 def _partitioned_by_shardy(text: str) -> str:
@@ -52,7 +54,8 @@ def _partitioned_by_shardy(text: str) -> str:
         return str(module)
 
 
-def _compile_with_xla(text: str, count: int, dtypes: Sequence[str], folder: Path) -> None:
+def _compile_with_xla(text: str, count: int, dtypes: Sequence[str] | None, folder: Path) -> None:
+    """Compile a program, and run it unless `dtypes`, those of the inputs, is None."""
     devices = jax.devices()[:count]
     options = client.CompileOptions()
     options.num_replicas, options.num_partitions = 1, count
@@ -66,6 +69,8 @@ def _compile_with_xla(text: str, count: int, dtypes: Sequence[str], folder: Path
     memory = compiled.get_compiled_memory_stats()
     peak = memory.argument_size_in_bytes + memory.output_size_in_bytes + memory.temp_size_in_bytes
     (folder / "peak_bytes.txt").write_text(str(peak - memory.alias_size_in_bytes))
+    if dtypes is None:
+        return
     with numpy.load(folder / "inputs.npz") as file:
         arrays = [file[str(index)].view(jax.numpy.dtype(name)) for index, name in enumerate(dtypes)]
     outputs = list(_run(compiled, devices, arrays))

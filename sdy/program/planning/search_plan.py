@@ -24,12 +24,13 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.program.origin import Origin
+from sdy.program.partitioners.runs import ComparedProgram
+from sdy.program.planning.plan import ShardingPlan
 from sdy.report.boundary import BoundaryValue, boundary_values
 from sdy.report.notation import read_any
 from sdy.report.value_names import ValueNames, source_text
 from sdy.search.constraints import PlannedValue
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
-from sdy.search.plan import ShardingPlan
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import name_of_mesh, on_one_mesh, prepared_module, without_shardings
 from sdy.search.sharding_search import Candidate, SearchResult, ShardingSearch, is_large
@@ -38,7 +39,7 @@ SHARE_OF_MESHES = 0.4  # of the time, in which all meshes are compared
 MAX_PRICED_MESHES = 3  # of several meshes, those with the best solutions are partitioned
 
 
-class PricedProgram(Protocol):
+class PricedProgram(ComparedProgram, Protocol):
     """A program that can be partitioned and priced."""
 
     def optimized_for(self, machine: Hardware) -> PricedProgram:
@@ -178,6 +179,7 @@ def _plan(
     shardings = {index: each.sharding for index, each in enumerate(boundary[: len(arguments)]) if each.sharding}
     return ShardingPlan(
         program.annotated(written, best.edits),
+        program.annotated(program.module if _has_mesh(program.module) else search.written, ()),
         search.searched.mesh,
         search.request.goal,
         result.before,
@@ -208,9 +210,14 @@ def _explanation(
     return PlanExplanation(goal, solution.cost, choices, untried)
 
 
+def _has_mesh(module: ModuleOp) -> bool:
+    """Return whether a module has a mesh of more than one device."""
+    return any(mesh.axes for mesh in meshes_of(module).values())
+
+
 def _cost_before(program: SearchedProgram[Any], request: SearchRequest) -> ProgramCost | None:
     """Return the cost of the program with its own annotations; None if it has no mesh or cannot be partitioned."""
-    if not any(mesh.axes for mesh in meshes_of(program.module).values()):
+    if not _has_mesh(program.module):
         return None
     try:
         return program.price(program.module, request)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from sdy.cost.collectives import CollectiveKind
-from sdy.report.tables.fitted_table import fitted_table, print_tables
-from sdy.report.tables.program_tables import bytes_text
+from sdy.program.partitioners.table import results_table
+from sdy.report.tables.fitted_table import print_tables
 
 if TYPE_CHECKING:
     from sdy.program.comparison import PartitionerResult
@@ -22,34 +21,7 @@ def named_partitioners(names: str) -> list[str]:
 
 def print_partitioners(console: Console, results: Sequence[PartitionerResult]) -> None:
     """Print a table with a column for each partitioner, and the problem of each that failed."""
-    columns = ("", *(each.partitioner for each in results))
-    rows = [
-        *((kind.value, *(_collectives(each, kind) for each in results)) for kind in CollectiveKind),
-        ("bytes sent", *(_number(each, "bytes_sent") for each in results)),
-        ("FLOPs of products", *(_number(each, "flops") for each in results)),
-        ("peak memory in bytes", *(_number(each, "peak_bytes") for each in results)),
-        ("results", *(_outputs(each) for each in results)),
-    ]
-    print_tables(console, fitted_table("on one device", columns, rows, right=tuple(range(1, len(columns)))))
+    print_tables(console, results_table("on one device", {each.partitioner: each for each in results}))
     for each in results:
         if each.problem:
             console.print(f"{each.partitioner}: {each.problem}", markup=False)
-
-
-def _collectives(result: PartitionerResult, kind: CollectiveKind) -> str:
-    """Return how often collectives of a kind run."""
-    if result.statistics is None:
-        return ""
-    found = result.statistics.collectives.get(kind)
-    return "0" if found is None else str(found.runs)
-
-
-def _number(result: PartitionerResult, name: str) -> str:
-    return "" if result.statistics is None else bytes_text(getattr(result.statistics, name))
-
-
-def _outputs(result: PartitionerResult) -> str:
-    if result.problem:
-        return "failed" if result.statistics is None else "not compared"
-    wrong = sum(not each.agrees for each in result.comparisons)
-    return f"{wrong} of {len(result.comparisons)} differ" if wrong else "agree"

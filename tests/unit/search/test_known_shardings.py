@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 import sdy
-from sdy.search.plan import ShardingPlan
+from sdy.program.planning.plan import ShardingPlan
 
 Plan = ShardingPlan[sdy.Program[Any]]
 

@@ -1,4 +1,4 @@
-"""Compares what our partitioner makes of a program with what XLA and jaxlib's Shardy make of it."""
+"""Runs our partitioner and others, XLA and jaxlib's Shardy, on one program, and compares what they make of it."""
 
 from __future__ import annotations
 
@@ -11,26 +11,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.cost.hlo_statistics import HloModule
 from sdy.cost.statistics import Statistics, statistics_of
-from sdy.diagnostics.argument_types import require_type
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import make_context, print_module
 from sdy.interpreter.arrays.element_types import Array
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
 from sdy.passes.run import run_passes
-from sdy.program.arrays import random_inputs
 from sdy.program.comparison import PartitionerResult
 from sdy.program.local_program import local_program
 from sdy.program.optional_jax import require_jax
 from sdy.program.partitioned import PartitionedProgram
-from sdy.program.program import Program
 from sdy.program.rounding import RoundingCheck
 from sdy.program.sharded_program import boundary_of
 from sdy.program.source_text import read_module
@@ -40,24 +36,32 @@ OURS = "sdy"
 SECONDS = 600.0
 
 
-def compare_partitioners(
-    program: Program[Any], others: Sequence[str] = ("xla", "shardy"), *, seed: int = 0, seconds: float = SECONDS
-) -> list[PartitionerResult]:
-    """Partition a program with sdy and with others, and run each result on random inputs from `seed`.
+class ComparedProgram(Protocol):
+    """A program that can be partitioned, and run on one device."""
 
-    XLA compiles the program for as many devices of the host as its mesh has. Each of the others has a process of its
-    own and `seconds` of time; if it fails, its result says how.
-    Raises: SdyError SDY-T221 if a name is unknown, SDY-T205 if JAX is not installed, or if sdy cannot partition the
-    program.
+    @property
+    def module(self) -> ModuleOp:
+        """The module on global tensors."""
+        ...
+
+    def partition(self) -> PartitionedProgram[Any]:
+        """Return the partitioned program."""
+        ...
+
+    def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
+        """Return the results on one device."""
+        ...
+
+
+def partitioner_results(
+    program: ComparedProgram, others: Sequence[str], inputs: Sequence[Array], seconds: float, *, is_run: bool = True
+) -> list[PartitionerResult]:
+    """Partition a program with sdy and with others, and run what they make of it; without `is_run`, only count it.
+
+    Raises: SdyError SDY-T205 if JAX is not installed, or if sdy cannot partition the program.
     """
-    require_type(program, Program, "sdy.compare_partitioners: program", "sdy.load(path) returns a program")
-    for name in others:
-        if name not in OTHERS:
-            hint = similar_name_hint(name, OTHERS) or f"known partitioners: {', '.join(OTHERS)}"
-            raise SdyError(Diagnostic("SDY-T221", f"unknown partitioner {name}", hint=hint))
     require_jax()
-    inputs = random_inputs(program.module, seed)
-    reference = _Reference(program, program.partition(), inputs)
+    reference = _Reference(program, program.partition(), inputs, is_run)
     ours = reference.result_of(OURS, reference.partitioned)
     return [ours, *(_result_of(name, reference, seconds) for name in others)]
 
@@ -66,9 +70,10 @@ def compare_partitioners(
 class _Reference:
     """A program with its inputs and, computed once, its results on one device, to which all partitioners are held."""
 
-    program: Program[Any]
+    program: ComparedProgram
     partitioned: PartitionedProgram[Any]
     inputs: Sequence[Array]
+    is_run: bool
 
     @cached_property
     def expected(self) -> Sequence[Array] | SdyError:
@@ -91,6 +96,8 @@ class _Reference:
         run: Callable[[Sequence[Array]], Sequence[Array]],
     ) -> PartitionerResult:
         """Compare the results of `run`, called with those on one device, with the latter."""
+        if not self.is_run:
+            return PartitionerResult(name, statistics)
         if isinstance(self.expected, SdyError):
             return PartitionerResult(name, statistics, problem=f"not compared: {_message(self.expected)}")
         check = RoundingCheck(self.program.module, partitioned, self.inputs)
@@ -109,7 +116,7 @@ def _result_of(name: str, reference: _Reference, seconds: float) -> PartitionerR
     with TemporaryDirectory() as directory:
         folder = Path(directory)
         devices = reference.partitioned.boundary.mesh.device_count
-        _write_program(other.text(reference.program.module), reference.inputs, devices, folder)
+        _write_program(other.text(reference.program.module), reference, devices, folder)
         words = [sys.executable, "-m", "sdy.backends.jax.other_partitioners", name, str(folder)]
         try:
             done = subprocess.run(
@@ -135,22 +142,23 @@ def _text_without_chlo(module: ModuleOp) -> str:
     return print_module(expanded)
 
 
-def _write_program(text: str, inputs: Sequence[Array], devices: int, folder: Path) -> None:
+def _write_program(text: str, reference: _Reference, devices: int, folder: Path) -> None:
     (folder / "program.mlir").write_text(text, encoding="utf-8")
-    named: dict[str, Any] = {str(index): array for index, array in enumerate(inputs)}
+    named: dict[str, Any] = {str(index): array for index, array in enumerate(reference.inputs)}
     np.savez(folder / "inputs.npz", **named)
-    description: dict[str, object] = {"devices": devices, "dtypes": [array.dtype.name for array in inputs]}
+    dtypes = [array.dtype.name for array in reference.inputs]
+    description: dict[str, object] = {"devices": devices, "dtypes": dtypes, "is_run": reference.is_run}
     (folder / "program.json").write_text(json.dumps(description), encoding="utf-8")
 
 
 def _result_of_xla(reference: _Reference, folder: Path) -> PartitionerResult:
     hlo = HloModule((folder / "compiled.hlo").read_text(encoding="utf-8"))
     statistics = hlo.statistics(int((folder / "peak_bytes.txt").read_text()))
-    with np.load(folder / "outputs.npz") as file:
-        stored = [file[str(index)] for index in range(len(file.files))]
 
     def outputs(expected: Sequence[Array]) -> Sequence[Array]:
         """Return the outputs with their own dtypes; a file has raw bytes for those that NumPy does not know."""
+        with np.load(folder / "outputs.npz") as file:
+            stored = [file[str(index)] for index in range(len(file.files))]
         return [array.view(each.dtype) for array, each in zip(stored, expected, strict=True)]
 
     return reference.compared("xla", statistics, reference.partitioned, outputs)

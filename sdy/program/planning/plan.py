@@ -11,6 +11,9 @@ from rich.console import Console
 
 from sdy.cost.program_cost import ProgramCost
 from sdy.model.mesh import Mesh
+from sdy.program.partitioners.runs import SECONDS as XLA_SECONDS
+from sdy.program.partitioners.runs import ComparedProgram
+from sdy.program.planning.xla_check import XlaCheck, check_xla
 from sdy.report.program_report import WIDTH
 from sdy.report.tables.cost_tables import seconds_text
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
@@ -20,18 +23,19 @@ from sdy.search.explanation import PlanExplanation
 from sdy.search.goal import Goal
 from sdy.search.search_request import SECONDS
 
-P_co = TypeVar("P_co", covariant=True)
+P_co = TypeVar("P_co", bound=ComparedProgram, covariant=True)
 
 
 @dataclass(frozen=True)
 class ShardingPlan(Generic[P_co]):
     """Shardings for a program, found by a search on one mesh.
 
-    `program` is the program with these annotations. `before` is the cost of the program as it was, `cost` that of the
-    annotated one, `tried` the number of annotated programs that were partitioned.
+    `program` is the program with these annotations, `original` the one as it was. `before` is the cost of the original
+    program, `cost` that of the annotated one, `tried` the number of annotated programs that were partitioned.
     """
 
     program: P_co
+    original: P_co
     mesh: Mesh
     goal: Goal
     before: ProgramCost
@@ -51,6 +55,17 @@ class ShardingPlan(Generic[P_co]):
         The prices are those of the cost network, which is solved again with the choice forbidden.
         """
         return self.explained(time_limit)
+
+    def check_xla(
+        self, baseline: ComparedProgram | None = None, *, seed: int = 0, seconds: float = XLA_SECONDS, run: bool = True
+    ) -> XlaCheck:
+        """Compile the program with XLA with and without the plan, for as many devices of the host as the mesh has.
+
+        Without the plan, it is as it was, or `baseline`. Each compilation has a process of its own and `seconds` of
+        time. With `run`, both programs run on random inputs from `seed`, and their values are compared.
+        Raises: SdyError SDY-T205 if JAX is not installed.
+        """
+        return check_xla(baseline or self.original, self.program, seed, seconds, run=run)
 
     @property
     def in_shardings(self) -> dict[str, str]:
@@ -93,7 +108,7 @@ class ShardingPlan(Generic[P_co]):
         }
 
 
-def _report(plan: ShardingPlan[object], width: int = WIDTH) -> str:
+def _report(plan: ShardingPlan[ComparedProgram], width: int = WIDTH) -> str:
     """Return the report on a plan as text, in tables of at most `width` columns."""
     console = Console(file=StringIO(), width=width, highlight=False)
     print_tables(console, mesh_table({"mesh": plan.mesh}), _costs(plan), *_values(plan))
@@ -104,7 +119,7 @@ def _report(plan: ShardingPlan[object], width: int = WIDTH) -> str:
     return stream.getvalue()
 
 
-def _costs(plan: ShardingPlan[object]) -> FittedTable:
+def _costs(plan: ShardingPlan[ComparedProgram]) -> FittedTable:
     def sent(cost: ProgramCost) -> float:
         return Goal.BYTES.of(cost)
 
@@ -120,7 +135,7 @@ def _costs(plan: ShardingPlan[object]) -> FittedTable:
     return fitted_table(title, ("", "before", "planned"), pairs, right=(1, 2))
 
 
-def _values(plan: ShardingPlan[object]) -> Iterator[FittedTable]:
+def _values(plan: ShardingPlan[ComparedProgram]) -> Iterator[FittedTable]:
     for title, values in (("arguments", plan.arguments), ("results", plan.results)):
         sharded = [value for value in values if value.is_sharded]
         others = f"; the other {len(values) - len(sharded)} are replicated" if len(sharded) < len(values) else ""
@@ -136,7 +151,7 @@ def _rows(values: Sequence[PlannedValue]) -> Iterator[tuple[str, str, str]]:
     return ((value.name, value.type, value.spec) for value in values)
 
 
-def _notes(plan: ShardingPlan[object]) -> Iterator[str]:
+def _notes(plan: ShardingPlan[ComparedProgram]) -> Iterator[str]:
     for title, values in (("arguments", plan.arguments), ("results", plan.results)):
         if values and not any(value.is_sharded for value in values):
             yield f"All {title} are replicated."

@@ -1,0 +1,1 @@
+"""Compares what our partitioner and others make of a program."""
