@@ -24,6 +24,11 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+def _imports_torchax() -> bool:
+    """Return whether torchax can be imported: it cannot with every version of torch."""
+    return subprocess.run([sys.executable, "-W", "ignore", "-c", "import torchax"], capture_output=True).returncode == 0
+
+
 PAGES = [pytest.param(page, marks=[needs_host_name] * ("jax.distributed" in page.read_text())) for page in pages()]
 
 
@@ -31,6 +36,8 @@ PAGES = [pytest.param(page, marks=[needs_host_name] * ("jax.distributed" in page
 def test_examples_print_what_the_page_shows(page: Path, pytestconfig: pytest.Config) -> None:
     if re.search(r"^(import|from) jax\b", page.read_text(), re.MULTILINE):
         pytest.importorskip("jax", reason="the page is about JAX, which is not installed")
+    if re.search(r"^import torchax\b", page.read_text(), re.MULTILINE) and not _imports_torchax():
+        pytest.skip("the page is about PyTorch: the extra `torch` is not installed")
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     update = ["--update"] if pytestconfig.getoption("update") else []
     done = subprocess.run(
