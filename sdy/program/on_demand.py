@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from sdy.proof.prove import prove as prove
     from sdy.report.explain import Explainer as Explainer
     from sdy.report.html.page import html_page as html_page
+    from sdy.report.html.summary import partitioned_program_html as partitioned_program_html
+    from sdy.report.html.summary import sharded_program_html as sharded_program_html
     from sdy.report.html.summary import summary_html as summary_html
     from sdy.report.program_report import WIDTH as WIDTH
     from sdy.report.program_report import program_report as program_report
@@ -62,6 +64,7 @@ _HOME = {
     "Linter": "sdy.advice.lint.linter",
     "LintSettings": "sdy.advice.lint.settings",
     "PartitionFacts": "sdy.advice.partition_facts",
+    "partitioned_program_html": "sdy.report.html.summary",
     "program_report": "sdy.report.program_report",
     "prove": "sdy.proof.prove",
     "raise_breaches": "sdy.advice.contract",
@@ -71,6 +74,7 @@ _HOME = {
     "search_request": "sdy.search.search_request",
     "SECONDS": "sdy.search.search_request",
     "SearchedProgram": "sdy.program.planning.search_plan",
+    "sharded_program_html": "sdy.report.html.summary",
     "summary_html": "sdy.report.html.summary",
     "text_with_changes": "sdy.advice.lint.annotated_text",
     "WIDTH": "sdy.report.program_report",

@@ -27,6 +27,7 @@ from sdy.model.devices.placement import ProgramPlacement
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
 from sdy.passes.manager.pipelines import PartitionPipeline
 from sdy.passes.run import run_passes
+from sdy.program import on_demand
 from sdy.program.local_program import local_program, local_program_by_position
 from sdy.program.optional_jax import jax_function
 from sdy.program.origin import Origin
@@ -155,6 +156,10 @@ class PartitionedProgram(ShardedProgram[R]):
     def __repr__(self) -> str:
         """Return one line: the main function with the number of its arguments and results, and the meshes."""
         return f"PartitionedProgram({summary(self.folded)})"
+
+    def _repr_html_(self) -> str:
+        """Return the tables that notebooks show: meshes, arguments and results, and collectives with their bytes."""
+        return on_demand.partitioned_program_html(repr(self), self.global_module, self.origin.argument_names)
 
     def __str__(self) -> str:
         """Return the text of the local program."""

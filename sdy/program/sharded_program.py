@@ -23,6 +23,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.passes.manager.pipelines import PropagationPipeline
 from sdy.passes.run import run_passes
+from sdy.program import on_demand
 from sdy.program.optional_jax import named_shardings
 from sdy.program.origin import Origin
 
@@ -68,6 +69,10 @@ class PropagatedProgram(ShardedProgram[R]):
     def __repr__(self) -> str:
         """Return one line: the main function with the number of its arguments and results, and the meshes."""
         return f"PropagatedProgram({summary(self.module)})"
+
+    def _repr_html_(self) -> str:
+        """Return the tables that notebooks show: meshes, arguments and results with their shardings."""
+        return on_demand.sharded_program_html(repr(self), self.module, self.origin.argument_names)
 
     def __str__(self) -> str:
         """Return the text of the module."""

@@ -14,6 +14,7 @@ from sdy.model.mesh import Mesh
 from sdy.program.partitioners.runs import SECONDS as XLA_SECONDS
 from sdy.program.partitioners.runs import ComparedProgram
 from sdy.program.planning.xla_check import XlaCheck, check_xla
+from sdy.report.html.summary import tables_html
 from sdy.report.program_report import WIDTH
 from sdy.report.tables.cost_tables import seconds_text
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
@@ -26,7 +27,7 @@ from sdy.search.search_request import SECONDS
 P_co = TypeVar("P_co", bound=ComparedProgram, covariant=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ShardingPlan(Generic[P_co]):
     """Shardings for a program, found by a search on one mesh.
 
@@ -88,6 +89,16 @@ class ShardingPlan(Generic[P_co]):
     def report(self, width: int = WIDTH) -> str:
         """Return a report in plain text: costs before and after, the shardings, and the gap to the lower bound."""
         return _report(self, width)
+
+    def __repr__(self) -> str:
+        """Return one line: the mesh and what the plan saves."""
+        axes = ", ".join(f"{axis.name}={axis.size}" for axis in self.mesh.axes)
+        times = (seconds_text(cost.seconds_in_turn) for cost in (self.before, self.cost))
+        return f"ShardingPlan({axes}; predicted time {' -> '.join(times)})"
+
+    def _repr_html_(self) -> str:
+        """Return the report as the tables that notebooks show."""
+        return tables_html(repr(self), (_costs(self), *_values(self)), _notes(self))
 
     def to_json(self) -> dict[str, object]:
         """Return the plan as plain data."""
