@@ -280,6 +280,7 @@ class Program(Generic[R]):
         minimize: str = "time",
         fix: Mapping[str, object] | None = None,
         from_scratch: bool = False,
+        overlap: bool = False,
         time_limit: float | None = None,
     ) -> ShardingPlan[Program[R]]:
         """Search for the best shardings of arguments, results and, where it pays, of values inside.
@@ -287,15 +288,15 @@ class Program(Generic[R]):
         `mesh` is a text such as `"data=16,model=4"`, by default the mesh of the program; with `devices`, all meshes of
         one to three axes are tried. `memory` is what the program may use on a device, by default all. `minimize` is
         `"time"`, `"bytes"` or `"memory"`. Annotations of the program stay, unless the mesh is another one or
-        `from_scratch` is set; `fix` adds some by name. `time_limit` is in seconds, by default 60.
+        `from_scratch` is set; `fix` adds some by name. With `overlap`, communication runs while ops compute.
+        `time_limit` is in seconds, by default 60.
         Raises: SdyError SDY-T250 if HiGHS is needed and not installed, SDY-T251 if ops depend on the mesh, SDY-T252 if
         an option is malformed, SDY-T253 if neither the program nor the call names a mesh.
         """
         hardware = resolve_hardware(on)
         seconds = on_demand.SECONDS if time_limit is None else time_limit
-        request = on_demand.search_request(
-            hardware, mesh, devices, memory, minimize, fix, seconds, from_scratch=from_scratch
-        )
+        options = mesh, devices, memory, minimize, fix, seconds
+        request = on_demand.search_request(hardware, *options, from_scratch=from_scratch, overlap=overlap)
         return on_demand.search_plan(self._parts(), request)
 
     def apply(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sdy.cost.hardware import Hardware
+from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import byte_count
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.mesh import Mesh, MeshAxis
@@ -22,6 +23,7 @@ class SearchRequest:
 
     `meshes` are the candidates; without any, the mesh of the program. `fixed` maps names of arguments or results to
     shardings, in any notation. With `from_scratch`, annotations of the program are dropped. `seconds` limits the time.
+    With `overlap`, the time that decides is that with communication fully overlapped with computation.
     """
 
     hardware: Hardware
@@ -31,6 +33,11 @@ class SearchRequest:
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
     from_scratch: bool = False
     seconds: float = SECONDS
+    overlap: bool = False
+
+    def price_of(self, cost: ProgramCost) -> float:
+        """Return the quantity to minimize."""
+        return cost.seconds_overlapped if self.overlap and self.goal is Goal.TIME else self.goal.of(cost)
 
 
 def search_request(
@@ -43,6 +50,7 @@ def search_request(
     seconds: float = SECONDS,
     *,
     from_scratch: bool = False,
+    overlap: bool = False,
 ) -> SearchRequest:
     """Return the request for options as users write them: `mesh="data=16,model=4"`, `memory="14GB"`.
 
@@ -62,7 +70,7 @@ def search_request(
     if devices is not None:
         meshes = tuple(meshes_of_devices(devices))
     fixed = {name: str(sharding) for name, sharding in (fix or {}).items()}
-    return SearchRequest(hardware, free_bytes, goals[minimize], meshes, fixed, from_scratch, seconds)
+    return SearchRequest(hardware, free_bytes, goals[minimize], meshes, fixed, from_scratch, seconds, overlap)
 
 
 def _mesh(text: str) -> Mesh:

@@ -208,12 +208,12 @@ class ShardingSearch:
         fitting = [each for each in self._candidates if each.cost.fits]
         if not fitting:
             return min(self._candidates, key=lambda each: each.cost.peak_bytes)
-        goal, plain = self.request.goal, self._candidates[0]
-        least = min(goal.of(each.cost) for each in fitting)
-        if plain.cost.fits and goal is Goal.TIME and goal.of(plain.cost) < least + LEAST_SECONDS:
+        price, plain = self.request.price_of, self._candidates[0]
+        least = min(price(each.cost) for each in fitting)
+        if plain.cost.fits and self.request.goal is Goal.TIME and price(plain.cost) < least + LEAST_SECONDS:
             return plain
-        enough = [each for each in fitting if goal.of(each.cost) <= least * (1 + SMALL_GAIN)]
-        return min(enough, key=lambda each: (len(each.edits) > 0, each.constraint_count, goal.of(each.cost)))
+        enough = [each for each in fitting if price(each.cost) <= least * (1 + SMALL_GAIN)]
+        return min(enough, key=lambda each: (len(each.edits) > 0, each.constraint_count, price(each.cost)))
 
     def _improve(self) -> bool:
         """Improve the best candidate, then the program as it was; return false if time was up before the end."""
@@ -237,7 +237,7 @@ class ShardingSearch:
     def _score(self, candidate: Candidate) -> float:
         """Return the quantity to minimize, increased by the memory that is missing."""
         missing = max(1.0, candidate.cost.peak_bytes / self.request.free_bytes)
-        return self.request.goal.of(candidate.cost) * missing**MEMORY_EXPONENT
+        return self.request.price_of(candidate.cost) * missing**MEMORY_EXPONENT
 
     def _neighbours(self, candidate: Candidate) -> Iterator[Sequence[Edit]]:
         """Yield the annotations of a candidate with another layout of one argument, or of equal arguments together."""

@@ -50,6 +50,7 @@ def parser() -> ArgumentParser:
         help="""keep the sharding of an argument or a result: --fix 'batch=P("data")'""",
     )
     parser.add_argument("--from-scratch", action="store_true", help="drop the annotations of the program")
+    parser.add_argument("--overlap", action="store_true", help="communication takes no time while ops compute")
     parser.add_argument("--time-limit", metavar="SECONDS", type=float, default=SECONDS, help=f"({SECONDS:g})")
     parser.add_argument("--explain", action="store_true", help="show what the best plan without each axis would cost")
     parser.add_argument("-o", "--output", metavar="OUT", help="write the annotated program; - for the screen")
@@ -70,6 +71,7 @@ def run(arguments: Namespace) -> int:
             minimize=arguments.minimize,
             fix=fixed,
             from_scratch=arguments.from_scratch,
+            overlap=arguments.overlap,
             time_limit=arguments.time_limit,
         )
 

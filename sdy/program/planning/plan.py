@@ -136,6 +136,7 @@ def _costs(plan: ShardingPlan[ComparedProgram]) -> FittedTable:
 
     pairs = (
         ("predicted time", *(seconds_text(cost.seconds_in_turn) for cost in (plan.before, plan.cost))),
+        ("if all overlaps", *(seconds_text(cost.seconds_overlapped) for cost in (plan.before, plan.cost))),
         ("time of collectives", *(seconds_text(cost.communication_seconds) for cost in (plan.before, plan.cost))),
         ("collectives", *(str(sum(each.runs for each in cost.collectives)) for cost in (plan.before, plan.cost))),
         ("bytes sent", *(bytes_text(sent(cost)) for cost in (plan.before, plan.cost))),

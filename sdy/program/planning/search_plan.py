@@ -100,7 +100,7 @@ def search_plan(program: SearchedProgram[P], request: SearchRequest) -> Sharding
 
 
 def _rank(cost: ProgramCost, request: SearchRequest) -> tuple[bool, float]:
-    return not cost.fits, request.goal.of(cost) if cost.fits else cost.peak_bytes
+    return not cost.fits, request.price_of(cost) if cost.fits else cost.peak_bytes
 
 
 def _results(searches: Sequence[ShardingSearch], end: float) -> Iterator[tuple[ShardingSearch, SearchResult]]:
@@ -187,7 +187,7 @@ def _plan(
         list(_described(argument_names, boundary[: len(arguments)])),
         list(_described([value.name for value in results], results)),
         list(_constraints(best.edits, names, program.origin)),
-        None if solution is None else solution.gap,
+        None if solution is None or search.request.overlap else solution.gap,  # the network knows no overlap
         result.tried,
         result.is_complete,
         result.can_shard,

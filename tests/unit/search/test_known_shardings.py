@@ -147,3 +147,12 @@ def test_the_best_mesh_of_eight_devices_has_a_data_axis_as_large() -> None:
     plan = program.search(devices=8)
     assert plan.mesh.device_count == 8
     assert plan.before.seconds_in_turn > 7.5 * plan.cost.seconds_in_turn
+
+
+def test_with_overlap_communication_that_computation_hides_costs_nothing() -> None:
+    program = sdy.from_jax(mlp, array(1024, 8192), array(8192, 32768), array(32768, 8192))
+    fixed = {"x": "P('model')", "result": "P()"}
+    plans = [program.search(mesh="model=8", fix=fixed, overlap=overlap) for overlap in (False, True)]
+    assert plans[1].cost.seconds_overlapped < 0.8 * plans[0].cost.seconds_overlapped
+    assert plans[1].gap is None  # the bound of the network is one without overlap
+    assert "if all overlaps" in plans[1].report()
