@@ -736,4 +736,19 @@ CODES: dict[str, Code] = {
         "A callback of JAX calls a Python function that the program does not have.",
         "Run the program that `sdy.from_jax` returns: the text of a program does not contain the functions.",
     ),
+    "SDY-X150": Code(
+        "A run would take more memory than is available.", "Verify in smaller sizes: `sdy verify --reduced`."
+    ),
+    "SDY-X151": Code(
+        "A program takes too long or too much memory even in reduced sizes.",
+        "The message names the largest size that is kept, and the reason.",
+    ),
+    "SDY-X152": Code(
+        "The sizes of a program cannot be reduced: an op has unknown sizes, or sizes that are not understood.",
+        "Prove the program instead, which does not run it: `sdy prove`.",
+    ),
+    "SDY-T270": Code(
+        "Reduced verification got arrays of the original sizes.",
+        "Pass no arrays: it draws its own inputs, of the reduced sizes.",
+    ),
 }

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import ml_dtypes
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
 
 from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, is_bool, is_complex, is_float
 from sdy.program.argument_uses import ArgumentUse, argument_uses
 from sdy.program.arrays import random_inputs
 from sdy.program.comparison import OutputComparison
-from sdy.program.program import Program
+from sdy.program.partitioned import PartitionedProgram
 from sdy.program.rounding import RoundingCheck
 from sdy.program.verification import compare_results
 
@@ -27,7 +29,7 @@ IntegerValues = Callable[[Random, int, DType, Sequence[int]], Array]
 
 
 @dataclass(frozen=True, slots=True)
-class AdversarialRound:
+class VerifiedRound:
     """The outcome of running both programs on one kind of inputs."""
 
     name: str
@@ -38,8 +40,30 @@ class AdversarialRound:
         """Whether all outputs agree."""
         return all(comparison.agrees for comparison in self.comparisons)
 
+    def to_json(self) -> dict[str, object]:
+        """Return the outcome as plain data."""
+        outputs = [output.to_json() for output in self.comparisons]
+        return {"inputs": self.name, "agrees": self.agrees, "outputs": outputs}
 
-def adversarial_rounds(program: Program, seed: int) -> Iterator[AdversarialRound]:
+
+class Verifiable(Protocol):
+    """A program that can be run on one device and on all of them."""
+
+    @property
+    def module(self) -> ModuleOp:
+        """The program on global shapes."""
+        ...
+
+    def partition(self) -> PartitionedProgram[Any]:
+        """Return the partitioned program."""
+        ...
+
+    def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
+        """Run the program on one device."""
+        ...
+
+
+def adversarial_rounds(program: Verifiable, seed: int) -> Iterator[VerifiedRound]:
     """Run the original and the partitioned program on each kind of inputs. Zeros must agree in sign.
 
     Raises: SdyError if the program cannot be partitioned or run.
@@ -48,10 +72,10 @@ def adversarial_rounds(program: Program, seed: int) -> Iterator[AdversarialRound
     for name, inputs in adversarial_inputs(program, seed):
         actual, expected = partitioned.run_flat(inputs), program.run_flat(inputs)
         found = compare_results(RoundingCheck(program.module, partitioned, inputs), actual, expected)
-        yield AdversarialRound(name, tuple(map(_with_signs_of_zeros, found, actual, expected)))
+        yield VerifiedRound(name, tuple(map(_with_signs_of_zeros, found, actual, expected)))
 
 
-def adversarial_inputs(program: Program, seed: int) -> Iterator[tuple[str, tuple[Array, ...]]]:
+def adversarial_inputs(program: Verifiable, seed: int) -> Iterator[tuple[str, tuple[Array, ...]]]:
     """Return the name and the arrays of each kind of inputs; the same arrays for the same seed."""
     uses = argument_uses(program.module)
     arrays = random_inputs(program.module, seed)

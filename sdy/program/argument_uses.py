@@ -10,7 +10,8 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, Region, SSAValue, Use
 from xdsl.traits import IsTerminator
 
-from sdy.dialects.ir.symbols import calls_of, functions_of, main_function
+from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.dialects.stablehlo.control import WhileOp
@@ -66,47 +67,60 @@ class ArgumentUse:
 
 def argument_uses(module: ModuleOp) -> list[ArgumentUse]:
     """Return how each argument of the main function is used, directly or through other ops."""
-    flow = _Flow(module)
-    return [flow.use_of(argument) for argument in main_function(module).body.block.args]
+    flow = _Flow(module, lambda use: True)
+    users: dict[tuple[frozenset[int], bool], set[SSAValue]] = {}
+    for use in flow.uses:
+        found = ArgumentUse()
+        _record(use, found)
+        if found.indexed_sizes or found.ends_loops:
+            key = (frozenset(found.indexed_sizes), found.ends_loops)
+            users.setdefault(key, set()).add(use.operation.operands[use.index])
+    uses = [ArgumentUse() for _ in main_function(module).body.block.args]
+    for (sizes, ends_loops), values in users.items():
+        sources = flow.sources_of(values)
+        for use, argument in zip(uses, main_function(module).body.block.args, strict=True):
+            if argument in sources:
+                use.indexed_sizes |= sizes
+                use.ends_loops |= ends_loops
+    return uses
 
 
 def positive_arguments(module: ModuleOp) -> list[bool]:
     """Return for each argument of the main function whether results are undefined unless it is positive.
 
-    These are second moments of an optimizer, whose square root is taken, and counts of steps, which are exponents.
+    These are second moments of an optimizer, whose square root is taken, and counts of steps, which are exponents:
+    arguments of which, or of a sum or product with which, a root, a logarithm or a power is computed.
     """
-    flow = _Flow(module)
-    return [flow.must_be_positive(argument) for argument in main_function(module).body.block.args]
+    flow = _Flow(module, _keeps_sign)
+    positive = {use.operation.operands[use.index] for use in flow.uses if isinstance(use.operation, _OF_POSITIVE)}
+    sources = flow.sources_of(positive)
+    return [argument in sources for argument in main_function(module).body.block.args]
 
 
 class _Flow:
-    """Follows values to the values that depend on them."""
+    """The uses of all values of a module, and which values depend on which through uses that are followed."""
 
-    def __init__(self, module: ModuleOp) -> None:
-        self._module = module
+    def __init__(self, module: ModuleOp, is_followed: Callable[[Use], bool]) -> None:
         self._functions = functions_of(module)
+        self._calls: dict[str, list[CallOp]] = {}
+        ops = pre_order(module)
+        for op in ops:
+            if isinstance(op, CallOp):
+                self._calls.setdefault(op.callee.string_value(), []).append(op)
+        self.uses = [Use(op, index) for op in ops for index in range(len(op.operands))]
+        self._sources: dict[SSAValue, list[SSAValue]] = {}
+        for use in filter(is_followed, self.uses):
+            for target in self._targets(use):
+                self._sources.setdefault(target, []).append(use.operation.operands[use.index])
 
-    def use_of(self, value: SSAValue) -> ArgumentUse:
-        """Return how the value and all values that depend on it are used."""
-        found = ArgumentUse()
-        for use in self._uses(value, lambda use: True):
-            _record(use, found)
-        return found
-
-    def must_be_positive(self, value: SSAValue) -> bool:
-        """Return whether a root, a logarithm or a power is computed of the value, or of a sum or product with it."""
-        return any(isinstance(use.operation, _OF_POSITIVE) for use in self._uses(value, _keeps_sign))
-
-    def _uses(self, value: SSAValue, is_followed: Callable[[Use], bool]) -> Iterator[Use]:
-        """Yield the uses of a value, and those of all values that depend on it through uses that are followed."""
-        seen = {value}
-        pending = [value]
+    def sources_of(self, values: set[SSAValue]) -> set[SSAValue]:
+        """Return the values, and all on which they depend."""
+        seen, pending = set(values), list(values)
         while pending:
-            for use in pending.pop().uses:
-                yield use
-                new = [target for target in self._targets(use) if target not in seen] if is_followed(use) else ()
-                seen.update(new)
-                pending += new
+            new = [source for source in self._sources.get(pending.pop(), ()) if source not in seen]
+            seen.update(new)
+            pending += new
+        return seen
 
     def _targets(self, use: Use) -> Iterator[SSAValue]:
         """Return the values that depend on this use of an operand."""
@@ -117,7 +131,7 @@ class _Flow:
             case CallOp():
                 yield from self._functions[op.callee.string_value()].body.block.args[use.index : use.index + 1]
             case ReturnOp() if isinstance(parent, FuncOp):
-                yield from (call.results[use.index] for call in calls_of(self._module, parent))
+                yield from (call.results[use.index] for call in self._calls.get(parent.sym_name.data, ()))
             case _ if op.has_trait(IsTerminator):
                 yield from _values_after_terminator(op, parent, use.index)
             case _:

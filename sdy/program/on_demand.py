@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from sdy.program.arrays import check_arrays as check_arrays
     from sdy.program.arrays import input_types as input_types
     from sdy.program.arrays import is_empty as is_empty
+    from sdy.program.at_scale.reduced import check_run as check_run
+    from sdy.program.at_scale.reduced import reduced_comparisons as reduced_comparisons
     from sdy.program.planning.apply_tactics import apply_tactics as apply_tactics
     from sdy.program.planning.search_plan import SearchedProgram as SearchedProgram
     from sdy.program.planning.search_plan import search_plan as search_plan
@@ -53,6 +55,7 @@ _HOME = {
     "bounds_contract": "sdy.advice.contract_file",
     "breaches": "sdy.advice.contract",
     "check_arrays": "sdy.program.arrays",
+    "check_run": "sdy.program.at_scale.reduced",
     "compare_runs": "sdy.program.verification",
     "diff": "sdy.advice.diff",
     "edited": "sdy.advice.edits",
@@ -69,6 +72,7 @@ _HOME = {
     "prove": "sdy.proof.prove",
     "raise_breaches": "sdy.advice.contract",
     "read_contract": "sdy.advice.contract_file",
+    "reduced_comparisons": "sdy.program.at_scale.reduced",
     "ReportedProgram": "sdy.report.reported_program",
     "search_plan": "sdy.program.planning.search_plan",
     "search_request": "sdy.search.search_request",

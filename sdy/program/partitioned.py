@@ -76,12 +76,12 @@ class PartitionedProgram(ShardedProgram[R]):
 
     # Running a program needs NumPy and the interpreter, which are imported only then: partitioning does without them.
 
-    def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
+    def run_flat(self, inputs: Sequence[Array], observer: OpObserver | None = None) -> list[Array]:
         """Run the program like `run`, with one array per argument and per result of the main function."""
         from sdy.interpreter.inputs import check_inputs
 
         check_inputs(main_function(self.folded), [(array.shape, array.dtype) for array in inputs])
-        return self.global_results(self.run_on_devices(inputs))
+        return self.global_results(self.run_on_devices(inputs, observer))
 
     def run_on_devices(self, inputs: Sequence[Array], observer: OpObserver | None = None) -> list[DeviceArray]:
         """Run the local program on global inputs, and return the shards of the results. Raises: SdyError as `run`."""

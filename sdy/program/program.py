@@ -112,25 +112,26 @@ class Program(Generic[R]):
         seed: int = 0,
         optimize_communication: bool | None = None,
         exact: bool | None = None,
+        reduced: bool = False,
         **kwargs: object,
     ) -> list[OutputComparison]:
         """Run the partitioned program on all devices, and compare each output with its expected value.
 
         The arguments are those of one call of `run`; without any, random arrays from `seed`. `inputs` replaces some of
         them by name: `{"params['w']": array}`, or `{"%arg0": array}`. `expected` is the expected return value; by
-        default, the result of running the program on one device. `optimize_communication` overrides the field of this
-        name. With `exact`, both programs run in 64-bit floats too, to tell outputs that only round differently, which
-        agree, from outputs that the partitioned program computes in another way; by default, if an output differs by
-        more than the tolerance for its type.
-        Raises: SdyError if the arguments or the expected results do not match the program.
+        default, the result on one device. `optimize_communication` overrides the field. With `exact`, both also run in
+        64-bit floats, by default if an output differs: it may only round differently. With `reduced`, sizes are small.
+        Raises: SdyError if arguments or expected results do not match the program; SDY-X150 if memory is insufficient.
         """
         require_type(seed, int, "Program.verify: seed")
-        signature = self.origin.signature
-        arrays = on_demand.arrays_of_call(self.module, self.origin, args, kwargs, inputs or {}, seed)
-        expected_outputs = None if on_demand.is_empty(expected) else signature.flat_results(expected)
-        on_demand.check_arrays(main_function(self.module), arrays, expected_outputs)
         partitioned = self._with_optimizer(optimize_communication).partition()
-        return on_demand.compare_runs(self.module, partitioned, arrays, expected_outputs, exact=exact)
+        if reduced:
+            return on_demand.reduced_comparisons(self.module, partitioned, seed, (args, kwargs, inputs, expected))
+        on_demand.check_run(self.module, partitioned, "verify(reduced=True) runs smaller sizes")
+        arrays = on_demand.arrays_of_call(self.module, self.origin, args, kwargs, inputs or {}, seed)
+        outputs = None if on_demand.is_empty(expected) else self.origin.signature.flat_results(expected)
+        on_demand.check_arrays(main_function(self.module), arrays, outputs)
+        return on_demand.compare_runs(self.module, partitioned, arrays, outputs, exact=exact)
 
     def prove(self, *, optimize_communication: bool | None = None) -> Proof:
         """Prove, without a run, that the partitioned program computes the same, apart from rounding; see `verify`."""
@@ -294,8 +295,7 @@ class Program(Generic[R]):
         an option is malformed, SDY-T253 if neither the program nor the call names a mesh.
         """
         hardware = resolve_hardware(on)
-        seconds = on_demand.SECONDS if time_limit is None else time_limit
-        options = mesh, devices, memory, minimize, fix, seconds
+        options = mesh, devices, memory, minimize, fix, on_demand.SECONDS if time_limit is None else time_limit
         request = on_demand.search_request(hardware, *options, from_scratch=from_scratch, overlap=overlap)
         return on_demand.search_plan(self._parts(), request)
 

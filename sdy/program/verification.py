@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.symbols import main_function
 from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.single import interpret
 from sdy.program.comparison import OutputComparison, compare
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.rounding import RoundingCheck
+
+Watch = Callable[[str, FuncOp], AbstractContextManager[OpObserver | None]]
+"""Called with the name of a run and its function; the observer is called after each op until the context ends."""
+
+
+def unwatched(name: str, function: FuncOp) -> AbstractContextManager[OpObserver | None]:
+    """Return a context without an observer."""
+    return nullcontext()
 
 
 def compare_runs(
@@ -23,16 +34,23 @@ def compare_runs(
     given: Sequence[Array] | None = None,
     *,
     exact: bool | None = None,
+    watch: Watch = unwatched,
 ) -> list[OutputComparison]:
     """Run both programs on the same inputs, and compare their results, or those of the partitioned one with `given`.
 
     With `exact`, both run in 64-bit floats too, to tell results that only round differently, which agree, from others;
     by default (None) if a result differs by more than the tolerance for its type, and if the ops allow it.
+    `watch` observes the runs in the declared types.
     Raises: SdyError if a program cannot be run.
     """
-    actual = partitioned.run_flat(inputs)
-    name, host = main_function(original).sym_name.data, partitioned.origin.host()
-    expected = interpret(original, inputs, name, host) if given is None else given
+    with watch("partitioned program", main_function(partitioned.local)) as observer:
+        actual = partitioned.run_flat(inputs, observer)
+    main, host = main_function(original), partitioned.origin.host()
+    if given is None:
+        with watch("original program", main) as observer:
+            expected: Sequence[Array] = interpret(original, inputs, main.sym_name.data, host, observer)
+    else:
+        expected = given
     check = RoundingCheck(original, partitioned, inputs)
     return compare_results(check, actual, expected, is_given=given is not None, exact=exact)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -12,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.kernel import Arrays, KernelContext
 
 DELAY = 2.0  # seconds before the bar is shown
@@ -20,7 +22,10 @@ DELAY = 2.0  # seconds before the bar is shown
 class RunProgress:
     """A context manager that shows a progress bar on `console` after `DELAY` seconds, and removes it at the end."""
 
-    def __init__(self, function: FuncOp, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, function: FuncOp, console: Console, clock: Callable[[], float] = time.monotonic, name: str = ""
+    ) -> None:
+        self._prefix = f"{name}: " if name else ""
         self._body = function.body.block
         self._total = len(self._body.ops)
         self._clock = clock
@@ -52,4 +57,12 @@ class RunProgress:
                 return
             self._bar.add_task("", total=self._total)
             self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=self._done, description=op.name)
+        self._bar.update(self._bar.task_ids[0], completed=self._done, description=self._prefix + op.name)
+
+
+@contextmanager
+def terminal_progress(name: str, function: FuncOp) -> Generator[OpObserver | None]:
+    """Show the progress of a run on standard error if that is a terminal; yield the observer to run with, or None."""
+    console = Console(stderr=True)
+    with RunProgress(function, console, name=name) as progress:
+        yield progress.observe if console.is_terminal else None

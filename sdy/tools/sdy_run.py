@@ -27,8 +27,9 @@ from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.single import interpret
 from sdy.program.arrays import load_arrays
+from sdy.program.at_scale.run_estimate import check_memory, estimate_of_run
 from sdy.program.sharded_program import boundary_of
-from sdy.report.run_progress import RunProgress
+from sdy.report.run_progress import terminal_progress
 from sdy.report.run_trace import RunTrace
 from sdy.report.tables.devices_table import ShardedResult, devices_table
 from sdy.report.tables.fitted_table import print_tables
@@ -124,10 +125,11 @@ def _interpreted(arguments: RunArguments, module: ModuleOp, function: FuncOp, in
     observers: list[OpObserver] = []
     if "trace" in arguments.flags:
         observers.append(RunTrace(module, _write_error).observe)
-    console = Console(stderr=True)
-    with RunProgress(function, console) as progress:
-        if console.is_terminal:
-            observers.append(progress.observe)
+    hint = "run the program in smaller sizes; `sdy verify --reduced` chooses them"
+    check_memory(estimate_of_run(module), module, hint)
+    with terminal_progress("", function) as observer:
+        if observer is not None:
+            observers.append(observer)
         return interpret(module, inputs, function.sym_name.data, host, _combined_observer(observers))
 
 

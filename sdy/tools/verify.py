@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,21 +15,17 @@ from sdy.cost.statistics import statistics_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import print_module
-from sdy.interpreter.inputs import check_inputs
-from sdy.program.adversarial import AdversarialRound, adversarial_rounds
-from sdy.program.arrays import StoredArrays, load_arrays, random_inputs
+from sdy.program.adversarial import VerifiedRound, adversarial_rounds
+from sdy.program.arrays import check_arrays, load_arrays, random_inputs
+from sdy.program.at_scale.reduced import check_no_arrays, estimate, verify_reduced
+from sdy.program.at_scale.run_estimate import check_memory, is_within_budget
 from sdy.program.comparison import OutputComparison
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
+from sdy.program.verification import compare_runs
+from sdy.report.run_progress import terminal_progress
 from sdy.report.tables.fitted_table import print_tables
-from sdy.report.tables.program_tables import (
-    NO_MESH,
-    collectives_table,
-    errors_table,
-    mesh_table,
-    rounds_table,
-    values_table,
-)
+from sdy.report.tables.program_tables import NO_MESH, collectives_table, mesh_table, rounds_table, values_table
 from sdy.report.value_rows import boundary_rows, value_rows
 from sdy.tools.command_line.arguments import add_json_argument, print_json
 from sdy.tools.command_line.console import console_of
@@ -41,12 +38,14 @@ from sdy.tools.command_line.loading import (
     with_program_and_text,
 )
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
+from sdy.tools.command_line.verification_output import outcome_cells, show_comparisons, show_reduced
 
 DESCRIPTION = """\
 Read a StableHLO program with sdy shardings, propagate the shardings, and partition it into one program per device with
 explicit collectives. Run the partitioned program on simulated devices and the original program on one device, and
 compare every output. If an output differs, run both programs in 64-bit floats too: outputs that agree then only round
-differently. The exit code is 1 if the partitioned program computes something else, and 0 otherwise.
+differently. A program that is too large for this machine is verified in smaller sizes. The exit code is 1 if the
+partitioned program computes something else, and 0 otherwise.
 """
 
 
@@ -69,6 +68,14 @@ def parser() -> ArgumentParser:
         action="store_true",
         help="also compare the programs in 64-bit floats if all outputs agree within the tolerances for their types",
     )
+    sizes = parser.add_mutually_exclusive_group()
+    sizes.add_argument(
+        "--reduced",
+        action="store_true",
+        help="run both programs in smaller sizes that keep their structure, on random and adversarial inputs "
+        "(default for a program that takes over ten minutes or more memory than is available)",
+    )
+    sizes.add_argument("--full", action="store_true", help="run the program in its own sizes, however long it takes")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
     parser.add_argument("-o", "--output", metavar="LOCAL.mlir", help="also write the program that each device runs")
     parser.add_argument("-v", "--verbose", action="store_true", help="list every value, not only inputs and outputs")
@@ -83,38 +90,54 @@ def run(arguments: Namespace) -> int:
 
 
 def _verify(program: Program, text: str, arguments: Namespace) -> int:
-    if arguments.inputs:
-        stored = load_arrays(arguments.inputs)
-        # Without arrays, `verify` would use random ones.
-        check_inputs(main_function(program.module), [(array.shape, array.dtype) for array in stored.inputs])
-    else:
-        stored = StoredArrays(random_inputs(program.module, arguments.seed), ())
+    if arguments.reduced and arguments.inputs:
+        check_no_arrays(arguments.inputs)
     program = with_optimizer_option(program, arguments)
     partitioned = partition(program, arguments.file, text, savings=arguments.savings)
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))
-    comparisons = program.verify(*stored.inputs, expected=stored.outputs, exact=arguments.exact or None)
-    reference = "the stored outputs" if stored.outputs else "the program on one device"
+    needed = estimate(program.module, partitioned)
+    if arguments.reduced or not (arguments.full or arguments.inputs or is_within_budget(needed)):
+        if not arguments.reduced:
+            print(f"note: a run would take {needed}, so sizes are reduced; --full runs them all", file=sys.stderr)
+        found = verify_reduced(program.module, partitioned, arguments.seed, terminal_progress)
+        if arguments.json:
+            print_json(found.to_json())
+        else:
+            show_reduced(console_of(arguments), found, verbose=arguments.verbose)
+        return SUCCESS if found.agrees else NO
+    check_memory(needed, program.module, "sdy verify --reduced runs the program in smaller sizes")
+    return _verify_full(program, partitioned, arguments)
+
+
+def _verify_full(program: Program, partitioned: PartitionedProgram, arguments: Namespace) -> int:
+    stored = load_arrays(arguments.inputs) if arguments.inputs else None
+    inputs = random_inputs(program.module, arguments.seed) if stored is None else stored.inputs
+    outputs = stored.outputs if stored is not None and stored.outputs else None
+    check_arrays(main_function(program.module), inputs, outputs)
+    exact = arguments.exact or None
+    comparisons = compare_runs(program.module, partitioned, inputs, outputs, exact=exact, watch=terminal_progress)
     rounds = list(adversarial_rounds(program, arguments.seed)) if arguments.adversarial else []
+    reference = "the stored outputs" if outputs else "the program on one device"
     if arguments.json:
         print_json(_document(partitioned, comparisons, rounds, reference, verbose=arguments.verbose))
     else:
         console = console_of(arguments)
         _show(console, partitioned, verbose=arguments.verbose)
-        _show_comparisons(console, comparisons, reference)
+        show_comparisons(console, comparisons, reference)
         if rounds:
-            print_tables(console, rounds_table((each.name, *_outcome(each)) for each in rounds))
+            print_tables(console, rounds_table((each.name, *outcome_cells(each)) for each in rounds))
     return SUCCESS if _agree(comparisons, rounds) else NO
 
 
-def _agree(comparisons: Sequence[OutputComparison], rounds: Sequence[AdversarialRound]) -> bool:
+def _agree(comparisons: Sequence[OutputComparison], rounds: Sequence[VerifiedRound]) -> bool:
     return all(each.agrees for each in (*comparisons, *rounds))
 
 
 def _document(
     partitioned: PartitionedProgram,
     comparisons: Sequence[OutputComparison],
-    rounds: Sequence[AdversarialRound],
+    rounds: Sequence[VerifiedRound],
     reference: str,
     *,
     verbose: bool,
@@ -126,20 +149,11 @@ def _document(
         "agrees": _agree(comparisons, rounds),
         "reference": reference,
         "outputs": [each.to_json() for each in comparisons],
-        "adversarial": [
-            {"inputs": each.name, "agrees": each.agrees, "outputs": [output.to_json() for output in each.comparisons]}
-            for each in rounds
-        ],
+        "adversarial": [each.to_json() for each in rounds],
         "meshes": meshes_json(meshes_of(module)),
         "values": [asdict(row) for row in rows],
         "statistics": statistics_of(partitioned.local).to_json(),
     }
-
-
-def _outcome(found: AdversarialRound) -> tuple[str, str]:
-    """Return the number of outputs that differ, and the first difference."""
-    wrong = [each for each in found.comparisons if not each.agrees]
-    return str(len(wrong)), f"output {wrong[0].index}: {wrong[0].problem}" if wrong else "all agree"
 
 
 def _show(console: Console, partitioned: PartitionedProgram, *, verbose: bool) -> None:
@@ -157,33 +171,3 @@ def _show(console: Console, partitioned: PartitionedProgram, *, verbose: bool) -
         print_tables(console, collectives_table(uses))
     else:
         console.print("no collectives")
-
-
-def _result(comparison: OutputComparison) -> str:
-    if comparison.amplification is None:
-        return comparison.problem or "agrees"
-    return f"rounds differently; rounding errors are amplified {comparison.amplification:.1g} times"
-
-
-def _show_comparisons(console: Console, comparisons: list[OutputComparison], reference: str) -> None:
-    rows = (
-        (str(each.index), f"{each.absolute_error:.3g}", f"{each.relative_error:.3g}", _result(each))
-        for each in comparisons
-    )
-    print_tables(console, errors_table(rows))
-    absolute = max((each.absolute_error for each in comparisons), default=0.0)
-    relative = max((each.relative_error for each in comparisons), default=0.0)
-    wrong = sum(not each.agrees for each in comparisons)
-    verdict = f"[red]{wrong} of {len(comparisons)} outputs differ from {reference}[/red]"
-    if not wrong:
-        agreement = "the output agrees" if len(comparisons) == 1 else f"all {len(comparisons)} outputs agree"
-        verdict = f"[green]{agreement} with {reference}[/green]"
-        amplified = sum(each.amplification is not None for each in comparisons)
-        if amplified:
-            verdict += f", {amplified} of them only up to rounding, which the program amplifies"
-    console.print(f"{verdict}; largest absolute error {absolute:.3g}, relative {relative:.3g}")
-    undefined = [each for each in comparisons if each.undefined]
-    if undefined:
-        count = sum(each.undefined for each in undefined)
-        console.print(f"{count} elements of {len(undefined)} outputs are NaN or infinite, which shows little")
-        console.print("hint: other inputs may avoid this: --seed=N for other random ones, --inputs=X.npz for your own")

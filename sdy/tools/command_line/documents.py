@@ -99,8 +99,8 @@ class Output(TypedDict):
     undefined: Annotated[int, "elements that are expected to be infinite or NaN"]
 
 
-class AdversarialRound(TypedDict):
-    """The outcome of one kind of adversarial inputs."""
+class VerifiedRound(TypedDict):
+    """The outcome of one kind of inputs."""
 
     inputs: str
     agrees: bool
@@ -113,10 +113,37 @@ class Verification(TypedDict):
     agrees: Annotated[bool, "whether all outputs agree, on all inputs"]
     reference: Annotated[str, "what the outputs were compared with"]
     outputs: list[Output]
-    adversarial: Annotated[list[AdversarialRound], "empty without `--adversarial`"]
+    adversarial: Annotated[list[VerifiedRound], "empty without `--adversarial`"]
     meshes: list[Mesh]
     values: Annotated[list[Value], "arguments and results; with `--verbose`, the values inside too"]
     statistics: Statistics
+
+
+class SizeChange(TypedDict):
+    """A class of dims that have one size, in `sdy verify --reduced`."""
+
+    before: int
+    after: int
+    dims: Annotated[int, "how many dims of both programs have the size"]
+    reason: Annotated[str | None, "why the size was kept"]
+
+
+class DeviceCounts(TypedDict):
+    """The number of devices of the program, and of the reduced one."""
+
+    before: int
+    after: int
+
+
+class ReducedVerification(TypedDict):
+    """The outcome of `sdy verify --reduced`."""
+
+    agrees: Annotated[bool, "whether all outputs agree, on all inputs"]
+    sizes: list[SizeChange]
+    devices: DeviceCounts
+    ops: Annotated[int, "ops of the program"]
+    local_ops: Annotated[int, "ops of the local program"]
+    rounds: Annotated[list[VerifiedRound], "random inputs of several seeds, and adversarial ones"]
 
 
 class Failure(TypedDict):
@@ -476,7 +503,7 @@ class Notation(TypedDict):
 
 # The form of the documents of each command. `sdy completion` prints a script instead.
 DOCUMENTS: dict[str, tuple[object, ...]] = {
-    "verify": (Verification,),
+    "verify": (Verification, ReducedVerification),
     "prove": (ProofOutcome,),
     "partition": (Partition,),
     "report": (Report,),

@@ -12,7 +12,7 @@ from support.examples import EXAMPLES
 
 import sdy
 from sdy.cost.communication import collectives_of
-from sdy.program.adversarial import AdversarialRound
+from sdy.program.adversarial import VerifiedRound
 from sdy.program.comparison import OutputComparison
 from sdy.tools import verify
 from sdy.tools.main import COMMANDS, main
@@ -124,9 +124,9 @@ def test_verify_fails_if_adversarial_inputs_find_a_difference(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     different = OutputComparison(0, 1.0, 1.0, agrees=False, problem="at [0]: 1.0 instead of 2.0")
-    rounds = [AdversarialRound("ties", (different,))]
+    rounds = [VerifiedRound("ties", (different,))]
 
-    def adversarial_rounds(program: object, seed: int) -> list[AdversarialRound]:
+    def adversarial_rounds(program: object, seed: int) -> list[VerifiedRound]:
         return rounds
 
     monkeypatch.setattr(verify, "adversarial_rounds", adversarial_rounds)

@@ -9,6 +9,7 @@ from support.execution.limits import limited
 from support.execution.run_text import diagnostic_of, run_op
 
 from sdy.interpreter.arrays.element_types import Array
+from sdy.program.arrays import random_inputs
 from sdy.program.program import Program
 
 M = np.ones((2, 3), np.float32)
@@ -89,6 +90,9 @@ func.func @main() -> {large} {{
     argument = Program.from_text(f"func.func @main(%a: {large}) -> {large} {{ return %a : {large} }}")
     for program in (iota, argument):
         with limited(5, 1 << 30):
-            diagnostic = diagnostic_of(lambda program=program: program.verify())
-        assert diagnostic.code == "SDY-X017"
-        assert diagnostic.span is not None
+            refused = diagnostic_of(lambda program=program: program.verify())
+            # Without the estimate of `verify`, the allocation fails.
+            failed = diagnostic_of(lambda program=program: program.run_flat(random_inputs(program.module, 0)))
+        assert (refused.code, failed.code) == ("SDY-X150", "SDY-X017")
+        assert refused.span is not None
+        assert failed.span is not None

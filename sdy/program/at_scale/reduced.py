@@ -1,0 +1,190 @@
+"""Verifies a program in smaller sizes, which fit into the memory and the time that a run may take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.walk import pre_order
+from sdy.downscale.reduce_sizes import ReducedPrograms, SizeChange, reduce_sizes
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.single import interpret
+from sdy.program.adversarial import VerifiedRound, adversarial_rounds
+from sdy.program.argument_uses import argument_uses
+from sdy.program.arrays import random_inputs
+from sdy.program.at_scale.run_estimate import (
+    RunEstimate,
+    check_memory,
+    estimate_of_run,
+    estimate_on_devices,
+    is_within_budget,
+)
+from sdy.program.comparison import OutputComparison
+from sdy.program.partitioned import PartitionedProgram
+from sdy.program.verification import Watch, compare_runs, unwatched
+
+MOST_SEEDS = 8  # of random inputs
+SECONDS_FOR_ROUNDS = 10.0  # after which no further inputs are tried
+
+
+@dataclass(frozen=True, slots=True)
+class ReducedVerification:
+    """The outcome of a verification in smaller sizes: the sizes, the devices, the number of ops, and the rounds."""
+
+    changes: tuple[SizeChange, ...]
+    devices: tuple[int, int]  # before and after
+    ops: int
+    local_ops: int
+    rounds: tuple[VerifiedRound, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all outputs agree on all inputs."""
+        return all(each.agrees for each in self.rounds)
+
+    @property
+    def comparisons(self) -> list[OutputComparison]:
+        """The comparison of each output: the first in which it differs, or that on the first inputs."""
+        outputs = zip(*(each.comparisons for each in self.rounds), strict=True)
+        return [next((each for each in output if not each.agrees), output[0]) for output in outputs]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the outcome as plain data."""
+        return {
+            "agrees": self.agrees,
+            "sizes": [asdict(each) for each in self.changes],
+            "devices": {"before": self.devices[0], "after": self.devices[1]},
+            "ops": self.ops,
+            "local_ops": self.local_ops,
+            "rounds": [each.to_json() for each in self.rounds],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _ReducedProgram:
+    """A program in smaller sizes, and its partitioned form in the same sizes."""
+
+    module: ModuleOp
+    partitioned: PartitionedProgram[Any]
+
+    def partition(self) -> PartitionedProgram[Any]:
+        """Return the partitioned program in smaller sizes; nothing is partitioned anew."""
+        return self.partitioned
+
+    def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
+        """Run the program on one device."""
+        return interpret(self.module, inputs, main_function(self.module).sym_name.data, self.partitioned.origin.host())
+
+
+def verify_reduced(
+    written: ModuleOp, partitioned: PartitionedProgram[Any], seed: int = 0, watch: Watch = unwatched
+) -> ReducedVerification:
+    """Run both programs in smaller sizes on several inputs, in the declared types and in 64-bit floats, and compare.
+
+    Both programs are rewritten by the same map of sizes: nothing is partitioned anew. Random inputs come first, then
+    adversarial ones, as long as time is left.
+    Raises: SdyError SDY-X151 if the run is too large even so, SDY-X152 if the sizes cannot be changed.
+    """
+    small = reduce_sizes(written, partitioned.local, partitioned.boundary)
+    if small.boundary.mesh == partitioned.boundary.mesh:
+        return _verified(small, written, partitioned, seed, watch)
+    try:
+        found = _verified(small, written, partitioned, seed, watch)
+    except SdyError:
+        found = None
+    if found is not None and found.agrees:
+        return found
+    # With fewer devices, something is wrong: the devices themselves may matter.
+    small = reduce_sizes(written, partitioned.local, partitioned.boundary, reduce_mesh=False)
+    if found is not None and not is_within_budget(_needed(small)):
+        return found
+    return _verified(small, written, partitioned, seed, watch)
+
+
+def reduced_comparisons(
+    written: ModuleOp, partitioned: PartitionedProgram[Any], seed: int, given: Sequence[object]
+) -> list[OutputComparison]:
+    """Return the comparisons of `verify_reduced`. Raises: SdyError SDY-T270 if any arrays are given."""
+    check_no_arrays(*given)
+    return verify_reduced(written, partitioned, seed).comparisons
+
+
+def _verified(
+    small: ReducedPrograms, written: ModuleOp, partitioned: PartitionedProgram[Any], seed: int, watch: Watch
+) -> ReducedVerification:
+    _check_budget(small, written)
+    reduced = replace(partitioned, folded=small.written, local=small.local, boundary=small.boundary)
+    rounds: list[VerifiedRound] = []
+    start = time.monotonic()
+    for found in _rounds(_ReducedProgram(small.written, reduced), seed, watch):
+        rounds.append(found)
+        if not found.agrees or time.monotonic() - start > SECONDS_FOR_ROUNDS:
+            break
+    devices = (partitioned.boundary.mesh.device_count, small.boundary.mesh.device_count)
+    counts = (len(pre_order(small.written)), len(pre_order(small.local)))
+    return ReducedVerification(small.changes, devices, *counts, tuple(rounds))
+
+
+def _rounds(program: _ReducedProgram, seed: int, watch: Watch) -> Iterator[VerifiedRound]:
+    """Yield the comparisons on random inputs of several seeds, and on adversarial ones after the first of them."""
+    for number in range(seed, seed + MOST_SEEDS):
+        inputs = _inputs(program.module, number)
+        exact = True if number == seed else None
+        found = compare_runs(program.module, program.partitioned, inputs, exact=exact, watch=watch)
+        yield VerifiedRound(f"random, seed {number}", tuple(found))
+        if number == seed:
+            yield from adversarial_rounds(program, seed)
+
+
+def _inputs(module: ModuleOp, seed: int) -> tuple[Array, ...]:
+    """Return random inputs; integers that are indices cover the dims that they index."""
+    generator = np.random.default_rng([seed, 1])
+    arrays: list[Array] = []
+    for array, use in zip(random_inputs(module, seed), argument_uses(module), strict=True):
+        if array.dtype.kind in "iu" and use.indexed_sizes and not use.ends_loops:
+            sizes = sorted(use.indexed_sizes)  # of which some seed draws indices that are all in range
+            limit = min(127, max(2, sizes[seed % len(sizes)]))
+            array = generator.integers(0, limit, array.shape).astype(array.dtype)
+        arrays.append(array)
+    return tuple(arrays)
+
+
+def estimate(written: ModuleOp, partitioned: PartitionedProgram[Any]) -> RunEstimate:
+    """Return the estimate of a verification: of the runs of both programs."""
+    return estimate_of_run(written) + estimate_on_devices(partitioned.local, partitioned.boundary)
+
+
+def check_run(written: ModuleOp, partitioned: PartitionedProgram[Any], hint: str) -> None:
+    """Raise SdyError SDY-X150 if a verification takes more memory than is available."""
+    check_memory(estimate(written, partitioned), written, hint)
+
+
+def _needed(small: ReducedPrograms) -> RunEstimate:
+    return estimate_of_run(small.written) + estimate_on_devices(small.local, small.boundary)
+
+
+def _check_budget(small: ReducedPrograms, written: ModuleOp) -> None:
+    needed = _needed(small)
+    if is_within_budget(needed):
+        return
+    kept = [each for each in small.changes if each.reason is not None]
+    largest = max(kept, key=lambda each: each.after, default=None)
+    reason = "" if largest is None else f"; the size {largest.before} is kept: {largest.reason}"
+    message = f"the program in reduced sizes still takes {needed}{reason}"
+    hint = "sdy verify --full runs the program as it is; sdy prove does not run it"
+    raise SdyError(Diagnostic("SDY-X151", message, span_of(main_function(written)), hint=hint))
+
+
+def check_no_arrays(*given: object) -> None:
+    """Raise SdyError SDY-T270 if a reduced verification was given arrays, which have the original sizes."""
+    if any(each not in (None, ()) and each != {} for each in given):
+        message = "a reduced verification draws its own inputs, expected no arrays"
+        raise SdyError(Diagnostic("SDY-T270", message, hint="pass reduced=False to verify with these arrays"))

@@ -1,0 +1,71 @@
+"""Prints the outcome of a verification: the errors of each output, the sizes of a reduced one, and the verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from sdy.program.adversarial import VerifiedRound
+from sdy.program.at_scale.reduced import ReducedVerification
+from sdy.program.comparison import OutputComparison
+from sdy.report.tables.fitted_table import print_tables
+from sdy.report.tables.program_tables import errors_table, rounds_table, sizes_table
+
+MOST_SIZES = 12  # that are listed unless all are asked for
+
+
+def show_reduced(console: Console, found: ReducedVerification, *, verbose: bool) -> None:
+    """Print how sizes were reduced, and whether the outputs agree on each kind of inputs."""
+    rows: Counter[tuple[int, int, str]] = Counter()
+    for each in found.changes:
+        if each.after < each.before or (each.reason and each.before > 2):
+            rows[each.before, each.after, each.reason or ""] += each.dims
+    ordered = sorted(rows.items(), key=lambda row: (-row[0][1], -row[0][0]))
+    shown = ordered if verbose else ordered[:MOST_SIZES]
+    print_tables(console, sizes_table((str(a), str(b), str(count), reason) for (a, b, reason), count in shown))
+    if len(shown) < len(ordered):
+        console.print(f"... and {len(ordered) - len(shown)} more; -v lists all")
+    print_tables(console, rounds_table(((each.name, *outcome_cells(each)) for each in found.rounds), "inputs"))
+    before, after = found.devices
+    devices = f"all {before} devices" if before == after else f"{after} of {before} devices"
+    verdict = "[green]all outputs agree in reduced sizes[/green]" if found.agrees else "[red]outputs differ[/red]"
+    console.print(f"{verdict}; {found.ops} ops of the program and {found.local_ops} of the local one ran, on {devices}")
+
+
+def outcome_cells(found: VerifiedRound) -> tuple[str, str]:
+    """Return the number of outputs that differ, and the first difference."""
+    wrong = [each for each in found.comparisons if not each.agrees]
+    return str(len(wrong)), f"output {wrong[0].index}: {wrong[0].problem}" if wrong else "all agree"
+
+
+def _result(comparison: OutputComparison) -> str:
+    if comparison.amplification is None:
+        return comparison.problem or "agrees"
+    return f"rounds differently; rounding errors are amplified {comparison.amplification:.1g} times"
+
+
+def show_comparisons(console: Console, comparisons: Sequence[OutputComparison], reference: str) -> None:
+    """Print the errors of all outputs, and whether they agree."""
+    rows = (
+        (str(each.index), f"{each.absolute_error:.3g}", f"{each.relative_error:.3g}", _result(each))
+        for each in comparisons
+    )
+    print_tables(console, errors_table(rows))
+    absolute = max((each.absolute_error for each in comparisons), default=0.0)
+    relative = max((each.relative_error for each in comparisons), default=0.0)
+    wrong = sum(not each.agrees for each in comparisons)
+    verdict = f"[red]{wrong} of {len(comparisons)} outputs differ from {reference}[/red]"
+    if not wrong:
+        agreement = "the output agrees" if len(comparisons) == 1 else f"all {len(comparisons)} outputs agree"
+        verdict = f"[green]{agreement} with {reference}[/green]"
+        amplified = sum(each.amplification is not None for each in comparisons)
+        if amplified:
+            verdict += f", {amplified} of them only up to rounding, which the program amplifies"
+    console.print(f"{verdict}; largest absolute error {absolute:.3g}, relative {relative:.3g}")
+    undefined = [each for each in comparisons if each.undefined]
+    if undefined:
+        count = sum(each.undefined for each in undefined)
+        console.print(f"{count} elements of {len(undefined)} outputs are NaN or infinite, which shows little")
+        console.print("hint: other inputs may avoid this: --seed=N for other random ones, --inputs=X.npz for your own")

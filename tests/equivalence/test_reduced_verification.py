@@ -1,0 +1,159 @@
+"""Verification in reduced sizes accepts what full verification accepts, and finds the faults that it finds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from support.examples import EXAMPLES
+from support.execution.faults import faulty_copies
+from support.random_programs.draft import Options
+from support.random_programs.program import random_program
+from xdsl.dialects.builtin import ModuleOp
+
+import sdy
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.walk import pre_order
+from sdy.downscale.reduce_sizes import reduce_sizes
+from sdy.model.devices.placement import ProgramPlacement
+from sdy.model.mesh import Mesh
+from sdy.program.arrays import random_inputs
+from sdy.program.at_scale.reduced import verify_reduced
+from sdy.program.program import Program
+from sdy.program.verification import compare_runs
+
+OPTIONS = Options(ops=9, executable=True, max_devices=32)
+MODELS = sorted((Path(__file__).parents[3] / "shared" / "models").glob("*.mlir"))
+LARGE = """
+sdy.mesh @m = <["x"=8, "y"=16]>
+func.func @main(%ids: tensor<4096xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>},
+    %table: tensor<65536x8192xf32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {}]>},
+    %up: tensor<8192x32768xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"y"}]>}) -> tensor<4096x32768xf32> {
+  %0 = "stablehlo.gather"(%table, %ids) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+      collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8192>}>
+      : (tensor<65536x8192xf32>, tensor<4096xi32>) -> tensor<4096x8192xf32>
+  %1 = stablehlo.iota dim = 0 : tensor<4096x8192xi32>
+  %limit = stablehlo.constant dense<4095> : tensor<4096x8192xi32>
+  %2 = stablehlo.compare LT, %1, %limit : (tensor<4096x8192xi32>, tensor<4096x8192xi32>) -> tensor<4096x8192xi1>
+  %zero = stablehlo.constant dense<0.0> : tensor<4096x8192xf32>
+  %3 = stablehlo.select %2, %0, %zero : tensor<4096x8192xi1>, tensor<4096x8192xf32>
+  %4 = stablehlo.dot_general %3, %up, contracting_dims = [1] x [0]
+      : (tensor<4096x8192xf32>, tensor<8192x32768xf32>) -> tensor<4096x32768xf32>
+  return %4 : tensor<4096x32768xf32>
+}
+"""
+
+
+def is_accepted(program: Program, local: ModuleOp, *, reduced: bool) -> bool:
+    """Return whether a local program is accepted, in reduced sizes or in its own."""
+    partitioned = replace(program.partition(), local=local)
+    try:
+        if reduced:
+            return verify_reduced(program.module, partitioned).agrees
+        found = compare_runs(program.module, partitioned, random_inputs(program.module, 0))
+    except SdyError:
+        return False
+    return all(each.agrees for each in found)
+
+
+@pytest.mark.parametrize("path", [*EXAMPLES, *MODELS], ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_models_are_accepted(path: Path) -> None:
+    program = sdy.load(path)
+    found = verify_reduced(program.module, program.partition())
+    assert found.agrees
+    assert all(each.after <= each.before for each in found.changes)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_a_fault_that_full_verification_finds_is_found(path: Path) -> None:
+    program = sdy.load(path)
+    for name, faulty in islice(faulty_copies(program.partition().local, seed=1), 4):
+        if not is_accepted(program, faulty, reduced=False):
+            assert not is_accepted(program, faulty, reduced=True), name
+
+
+def check_random_programs(seeds: range, faults: int) -> None:
+    for seed in seeds:
+        program = Program.from_text(random_program(seed, OPTIONS))
+        try:
+            local = program.partition().local
+        except SdyError:
+            continue
+        assert is_accepted(program, local, reduced=True), seed
+        for name, faulty in islice(faulty_copies(local, seed=seed), faults):
+            if not is_accepted(program, faulty, reduced=False):
+                assert not is_accepted(program, faulty, reduced=True), (seed, name)
+
+
+def test_random_programs() -> None:
+    check_random_programs(range(12), 1)
+
+
+@pytest.mark.slow
+def test_many_random_programs() -> None:
+    check_random_programs(range(1000), 1)
+
+
+def test_a_large_program_becomes_small_and_keeps_its_structure() -> None:
+    program = Program.from_text(LARGE)
+    partitioned = program.partition()
+    small = reduce_sizes(program.module, partitioned.local, partitioned.boundary)
+    for before, after in ((program.module, small.written), (partitioned.local, small.local)):
+        assert [op.name for op in pre_order(before)] == [op.name for op in pre_order(after)]
+    assert small.boundary.mesh.device_count == 4
+    assert max(each.after for each in small.changes) <= 16
+    found = verify_reduced(program.module, partitioned)
+    assert found.agrees
+    assert found.devices == (128, 4)
+    assert all(each.agrees for each in program.verify(reduced=True))
+
+
+def test_all_devices_stay_if_asked_for() -> None:
+    program = Program.from_text(LARGE)
+    partitioned = program.partition()
+    small = reduce_sizes(program.module, partitioned.local, partitioned.boundary, reduce_mesh=False)
+    assert small.boundary.mesh == partitioned.boundary.mesh
+
+
+def test_faults_of_a_large_program_are_found() -> None:
+    program = Program.from_text(LARGE)
+    tried = 0
+    for name, faulty in islice(faulty_copies(program.partition().local, seed=3), 6):
+        if "maximum" not in name:
+            assert not is_accepted(program, faulty, reduced=True), name
+            tried += 1
+    assert tried
+
+
+def test_a_program_whose_sizes_are_kept_is_refused() -> None:
+    text = """
+    func.func @main(%a: tensor<3000000x3000000xf32>) -> tensor<3000000x3000000xf32> {
+      %0 = stablehlo.custom_call @unknown(%a) : (tensor<3000000x3000000xf32>) -> tensor<3000000x3000000xf32>
+      return %0 : tensor<3000000x3000000xf32>
+    }
+    """
+    with pytest.raises(SdyError, match=r"the size 3000000 is kept: .* keeps its sizes") as error:
+        Program.from_text(text).verify(reduced=True)
+    assert error.value.diagnostics[0].code == "SDY-X151"
+
+
+def test_unknown_sizes_cannot_be_reduced() -> None:
+    text = """
+    func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
+      %0 = stablehlo.tanh %a : tensor<?xf32>
+      return %0 : tensor<?xf32>
+    }
+    """
+    module = Program.from_text(text).module
+    with pytest.raises(SdyError, match="dims of unknown size cannot be reduced") as error:
+        reduce_sizes(module, module.clone(), ProgramPlacement(Mesh(()), (), ()))
+    assert error.value.diagnostics[0].code == "SDY-X152"
+
+
+def test_arrays_are_of_the_original_sizes() -> None:
+    program = Program.from_text(LARGE)
+    with pytest.raises(SdyError, match="expected no arrays") as error:
+        program.verify(inputs={"%ids": 1}, reduced=True)
+    assert error.value.diagnostics[0].code == "SDY-T270"
