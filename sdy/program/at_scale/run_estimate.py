@@ -46,7 +46,7 @@ class RunEstimate:
 
     def __str__(self) -> str:
         """Return the time and the memory in words."""
-        return f"about {duration_text(self.seconds)} and {bytes_text(self.bytes)} of memory"
+        return f"{duration_text(self.seconds)} and about {bytes_text(self.bytes)} of memory"
 
 
 def estimate_of_run(module: ModuleOp) -> RunEstimate:
@@ -115,8 +115,10 @@ def bytes_text(count: float) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """Return a time in its largest unit: `3.1 hours`."""
+    """Return a time in its largest unit: `about 3.1 hours`."""
+    if seconds < 1:
+        return "less than a second"
     for unit, size in (("years", 31_536_000), ("days", 86_400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.2g} seconds"
+            return f"about {seconds / size:.3g} {unit}"
+    return f"about {seconds:.2g} seconds"

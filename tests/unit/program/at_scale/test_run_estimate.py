@@ -81,10 +81,10 @@ def test_the_available_memory_is_known_without_proc(monkeypatch: pytest.MonkeyPa
 
 def test_estimates_of_two_runs_add_up() -> None:
     assert RunEstimate(5, 1.0) + RunEstimate(7, 2.0) == RunEstimate(7, 3.0)
-    assert str(RunEstimate(7_000_000_000, 7200.0)) == "about 2 hours and 7 GB of memory"
+    assert str(RunEstimate(7_000_000_000, 7200.0)) == "about 2 hours and about 7 GB of memory"
 
 
 def test_large_numbers_have_units() -> None:
     assert bytes_text(12) == "12 bytes"
     assert bytes_text(3e18) == "3e+03 PB"
-    assert duration_text(1.5) == "1.5 seconds"
+    assert duration_text(1.5) == "about 1.5 seconds"
