@@ -42,6 +42,7 @@ def test_the_estimate_is_close_to_the_memory_of_a_run() -> None:
     partitioned = program.partition()
     inputs = random_inputs(program.module, 0)
     estimate = estimate_on_devices(partitioned.local, partitioned.boundary)
+    partitioned.run_flat(inputs)  # imports what runs need
     tracemalloc.start()
     partitioned.run_flat(inputs)
     measured = tracemalloc.get_traced_memory()[1] + sum(each.nbytes for each in inputs)
