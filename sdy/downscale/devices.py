@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, permutations
 from math import gcd, prod
 
 import numpy as np
@@ -126,16 +126,23 @@ class _Devices:
         return {int(device): number for number, device in enumerate(inside)}
 
     def rows(self, rows: Rows) -> tuple[Rows, GroupSize] | None:
-        """Return the groups of the devices that stay, and the sizes of groups; None unless they are whole axes."""
+        """Return the groups of the devices that stay, and the sizes of groups.
+
+        Return None unless the groups hold each device once and are whole axes, the same ones in the same order.
+        """
+        if sorted(device for row in rows for device in row) != list(range(len(self.coordinates))):
+            return None
+        first = self.coordinates[list(rows[0])]
+        axes = np.flatnonzero((first != first[0]).any(axis=0))
+        before, after = (prod(of[axis] for axis in axes) for of in (self.sizes, self.small))
+        if before != len(rows[0]):
+            return None
         found: list[tuple[int, ...]] = []
         kept, sizes = self.kept, set[GroupSize]()
-        if any(device < 0 for row in rows for device in row):
-            return None
         for row in rows:
             inside = self.coordinates[list(row)]
-            axes = np.flatnonzero((inside != inside[0]).any(axis=0))
-            before, after = (prod(of[axis] for axis in axes) for of in (self.sizes, self.small))
-            if before != len(row):
+            others = np.delete(inside, axes, axis=1)
+            if (others != others[0]).any() or not np.array_equal(inside[:, axes], first[:, axes]):
                 return None
             positions = tuple(position for position, device in enumerate(row) if device in kept)
             if positions:
@@ -144,11 +151,21 @@ class _Devices:
         return (tuple(found), sizes.pop()) if len(sizes) == 1 else None
 
     def pairs(self, rows: Rows) -> Rows | None:
-        """Return the transfers between devices that stay; None if one of them sends to a device that does not."""
-        kept = self.kept
-        if any((source in kept) != (target in kept) for source, target in rows):
+        """Return the transfers between devices that stay.
+
+        Return None unless every device sends to the one with its coordinates in another order of the axes; a device
+        that would send to itself may be left out.
+        """
+        kept, targets = self.kept, {source: target for source, target in rows}  # noqa: C416 pairs of any length
+        after = np.array([targets.get(device, device) for device in range(len(self.coordinates))])
+        orders = permutations(range(len(self.sizes)))
+        if len(targets) != len(rows) or not any(self._is_order(order, after) for order in orders):
             return None
-        return tuple((kept[source], kept[target]) for source, target in rows if source in kept)
+        return tuple((kept[source], kept[target]) for source, target in rows if source in kept and target in kept)
+
+    def _is_order(self, order: Sequence[int], targets: IntArray) -> bool:
+        """Return whether each device sends to the one with its coordinates in this order of the axes."""
+        return bool((self.coordinates[targets] == self.coordinates[:, list(order)]).all())
 
     def marks(self, numbers: IntArray) -> Table | None:
         """Return which devices that stay are marked; None unless it depends on which coordinates are 0."""
