@@ -44,7 +44,7 @@ GROUPED = (
 class Table:
     """The offsets of shards, per device of the smaller mesh, and how many shards there are before and after.
 
-    For a table of marks, that of devices that have a term of a sum, the offsets are the marks and there are no shards.
+    A table may also mark the devices that add a term to a sum: then `offsets` has the marks, and the rest is 0.
     """
 
     offsets: tuple[int, ...]

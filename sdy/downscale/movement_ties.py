@@ -79,7 +79,7 @@ def _reshape(ties: Ties, op: ops.ReshapeOp) -> None:
 
 
 def reshape_groups(operand: Shape, result: Shape) -> list[tuple[list[int], list[int]]] | None:
-    """Return the smallest groups of dims of equal products, without dims of size 1; None if there are no elements.
+    """Return the smallest groups of dims of equal products, without dims of size 1; None for empty tensors.
 
     >>> reshape_groups((2, 12), (2, 3, 4))
     [([0], [0]), ([1], [1, 2])]

@@ -37,7 +37,7 @@ class VerifiedRound:
 
     @property
     def agrees(self) -> bool:
-        """Whether all outputs agree."""
+        """Return whether all outputs agree."""
         return all(comparison.agrees for comparison in self.comparisons)
 
     def to_json(self) -> dict[str, object]:

@@ -47,7 +47,7 @@ class ReducedVerification:
 
     @property
     def agrees(self) -> bool:
-        """Whether all outputs agree on all inputs."""
+        """Return whether all outputs agree on all inputs."""
         return all(each.agrees for each in self.rounds)
 
     @property

@@ -67,7 +67,7 @@ class SearchedProgram(Generic[P]):
 
     @cached_property
     def is_large(self) -> bool:
-        """Whether partitioning takes so long that only few candidates are partitioned, each in one way."""
+        """Return whether partitioning takes so long that only a few candidates are tried, each in one way."""
         return is_large(self.module)
 
     def price(self, module: ModuleOp, request: SearchRequest) -> ProgramCost:

@@ -410,7 +410,7 @@ class SweepPoint(TypedDict):
     mesh: Annotated[str, "such as `data=4,model=2`"]
     shardings: Literal["annotated", "searched"]
     cost: SweepCost | None
-    problem: Annotated[str | None, "why there is no cost"]
+    problem: Annotated[str | None, "the reason why the point could not be priced"]
     is_pareto: Annotated[bool, "whether no other point of the machine needs less time and less memory"]
 
 

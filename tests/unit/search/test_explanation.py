@@ -1,4 +1,4 @@
-"""What the best plan without an axis costs is what all assignments, tried one by one, cost at least."""
+"""Explanations of plans: their prices are the least of all assignments, tried one by one."""
 
 from __future__ import annotations
 
