@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sdy.advice.diff_page import diff_page as diff_page
     from sdy.advice.lint.settings import LintSettings as LintSettings
     from sdy.diagnostics.diagnostic import SdyError as SdyError
+    from sdy.extension import register_custom_call as register_custom_call
     from sdy.extension import register_dialect as register_dialect
     from sdy.extension import register_pass as register_pass
     from sdy.grammar.parse import parse_mesh as parse_mesh
@@ -47,6 +48,7 @@ _HOME = {
     "interpret": "sdy.program.execution",
     "from_jax": "sdy.program.from_jax",
     "load": "sdy.program.load",
+    "register_custom_call": "sdy.extension",
     "register_dialect": "sdy.extension",
     "register_pass": "sdy.extension",
     "parse_mesh": "sdy.grammar.parse",
@@ -75,6 +77,7 @@ __all__ = [
     "load",
     "parse_mesh",
     "parse_sharding",
+    "register_custom_call",
     "register_dialect",
     "register_pass",
     "replicate",

@@ -1,7 +1,8 @@
-"""Registers dialects and passes defined outside of sdy; docs/extending.md shows how to write them."""
+"""Registers dialects, custom calls and passes defined outside of sdy; docs/extending.md shows how to write them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sdy.diagnostics.argument_types import require_subclass, require_type
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
     from sdy.dialects.ir.op_table import OpTable
+    from sdy.dialects.stablehlo.calls import CustomCallOp
     from sdy.interpreter.kernel import KernelTable
     from sdy.model.rule import OpShardingRule
 
@@ -38,6 +40,30 @@ def register_dialect(
         from sdy.interpreter.ops.all import KERNELS
 
         KERNELS.extend(kernels)
+
+
+def register_custom_call(
+    target: str,
+    kernel: Callable[..., object] | None = None,
+    *,
+    rule: Callable[[CustomCallOp], OpShardingRule | None] | None = None,
+) -> None:
+    """Tell how `stablehlo.custom_call @target` computes, and how it is sharded.
+
+    `kernel` takes the NumPy arrays of one device, one per operand, and returns an array or a tuple of arrays. `rule`
+    returns the sharding rule of a call; `sdy audit` checks it, and `sdy audit --learn` proposes one. A call without a
+    rule runs on unsharded operands.
+    Raises: ValueError if the target has a kernel or a rule already.
+    """
+    require_type(target, str, "sdy.register_custom_call: target")
+    if rule is not None:
+        from sdy.rules.custom_calls import add_target as add_rule
+
+        add_rule(target, rule)
+    if kernel is not None:
+        from sdy.interpreter.ops.custom_calls import add_target
+
+        add_target(target, kernel)
 
 
 def register_pass(kind: type[ModulePass]) -> None:

@@ -736,6 +736,14 @@ CODES: dict[str, Code] = {
         "A callback of JAX calls a Python function that the program does not have.",
         "Run the program that `sdy.from_jax` returns: the text of a program does not contain the functions.",
     ),
+    "SDY-X111": Code(
+        "The kernel of a custom call, a Python function of the user, raised an exception.",
+        "Mend the function at the line of the message; it gets the arrays of one device, of the shapes of shards.",
+    ),
+    "SDY-X112": Code(
+        "The kernel of a custom call returned arrays of other shapes or dtypes than the call has.",
+        "Return one array per result, of the type in the program: on shards, of the shape of a shard.",
+    ),
     "SDY-X150": Code(
         "A run would take more memory than is available.", "Verify in smaller sizes: `sdy verify --reduced`."
     ),

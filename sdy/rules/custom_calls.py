@@ -56,6 +56,16 @@ def is_known(target: str) -> bool:
     return target in BY_TARGET or target in WITHOUT_RULE
 
 
+def add_target(target: str, rule: Callable[[CustomCallOp], OpShardingRule | None]) -> None:
+    """Give the custom calls of a target a rule.
+
+    Raises: ValueError if the target has a rule already, or is known to have none.
+    """
+    if is_known(target):
+        raise ValueError(f"the custom call @{target} has a sharding rule already")
+    BY_TARGET[target] = None, None, rule
+
+
 @RULES.of(CustomCallOp)
 def custom_call(op: CustomCallOp) -> OpShardingRule | None:
     """Return the rule of the call target; None if it is unknown or has an unexpected number of operands or results."""

@@ -31,6 +31,7 @@ COMMANDS = {
     "apply": "shard a program step by step, and show what each step costs",
     "compare": "show what XLA and Shardy make of a program, next to ours (needs JAX)",
     "explain": "explain which annotations the sharding of a value comes from, and list conflicts",
+    "audit": "check sharding rules by running ops, and propose rules for custom calls",
     "examples": "list the example programs of the package, and copy one",
     "notation": "convert a sharding between notations: sdy, PartitionSpec, HLO, subscripts",
     "completion": "print a script with which bash, zsh or fish completes commands and options",

@@ -10,6 +10,7 @@ from sdy.report.reference.passes import passes_page
 from sdy.tools.reference.command_line_page import command_line_page
 from sdy.tools.reference.diagnostics_page import diagnostics_page
 from sdy.tools.reference.json_page import json_page, schema_text
+from sdy.tools.reference.rules_page import rules_page
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
 PAGES = {
@@ -17,6 +18,7 @@ PAGES = {
     "ops.md": ops_page,
     "command-line.md": command_line_page,
     "diagnostics.md": diagnostics_page,
+    "rules.md": rules_page,
     "json.md": json_page,
     "schema.json": schema_text,
 }

@@ -18,7 +18,7 @@ BLOCK = re.compile(r"```(?:python|mlir)\n(?:#|//) (\S+)\n(.*?)```", re.DOTALL)
 def folder(tmp_path: Path) -> Path:
     """Return a directory with the files of the guide."""
     blocks = BLOCK.findall(GUIDE.read_text())
-    assert {name for name, _ in blocks} == {"audio.py", "signal.mlir", "count.py"}
+    assert {name for name, _ in blocks} == {"audio.py", "signal.mlir", "count.py", "calls.py", "calls.mlir"}
     for name, text in blocks:
         (tmp_path / name).write_text(text)
     return tmp_path

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from typing import cast
 
+import numpy as np
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block
 
+from sdy.diagnostics.user_code import user_code_error
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import enclosing_module
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
+from sdy.interpreter.arrays.element_types import Array, dtype_of_type
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count
 from sdy.interpreter.ops import callbacks, check
@@ -45,11 +49,53 @@ def _comparator(op: CustomCallOp) -> Block | None:
     return func.body.block if func is not None and func.body.blocks else None
 
 
-TARGETS: Mapping[str, Callable[[CustomCallOp], Kernel]] = {
+TARGETS: dict[str, Callable[[CustomCallOp], Kernel]] = {
     **check.CUSTOM_CALLS,
     **callbacks.CUSTOM_CALLS,
     "ApproxTopK": approximate_top_k,
 }
+
+
+def add_target(target: str, function: Callable[..., object]) -> None:
+    """Let a function of the arrays of one device compute the custom calls of a target; it returns one array per result.
+
+    Raises: ValueError if the target has a kernel already.
+    """
+    if target in TARGETS:
+        raise ValueError(f"the custom call @{target} has a kernel already")
+    TARGETS[target] = lambda op: _kernel_of(function, op)
+
+
+def _kernel_of(function: Callable[..., object], op: CustomCallOp) -> Kernel:
+    """Return the kernel that calls the function once for each distinct set of operands."""
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        leading = np.broadcast_shapes(*(context.leading(array) for array in arrays), (1,) * context.rank)
+        spread = [np.broadcast_to(array, leading + context.local(array)) for array in arrays]
+        runs = [_results(function, op, tuple(array[place] for array in spread)) for place in np.ndindex(leading)]
+        columns = zip(*runs, strict=True)
+        return tuple(np.stack(column).reshape(leading + column[0].shape) for column in columns)
+
+    return kernel
+
+
+def _results(function: Callable[..., object], op: CustomCallOp, arrays: Arrays) -> list[Array]:
+    """Call the function of a user. Raises: SdyError if it raises, or if it returns other arrays than the call has."""
+    target = op.call_target_name.data
+    try:
+        returned = function(*arrays)
+    except Exception as error:  # the code of the user may raise anything
+        hint = "it is called with the arrays of one device, whose shapes are those of a shard"
+        raise user_code_error("SDY-X111", f"the kernel of @{target}", error, hint) from error
+    listed = cast("Sequence[object]", returned) if isinstance(returned, tuple | list) else (returned,)
+    found = [np.asarray(each) for each in listed]
+    types = [(each.dtype, each.shape) for each in found]
+    expected = [(dtype_of_type(result.type), shape_of(result)) for result in op.results]
+    if types != expected:
+        texts = [", ".join(f"{dtype}{list(shape)}" for dtype, shape in kinds) for kinds in (expected, types)]
+        hint = "return one array per result, of the type that the program gives it"
+        raise failure("SDY-X112", f"the kernel of @{target} must return {texts[0]}, it returned {texts[1]}", hint)
+    return found
 
 
 @KERNELS.of(CustomCallOp)

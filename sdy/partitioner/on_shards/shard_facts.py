@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 
@@ -17,6 +17,7 @@ from sdy.dialects.data_flow import DATA_FLOW_OPS
 from sdy.dialects.sdy import collectives as sdy_collectives
 from sdy.dialects.sdy import ops as sdy_ops
 from sdy.dialects.stablehlo import control, gather_scatter, linalg, random, reduction, shape, slicing, window
+from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
@@ -134,6 +135,29 @@ def _unindexed_or_covered_dims(op: Operation, rule: OpShardingRule) -> Factors:
             yield from _factors_of_dim(rule, 0, dim)
 
 
+# Custom calls on full matrices, the last two dims of the first operand. Shardy's rules let some of these dims pass.
+ON_MATRICES = (
+    *("Cholesky", "CompactWyHelper", "Eigh", "InvertDiagBlocksLowerTriangular", "InvertDiagBlocksUpperTriangular"),
+)
+
+
+def _full_dims_of_call(op: Operation, rule: OpShardingRule) -> Factors:
+    """Yield dims of the first operand that a custom call reads in full, though the sharding rule lets them pass."""
+    assert isinstance(op, CustomCallOp)
+    target, dims = op.call_target_name.data, rule.operands[0] if rule.operands else ()
+    if target in ON_MATRICES:
+        dims = dims[-2:]
+    elif target == "mhlo.topk":
+        dims = dims[-1:]
+    elif target in ("ApproxTopK", "PartialReduce"):
+        reduced = backend_config_of(op).get("reduction_dim")
+        dims = dims[reduced.value.data :][:1] if isinstance(reduced, IntegerAttr) else dims
+    elif not target.startswith("_SPMDInternalOp_"):
+        return
+    for factors in dims:
+        yield from factors
+
+
 WITHOUT_RULE = ShardFacts(has_rule=False)
 REPEATING = ShardFacts(repeats=True)
 COUNT_DEPENDENT = ShardFacts(depends_on_count=True)
@@ -147,6 +171,7 @@ FACTS: dict[type[Operation], ShardFacts] = {
     window.ConvolutionOp: ShardFacts(depends_on_count=True, replicated=_spatial_dims),
     window.ReduceWindowOp: ShardFacts(depends_on_count=True, replicated=_base_dilated_dims),
     linalg.SortOp: ShardFacts(replicated=_sorted_dim),
+    CustomCallOp: ShardFacts(replicated=_full_dims_of_call),
     gather_scatter.ScatterOp: ShardFacts(replicated=_unindexed_or_covered_dims, shardable=_indexed_partial_dims),
 }
 _DEFAULT = ShardFacts()

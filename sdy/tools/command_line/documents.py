@@ -502,6 +502,34 @@ class Notation(TypedDict):
 
 
 # The form of the documents of each command. `sdy completion` prints a script instead.
+class RuleFindings(TypedDict):
+    """The findings of an audit about a sharding rule."""
+
+    rule: Annotated[str, "in the sdy notation"]
+    problems: Annotated[list[str], "the factors that are not sound, and why"]
+    could_be_tied: Annotated[list[str], "pairs of dims that could be split alike, and dims that could be reduced"]
+
+
+class AuditedOp(TypedDict):
+    """The audit of an op of a program."""
+
+    op: Annotated[str, "`stablehlo.add`, or `custom call @target`"]
+    line: int | None
+    reason: Annotated[str | None, "why there is no audit"]
+    audit: RuleFindings | None
+    proposal: Annotated[str | None, "with --learn: a rule in the sdy notation"]
+
+
+class AuditedRules(TypedDict):
+    """The audits of the rules of one op on the programs of the catalogue."""
+
+    op: str
+    programs: Annotated[int, "the number of programs that were run"]
+    not_sound: list[RuleFindings]
+    incomplete: list[RuleFindings]
+    reasons: Annotated[list[str], "why the rules are as they are"]
+
+
 DOCUMENTS: dict[str, tuple[object, ...]] = {
     "verify": (Verification, ReducedVerification),
     "prove": (ProofOutcome,),
@@ -516,6 +544,7 @@ DOCUMENTS: dict[str, tuple[object, ...]] = {
     "apply": (AppliedTactics,),
     "compare": (list[ComparedPartitioner],),
     "explain": (Explanation,),
+    "audit": (list[AuditedOp], list[AuditedRules]),
     "examples": (Examples, CopiedExample),
     "notation": (Notation,),
 }

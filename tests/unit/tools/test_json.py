@@ -55,6 +55,7 @@ CASES: dict[str, tuple[str, int]] = {
     "apply": (f"apply {MATMUL} --search", 0),
     "explain": ("explain {conflict.mlir} %0 --conflicts --collectives", 0),
     "explain why not": ("explain {conflict.mlir} %0 --why-not dim=1,axis=x", 0),
+    "audit": ("audit {wrong.mlir} --learn", 0),
     "examples": ("examples", 0),
     "examples and copy": ("examples mlp_dp4_tp2 --output {copies}", 0),
     "notation": ("notation A[I_X,J] --mesh x=4 --shape f32[8,8]", 0),
