@@ -501,7 +501,6 @@ class Notation(TypedDict):
     notations: Annotated[dict[str, str], "by label: `sdy`, `PartitionSpec`, `HloSharding`, `subscripts`, `@mesh`, ..."]
 
 
-# The form of the documents of each command. `sdy completion` prints a script instead.
 class RuleFindings(TypedDict):
     """The findings of an audit about a sharding rule."""
 
@@ -530,6 +529,7 @@ class AuditedRules(TypedDict):
     reasons: Annotated[list[str], "why the rules are as they are"]
 
 
+# The form of the documents of each command. `sdy completion` prints a script instead.
 DOCUMENTS: dict[str, tuple[object, ...]] = {
     "verify": (Verification, ReducedVerification),
     "prove": (ProofOutcome,),
