@@ -18,7 +18,7 @@ from sdy.grammar.parse import TENSOR_SHARDING
 from sdy.model.axis import AxisList
 from sdy.model.sharding import TensorSharding
 from sdy.report.boundary import BoundaryValue, boundary_values
-from sdy.report.causes import CollectiveCauses
+from sdy.report.causes import CauseKind, CollectiveCauses
 from sdy.report.counterparts import Counterparts
 from sdy.report.notation import read_any
 from sdy.report.reported_program import ReportedProgram
@@ -56,6 +56,10 @@ class PartitionFacts:
     def causes_of(self, collective: Collective) -> tuple[str, ...]:
         """Return lines on the causes of a collective."""
         return tuple(self._causes.of(collective.line, collective.axes, collective.argument))
+
+    def cause_of(self, collective: Collective) -> CauseKind:
+        """Return the kind of the cause of a collective."""
+        return self._causes.kind(collective.kind, collective.line, collective.axes, collective.argument)
 
     def largest_at_peak(self, count: int) -> Iterator[str]:
         """Yield descriptions of the largest values alive at the peak: `params['up'] (line 3): 524,288 bytes`."""

@@ -18,7 +18,7 @@ def report_json(facts: PartitionFacts) -> dict[str, object]:
         "machine": facts.hardware.name,
         "meshes": meshes_json(meshes_of(program.global_module)),
         "values": [asdict(row) for row in boundary_rows(program.global_module, program.argument_names)],
-        "collectives": [{**each.to_json(), "causes": list(facts.causes_of(each))} for each in facts.collectives],
+        "collectives": collectives_json(facts),
         "conflicts": [site.to_json() for site in program.explainer.conflict_sites()],
         "remarks": [remark.to_json() for remark in program.remarks],
         "totals": {
@@ -27,6 +27,14 @@ def report_json(facts: PartitionFacts) -> dict[str, object]:
             "peak_bytes": facts.peak_bytes,
         },
     }
+
+
+def collectives_json(facts: PartitionFacts) -> list[dict[str, object]]:
+    """Return the collectives with the kind of their cause, and lines on their causes."""
+    return [
+        {**each.to_json(), "cause": facts.cause_of(each).value, "causes": list(facts.causes_of(each))}
+        for each in facts.collectives
+    ]
 
 
 def meshes_json(meshes: Mapping[str, Mesh]) -> list[dict[str, object]]:

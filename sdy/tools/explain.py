@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from sdy.advice.collectives import Collective
+from sdy.advice.partition_facts import PartitionFacts
+from sdy.advice.report_json import collectives_json
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.module_text import make_context
 from sdy.program.program import Program
-from sdy.report.causes import CollectiveCauses
 from sdy.report.explain import Explainer
 from sdy.tools.command_line.arguments import add_json_argument, default_machine, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
@@ -73,23 +73,22 @@ def _answer(program: Program, text: str, arguments: Namespace) -> None:
     names = [] if arguments.value is None or asks_why_not else origin.names_in_text(arguments.value)
     values = [each for name in names for each in explainer.explanations(name)]
     why_not = _why_not_lines(program, arguments) if asks_why_not else None
-    found = _collectives(with_optimizer_option(program, arguments)) if arguments.collectives else None
+    facts = with_optimizer_option(program, arguments).facts(default_machine()) if arguments.collectives else None
     if arguments.json:
         print_json(
             {
                 "values": [each.to_json() for each in values] if names else None,
                 "why_not": why_not,
                 "conflicts": [site.to_json() for site in explainer.conflict_sites()] if arguments.conflicts else None,
-                "collectives": None if found is None else [each.to_json() for each in found],
+                "collectives": None if facts is None else collectives_json(facts),
             }
         )
         return
     lines = [*(why_not or ()), *(line for each in values for line in each.lines())]
     if arguments.conflicts:
         lines += explainer.conflicts()
-    if found is not None:
-        lines += [line for each in found for line in each.lines()]
-        lines += [] if found else ["no collectives: the devices do not communicate"]
+    if facts is not None:
+        lines += _collective_lines(facts)
     print(*lines, sep="\n")
 
 
@@ -98,30 +97,12 @@ def _why_not_lines(program: Program, arguments: Namespace) -> list[str]:
     return program.why_not(arguments.value, dim=dim, axis=axis).splitlines()
 
 
-@dataclass(frozen=True, slots=True)
-class _CausedCollective:
-    """A collective that a device runs, the kind of its cause, and lines on its causes."""
-
-    collective: Collective
-    cause: str
-    causes: list[str]
-
-    def lines(self) -> list[str]:
-        """Return the text; the causes are indented."""
-        return [f"{self.collective}, caused by {self.cause}", *(f"  {line}" for line in self.causes)]
-
-    def to_json(self) -> dict[str, object]:
-        """Return the collective as plain data."""
-        return {**self.collective.to_json(), "cause": self.cause, "causes": self.causes}
-
-
-def _collectives(program: Program) -> list[_CausedCollective]:
-    facts = program.facts(default_machine())
-    causes = CollectiveCauses(facts.program.explainer, facts.program.remarks)
-    places = [(each, (each.line, each.axes, each.argument)) for each in facts.collectives]
-    return [
-        _CausedCollective(each, causes.kind(each.kind, *place).value, list(causes.of(*place))) for each, place in places
-    ]
+def _collective_lines(facts: PartitionFacts) -> Iterator[str]:
+    for each in facts.collectives:
+        yield f"{each}, caused by {facts.cause_of(each).value}"
+        yield from (f"  {line}" for line in facts.causes_of(each))
+    if not facts.collectives:
+        yield "no collectives: the devices do not communicate"
 
 
 def _dim_and_axis(text: str) -> tuple[int, str]:

@@ -205,7 +205,7 @@ class Report(TypedDict):
     machine: str
     meshes: list[Mesh]
     values: Annotated[list[Value], "arguments and results"]
-    collectives: list[CausedCollective]
+    collectives: list[ExplainedCollective]
     conflicts: list[Conflict]
     remarks: list[ReportedDiagnostic]
     totals: Totals
