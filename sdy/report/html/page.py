@@ -20,7 +20,7 @@ from sdy.report.html.program_rows import ProgramRows
 from sdy.report.html.schedule_rows import collective_rows, memory_json
 from sdy.report.reported_program import ReportedProgram
 
-SCRIPTS = ("model", "program", "panels", "search")  # in execution order
+SCRIPTS = ("format", "model", "program", "panels", "search")  # in execution order
 MAX_LINE_LENGTH = 600  # longer lines of the program are truncated
 
 
