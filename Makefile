@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install fmt lint type test pages slow bench reference docs package corpus ci
+.PHONY: help install fmt lint type test pages slow bench reference docs playground package corpus ci
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,8 +38,12 @@ corpus: ## regenerate docs/corpus.md: known bugs, and what XLA and Shardy make o
 reference: ## regenerate docs/reference from the code
 	python -m sdy.tools.make_reference
 
-docs: ## build the documentation site in site/ (needs the extra docs)
+docs: ## build the documentation site in site/ (needs the extra docs), with the playground if npm is installed
 	mkdocs build --strict
+	python -m sdy.tools.playground.build site/playground --if-possible
+
+playground: ## build the playground in build/site, a folder of static files (needs npm and node)
+	python -m sdy.tools.playground.build build/site
 
 package: ## build the wheel and the sdist, and try them in a new environment (needs the extra release)
 	pytest -m slow tests/packaging

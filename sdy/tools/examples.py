@@ -32,11 +32,11 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> int:
     """List the programs, or copy one."""
-    known = {Path(file.name).stem: file for file in _files() if file.name.endswith(PROGRAM)}
+    known = _programs()
     if arguments.name is None:
         if arguments.output is not None:
             raise SdyError(Diagnostic("SDY-T204", "--output requires the name of a program", hint=_names(known)))
-        _list(known, is_json=arguments.json)
+        _list(is_json=arguments.json)
         return SUCCESS
     name = arguments.name.removesuffix(PROGRAM)
     if name not in known:
@@ -51,17 +51,30 @@ def run(arguments: Namespace) -> int:
     return SUCCESS
 
 
-def _list(known: dict[str, Traversable], *, is_json: bool) -> None:
+def example_texts() -> dict[str, str]:
+    """Return the text of each program, by name."""
+    return {name: file.read_text(encoding="utf-8") for name, file in _programs().items()}
+
+
+def examples_json() -> list[dict[str, str]]:
+    """Return the name and the summary of each program."""
+    texts = example_texts().items()
+    return [{"name": name, "summary": summary(Program.from_text(text).module)} for name, text in texts]
+
+
+def _list(*, is_json: bool) -> None:
     """Print the name and the summary of each program."""
-    summaries = {
-        name: summary(Program.from_text(file.read_text(encoding="utf-8")).module) for name, file in known.items()
-    }
+    found = examples_json()
     if is_json:
-        print_json({"examples": [{"name": name, "summary": text} for name, text in summaries.items()]})
+        print_json({"examples": found})
         return
-    width = max(map(len, known))
-    for name, text in summaries.items():
-        print(f"{name:{width}}  {text}")
+    width = max(len(each["name"]) for each in found)
+    for each in found:
+        print(f"{each['name']:{width}}  {each['summary']}")
+
+
+def _programs() -> dict[str, Traversable]:
+    return {Path(file.name).stem: file for file in _files() if file.name.endswith(PROGRAM)}
 
 
 def _files() -> list[Traversable]:

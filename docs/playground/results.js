@@ -1,0 +1,99 @@
+// The documents of `sdy report`, `sdy cost` and `sdy partition` on the right-hand side of the page.
+import { KIND_TONES, axisChip, byId, bytesText, countText, make, secondsText, shortType, typeNodes } from "./format.js";
+
+const MOST_ROWS = 400;
+const refCell = (ref) => [/^"(.*?)"/.exec(ref)[1], ref.replaceAll('"', "")];
+
+// Shows an answer. `select` is called with the name of a value, `showLine` with the number of a line.
+export function showResults(answer, chosen, select, showLine) {
+  showCost(answer);
+  showCollectives(answer.report.collectives, showLine);
+  showShardings(answer.rows, chosen, select, showLine);
+  showConflicts(answer.report.conflicts, showLine);
+  showLocal(answer.partition.program);
+}
+
+const lineButton = (line, text, showLine) => line === null ? text
+  : make("button", { class: "link", type: "button", onclick: () => showLine(line) }, text || `line ${line}`);
+const count = (section, text) => { section.querySelector(".count").textContent = text; };
+
+// ---- cost -----------------------------------------------------------------------------------------------------
+const card = (value, text, share = null, tone = "var(--accent)") => {
+  const [number, unit] = value.split(" ");
+  return make("div", { class: "card" }, make("b", {}, number, unit ? make("small", {}, ` ${unit}`) : null), make("span", {}, text),
+    share === null ? null : make("i", { style: `--share:${Math.min(100, share * 100)}%;--tone:${tone}` }));
+};
+function showCost({ cost, report }) {
+  const total = cost.seconds_in_turn || 1;
+  byId("cards").replaceChildren(
+    card(secondsText(cost.seconds_in_turn), `on ${cost.hardware}, without overlap`),
+    card(secondsText(cost.communication_seconds), "communication", cost.communication_seconds / total, "var(--bad)"),
+    card(bytesText(report.totals.bytes_sent), "sent by each device"),
+    card(bytesText(cost.peak_bytes), `peak of ${bytesText(cost.free_bytes)}${cost.fits ? "" : ": does not fit"}`,
+      cost.peak_bytes / cost.free_bytes, cost.fits ? "var(--good)" : "var(--bad)"),
+    card(String(report.collectives.length), report.collectives.length === 1 ? "collective" : "collectives"));
+  const seconds = new Map([["compute", cost.op_seconds]]);
+  cost.collectives.forEach((each) => seconds.set(each.kind, (seconds.get(each.kind) ?? 0) + each.seconds));
+  const parts = [...seconds].filter(([, value]) => value > 0), tone = (kind) => KIND_TONES[kind] ?? "#6b7686";
+  byId("shares").replaceChildren(
+    make("div", { class: "bar" }, ...parts.map(([kind, value]) =>
+      make("span", { style: `flex:${value / total};background:${tone(kind)}`, title: `${kind} ${secondsText(value)}` }))),
+    make("div", { class: "key" }, ...parts.map(([kind, value]) => make("span", {}, make("i", { style: `background:${tone(kind)}` }), `${kind} ${secondsText(value)}`))));
+}
+
+// ---- collectives ----------------------------------------------------------------------------------------------
+function showCollectives(collectives, showLine) {
+  const section = byId("collectives"), table = section.querySelector("table");
+  count(section, collectives.length ? String(collectives.length) : "");
+  if (!collectives.length) {
+    table.replaceChildren(make("tbody", {}, make("tr", {}, make("td", { class: "none" }, "None: the devices do not communicate."))));
+    return;
+  }
+  const longest = Math.max(...collectives.map(({ seconds }) => seconds)) || 1;
+  const head = ["kind", "axes", "bytes sent", "time", "cause", "line"].map((name, index) => make("th", index === 2 || index === 3 ? { class: "number" } : {}, name));
+  table.replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...collectives.map((each) => make("tr", { title: each.causes.join("\n") },
+    make("td", { class: "kind" }, each.kind, each.runs > 1 ? make("span", { class: "dim" }, ` × ${each.runs}`) : null),
+    make("td", {}, ...each.axes.map((ref) => axisChip(refCell(ref)))),
+    make("td", { class: "number" }, bytesText(each.bytes_sent)),
+    make("td", { class: "number" }, secondsText(each.seconds), make("span", { class: "meter", style: `--share:${(100 * each.seconds) / longest}%` })),
+    make("td", { class: "dim" }, each.cause.replace(/^(an?|the) /, "")),
+    make("td", {}, lineButton(each.line, each.source, showLine))))));
+}
+
+// ---- shardings ------------------------------------------------------------------------------------------------
+// The rows are those of the HTML report: [depth, op, results, operands, line, sent].
+function showShardings({ functions, values, kinds }, chosen, select, showLine) {
+  const section = byId("shardings"), all = functions.flatMap(({ name, rows }, index) => rows.map((row) => [row, index ? name : null]));
+  count(section, `${countText(all.length, "row")}${all.length > MOST_ROWS ? `, the first ${MOST_ROWS}` : ""}`);
+  const nodes = all.slice(0, MOST_ROWS).map(([[depth, op, results, , line, sent], func]) => {
+    const stacked = (cell) => results.flatMap((value, index) => [...(index ? [make("br")] : []), cell(values[value], kinds[values[value][1]])]);
+    const names = results.map((value) => values[value][0]), isChosen = names.includes(chosen);
+    const query = func && names.length ? `@${func}:${names[0]}` : names[0];
+    return make("div", { class: `row${sent ? " sends" : ""}${isChosen ? " chosen" : ""}`, ...(names.length && { "data-value": names[0] }), onclick: () => {
+      if (names.length) select(query);
+      if (line !== null) showLine(line);
+    } },
+      make("span", { class: "at" }, line === null ? "" : String(line)),
+      make("span", { class: "code", style: `padding-left:${depth}em` }, names.length ? make("button", { type: "button", class: "value" }, names.join(", ")) : "",
+        " ", make("span", { class: "op" }, op.replace(/^(stablehlo|sdy)\./, "")), sent ? make("span", { class: "dim" }, ` ${bytesText(sent[2])}`) : ""),
+      make("span", { class: "kind" }, ...stacked((_, kind) => make("span", {}, ...typeNodes(kind)))),
+      make("span", { class: "local" }, ...stacked((_, kind) => shortType(kind.local))),
+      make("span", { class: "bytes" }, ...stacked((_, kind) => (kind.bytes[0] ? bytesText(kind.bytes[1]) : ""))));
+  });
+  const head = make("div", { class: "row head" }, ...[["at", "line"], ["code", "value"], ["kind", "global type with axes"], ["local", "local type"], ["bytes", "bytes"]]
+    .map(([name, text]) => make("span", { class: name }, text)));
+  byId("rows").replaceChildren(head, ...nodes);
+}
+
+// ---- conflicts and the local program --------------------------------------------------------------------------
+function showConflicts(conflicts, showLine) {
+  const section = byId("conflicts");
+  count(section, conflicts.length ? String(conflicts.length) : "");
+  const sites = conflicts.map(({ line, source, op, sentences }) => make("div", { class: "site" },
+    lineButton(line, source, showLine), make("span", { class: "mono" }, `  ${op}`), ...sentences.map((text) => make("p", {}, text))));
+  section.querySelector(".list").replaceChildren(...(sites.length ? sites : [make("p", { class: "none" }, "None: the tensors of every op have compatible shardings.")]));
+}
+function showLocal(program) {
+  count(byId("local"), countText(program.trimEnd().split("\n").length, "line"));
+  byId("local").querySelector("pre").textContent = program;
+}
