@@ -4,12 +4,17 @@ import { axisChip, byId, colourOf, countText, make } from "./format.js";
 const SIZES = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256];
 const NEW_NAMES = ["x", "y", "z", "w", "data", "model", "pipe", "expert"];
 
-const slider = (label, count, position, colour, onInput) => {
-  const input = make("input", { type: "range", min: 0, max: count - 1, step: 1, "aria-label": label, style: `--axis:${colour}` });
-  input.value = position;
-  input.addEventListener("input", () => onInput(Number(input.value)));
+// A slider whose stops are the positions in a list of `count` entries.
+function slider(label, count, position, colour, onInput) {
+  const input = make("input", { type: "range", min: 0, max: count - 1, step: 1, "aria-label": label, style: `--axis:${colour};--stops:${count - 1}` });
+  move(input, position);
+  input.addEventListener("input", () => { move(input, input.value); onInput(Number(input.value)); });
   return input;
-};
+}
+function move(input, position) {
+  input.value = position;
+  input.style.setProperty("--share", input.max > 0 ? input.value / input.max : 0);
+}
 
 // ---- meshes ---------------------------------------------------------------------------------------------------
 let shown = "";
@@ -26,7 +31,7 @@ function showSize(section, mesh, axis, size) {
   const row = section.querySelector(`[data-mesh="${CSS.escape(mesh)}"] [data-axis="${CSS.escape(axis)}"]`);
   row.querySelector("output").textContent = size;
   const input = row.querySelector("input"), position = SIZES.findLastIndex((each) => each <= size);
-  if (document.activeElement !== input || SIZES[input.value] === size) input.value = position;
+  if (document.activeElement !== input || SIZES[input.value] === size) move(input, position);
 }
 function meshNode({ name, axes }, hasTitle, change) {
   const node = make("div", { "data-mesh": name });
@@ -64,7 +69,7 @@ export function annotationNode({ dims }, change) {
     const position = choices.findIndex((each) => isSame(each.axes, axes));
     const label = make("span", { class: "choice" }), colour = axes.length ? colourOf(axisOf(axes[0])[0]) : "var(--faint)";
     const describe = (choice) => label.replaceChildren(...choiceNodes(choice.axes),
-      make("span", { class: "dim" }, choice.shards > 1 ? ` ${choice.shards} × ${Math.ceil(size / choice.shards)}` : ""));
+      make("span", { class: "dim" }, choice.shards > 1 ? ` ${choice.shards} shards of ${Math.ceil(size / choice.shards)}` : ""));
     const input = slider(`Axes of dim ${dim}`, choices.length, position, colour, (chosen) => {
       describe(choices[chosen]);
       change(dim, choices[chosen].axes, closed);

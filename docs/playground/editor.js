@@ -3,6 +3,7 @@ import { byId, colourOf, make } from "./format.js";
 
 const TOKEN = /(\/\/[^\n]*)|("(?:[^"\\\n]|\\.)*")|(%[\w$.-]+(?:#\d+)?)|([@#][\w$.-]+)|\b((?:stablehlo|sdy|chlo|func|mhlo)\.[\w.]+|func|module|return)\b|((?:tensor|!quant)(?=<))/g;
 const CLASSES = [null, "comment", "string", "name", "symbol", "op", "type"];
+const LONGEST_HEADER = 100;  // characters
 
 const area = byId("text"), copy = byId("copy"), numbers = byId("numbers");
 let axes = new Set(), problems = [], chosenLine = null;
@@ -37,6 +38,11 @@ export function setChosenLine(line) {
   chosenLine = line;
   draw();
 }
+// Returns the number of the line that declares an argument, at or after another line.
+export function lineOfArgument(name, line) {
+  const lines = area.value.split("\n"), index = lines.findIndex((each, number) => number >= line - 1 && each.includes(`${name}:`));
+  return index < 0 ? line : index + 1;
+}
 export function showLine(line) {
   const height = parseFloat(getComputedStyle(area).lineHeight);
   const top = (line - 1) * height;
@@ -70,6 +76,8 @@ function draw() {
   }));
   numbers.replaceChildren(...lines.map((_, index) =>
     make("div", { class: wrong.has(index + 1) ? "bad" : index + 1 === chosenLine ? "current" : "" }, String(index + 1))));
+  byId("editor").style.setProperty("--lines", lines.length);
+  byId("format").hidden = !lines.some((line) => line.length > LONGEST_HEADER && /\bfunc\.func\b/.test(line));
   follow();
 }
 function follow() {

@@ -70,12 +70,14 @@ const changeAnnotation = (dim, axes, closed) => changeText({ ask: "annotation", 
 
 function select(value) {
   state.value = value;
+  byId("value").scrollIntoView({ block: "nearest" });
   if (analysed) showResults(analysed, state.value, select, showLine);
   refreshValue();
 }
-function showLine(line) {
-  editor.setChosenLine(line);
-  editor.showLine(line);
+function showLine(line, argument = null) {
+  const shown = argument === null ? line : editor.lineOfArgument(argument, line);
+  editor.setChosenLine(shown);
+  editor.showLine(shown);
 }
 function show(text, machine, value) {
   Object.assign(state, { machine, value });
@@ -122,6 +124,7 @@ function listen() {
     refresh();
   });
   byId("machine").addEventListener("change", ({ target }) => { state.machine = target.value; refresh(); });
+  byId("format").addEventListener("click", () => changeText({ ask: "format" }));
   byId("share").addEventListener("click", share);
   addEventListener("hashchange", open);
   const setTheme = (theme) => document.documentElement.setAttribute("data-theme", theme);

@@ -51,13 +51,19 @@ function showCollectives(collectives, showLine) {
   }
   const longest = Math.max(...collectives.map(({ seconds }) => seconds)) || 1;
   const head = ["kind", "axes", "bytes sent", "time", "cause", "line"].map((name, index) => make("th", index === 2 || index === 3 ? { class: "number" } : {}, name));
-  table.replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...collectives.map((each) => make("tr", { title: each.causes.join("\n") },
+  table.replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...collectives.map((each) => make("tr", {},
     make("td", { class: "kind" }, each.kind, each.runs > 1 ? make("span", { class: "dim" }, ` × ${each.runs}`) : null),
     make("td", {}, ...each.axes.map((ref) => axisChip(refCell(ref)))),
     make("td", { class: "number" }, bytesText(each.bytes_sent)),
     make("td", { class: "number" }, secondsText(each.seconds), make("span", { class: "meter", style: `--share:${(100 * each.seconds) / longest}%` })),
-    make("td", { class: "dim" }, each.cause.replace(/^(an?|the) /, "")),
+    make("td", {}, causeNode(each)),
     make("td", {}, lineButton(each.line, each.source, showLine))))));
+}
+
+function causeNode({ cause, causes }) {
+  const text = cause.replace(/^(an?|the) /, "");
+  if (!causes.length) return make("span", { class: "dim" }, text);
+  return make("details", {}, make("summary", {}, text), ...causes.map((line) => make("p", line.startsWith(" ") ? { class: "why" } : {}, line.trim())));
 }
 
 // ---- shardings ------------------------------------------------------------------------------------------------
@@ -71,11 +77,11 @@ function showShardings({ functions, values, kinds }, chosen, select, showLine) {
     const query = func && names.length ? `@${func}:${names[0]}` : names[0];
     return make("div", { class: `row${sent ? " sends" : ""}${isChosen ? " chosen" : ""}`, ...(names.length && { "data-value": names[0] }), onclick: () => {
       if (names.length) select(query);
-      if (line !== null) showLine(line);
+      if (line !== null) showLine(line, op === "argument" ? names[0] : null);
     } },
       make("span", { class: "at" }, line === null ? "" : String(line)),
       make("span", { class: "code", style: `padding-left:${depth}em` }, names.length ? make("button", { type: "button", class: "value" }, names.join(", ")) : "",
-        " ", make("span", { class: "op" }, op.replace(/^(stablehlo|sdy)\./, "")), sent ? make("span", { class: "dim" }, ` ${bytesText(sent[2])}`) : ""),
+        " ", make("span", { class: "op" }, op.replace(/^(stablehlo|sdy)\./, ""))),
       make("span", { class: "kind" }, ...stacked((_, kind) => make("span", {}, ...typeNodes(kind)))),
       make("span", { class: "local" }, ...stacked((_, kind) => shortType(kind.local))),
       make("span", { class: "bytes" }, ...stacked((_, kind) => (kind.bytes[0] ? bytesText(kind.bytes[1]) : ""))));

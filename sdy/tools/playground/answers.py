@@ -20,7 +20,7 @@ from sdy.program.program import Program
 from sdy.report.explain import ValueExplanation
 from sdy.report.html.program_rows import ProgramRows
 from sdy.tools.command_line.loading import with_lines
-from sdy.tools.playground.edits import annotation_json, with_dim_axes, with_mesh_axes
+from sdy.tools.playground.edits import annotation_json, with_argument_lines, with_dim_axes, with_mesh_axes
 
 Json = dict[str, object]
 
@@ -63,6 +63,13 @@ class MeshQuestion(TypedDict):
     axes: dict[str, int]
 
 
+class FormatQuestion(TypedDict):
+    """What is the text of the program with one line for each argument of functions with long headers?"""
+
+    ask: Literal["format"]
+    text: str
+
+
 class AnnotationQuestion(TypedDict):
     """What is the text of the program with another annotation of a dim of a value?"""
 
@@ -74,7 +81,7 @@ class AnnotationQuestion(TypedDict):
     closed: bool
 
 
-Question = AnalysisQuestion | ValueQuestion | WhyNotQuestion | MeshQuestion | AnnotationQuestion
+Question = AnalysisQuestion | ValueQuestion | WhyNotQuestion | MeshQuestion | AnnotationQuestion | FormatQuestion
 
 
 def answer(question: str) -> str:
@@ -91,6 +98,8 @@ def _answer(asked: Question) -> Json:
     """Return the answer to a question. Raises: SdyError with the errors of the program, or of what is asked."""
     if asked["ask"] == "mesh":
         return {"text": with_mesh_axes(asked["text"], asked["mesh"], asked["axes"], FILE)}
+    if asked["ask"] == "format":
+        return {"text": with_argument_lines(asked["text"], FILE)}
     program = _program(asked["text"])
     match asked["ask"]:
         case "analysis":

@@ -23,6 +23,7 @@ import sdy
 from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE, machine_json
 from sdy.tools.examples import example_texts, examples_json
 from sdy.tools.playground.answers import answer
+from sdy.tools.playground.edits import with_argument_lines
 
 PYODIDE = "314.0.7"  # the version on npm; it has Python 3.14
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip")
@@ -76,7 +77,7 @@ def pyodide_folder(cache: Path) -> Path:
 
 def manifest(wheels: list[str]) -> dict[str, object]:
     """Return what the page loads before Python: the wheels, the machines, the examples, and the first answers."""
-    texts = example_texts()
+    texts = {name: with_argument_lines(text, f"{name}.mlir") for name, text in example_texts().items()}
     shown = {"text": texts[FIRST_EXAMPLE], "machine": DEFAULT_MACHINE, "value": FIRST_VALUE}
     analysis, value = (loads(answer(dumps({"ask": ask, **shown}))) for ask in ("analysis", "value"))
     return {

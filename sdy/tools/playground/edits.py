@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, combinations, permutations
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from sdy.advice.edits import Edit, without_axis
 from sdy.advice.lint.annotated_text import text_with_changes
-from sdy.advice.lint.program_text import ProgramText
+from sdy.advice.lint.program_text import FunctionText, ProgramText
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import parse_module
@@ -32,6 +33,7 @@ from sdy.report.boundary import boundary_values
 from sdy.report.value_names import ValueNames
 
 MOST_ORDERED_AXES = 3  # with more axes in a mesh, lists of axes are offered in mesh order only
+LONGEST_LINE, INDENT = 100, "  "
 MOST_AXES_OF_DIM = 2  # in one list of axes of a mesh with more axes than that
 
 _MESH_OF_JAX = re.compile(r"\s*\{(?=stablehlo\.mesh = )")
@@ -56,6 +58,31 @@ def with_mesh_axes(text: str, mesh: str, axes: Mapping[str, int], file: str) -> 
             text = text[:start] + write_mesh(new) + text[end if note is None else found.closing(note.end() - 1) :]
             if len(meshes) == 1:
                 text = _PARTITIONS_OF_JAX.sub(rf"\g<1>{new.device_count}", text, count=1)
+    return text
+
+
+def with_argument_lines(text: str, file: str) -> str:
+    """Return the text of a program in which long headers of functions have one line for each argument and result.
+
+    Raises: SdyError if the text cannot be parsed.
+    """
+    found = ProgramText(text)
+    offsets = [found.offset(op) for op in parse_module(text, file).walk() if isinstance(op, FuncOp)]
+    for offset in sorted(offsets, reverse=True):  # so that the other offsets stay valid
+        start, end = found.line(offset)
+        if end - start > LONGEST_LINE:
+            indent = text[start:end][: -len(text[start:end].lstrip())]
+            text = _with_broken_lists(text, found.function(offset), indent)
+    return text
+
+
+def _with_broken_lists(text: str, header: FunctionText, indent: str) -> str:
+    """Return the text in which the lists of arguments and of results in a header are broken into lines."""
+    for elements in (() if header.results_are_bare else header.results, header.arguments):
+        if elements:
+            (start, _), (_, end) = elements[0], elements[-1]
+            lines = ",".join(f"\n{indent}{INDENT}{text[first:last].strip()}" for first, last in elements)
+            text = f"{text[:start]}{lines}\n{indent}{text[end:]}"
     return text
 
 

@@ -9,7 +9,8 @@ from support.examples import EXAMPLES
 
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.tools.playground.edits import annotation_json, with_dim_axes, with_mesh_axes
+from sdy.dialects.module_text import parse_module, print_module
+from sdy.tools.playground.edits import annotation_json, with_argument_lines, with_dim_axes, with_mesh_axes
 
 (MATMUL,) = (path.read_text("utf-8") for path in EXAMPLES if path.stem == "matmul_case1")
 PLAIN = """sdy.mesh @m = <["a"=2, "b"=4], device_ids=[7, 6, 5, 4, 3, 2, 1, 0]>  // the devices
@@ -36,6 +37,21 @@ def test_the_notes_of_jax_about_a_mesh_follow_it() -> None:
 def test_a_text_that_cannot_be_parsed_has_no_mesh_to_edit() -> None:
     with pytest.raises(SdyError, match=r"program\.mlir:1:.*SDY-P001"):
         with_mesh_axes("func.func @main(", "m", {"a": 8}, "program.mlir")
+
+
+def test_long_headers_are_broken_into_lines() -> None:
+    found = with_argument_lines(MATMUL, "program.mlir")
+    assert found.splitlines()[2:8] == [
+        "  func.func public @main(",
+        '    %arg0: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},',
+        '    %arg1: tensor<32x24xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}',
+        "  ) -> (",
+        '    tensor<16x24xf32> {jax.result_info = "result"}',
+        "  ) {",
+    ]
+    assert print_module(parse_module(found)) == print_module(parse_module(MATMUL))
+    assert with_argument_lines(found, "program.mlir") == found
+    assert with_argument_lines(PLAIN, "program.mlir") == PLAIN
 
 
 def test_axes_of_a_dim_leave_the_other_dims() -> None:
