@@ -29,7 +29,7 @@ KEPT_PROGRAMS = 8
 
 
 class AnalysisQuestion(TypedDict):
-    """What do `sdy report`, `sdy cost` and `sdy partition` print about the program with `--json`?"""
+    """The question for the documents of `sdy report`, `sdy cost` and `sdy partition`."""
 
     ask: Literal["analysis"]
     text: str
@@ -37,7 +37,7 @@ class AnalysisQuestion(TypedDict):
 
 
 class ValueQuestion(TypedDict):
-    """What does `sdy explain` print about a value, and how is the value annotated?"""
+    """The question for the document of `sdy explain` on a value, and for the annotation of the value."""
 
     ask: Literal["value"]
     text: str
@@ -45,7 +45,7 @@ class ValueQuestion(TypedDict):
 
 
 class WhyNotQuestion(TypedDict):
-    """Why is a dim of a value not sharded along an axis?"""
+    """The question why a dim of a value is not sharded along an axis."""
 
     ask: Literal["why-not"]
     text: str
@@ -55,7 +55,7 @@ class WhyNotQuestion(TypedDict):
 
 
 class MeshQuestion(TypedDict):
-    """What is the text of the program with other axes of a mesh? `axes` has the name and size of each, major first."""
+    """The question for the text with other axes of a mesh; `axes` has the name and size of each, major first."""
 
     ask: Literal["mesh"]
     text: str
@@ -64,14 +64,14 @@ class MeshQuestion(TypedDict):
 
 
 class FormatQuestion(TypedDict):
-    """What is the text of the program with one line for each argument of functions with long headers?"""
+    """The question for the text with one line for each argument of functions with long headers."""
 
     ask: Literal["format"]
     text: str
 
 
 class AnnotationQuestion(TypedDict):
-    """What is the text of the program with another annotation of a dim of a value?"""
+    """The question for the text with another annotation of a dim of a value."""
 
     ask: Literal["annotation"]
     text: str

@@ -118,17 +118,18 @@ def _downloaded(package: str, folder: Path) -> Path:
 def _compiled(wheel: Path, folder: Path, pyodide: Path) -> Path:
     """Return a wheel with bytecode for Pyodide in place of Python files; compile it if it is not in `folder`."""
     with ZipFile(wheel) as archive:
-        contents = repr(sorted((entry.filename, entry.CRC) for entry in archive.infolist()))
-    package = wheel.name.partition("-")[0]
-    target = folder / f"{package}-{sha256(f'{PYODIDE} {contents}'.encode()).hexdigest()[:16]}"
+        contents = sorted((entry.filename, entry.CRC) for entry in archive.infolist())
+    package, compiler = wheel.name.partition("-")[0], Path(__file__).with_name("bytecode.py")
+    key = repr((PYODIDE, compiler.read_text(encoding="utf-8"), contents))
+    target = folder / f"{package}-{sha256(key.encode()).hexdigest()[:16]}"
     if not list(target.glob("*.whl")):
         for outdated in folder.glob(f"{package}-*"):
             shutil.rmtree(outdated)
         target.mkdir(parents=True)
         with TemporaryDirectory() as temporary:
             shutil.copy(wheel, temporary)
-            here = Path(__file__).parent
-            _run(_program("node"), str(here / "run_in_pyodide.mjs"), str(pyodide), temporary, str(here / "bytecode.py"))
+            script = compiler.with_name("run_in_pyodide.mjs")
+            _run(_program("node"), str(script), str(pyodide), temporary, str(compiler))
             shutil.move(next(Path(temporary).glob("*.whl")), target)
     return next(target.glob("*.whl"))
 
