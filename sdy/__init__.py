@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from sdy.model.html_repr import register_renderers
+
 if TYPE_CHECKING:
     __version__: str
     from sdy.advice.contract import CollectiveBound as CollectiveBound
@@ -61,6 +63,23 @@ _HOME = {
     "sweep": "sdy.program.planning.sweep",
     "visualize_sharding": "sdy.report.visualize",
 }
+
+# What notebooks show of values whose packages are below those that make HTML.
+register_renderers(
+    {
+        "sdy.advice.diff.ProgramDiff": "sdy.advice.diff_page.diff_html",
+        "sdy.advice.partition_facts.PartitionFacts": "sdy.advice.facts_html.facts_html",
+        "sdy.cost.hardware.Hardware": "sdy.report.html.values.hardware_html",
+        "sdy.cost.program_cost.ProgramCost": "sdy.report.html.values.cost_html",
+        "sdy.cost.statistics.Statistics": "sdy.report.html.values.statistics_html",
+        "sdy.model.devices.placement.ProgramPlacement": "sdy.report.html.values.program_placement_html",
+        "sdy.model.devices.placement.TensorPlacement": "sdy.report.html.values.tensor_placement_html",
+        "sdy.model.mesh.Mesh": "sdy.report.html.values.mesh_html",
+        "sdy.model.sharding.TensorSharding": "sdy.report.html.values.sharding_html",
+        "sdy.proof.outcome.Proof": "sdy.report.html.values.proof_html",
+        "sdy.report.sweep.points.Sweep": "sdy.report.sweep.page.sweep_html",
+    }
+)
 
 __all__ = [
     "CollectiveBound",

@@ -61,6 +61,9 @@ class Collective:
             "source": self.source,
         }
 
+    def __repr__(self) -> str:
+        return f"Collective({self})"
+
     def __str__(self) -> str:
         """Return one line: `all-gather along "data" at train.py:6: 393,216 bytes`."""
         axes = f" along {', '.join(map(str, self.axes))}" if self.axes else ""

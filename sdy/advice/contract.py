@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from sdy.advice.collectives import Collective
 from sdy.advice.partition_facts import PartitionFacts, axes_of_dims
@@ -33,6 +33,9 @@ class CollectiveBound:
     count: int | None = None
     runs: int | None = None
     bytes: float | None = None
+
+    def __repr__(self) -> str:
+        return f"CollectiveBound({_set_fields(self)})"
 
     def matches(self, collective: Collective) -> bool:
         """Return whether the bounds apply to a collective."""
@@ -74,6 +77,9 @@ class Contract:
     machine: str = DEFAULT_MACHINE
     shardings: Mapping[str, str] = field(default_factory=dict[str, str])
 
+    def __repr__(self) -> str:
+        return f"Contract({_set_fields(self)})"
+
 
 @dataclass(frozen=True, slots=True)
 class Breach:
@@ -84,6 +90,9 @@ class Breach:
     facts: PartitionFacts
     collectives: tuple[Collective, ...] = ()
     details: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Breach({self.code}: {self.message})"
 
     def diagnostic(self, explained: set[Collective]) -> Diagnostic:
         """Return the breach as an error whose notes are the offending collectives and their causes.
@@ -109,6 +118,12 @@ class Breach:
                 {**each.to_json(), "causes": list(self.facts.causes_of(each))} for each in self.collectives
             ],
         }
+
+
+def _set_fields(value: CollectiveBound | Contract) -> str:
+    """Return the fields that are neither empty nor None as keyword arguments."""
+    found = ((each.name, getattr(value, each.name)) for each in fields(value))
+    return ", ".join(f"{name}={content!r}" for name, content in found if content or content in (0, False))
 
 
 def breaches(contract: Contract, facts: PartitionFacts) -> list[Breach]:

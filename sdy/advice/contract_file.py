@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from json import dumps
+from pathlib import Path
 from typing import cast
 
 from sdy.advice.contract import CollectiveBound, Contract
@@ -27,6 +28,13 @@ from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.toml_tables import Reader, boolean_value, count_value, read_table, read_toml, text_value
 
 HEADER = "# Upper bounds for one device and one run of the program. `sdy check --update` writes them anew."
+
+
+def given_contract(contract: Contract | str | Path | None) -> Contract | None:
+    """Return a contract that is given as a value or as the path of its file. Raises: as `read_contract`, or OSError."""
+    if isinstance(contract, str | Path):
+        return read_contract(Path(contract).read_text(encoding="utf-8"), str(contract))
+    return contract
 
 
 def read_contract(text: str, file_name: str) -> Contract:

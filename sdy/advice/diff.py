@@ -13,11 +13,13 @@ from xdsl.ir import SSAValue
 from sdy.advice.collectives import Collective
 from sdy.advice.matching import Matching, match_programs
 from sdy.advice.partition_facts import PartitionFacts, axes_of_dims
+from sdy.diagnostics.counted import counted
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.shardings import function_result_sharding, sharding_of
 from sdy.model.axis import AxisList
+from sdy.model.html_repr import HtmlRepr
 from sdy.model.sharding import TensorSharding
 from sdy.report.trace_descriptions import dims_text
 from sdy.report.value_names import line_of
@@ -67,7 +69,7 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class ProgramDiff:
+class ProgramDiff(HtmlRepr):
     """The differences of two programs. Ops are counted that only one of the programs has."""
 
     machine: str
@@ -78,6 +80,7 @@ class ProgramDiff:
     annotations: Sequence[ShardingChange] = field(default_factory=list[ShardingChange])
     shardings: Sequence[ShardingChange] = field(default_factory=list[ShardingChange])
     collectives: Sequence[CollectiveChange] = field(default_factory=list[CollectiveChange])
+    axes: tuple[str, ...] = ()  # of the mesh of the new program, in order
 
     def __bool__(self) -> bool:
         """Return whether there is any difference; the order of ops, on which peak memory depends, is none."""
@@ -87,6 +90,11 @@ class ProgramDiff:
     def __str__(self) -> str:
         """Return the differences as lines of text."""
         return "\n".join(self._lines())
+
+    def __repr__(self) -> str:
+        """Return one line: how many shardings and collectives differ, and the bytes sent."""
+        counts = f"{counted(len(self.shardings), 'sharding')}, {counted(len(self.collectives), 'collective')}"
+        return f"ProgramDiff({counts}; bytes sent {self.old.bytes_sent:,} -> {self.new.bytes_sent:,})"
 
     def _lines(self) -> Iterator[str]:
         if not self:
@@ -143,6 +151,7 @@ def diff(old: PartitionFacts, new: PartitionFacts) -> ProgramDiff:
         list(_annotation_changes(matching, old, new)),
         list(_sharding_changes(matching, old, new)),
         list(_collective_changes(matching, old, new)),
+        tuple(axis.name for axis in new.program.mesh.axes),
     )
 
 

@@ -7,14 +7,16 @@ from html import escape
 
 from sdy.advice.collectives import Collective
 from sdy.advice.diff import CollectiveChange, ProgramDiff, ShardingChange
-from sdy.report.html.static_page import AxisColours, PageSection, cards, markup_table, static_page
-from sdy.report.tables.cost_tables import seconds_text
+from sdy.cost.quantities import seconds_text
+from sdy.report.html.fragment import MAX_ROWS, fragment, titled
+from sdy.report.html.markup import AxisColours, cards, markup_table
+from sdy.report.html.static_page import PageSection, static_page
 from sdy.report.tables.program_tables import bytes_text
 
 
 def diff_page(diff: ProgramDiff, title: str) -> str:
     """Return the differences as the text of a self-contained HTML page; `title` names the two programs."""
-    colours = AxisColours()
+    colours = AxisColours(diff.axes)
     sections = [
         PageSection("Totals", _totals(diff), f"on one device of {diff.machine}"),
         _shardings("Annotations", diff.annotations, colours),
@@ -22,6 +24,17 @@ def diff_page(diff: ProgramDiff, title: str) -> str:
         PageSection("Collectives", _collectives(diff.collectives, colours), str(len(diff.collectives))),
     ]
     return static_page(title, "what changed", sections)
+
+
+def diff_html(diff: ProgramDiff) -> str:
+    """Return the totals, and the first changes of each kind, as notebooks show them."""
+    colours = AxisColours(diff.axes)
+    changes = (("annotations", diff.annotations), ("shardings", diff.shardings))
+    tables = [titled(name, _changes(each[:MAX_ROWS], colours), len(each)) for name, each in changes if each]
+    if diff.collectives:
+        shown = _collectives(diff.collectives[:MAX_ROWS], colours)
+        tables.append(titled("collectives", shown, len(diff.collectives)))
+    return fragment(repr(diff), [_totals(diff), *tables], [] if diff else ["The programs do not differ."])
 
 
 def _totals(diff: ProgramDiff) -> str:
@@ -47,6 +60,10 @@ def _total(name: str, old_text: str, new_text: str, old: float, new: float) -> t
 
 
 def _shardings(title: str, changes: Sequence[ShardingChange], colours: AxisColours) -> PageSection:
+    return PageSection(title, _changes(changes, colours) if changes else _none(), str(len(changes)))
+
+
+def _changes(changes: Sequence[ShardingChange], colours: AxisColours) -> str:
     rows = (
         (
             f'<span class="mono">{escape(_names(each))}</span>',
@@ -55,8 +72,7 @@ def _shardings(title: str, changes: Sequence[ShardingChange], colours: AxisColou
         )
         for each in changes
     )
-    content = markup_table(("value", "before", "now"), rows) if changes else _none()
-    return PageSection(title, content, str(len(changes)))
+    return markup_table(("value", "before", "now"), rows)
 
 
 def _names(change: ShardingChange) -> str:

@@ -16,6 +16,7 @@ from sdy.cost.schedule import ScheduledOp, schedule_of
 from sdy.dialects.data_flow import op_of
 from sdy.grammar.parse import TENSOR_SHARDING
 from sdy.model.axis import AxisList
+from sdy.model.html_repr import HtmlRepr
 from sdy.model.sharding import TensorSharding
 from sdy.report.boundary import BoundaryValue, boundary_values
 from sdy.report.causes import CauseKind, CollectiveCauses
@@ -27,11 +28,14 @@ from sdy.report.value_names import line_of, source_text
 
 
 @dataclass(frozen=True)
-class PartitionFacts:
+class PartitionFacts(HtmlRepr):
     """The communication, memory and time of one device in one run of a program, and the shardings of values."""
 
     program: ReportedProgram
     hardware: Hardware
+
+    def __repr__(self) -> str:
+        return f"PartitionFacts({self.hardware.name}, {self.program.mesh!r})"
 
     @cached_property
     def collectives(self) -> tuple[Collective, ...]:

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from sdy.model.html_repr import HtmlRepr
+
 
 @dataclass(frozen=True, slots=True)
 class Torus:
@@ -65,7 +67,7 @@ class MatrixRates:
 
 
 @dataclass(frozen=True, slots=True)
-class Hardware:
+class Hardware(HtmlRepr):
     """One device, and the network that connects it to others."""
 
     name: str
@@ -73,6 +75,9 @@ class Hardware:
     hbm_bandwidth: float  # bytes a second
     hbm_bytes: float
     rates: MatrixRates
+
+    def __repr__(self) -> str:
+        return f"Hardware({self.name})"
 
 
 def machine_json(machine: Hardware) -> dict[str, object]:

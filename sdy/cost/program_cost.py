@@ -10,9 +10,12 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes
+from sdy.cost.quantities import seconds_text
 from sdy.cost.roofline import OpTime
 from sdy.cost.schedule import CollectiveRun, ScheduledOp, schedule_of
+from sdy.diagnostics.counted import counted
 from sdy.grammar.write import write_axis_list
+from sdy.model.html_repr import HtmlRepr
 from sdy.model.mesh import Mesh
 
 
@@ -31,9 +34,14 @@ class CollectiveCost:
     seconds: float = 0.0
     latency_bound_runs: int = 0
 
+    def __repr__(self) -> str:
+        """Return one line with the runs, bytes and time."""
+        numbers = f"{counted(self.runs, 'run')}, {self.bytes_sent:,.0f} bytes, {seconds_text(self.seconds)}"
+        return f"CollectiveCost({self.kind.value} along {self.axes}: {numbers})"
+
 
 @dataclass(frozen=True, slots=True)
-class ProgramCost:
+class ProgramCost(HtmlRepr):
     """The cost of a local program on one device. Seconds are sums over all runs of an op, including those in loops."""
 
     hardware: Hardware
@@ -43,6 +51,13 @@ class ProgramCost:
     op_seconds: float  # the sum of the larger one of each op
     peak_bytes: int
     free_bytes: float
+    axes: tuple[str, ...] = ()  # of the mesh, in order
+
+    def __repr__(self) -> str:
+        """Return one line with the machine, the time without overlap, the bytes sent and the peak memory."""
+        sent = sum(each.bytes_sent for each in self.collectives)
+        numbers = f"{seconds_text(self.seconds_in_turn)}, {sent:,.0f} bytes sent, {self.peak_bytes:,} peak bytes"
+        return f"ProgramCost({self.hardware.name}: {numbers})"
 
     @property
     def communication_seconds(self) -> float:
@@ -119,7 +134,8 @@ def cost_of(
                 key = kind, write_axis_list(axes)
                 collectives[key] = _with_runs(collectives.get(key, CollectiveCost(*key)), run, scheduled.visit.times)
     free = hardware.hbm_bytes if free_bytes is None else free_bytes
-    return ProgramCost(hardware, tuple(collectives.values()), compute, memory, seconds, peak_bytes(local), free)
+    found, axes = tuple(collectives.values()), tuple(axis.name for axis in mesh.axes)
+    return ProgramCost(hardware, found, compute, memory, seconds, peak_bytes(local), free, axes)
 
 
 def _with_runs(so_far: CollectiveCost, run: CollectiveRun, times: int) -> CollectiveCost:

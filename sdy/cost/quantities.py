@@ -1,4 +1,4 @@
-"""Numbers of bytes as people write them: `300e6`, `14GB`, `16 GiB`."""
+"""Numbers of bytes as people write them, `300e6`, `14GB`, `16 GiB`, and times as people read them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from math import inf
 
 _BYTES = re.compile(r"(?P<number>[-+\d._eE]+)\s*(?P<unit>[KMGT]?i?B)?", re.IGNORECASE)
+_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _UNITS = {
     f"{prefix}{infix}B": float(base**power)
     for infix, base in (("", 1000), ("I", 1024))
@@ -32,3 +33,13 @@ def parse_bytes(text: str) -> float:
 def byte_count(value: float | str) -> float:
     """Return a number of bytes that is given as a number or as text. Raises: ValueError as `parse_bytes`."""
     return parse_bytes(value) if isinstance(value, str) else value
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a time with three significant digits, in the largest unit in which it is at least 1.
+
+    >>> seconds_text(3.728e-4)
+    '373 µs'
+    """
+    size, unit = next(((size, unit) for size, unit in _SECONDS if seconds >= size), _SECONDS[-1])
+    return f"{seconds / size:.3g} {unit}"

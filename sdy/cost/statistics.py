@@ -11,6 +11,7 @@ from sdy.cost.collectives import CollectiveKind
 from sdy.cost.flops import flops_of
 from sdy.cost.memory import peak_bytes
 from sdy.cost.traffic import traffic_of
+from sdy.model.html_repr import HtmlRepr
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +26,15 @@ class CollectiveStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(HtmlRepr):
     """The statistics of one device: bytes sent by kind of collective, FLOPs of contractions, and peak memory."""
 
     collectives: dict[CollectiveKind, CollectiveStatistics]
     flops: int
     peak_bytes: int
+
+    def __repr__(self) -> str:
+        return f"Statistics({self.bytes_sent:,.0f} bytes sent, {self.flops:,} FLOPs, {self.peak_bytes:,} peak bytes)"
 
     @property
     def bytes_sent(self) -> float:

@@ -11,8 +11,10 @@ from sdy.diagnostics.argument_types import require_tuple_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.axis import AxisRef
 from sdy.model.cached_hash import CachedHash
+from sdy.model.html_repr import HtmlRepr
 from sdy.model.quoting import quoted
 
+SHOWN_IDS = 8  # device ids that the short text of a mesh lists
 MAX_LISTED_DEVICES = 2**18  # tables and replica groups of more devices would take seconds each
 
 
@@ -26,9 +28,12 @@ class MeshAxis:
     def __str__(self) -> str:
         return f"{quoted(self.name)}={self.size}"
 
+    def __repr__(self) -> str:
+        return f"MeshAxis({self})"
+
 
 @dataclass(frozen=True, slots=True)
-class Mesh(CachedHash):
+class Mesh(CachedHash, HtmlRepr):
     """A list of axes, major first, and the devices in row-major order of their coordinates.
 
     `device_ids` is empty for the identity order: ids 0..N-1 in order are dropped at construction, unless the mesh has
@@ -51,6 +56,18 @@ class Mesh(CachedHash):
     def __str__(self) -> str:
         ids = f", device_ids=[{', '.join(map(str, self.device_ids))}]" if self.device_ids else ""
         return f"<[{', '.join(map(str, self.axes))}]{ids}>"
+
+    def __repr__(self) -> str:
+        return f"Mesh({self.short_text})"
+
+    @property
+    def short_text(self) -> str:
+        """The text of the mesh, in which at most `SHOWN_IDS` device ids are listed."""
+        more = len(self.device_ids) - SHOWN_IDS
+        if more <= 0:
+            return str(self)
+        ids = ", ".join(map(str, self.device_ids[:SHOWN_IDS]))
+        return f"<[{', '.join(map(str, self.axes))}], device_ids=[{ids}, and {more:,} more]>"
 
     @property
     def is_empty(self) -> bool:

@@ -11,6 +11,7 @@ from enum import Enum
 
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.cached_hash import CachedHash
+from sdy.model.html_repr import HtmlRepr
 from sdy.model.mesh import Mesh
 from sdy.model.quoting import symbol
 
@@ -40,6 +41,9 @@ class DimSharding(CachedHash):
         members = ", ".join((*map(str, self.axes), *(() if self.is_closed else ("?",))))
         return f"{{{members}}}" if self.priority is None else f"{{{members}}}p{self.priority}"
 
+    def __repr__(self) -> str:
+        return f"DimSharding({self})"
+
     @property
     def effective_priority(self) -> int:
         """The priority, 0 if none is written. Smaller numbers are propagated first."""
@@ -47,7 +51,7 @@ class DimSharding(CachedHash):
 
 
 @dataclass(frozen=True, slots=True)
-class TensorSharding(CachedHash):
+class TensorSharding(CachedHash, HtmlRepr):
     """The sharding of a tensor on a mesh, which is given by name or inlined.
 
     Axes that neither shard a dim nor are unreduced are replicated; listing them in `replicated` keeps propagation from
@@ -64,7 +68,14 @@ class TensorSharding(CachedHash):
     __hash__ = CachedHash.__hash__
 
     def __str__(self) -> str:
-        mesh = symbol(self.mesh) if isinstance(self.mesh, str) else f"mesh{self.mesh}"
+        return self._text(symbol(self.mesh) if isinstance(self.mesh, str) else f"mesh{self.mesh}")
+
+    def __repr__(self) -> str:
+        """Return one line, which is short on any mesh: `TensorSharding(<@mesh, [{"x"}, {}]>)`."""
+        mesh = symbol(self.mesh) if isinstance(self.mesh, str) else f"mesh{self.mesh.short_text}"
+        return f"TensorSharding({self._text(mesh)})"
+
+    def _text(self, mesh: str) -> str:
         text = f"<{mesh}, [{', '.join(map(str, self.dims))}]"
         if self.replicated:
             text += f", replicated={{{', '.join(map(str, self.replicated))}}}"

@@ -10,11 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdy.cost.statistics import Statistics
+from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, is_complex, is_float
 from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
 from sdy.interpreter.devices.values import DeviceArray, regridded
 from sdy.model.devices.placement import TensorPlacement
+from sdy.program.partitioners.table import results_table
+from sdy.report.html.fragment import tables_html
+from sdy.report.tables.program_tables import errors_table
 
 FloatArray = NDArray[np.float64]
 
@@ -44,6 +48,16 @@ class OutputComparison:
     amplification: float | None = None
     undefined: int = 0
 
+    def __repr__(self) -> str:
+        return f"OutputComparison({self.index}: {self.outcome})"
+
+    @property
+    def outcome(self) -> str:
+        """Whether the output agrees, how much it rounds differently, or the first difference."""
+        if self.amplification is None:
+            return self.problem or "agrees"
+        return f"rounds differently; rounding errors are amplified {self.amplification:.1g} times"
+
     def to_json(self) -> dict[str, object]:
         """Return the comparison as plain data; an infinite error, which JSON cannot express, is None."""
         return {
@@ -55,6 +69,21 @@ class OutputComparison:
             "amplification": self.amplification,
             "undefined": self.undefined,
         }
+
+
+class OutputComparisons(list[OutputComparison]):
+    """The comparisons of all outputs."""
+
+    def __repr__(self) -> str:
+        """Return one line: whether all outputs agree, or how many differ."""
+        return f"OutputComparisons({_verdict(self)})"
+
+    def _repr_html_(self) -> str:
+        """Return the table of errors that notebooks show."""
+        rows = (
+            (str(each.index), f"{each.absolute_error:.1g}", f"{each.relative_error:.1g}", each.outcome) for each in self
+        )
+        return tables_html(repr(self), [errors_table(rows)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +99,12 @@ class PartitionerResult:
     comparisons: Sequence[OutputComparison] = ()
     problem: str = ""
 
+    def __repr__(self) -> str:
+        """Return one line: the bytes sent and the verdict, or the problem."""
+        sent = "" if self.statistics is None else f"{self.statistics.bytes_sent:,.0f} bytes sent, "
+        verdict = self.problem or _verdict(self.comparisons)
+        return f"PartitionerResult({self.partitioner}: {sent}{verdict})"
+
     def to_json(self) -> dict[str, object]:
         """Return the result as plain data."""
         return {
@@ -78,6 +113,26 @@ class PartitionerResult:
             "statistics": None if self.statistics is None else self.statistics.to_json(),
             "outputs": [each.to_json() for each in self.comparisons],
         }
+
+
+class PartitionerResults(list[PartitionerResult]):
+    """The results of several partitioners for one program."""
+
+    def __repr__(self) -> str:
+        return f"PartitionerResults({', '.join(each.partitioner for each in self)})"
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show: a column for each partitioner."""
+        table = results_table("on one device", {each.partitioner: each for each in self})
+        return tables_html(
+            repr(self), [table], (f"{each.partitioner}: {each.problem}" for each in self if each.problem)
+        )
+
+
+def _verdict(comparisons: Sequence[OutputComparison]) -> str:
+    wrong = sum(not each.agrees for each in comparisons)
+    outputs = counted(len(comparisons), "output")
+    return f"{wrong} of {outputs} differ" if wrong else f"{outputs} agree" + "s" * (len(comparisons) == 1)
 
 
 def compare(index: int, actual: Array, expected: Array) -> OutputComparison:

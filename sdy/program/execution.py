@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult
 
 from sdy.diagnostics.argument_types import require_type
+from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.symbols import main_function
 from sdy.interpreter.arrays.element_types import Array
@@ -19,6 +20,8 @@ from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.single import interpret as interpret_function
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
+from sdy.report.html.fragment import tables_html
+from sdy.report.tables.fitted_table import fitted_table
 from sdy.report.value_names import ValueNames
 
 
@@ -29,6 +32,21 @@ class SpmdRun:
     results: tuple[Array, ...]
     local_results: tuple[DeviceArray, ...]
     kept: Mapping[str, DeviceArray] = field(default_factory=dict[str, DeviceArray])
+
+    def __repr__(self) -> str:
+        """Return one line: the shapes of the results, and the number of devices."""
+        shapes = ", ".join(_type_text(each) for each in self.results)
+        counts = {each.grid.ids.size for each in self.local_results}
+        return f"SpmdRun({shapes or 'no results'}; {counted(max(counts, default=1), 'device')})"
+
+    def _repr_html_(self) -> str:
+        """Return the table of results that notebooks show, with the shapes of their shards."""
+        pairs = zip(self.results, self.local_results, strict=True)
+        rows = (
+            (f"result {index}", _type_text(whole), _type_text(self.device_view(int(part.grid.ids.flat[0]), index)))
+            for index, (whole, part) in enumerate(pairs)
+        )
+        return tables_html(repr(self), [fitted_table("results", ("value", "global", "on each device"), rows)])
 
     def device_view(self, device: int, value: int | str = 0) -> Array:
         """Return the shard that `device` holds of a value, without copying it.
@@ -99,6 +117,10 @@ class _ValueRecorder:
         grid = context.grid
         if grid is not None and len(results) == len(op.results):
             self.kept.update((name, DeviceArray(results[index], grid)) for index, name in self._selected.get(op, ()))
+
+
+def _type_text(array: Array) -> str:
+    return f"{array.dtype}[{','.join(map(str, array.shape))}]"
 
 
 def _devices(value: DeviceArray) -> str:

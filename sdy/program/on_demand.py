@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sdy.advice.contract import breaches as breaches
     from sdy.advice.contract import raise_breaches as raise_breaches
     from sdy.advice.contract_file import bounds_contract as bounds_contract
-    from sdy.advice.contract_file import read_contract as read_contract
+    from sdy.advice.contract_file import given_contract as given_contract
     from sdy.advice.diff import diff as diff
     from sdy.advice.edits import edited as edited
     from sdy.advice.lint.annotated_text import text_with_changes as text_with_changes
@@ -25,18 +25,15 @@ if TYPE_CHECKING:
     from sdy.advice.partition_facts import PartitionFacts as PartitionFacts
     from sdy.advice.why_not import WhyNot as WhyNot
     from sdy.interpreter.single import interpret as interpret
-    from sdy.program.arrays import arrays_of_call as arrays_of_call
-    from sdy.program.arrays import check_arrays as check_arrays
     from sdy.program.arrays import input_types as input_types
-    from sdy.program.arrays import is_empty as is_empty
-    from sdy.program.at_scale.reduced import check_run as check_run
-    from sdy.program.at_scale.reduced import reduced_comparisons as reduced_comparisons
+    from sdy.program.at_scale.verified_call import VerifiedCall as VerifiedCall
+    from sdy.program.at_scale.verified_call import compare_call as compare_call
     from sdy.program.planning.apply_tactics import apply_tactics as apply_tactics
     from sdy.program.planning.search_plan import SearchedProgram as SearchedProgram
     from sdy.program.planning.search_plan import search_plan as search_plan
-    from sdy.program.verification import compare_runs as compare_runs
     from sdy.proof.prove import prove as prove
     from sdy.report.explain import Explainer as Explainer
+    from sdy.report.html.inline_page import shown_page as shown_page
     from sdy.report.html.page import html_page as html_page
     from sdy.report.html.summary import partitioned_program_html as partitioned_program_html
     from sdy.report.html.summary import sharded_program_html as sharded_program_html
@@ -50,20 +47,17 @@ if TYPE_CHECKING:
 
 _HOME = {
     "apply_tactics": "sdy.program.planning.apply_tactics",
-    "arrays_of_call": "sdy.program.arrays",
     "boundary_rows": "sdy.report.value_rows",
     "bounds_contract": "sdy.advice.contract_file",
     "breaches": "sdy.advice.contract",
-    "check_arrays": "sdy.program.arrays",
-    "check_run": "sdy.program.at_scale.reduced",
-    "compare_runs": "sdy.program.verification",
+    "compare_call": "sdy.program.at_scale.verified_call",
     "diff": "sdy.advice.diff",
     "edited": "sdy.advice.edits",
     "Explainer": "sdy.report.explain",
+    "given_contract": "sdy.advice.contract_file",
     "html_page": "sdy.report.html.page",
     "input_types": "sdy.program.arrays",
     "interpret": "sdy.interpreter.single",
-    "is_empty": "sdy.program.arrays",
     "Linter": "sdy.advice.lint.linter",
     "LintSettings": "sdy.advice.lint.settings",
     "PartitionFacts": "sdy.advice.partition_facts",
@@ -71,16 +65,16 @@ _HOME = {
     "program_report": "sdy.report.program_report",
     "prove": "sdy.proof.prove",
     "raise_breaches": "sdy.advice.contract",
-    "read_contract": "sdy.advice.contract_file",
-    "reduced_comparisons": "sdy.program.at_scale.reduced",
     "ReportedProgram": "sdy.report.reported_program",
     "search_plan": "sdy.program.planning.search_plan",
     "search_request": "sdy.search.search_request",
     "SECONDS": "sdy.search.search_request",
     "SearchedProgram": "sdy.program.planning.search_plan",
     "sharded_program_html": "sdy.report.html.summary",
+    "shown_page": "sdy.report.html.inline_page",
     "summary_html": "sdy.report.html.summary",
     "text_with_changes": "sdy.advice.lint.annotated_text",
+    "VerifiedCall": "sdy.program.at_scale.verified_call",
     "WIDTH": "sdy.report.program_report",
     "WhyNot": "sdy.advice.why_not",
 }

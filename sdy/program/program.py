@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from sdy.advice.why_not import WhyNot
     from sdy.cost.program_cost import ProgramCost
     from sdy.interpreter.arrays.element_types import Array, DType
-    from sdy.program.comparison import OutputComparison, PartitionerResult
+    from sdy.program.comparison import OutputComparisons, PartitionerResult
     from sdy.program.planning.apply_tactics import Step
     from sdy.program.planning.plan import ShardingPlan
     from sdy.program.planning.search_plan import SearchedProgram
     from sdy.proof.prove import Proof
     from sdy.report.explain import Explainer
+    from sdy.report.html.inline_page import InlinePage
     from sdy.report.reported_program import ReportedProgram
     from sdy.search.applied_tactics import AppliedTactics
 
@@ -114,7 +115,7 @@ class Program(Generic[R]):
         exact: bool | None = None,
         reduced: bool = False,
         **kwargs: object,
-    ) -> list[OutputComparison]:
+    ) -> OutputComparisons:
         """Run the partitioned program on all devices, and compare each output with its expected value.
 
         The arguments are those of one call of `run`; without any, random arrays from `seed`. `inputs` replaces some of
@@ -125,13 +126,8 @@ class Program(Generic[R]):
         """
         require_type(seed, int, "Program.verify: seed")
         partitioned = self._with_optimizer(optimize_communication).partition()
-        if reduced:
-            return on_demand.reduced_comparisons(self.module, partitioned, seed, (args, kwargs, inputs, expected))
-        on_demand.check_run(self.module, partitioned, "verify(reduced=True) runs smaller sizes")
-        arrays = on_demand.arrays_of_call(self.module, self.origin, args, kwargs, inputs or {}, seed)
-        outputs = None if on_demand.is_empty(expected) else self.origin.signature.flat_results(expected)
-        on_demand.check_arrays(main_function(self.module), arrays, outputs)
-        return on_demand.compare_runs(self.module, partitioned, arrays, outputs, exact=exact)
+        call = on_demand.VerifiedCall(args, kwargs, inputs, expected, seed)
+        return on_demand.compare_call(self.module, partitioned, call, exact=exact, reduced=reduced)
 
     def prove(self, *, optimize_communication: bool | None = None) -> Proof:
         """Prove, without a run, that the partitioned program computes the same, apart from rounding; see `verify`."""
@@ -165,8 +161,7 @@ class Program(Generic[R]):
     def report(self, *, optimize_communication: bool | None = None, width: int | None = None) -> str:
         """Return a report in plain text: shardings, collectives with bytes and source lines, conflicts.
 
-        Its tables are at most `width` columns wide, by default 80. `optimize_communication` overrides the field of this
-        name.
+        Tables have at most `width` columns of text, by default 80. `optimize_communication` overrides the field.
         """
         partitioned, origin = self._with_optimizer(optimize_communication).partition(), self.origin
         rows = on_demand.boundary_rows(partitioned.global_module, origin.argument_names)
@@ -190,6 +185,13 @@ class Program(Generic[R]):
         """
         return on_demand.html_page(self._reported, resolve_hardware(machine), [each.to_json() for each in partitioners])
 
+    def show(self, machine: str | Hardware = DEFAULT_MACHINE, *, height: int = 640) -> InlinePage | Path:
+        """Show the page of `report_html`: in a notebook as the value of a cell, `height` pixels high.
+
+        Outside of a notebook, open it in a browser, and return its file. Raises: as `report_html`.
+        """
+        return on_demand.shown_page(self.report_html(machine), height)
+
     def cost(
         self,
         machine: str | Hardware,
@@ -199,7 +201,7 @@ class Program(Generic[R]):
     ) -> ProgramCost:
         """Estimate the time and memory of the partitioned program; see `PartitionedProgram.cost`.
 
-        `optimize_communication` overrides the field of this name.
+        `optimize_communication` overrides the field.
         """
         return self._with_optimizer(optimize_communication).partition().cost(machine, free_bytes)
 
@@ -231,10 +233,8 @@ class Program(Generic[R]):
         Raises: SdyError with one diagnostic per broken bound, which names the collectives and their causes; SDY-C010 if
         the file is not a contract, or OSError if it cannot be read.
         """
-        if isinstance(contract, str | Path):
-            contract = on_demand.read_contract(Path(contract).read_text(encoding="utf-8"), str(contract))
         bounds = on_demand.bounds_contract(counts or {}, bytes_sent, peak_bytes, seconds, on, shardings or {})
-        for each in (contract, bounds):
+        for each in (on_demand.given_contract(contract), bounds):
             if each is not None:
                 on_demand.raise_breaches(self.breaches(each))
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.model.html_repr import HtmlRepr
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(HtmlRepr):
     """The extent of a proof, and its lemmas.
 
     `lemmas` has how often each lemma was used. `proved` of the `ops` of the local program have a relation to a global
@@ -20,6 +21,10 @@ class Proof:
     ops: int
     proved: int
     failures: tuple[Diagnostic, ...]
+
+    def __repr__(self) -> str:
+        """Return one line with the verdict."""
+        return f"Proof({'proved' if self.is_proved else 'not proved'}, {self.proved:,} of {self.ops:,} ops)"
 
     @property
     def is_proved(self) -> bool:

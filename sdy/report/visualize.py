@@ -14,33 +14,14 @@ from rich.style import Style
 from rich.table import Table
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.model.axis_list import sharded_size
-from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.report.notation import checked, read_any, read_mesh
+from sdy.report.shard_layout import ShardedDim, holders_of_shards, sharded_dims
 
 LINES = 10  # height of a picture at scale 1
 COLUMNS_PER_LINE = 2.5  # ratio that makes a square tensor look square
 COLOURS = ("#9ecae1", "#fdae6b", "#a1d99b", "#bcbddc", "#f7b6d2", "#dadaeb", "#c7e9c0", "#fdd0a2")
-
-
-@dataclass(frozen=True, slots=True)
-class _ShardedDim:
-    """A dim and its number of shards. Shards have equal sizes, except that the last ones may be smaller or empty."""
-
-    size: int
-    shard_count: int
-
-    def span(self, shard: int) -> tuple[int, int]:
-        """Return the start and end of a shard. They are equal for a shard that is only padding."""
-        length = -(-self.size // self.shard_count)
-        return min(shard * length, self.size), min((shard + 1) * length, self.size)
-
-    def fraction(self, shard: int) -> float:
-        """Return the size of a shard relative to the dim."""
-        start, end = self.span(shard)
-        return (end - start) / self.size if self.size else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +55,7 @@ def visualize_sharding(
     Raises: SdyError if the sharding does not match the mesh or the shape.
     """
     resolved, device_mesh = _resolved(sharding, read_mesh(mesh) if isinstance(mesh, str) else mesh, len(shape))
-    dims, holders = _sharded_dims(shape, resolved, device_mesh), _holders(len(shape), resolved, device_mesh)
+    dims, holders = sharded_dims(shape, resolved, device_mesh), holders_of_shards(len(shape), resolved, device_mesh)
     console = Console(width=max_width)
     coloured = use_color and console.color_system is not None
     frame = _Frame(int(LINES * scale), min_width, max_width, coloured, device_kind)
@@ -96,27 +77,10 @@ def _resolved(sharding: TensorSharding | str, mesh: Mesh | None, rank: int) -> t
     return checked(sharding, known, rank)
 
 
-def _sharded_dims(shape: Sequence[int], sharding: TensorSharding, mesh: Mesh) -> list[_ShardedDim]:
-    if mesh.is_maximal:  # a sharding on a single device lists no dims
-        return [_ShardedDim(size, 1) for size in shape]
-    return [_ShardedDim(size, sharded_size(dim.axes, mesh)) for size, dim in zip(shape, sharding.dims, strict=True)]
-
-
-def _holders(rank: int, sharding: TensorSharding, mesh: Mesh) -> dict[tuple[int, ...], list[int]]:
-    """Return the devices that hold each shard; a shard is identified by its coordinate in each dim."""
-    if mesh.is_maximal:
-        return {(0,) * rank: list(mesh.device_ids)}
-    coordinates = [shard_coordinates(dim.axes, mesh) for dim in sharding.dims]
-    holders: dict[tuple[int, ...], list[int]] = {}
-    for device in sorted(mesh.listed_devices()):
-        holders.setdefault(tuple(of_device[device] for of_device in coordinates), []).append(device)
-    return holders
-
-
-def _matrix(dims: Sequence[_ShardedDim], holders: dict[tuple[int, ...], list[int]], frame: _Frame) -> Table:
+def _matrix(dims: Sequence[ShardedDim], holders: dict[tuple[int, ...], list[int]], frame: _Frame) -> Table:
     """Return a table with one cell per shard of a matrix. A vector is drawn as one row, a scalar as one cell."""
     is_matrix = len(dims) == 2
-    rows, columns = dims[0] if is_matrix else _ShardedDim(1, 1), dims[-1] if dims else _ShardedDim(1, 1)
+    rows, columns = dims[0] if is_matrix else ShardedDim(1, 1), dims[-1] if dims else ShardedDim(1, 1)
     # A vector has no height to scale its length by: it is as narrow as its cells allow.
     aspect = columns.size / max(1, rows.size) if is_matrix else 1 / max(1, columns.size)
     across = int(frame.lines * aspect) * COLUMNS_PER_LINE

@@ -10,9 +10,11 @@ from typing import Generic, TypeVar
 from rich.console import Console
 
 from sdy.cost.program_cost import ProgramCost
+from sdy.cost.quantities import seconds_text
+from sdy.diagnostics.counted import counted
 from sdy.model.mesh import Mesh
+from sdy.report.html.fragment import tables_html
 from sdy.report.program_report import WIDTH
-from sdy.report.tables.cost_tables import seconds_text
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text, mesh_table
 from sdy.search.goal import Goal
@@ -27,6 +29,11 @@ class AppliedStep:
     tactics: str
     values: int
     cost: ProgramCost
+
+    def __repr__(self) -> str:
+        return (
+            f"AppliedStep({self.tactics}: {counted(self.values, 'value')}, {seconds_text(self.cost.seconds_in_turn)})"
+        )
 
     @property
     def collectives(self) -> dict[str, int]:
@@ -54,6 +61,16 @@ class AppliedTactics(Generic[P_co]):
         print_tables(console, self._table())
         assert isinstance(console.file, StringIO)
         return console.file.getvalue()
+
+    def __repr__(self) -> str:
+        """Return one line: the number of steps, and the predicted time before and after them."""
+        times = (seconds_text(each.cost.seconds_in_turn) for each in (self.steps[0], self.steps[-1]))
+        return f"AppliedTactics({counted(len(self.steps) - 1, 'step')}; predicted time {' -> '.join(times)})"
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show, and the tactics of each step."""
+        notes = (f"{number}. {step.tactics}" for number, step in enumerate(self.steps))
+        return tables_html(repr(self), [self._table()], notes, {"mesh": self.mesh})
 
     def to_json(self) -> dict[str, object]:
         """Return the steps as plain data."""

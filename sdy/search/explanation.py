@@ -16,14 +16,16 @@ import numpy as np
 from rich.console import Console
 from xdsl.ir import BlockArgument
 
+from sdy.cost.quantities import seconds_text
 from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.diagnostics.counted import counted
 from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import Layout
 from sdy.passes.export.optimize.communication_edges import ValueEdge
+from sdy.report.html.fragment import tables_html
 from sdy.report.program_report import WIDTH
-from sdy.report.tables.cost_tables import seconds_text
-from sdy.report.tables.fitted_table import fitted_table, print_tables
+from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text
 from sdy.search.constraints import shortened
 from sdy.search.goal import Goal
@@ -73,6 +75,20 @@ class PlanExplanation:
     def report(self, width: int = WIDTH) -> str:
         """Return a table in plain text, the most expensive alternative first."""
         console = Console(file=StringIO(), width=width, highlight=False)
+        print_tables(console, self._table())
+        for line in self._notes():
+            console.print(line, markup=False)
+        assert isinstance(console.file, StringIO)
+        return console.file.getvalue()
+
+    def __repr__(self) -> str:
+        return f"PlanExplanation({counted(len(self.choices), 'choice')} of an axis)"
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        return tables_html(repr(self), [self._table()], self._notes())
+
+    def _table(self) -> FittedTable:
         columns = ("value", "sharding", "axis", "without it", "costs more")
         ordered = sorted(self.choices, key=lambda each: -inf if each.extra is None else -each.extra)
         rows = (
@@ -85,11 +101,7 @@ class PlanExplanation:
             )
             for each in ordered
         )
-        print_tables(console, fitted_table("the best plan without each axis", columns, rows, right=(4,)))
-        for line in self._notes():
-            console.print(line, markup=False)
-        assert isinstance(console.file, StringIO)
-        return console.file.getvalue()
+        return fitted_table("the best plan without each axis", columns, rows, right=(4,))
 
     def to_json(self) -> dict[str, object]:
         """Return the explanation as plain data."""

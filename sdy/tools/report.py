@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from shutil import get_terminal_size
+from typing import TYPE_CHECKING
 
 import sdy
 from sdy.advice.report_json import report_json
@@ -17,6 +19,9 @@ from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
 from sdy.tools.command_line.partitioners import named_partitioners, print_partitioners
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
+
+if TYPE_CHECKING:
+    from sdy.program.comparison import PartitionerResult
 
 DESCRIPTION = f"""\
 Partition a program, and print its mesh, the shardings of its arguments and results, its collectives with bytes and
@@ -55,7 +60,7 @@ def run(arguments: Namespace) -> int:
 
     def report(program: Program) -> None:
         chosen = with_optimizer_option(program, arguments)
-        results = sdy.compare_partitioners(chosen, others) if others else []
+        results: Sequence[PartitionerResult] = sdy.compare_partitioners(chosen, others) if others else ()
         if arguments.json:
             print_json({**report_json(chosen.facts(hardware)), "partitioners": [each.to_json() for each in results]})
         elif arguments.html is not None:

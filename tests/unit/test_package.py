@@ -103,4 +103,5 @@ def test_the_wheel_contains_only_the_package(tmp_path: Path) -> None:
     assert "sdy/grammar/sharding.lark" in names
     assert "sdy/examples/mlp_dp4_tp2.npz" in names
     assert "sdy/py.typed" in names
-    assert {f"sdy/report/html/page.{kind}" for kind in ("html", "css", "model.js", "search.js")} <= set(names)
+    parts = ("page.html", "page.css", "page.model.js", "page.search.js", "fragment.css")
+    assert {f"sdy/report/html/{part}" for part in parts} <= set(names)

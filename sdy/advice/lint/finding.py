@@ -83,6 +83,9 @@ class Finding:
     notes: tuple[str, ...] = ()
     was_limited: bool = False
 
+    def __repr__(self) -> str:
+        return f"Finding({self.code}: {self.message}: {self.cost})"
+
     @property
     def is_fixable(self) -> bool:
         """Return whether `--fix` applies the fix."""

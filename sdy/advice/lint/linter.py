@@ -19,10 +19,13 @@ from sdy.advice.lint.price import Cost, Price, price_of
 from sdy.advice.lint.rules import selected_rules
 from sdy.advice.lint.settings import LintSettings
 from sdy.advice.partition_facts import PartitionFacts
+from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import print_module
 from sdy.dialects.verification.verify_module import verify_module
+from sdy.report.html.fragment import tables_html
+from sdy.report.tables.fitted_table import fitted_table
 
 Partition = Callable[[ModuleOp], ModuleOp]  # from a module to the local program
 
@@ -40,6 +43,21 @@ class LintReport:
     price: Price
     findings: Sequence[Finding] = field(default_factory=list[Finding])
     untried: int = 0
+
+    def __repr__(self) -> str:
+        """Return one line: the number of findings, and of those that `with_lint_fixes` fixes."""
+        fixable = sum(finding.is_fixable for finding in self.findings)
+        return f"LintReport({counted(len(self.findings), 'finding')}, {fixable} with a fix that costs nothing)"
+
+    def _repr_html_(self) -> str:
+        """Return the table of findings that notebooks show."""
+        notes = [] if self.findings else ["No avoidable cost was found."]
+        if self.untried:
+            notes.append(f"Not tried: {counted(self.untried, 'candidate')}.")
+        columns = ("code", "finding", "costs", "fix", "source")
+        rows = ((each.code, each.message, str(each.cost), str(each.fix or ""), each.source) for each in self.findings)
+        tables = [fitted_table("findings", columns, rows)] if self.findings else []
+        return tables_html(repr(self), tables, notes)
 
     def best_fixable(self) -> Finding | None:
         """Return the finding whose fix saves most among those that raise nothing; None if there is none."""

@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.context import load_dialects
@@ -28,7 +29,7 @@ from sdy.dialects.ir.fast_ops import make_op
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX, DEFAULT_DIALECTS
 from sdy.dialects.text.line_templates import Line, LineKey, Template, is_followed_by_location, make_template, next_line
-from sdy.dialects.text.scoped_parser import ScopedParser, counted
+from sdy.dialects.text.scoped_parser import ScopedParser
 from sdy.dialects.text.source_lines import source_line_in_text
 
 

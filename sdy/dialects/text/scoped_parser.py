@@ -18,6 +18,7 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Note
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.fast_ops import make_location
@@ -200,8 +201,3 @@ def _column(number: int) -> IntAttr:
 @cache
 def _is_isolated(op_class: type[Operation]) -> bool:
     return op_class.has_trait(IsolatedFromAbove, value_if_unregistered=False)
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number and a noun, in the plural unless the number is 1."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

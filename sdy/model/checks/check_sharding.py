@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.model.axis_list import sharded_size
 from sdy.model.checks.check_axes import AxisUse
@@ -45,7 +46,7 @@ def check_sharding(
     if isinstance(shape, Shapeless):
         return Diagnostic("SDY-S005", f"{shape.value} must not have a sharding")
     if sharding.rank != len(shape):
-        return Diagnostic("SDY-S006", f"expected a sharding of {_counted(len(shape), 'dim')}, got {sharding.rank}")
+        return Diagnostic("SDY-S006", f"expected a sharding of {counted(len(shape), 'dim')}, got {sharding.rank}")
     return _check_axes(sharding, shape, mesh, allow_uneven) or _check_manual(sharding, manual_axes)
 
 
@@ -59,7 +60,7 @@ def _check_bare(sharding: TensorSharding, code: str, value: str) -> Diagnostic |
     """Check S2 and S4: the sharding has neither dims nor axes."""
     if not sharding.dims and not sharding.replicated and not sharding.unreduced:
         return None
-    actual = _counted(sharding.rank, "dim") if sharding.dims else "replicated or unreduced axes"
+    actual = counted(sharding.rank, "dim") if sharding.dims else "replicated or unreduced axes"
     message = f"the sharding of {value} must have no dims and no axes, got {actual}"
     return Diagnostic(code, message, hint="write `[]` for the dims, and no axes")
 
@@ -115,7 +116,7 @@ def check_per_value(
             return None if problem is None else (None, problem)
     if len(shardings) != len(shapes):
         return None, Diagnostic(
-            "SDY-S022", f"expected {_counted(len(shapes), 'sharding')}, one per value, got {len(shardings)}"
+            "SDY-S022", f"expected {counted(len(shapes), 'sharding')}, one per value, got {len(shardings)}"
         )
     for index, (sharding, shape) in enumerate(zip(shardings, shapes, strict=True)):
         mesh = resolve_mesh(sharding.mesh, meshes)
@@ -123,7 +124,3 @@ def check_per_value(
         if problem is not None:
             return (index if len(shapes) > 1 else None), problem
     return None
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -9,14 +9,14 @@ from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.program.arrays import random_inputs
-from sdy.program.comparison import PartitionerResult
+from sdy.program.comparison import PartitionerResults
 from sdy.program.partitioners.runs import OTHERS, SECONDS, partitioner_results
 from sdy.program.program import Program
 
 
 def compare_partitioners(
     program: Program[Any], others: Sequence[str] = ("xla", "shardy"), *, seed: int = 0, seconds: float = SECONDS
-) -> list[PartitionerResult]:
+) -> PartitionerResults:
     """Partition a program with sdy and with others, and run each result on random inputs from `seed`.
 
     XLA compiles the program for as many devices of the host as its mesh has. Each of the others has a process of its
@@ -29,4 +29,4 @@ def compare_partitioners(
         if name not in OTHERS:
             hint = similar_name_hint(name, OTHERS) or f"known partitioners: {', '.join(OTHERS)}"
             raise SdyError(Diagnostic("SDY-T221", f"unknown partitioner {name}", hint=hint))
-    return partitioner_results(program, others, random_inputs(program.module, seed), seconds)
+    return PartitionerResults(partitioner_results(program, others, random_inputs(program.module, seed), seconds))

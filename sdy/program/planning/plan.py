@@ -10,13 +10,13 @@ from typing import Generic, TypeVar
 from rich.console import Console
 
 from sdy.cost.program_cost import ProgramCost
+from sdy.cost.quantities import seconds_text
 from sdy.model.mesh import Mesh
 from sdy.program.partitioners.runs import SECONDS as XLA_SECONDS
 from sdy.program.partitioners.runs import ComparedProgram
 from sdy.program.planning.xla_check import XlaCheck, check_xla
-from sdy.report.html.summary import tables_html
+from sdy.report.html.fragment import tables_html
 from sdy.report.program_report import WIDTH
-from sdy.report.tables.cost_tables import seconds_text
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text, mesh_table
 from sdy.search.constraints import Constraint, PlannedValue, by_line, shortened
@@ -98,7 +98,7 @@ class ShardingPlan(Generic[P_co]):
 
     def _repr_html_(self) -> str:
         """Return the report as the tables that notebooks show."""
-        return tables_html(repr(self), (_costs(self), *_values(self)), _notes(self))
+        return tables_html(repr(self), [_costs(self), *_values(self)], _notes(self), {"mesh": self.mesh})
 
     def to_json(self) -> dict[str, object]:
         """Return the plan as plain data."""

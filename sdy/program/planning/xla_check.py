@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
 
@@ -12,10 +12,12 @@ from sdy.program.arrays import random_inputs
 from sdy.program.comparison import PartitionerResult
 from sdy.program.partitioners.runs import ComparedProgram, partitioner_results
 from sdy.program.partitioners.table import results_table
+from sdy.report.html.fragment import tables_html
 from sdy.report.program_report import WIDTH
-from sdy.report.tables.fitted_table import print_tables
+from sdy.report.tables.fitted_table import FittedTable, print_tables
 
 XLA = "xla"
+TITLES = ("before, sdy", "before, XLA", "plan, sdy", "plan, XLA")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +45,26 @@ class XlaCheck:
     def report(self, width: int = WIDTH) -> str:
         """Return a table in plain text."""
         console = Console(file=StringIO(), width=width, highlight=False)
-        titles = ("before, sdy", "before, XLA", "plan, sdy", "plan, XLA")
-        print_tables(console, results_table("on one device", dict(zip(titles, self._results, strict=True))))
-        for title, each in zip(titles, self._results, strict=True):
-            if each.problem:
-                console.print(f"{title}: {each.problem}", markup=False)
+        print_tables(console, self._table())
+        for line in self._problems():
+            console.print(line, markup=False)
         assert isinstance(console.file, StringIO)
         return console.file.getvalue()
+
+    def __repr__(self) -> str:
+        return f"XlaCheck({'agrees' if self.agrees else 'differs'}; {', '.join(map(repr, self._results))})"
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        return tables_html(repr(self), [self._table()], self._problems())
+
+    def _table(self) -> FittedTable:
+        return results_table("on one device", dict(zip(TITLES, self._results, strict=True)))
+
+    def _problems(self) -> Iterator[str]:
+        for title, each in zip(TITLES, self._results, strict=True):
+            if each.problem:
+                yield f"{title}: {each.problem}"
 
     def to_json(self) -> dict[str, object]:
         """Return the results as plain data."""

@@ -1,7 +1,7 @@
 "use strict";
 // The formatting of numbers, axes and types. The playground uses it as well: docs/playground.
 // All text of the program is inserted as text nodes, never as markup.
-const HUES = 8;  // colours for axes in page.css
+const HUES = 8;  // as many as in markup.py
 const KIND_TONES = { "all-gather": "#2f6fed", "reduce-scatter": "#2b9348", "all-reduce": "#d9480f", "all-to-all": "#a23bc9", "collective-permute": "#0b8fa8" };
 
 const byId = (id) => document.getElementById(id);

@@ -18,6 +18,7 @@ from sdy.report.causes import CollectiveCauses
 from sdy.report.html.page_tables import Json
 from sdy.report.html.program_rows import ProgramRows
 from sdy.report.html.schedule_rows import collective_rows, memory_json
+from sdy.report.html.static_page import page_style
 from sdy.report.reported_program import ReportedProgram
 
 SCRIPTS = ("format", "model", "program", "panels", "search")  # in execution order
@@ -29,7 +30,7 @@ def html_page(program: ReportedProgram, hardware: Hardware, partitioners: Sequen
     data = {**page_data(program, hardware), "partitioners": partitioners}
     return (
         _part("html")
-        .replace("/* style */", _part("css"))
+        .replace("/* style */", page_style())
         .replace("/* script */", "\n".join(_part(f"{name}.js") for name in SCRIPTS))
         # Escape "<", so that no text of the program can close the script element.
         .replace("/* data */", dumps(data, separators=(",", ":")).replace("<", "\\u003c"))

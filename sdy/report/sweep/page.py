@@ -6,30 +6,35 @@ from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from math import ceil, floor, log10
 
+from sdy.cost.quantities import seconds_text
+from sdy.report.html.fragment import MAX_ROWS, fragment, titled
+from sdy.report.html.markup import HUES, markup_table
+from sdy.report.html.static_page import PageSection, static_page
 from sdy.report.sweep.points import Origin, Sweep, SweepPoint
-from sdy.report.tables.cost_tables import seconds_text
 from sdy.report.tables.program_tables import bytes_text
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 860, 460, 90, 20, 20, 60
-COLORS = ("#2f6fed", "#d9822b", "#1d8a4e", "#9c4bd1", "#c62f3b", "#0f8b8d")
-STYLE = """
-body { margin: 2rem auto; max-width: 70rem; padding: 0 1rem; font: 14px/1.5 system-ui, sans-serif; color: #1b1f27; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-td, th { padding: .2rem .9rem; border-bottom: 1px solid #e2e6ec; text-align: left; }
-tr.best { font-weight: 600; } tr.no { color: #8e97a6; }
-svg { width: 100%; height: auto; } svg text { font-size: 12px; fill: #5d6675; }
-svg .grid { stroke: #e2e6ec; } svg .front { fill: none; stroke-dasharray: 4 4; }
-"""
+LEGEND = (
+    "Filled: as searched. Open: as annotated. The line joins the points for which no other one of the machine needs "
+    "less time and less memory."
+)
 
 
 def sweep_page(sweep: Sweep, title: str) -> str:
     """Return the text of the page."""
-    heading = escape(title)
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{heading}</title><style>{STYLE}</style>'
-        f"<h1>{heading}</h1>{sweep_picture(sweep)}<p>Filled: as searched. Open: as annotated. The line joins the "
-        f"points for which no other one of the machine needs less time and less memory.</p>{_table(sweep)}</html>\n"
-    )
+    legend = f"<p>{escape(LEGEND)}</p>"
+    sections = [
+        PageSection("Time over memory", f"<figure>{sweep_picture(sweep)}</figure>{legend}"),
+        PageSection("Points", _table(sweep.ranked(), sweep.pareto), str(len(sweep.points))),
+    ]
+    return static_page(title, "sweep", sections)
+
+
+def sweep_html(sweep: Sweep) -> str:
+    """Return the picture and the first points of a sweep, as notebooks show them."""
+    points, legend = sweep.ranked(), f'<div class="note">{escape(LEGEND)}</div>'
+    table = titled("points", _table(points[:MAX_ROWS], sweep.pareto), len(points))
+    return fragment(repr(sweep), [f"<figure class='chart'>{sweep_picture(sweep)}</figure>", legend, table])
 
 
 def sweep_picture(sweep: Sweep) -> str:
@@ -41,7 +46,7 @@ def sweep_picture(sweep: Sweep) -> str:
     up = _Scale([_seconds(point) for point in points], HEIGHT - BOTTOM, TOP)
     machines = list(dict.fromkeys(point.machine for point in points))
     parts = [*_grid(across, up), *_legend(machines)]
-    for machine, color in zip(machines, COLORS * len(machines), strict=False):
+    for machine, color in zip(machines, HUES * len(machines), strict=False):
         front = sorted((_memory(each), _seconds(each)) for each in sweep.pareto if each.machine == machine)
         line = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in front)
         parts.append(f'<polyline class="front" stroke="{color}" points="{line}"/>')
@@ -98,7 +103,7 @@ def _rounded_bytes(value: float) -> str:
 
 def _legend(machines: Sequence[str]) -> Iterator[str]:
     for number, machine in enumerate(machines):
-        y, color = TOP + 16 + 18 * number, COLORS[number % len(COLORS)]
+        y, color = TOP + 16 + 18 * number, HUES[number % len(HUES)]
         yield f'<circle cx="{WIDTH - 130}" cy="{y - 4}" r="5" fill="{color}"/>'
         yield f'<text x="{WIDTH - 118}" y="{y}">{escape(machine)}</text>'
 
@@ -111,20 +116,26 @@ def _circle(point: SweepPoint, across: Callable[[float], float], up: Callable[[f
     return f'<circle {place} r="6" fill="{fill}" stroke="{color}"{faint}><title>{escape(text)}</title></circle>'
 
 
-def _table(sweep: Sweep) -> str:
-    best = sweep.pareto
+def _table(points: Sequence[SweepPoint], best: Sequence[SweepPoint]) -> str:
     columns = ("machine", "mesh", "shardings", "time", "time of collectives", "bytes sent", "peak bytes", "fits")
-    rows = "".join(_row(point, is_best=point in best) for point in sweep.ranked())
-    return f"<table><tr>{''.join(f'<th>{each}</th>' for each in columns)}</tr>{rows}</table>"
+    tones = [_tone(point, is_best=point in best) for point in points]
+    return markup_table(columns, [_cells(point) for point in points], right=(3, 4, 5, 6), tones=tones)
 
 
-def _row(point: SweepPoint, *, is_best: bool) -> str:
-    cost = point.cost
-    cells = [point.machine, point.mesh, point.shardings.value]
+def _tone(point: SweepPoint, *, is_best: bool) -> str:
+    if is_best:
+        return "best"
+    return "" if point.cost is not None and point.cost.fits else "faint"
+
+
+def _cells(point: SweepPoint) -> list[str]:
+    cost, place = point.cost, (point.machine, point.mesh, point.shardings.value)
     if cost is None:
-        cells.append(point.problem)
-    else:
-        cells += [seconds_text(cost.seconds), seconds_text(cost.communication_seconds)]
-        cells += [bytes_text(cost.bytes_sent), bytes_text(cost.peak_bytes), "yes" if cost.fits else "no"]
-    kind = "best" if is_best else "no" if cost is None or not cost.fits else ""
-    return f'<tr class="{kind}">{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'
+        return [*map(escape, place), *[""] * 4, escape(point.problem)]
+    numbers = (
+        seconds_text(cost.seconds),
+        seconds_text(cost.communication_seconds),
+        bytes_text(cost.bytes_sent),
+        bytes_text(cost.peak_bytes),
+    )
+    return [*map(escape, (*place, *numbers)), "yes" if cost.fits else "no"]

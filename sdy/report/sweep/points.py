@@ -9,8 +9,10 @@ from io import StringIO
 
 from rich.console import Console
 
+from sdy.cost.quantities import seconds_text
+from sdy.diagnostics.counted import counted
+from sdy.model.html_repr import HtmlRepr
 from sdy.report.program_report import WIDTH
-from sdy.report.tables.cost_tables import seconds_text
 from sdy.report.tables.fitted_table import fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text
 
@@ -49,6 +51,10 @@ class SweepPoint:
     cost: SweepCost | None = None
     problem: str = ""
 
+    def __repr__(self) -> str:
+        outcome = self.problem if self.cost is None else seconds_text(self.cost.seconds)
+        return f"SweepPoint({self.machine}, {self.mesh}, {self.shardings.value}: {outcome})"
+
     def to_json(self) -> dict[str, object]:
         """Return the point as plain data."""
         cost = None if self.cost is None else {**asdict(self.cost), "fits": self.cost.fits}
@@ -57,11 +63,14 @@ class SweepPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(HtmlRepr):
     """The points of a sweep. It is not complete if the user interrupted it."""
 
     points: Sequence[SweepPoint]
     is_complete: bool = True
+
+    def __repr__(self) -> str:
+        return f"Sweep({counted(len(self.points), 'point')}, {len(self.pareto)} of them best)"
 
     @property
     def pareto(self) -> list[SweepPoint]:

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 from sdy.cost.hardware import Hardware, Network, Switch, Torus
 from sdy.cost.program_cost import ProgramCost
+from sdy.cost.quantities import seconds_text
 from sdy.report.tables.fitted_table import FittedTable, fitted_table
 from sdy.report.tables.program_tables import bytes_text
-
-UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def cost_tables(cost: ProgramCost) -> tuple[FittedTable, FittedTable, FittedTable]:
@@ -69,16 +68,6 @@ def _network_texts(network: Network) -> tuple[str, str]:
             return f"{network.axis_count}D torus", f"{network.link_bandwidth / 1e9:g} GB/s"
         case Switch():
             return f"nodes of {network.node_size}", f"{network.node_bandwidth / 1e9:g} GB/s"
-
-
-def seconds_text(seconds: float) -> str:
-    """Return a time with three significant digits, in the largest unit in which it is at least 1.
-
-    >>> seconds_text(3.728e-4)
-    '373 µs'
-    """
-    size, unit = next(((size, unit) for size, unit in UNITS if seconds >= size), UNITS[-1])
-    return f"{seconds / size:.3g} {unit}"
 
 
 def _bound_text(latency_bound: int, runs: int) -> str:

@@ -40,16 +40,10 @@ def outcome_cells(found: VerifiedRound) -> tuple[str, str]:
     return str(len(wrong)), f"output {wrong[0].index}: {wrong[0].problem}" if wrong else "all agree"
 
 
-def _result(comparison: OutputComparison) -> str:
-    if comparison.amplification is None:
-        return comparison.problem or "agrees"
-    return f"rounds differently; rounding errors are amplified {comparison.amplification:.1g} times"
-
-
 def show_comparisons(console: Console, comparisons: Sequence[OutputComparison], reference: str) -> None:
     """Print the errors of all outputs, and whether they agree."""
     rows = (
-        (str(each.index), f"{each.absolute_error:.3g}", f"{each.relative_error:.3g}", _result(each))
+        (str(each.index), f"{each.absolute_error:.3g}", f"{each.relative_error:.3g}", each.outcome)
         for each in comparisons
     )
     print_tables(console, errors_table(rows))

@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import HARDWARE, MatrixRates
 from sdy.cost.program_cost import CollectiveCost, cost_of
+from sdy.cost.quantities import seconds_text
 from sdy.cost.roofline import OpTime, op_time, rate_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import ops_of
@@ -18,7 +19,6 @@ from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.stablehlo.shape import ReshapeOp
 from sdy.grammar.parse import parse_mesh
-from sdy.report.tables.cost_tables import seconds_text
 
 V5E = HARDWARE["tpu_v5e"]
 BANDWIDTH, RATE = 8.1e11, 1.97e14

@@ -10,7 +10,7 @@ import pytest
 from support.examples import EXAMPLE_NAMES, EXAMPLES
 
 from sdy.cost.hardware import HARDWARE
-from sdy.report.tables.cost_tables import seconds_text
+from sdy.cost.quantities import seconds_text
 from sdy.tools.cost import parser
 from sdy.tools.main import main
 
