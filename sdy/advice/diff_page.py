@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from sdy.advice.collectives import Collective
-from sdy.advice.diff import CollectiveChange, ProgramDiff, ShardingChange
+from sdy.advice.diff import MAX_SHARDINGS, CollectiveChange, ProgramDiff, ShardingChange
 from sdy.cost.quantities import seconds_text
 from sdy.report.html.fragment import MAX_ROWS, fragment, titled
 from sdy.report.html.markup import AxisColours, cards, markup_table
@@ -30,10 +30,14 @@ def diff_html(diff: ProgramDiff) -> str:
     """Return the totals, and the first changes of each kind, as notebooks show them."""
     colours = AxisColours(diff.axes)
     changes = (("annotations", diff.annotations), ("shardings", diff.shardings))
-    tables = [titled(name, _changes(each[:MAX_ROWS], colours), len(each)) for name, each in changes if each]
+    tables = [
+        titled(name, _changes(each[:MAX_SHARDINGS], colours), len(each) - MAX_SHARDINGS)
+        for name, each in changes
+        if each
+    ]
     if diff.collectives:
         shown = _collectives(diff.collectives[:MAX_ROWS], colours)
-        tables.append(titled("collectives", shown, len(diff.collectives)))
+        tables.append(titled("collectives", shown, len(diff.collectives) - MAX_ROWS))
     return fragment(repr(diff), [_totals(diff), *tables], [] if diff else ["The programs do not differ."])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,7 +93,7 @@ def _lowering(lowered: jax.stages.Lowered) -> Any:
 
 
 def _op_sources(op: Any) -> Iterator[str]:
-    """Return the Python line (`file.py:line`) of each op nested in `op`, in program order."""
+    """Return the Python line (`train.py:12`, `In[3]:4`) of each op nested in `op`, in program order."""
     for region in op.regions:
         for block in region:
             for inner in block:
@@ -104,7 +105,15 @@ def _innermost_call(location: str) -> str:
     """Return the innermost call outside of this package; every location also contains the callers of `lower`."""
     calls = (match for match in _FILE_LINE.finditer(location) if _PACKAGE not in Path(match[1]).parents)
     innermost = next(calls, None)
-    return f"{Path(innermost[1]).name}:{innermost[2]}" if innermost else ""
+    return f"{_file_name(innermost[1])}:{innermost[2]}" if innermost else ""
+
+
+def _file_name(path: str) -> str:
+    """Return the name of a Python file, or that of a cell of a notebook: `train.py`, `In[3]`."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    cell = None if shell is None else shell.compile.format_code_name(path)
+    return Path(path).name if cell is None else cell[1]
 
 
 def _argument_names(module: Any) -> tuple[str, ...]:

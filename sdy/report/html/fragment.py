@@ -59,12 +59,12 @@ def table_block(table: FittedTable, colours: AxisColours) -> str:
         for row in table.rows[:MAX_ROWS]
     ]
     columns, footer = (list(map(escape, cells)) for cells in (table.columns, table.footer))
-    return titled(table.title, markup_table(columns, rows, table.right, footer), len(table.rows))
+    return titled(table.title, markup_table(columns, rows, table.right, footer), len(table.rows) - MAX_ROWS)
 
 
-def titled(title: str, content: str, rows: int = 0) -> str:
-    """Return content under a title, and a note on the rows that are not shown if there are more than `MAX_ROWS`."""
-    note = f'<div class="note">… {rows - MAX_ROWS:,} more rows</div>' if rows > MAX_ROWS else ""
+def titled(title: str, content: str, hidden: int = 0) -> str:
+    """Return content under a title, and a note on the number of rows that are hidden, if any are."""
+    note = f'<div class="note">… {hidden:,} more rows</div>' if hidden > 0 else ""
     return f'<div class="title">{escape(title)}</div>{content}{note}'
 
 

@@ -33,7 +33,7 @@ def sweep_page(sweep: Sweep, title: str) -> str:
 def sweep_html(sweep: Sweep) -> str:
     """Return the picture and the first points of a sweep, as notebooks show them."""
     points, legend = sweep.ranked(), f'<div class="note">{escape(LEGEND)}</div>'
-    table = titled("points", _table(points[:MAX_ROWS], sweep.pareto), len(points))
+    table = titled("points", _table(points[:MAX_ROWS], sweep.pareto), len(points) - MAX_ROWS)
     return fragment(repr(sweep), [f"<figure class='chart'>{sweep_picture(sweep)}</figure>", legend, table])
 
 
