@@ -1,7 +1,7 @@
 """A smaller mesh for a local program: a few devices along each axis, with the same groups and offsets.
 
-The devices whose coordinates are small along every axis stay. This is possible if every group of devices that
-communicates is a product of whole axes, and if a device uses its number only to look up the offset of its shard.
+The devices whose coordinates are small along every axis stay, or along every digit of an axis of which collectives move
+parts. This is possible if every group of devices that communicates is a product of whole digits, and if a device uses its number only to look up the offset of its shard.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from sdy.downscale.axis_digits import Rows, axis_digits
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.regions import ManualComputationOp
@@ -27,7 +28,6 @@ from sdy.model.devices.placement import ProgramPlacement
 from sdy.model.mesh import Mesh, MeshAxis
 
 IntArray = NDArray[np.int64]
-Rows = tuple[tuple[int, ...], ...]
 GroupSize = tuple[int, int, tuple[int, ...]]  # before and after, and the positions of the devices that stay
 GROUPED = (
     ops.AllGatherOp,
@@ -57,11 +57,11 @@ class Table:
 class SmallerMesh:
     """The devices that stay, and what changes with them: groups of collectives, and tables with an entry per device.
 
-    There are `before` devices originally, and `after` of them stay: at most `most` along each axis.
+    There are `before` devices originally, and `after` of them stay; `axes` are the sizes of the axes afterwards.
     `ratios` has the number of shards in the smaller mesh for a number in the original one, if it is determined.
     """
 
-    most: int = 1
+    axes: tuple[int, ...] = ()
     before: int = 1
     after: int = 1
     groups: dict[Operation, Rows] = field(default_factory=dict[Operation, Rows])
@@ -73,7 +73,8 @@ class SmallerMesh:
         """Return a mesh with the devices that stay."""
         if self.before == self.after:
             return mesh
-        return replace(mesh, axes=tuple(MeshAxis(axis.name, min(axis.size, self.most)) for axis in mesh.axes))
+        sizes = zip(mesh.axes, self.axes, strict=True)
+        return replace(mesh, axes=tuple(MeshAxis(axis.name, size) for axis, size in sizes))
 
     def ratio(self, before: int) -> int | None:
         """Return how many shards there are of a dim that had `before`; None if it depends on the axes."""
@@ -81,24 +82,44 @@ class SmallerMesh:
 
 
 def smaller_mesh(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, most: int) -> SmallerMesh | None:
-    """Return the mesh of at most `most` devices along each axis, or None if something distinguishes further devices."""
+    """Return the mesh of at most `most` devices along each digit of an axis: see `axis_digits`.
+
+    Return None if something distinguishes further devices, or if the mesh is as small already.
+    """
     mesh = boundary.mesh
-    sizes = tuple(axis.size for axis in mesh.axes)
     placements = (*boundary.arguments, *boundary.results)
-    if all(size <= most for size in sizes) or mesh.device_ids or any(each.mesh != mesh for each in placements):
+    if mesh.device_ids or any(each.mesh != mesh for each in placements):
         return None
     if any(ref.sub_axis is not None for each in placements for ref in each.sharding.axis_refs()):
         return None
     if any(isinstance(op, ManualComputationOp) for op in pre_order(written)):
         return None
+    digits = axis_digits([axis.size for axis in mesh.axes], *_groups_and_transfers(local))
+    sizes = tuple(size for axis in digits for size in axis)
+    if all(size <= most for size in sizes):
+        return None
     coordinates = np.stack(np.unravel_index(np.arange(prod(sizes)), sizes), axis=1)
     small = tuple(min(size, most) for size in sizes)
-    found = SmallerMesh(most, prod(sizes), prod(small), ratios=_ratios(sizes, small))
+    axes = tuple(prod(min(size, most) for size in axis) for axis in digits)
+    found = SmallerMesh(axes, prod(sizes), prod(small), ratios=_ratios(sizes, small))
     devices = _Devices(sizes, small, coordinates)
     for op in pre_order(local):
         if not _add(op, devices, found):
             return None
     return found
+
+
+def _groups_and_transfers(local: ModuleOp) -> tuple[list[Rows], list[Rows]]:
+    """Return the replica groups of the collectives of a local program, and the pairs of its permutes."""
+    groups: list[Rows] = []
+    transfers: list[Rows] = []
+    for op in pre_order(local):
+        if isinstance(op, GROUPED):
+            listed = op.properties["replica_groups"]
+            groups += [_rows(listed)] if isinstance(listed, DenseElementsAttr) else []
+        elif isinstance(op, ops.CollectivePermuteOp):
+            transfers.append(_rows(op.source_target_pairs))
+    return groups, transfers
 
 
 def _ratios(sizes: Sequence[int], small: Sequence[int]) -> dict[int, int]:

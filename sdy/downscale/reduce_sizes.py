@@ -81,10 +81,12 @@ def _reduced(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, mes
     values.tie_equal_dims()
     lock_unshared(classes)
     while True:
-        sizes = Solver(classes).solve()
+        sizes, limits = Solver(classes).solve(), classes.limits()
         constants = _new_constants(values, classes, sizes, boundary.mesh.device_count, mesh)
         if constants is not None:
             break
+        if classes.limits() == limits:
+            raise NoSizesError("a constant has no value that fits the sizes")
 
     def new_size(variable: Variable) -> int:
         return sizes[classes.root(variable)]
@@ -128,7 +130,7 @@ def _new_constants(
     is_solved = True
     for op, dims, is_start in values.constants():
         roots = {classes.root(dim) for dim in dims}
-        anchors = tuple(sorted({(classes.sizes[root], sizes[root]) for root in roots}))
+        anchors = tuple(sorted({(classes.sizes[root], sizes[root]) for root in roots} | _unit_of(op, mesh)))
         others = {other for root in roots for other in related.get(root, ())}
         exact = tuple((classes.sizes[root], sizes[root]) for root in others)
         used[op] |= roots
@@ -148,6 +150,11 @@ def _new_constants(
                 is_solved = False
                 _lock(used[op], f"the constant {number:g} is a position along several dims", op, classes)
     return dict(found) if is_solved else None
+
+
+def _unit_of(op: Operation, mesh: SmallerMesh) -> set[tuple[int, int]]:
+    """Return the size of a shard, which stays 1, for a table of offsets of such shards."""
+    return {(1, 1)} if op in mesh.tables and mesh.tables[op].extent == 1 else set()
 
 
 def _keep(

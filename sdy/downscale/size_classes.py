@@ -161,6 +161,10 @@ class SizeClasses:
         """Keep the size of a class, for a reason that reports show."""
         self._locks.setdefault(self.root(variable), reason)
 
+    def limits(self) -> tuple[int, int]:
+        """Return the number of classes that are kept and the sum of the least sizes; both only grow."""
+        return len(self._locks), sum(self._least.values())
+
     def lock_reason(self, variable: Variable) -> str | None:
         """Return why the size of a class is kept; None if it is not."""
         return self._locks.get(self.root(variable))
