@@ -27,6 +27,8 @@ from sdy.proof.masks import gathered_by_mask, selected
 from sdy.proof.relations import FREE, Known, NotProvedError, Relation, View, dim_of, is_inside, plus
 from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
 from sdy.proof.structured import (
+    ROWS,
+    by_rows,
     compute,
     contraction,
     convolution,
@@ -302,8 +304,8 @@ LEMMAS: dict[str, Lemma] = {
     "stablehlo.convolution": convolution,
     "stablehlo.sort": sort,
     "stablehlo.reverse": reverse,
-    **{f"stablehlo.{name}": unsharded for name in ("fft", "cholesky", "triangular_solve", "rng_bit_generator", "map")},
-    "chlo.top_k": unsharded,
+    **{f"stablehlo.{name}": unsharded for name in ("rng_bit_generator", "map")},
+    **dict.fromkeys((*ROWS, "stablehlo.fft"), by_rows),
     "stablehlo.optimization_barrier": same,
     **{f"sdy.{name}": same for name in ("sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge")},
     "stablehlo.custom_call": custom_call,

@@ -186,6 +186,16 @@ def sort(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     )
 
 
+ROWS = {"chlo.top_k": 1, "stablehlo.cholesky": 2, "stablehlo.triangular_solve": 2}  # dims of a row or matrix
+
+
+def by_rows(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: the dims before those of a row or matrix may be sharded."""
+    rank = len(shape_of(op.results[0]))
+    count = len(ints(op, "fft_length")) if op.name == "stablehlo.fft" else ROWS[op.name]
+    return compute(walk, op, along(op, range(rank - count, rank), attributes_of(op)), known_operands(operands))
+
+
 def reverse(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: other dims than the reversed ones may be sharded."""
     dims = ints(op, "dimensions")
