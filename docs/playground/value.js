@@ -14,7 +14,7 @@ export function showValue(name, answer, analysed, actions) {
     return;
   }
   if (!answer.explanation) {
-    section.replaceChildren(title(make("span", { class: "mono" }, name)), make("p", { class: "none" }, answer.diagnostics[0].message));
+    section.replaceChildren(title(make("span", { class: "mono" }, name)), make("p", { class: "none" }, "The program has no value of this name: the partitioner inserted it, or an edit removed it."));
     return;
   }
   const held = document.activeElement?.closest?.("#value [data-dim]");

@@ -99,11 +99,20 @@ def _wheels(folder: Path, cache: Path, pyodide: Path) -> list[str]:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     with TemporaryDirectory() as temporary:
-        _run(*PIP, "wheel", "--quiet", "--no-deps", "--wheel-dir", temporary, str(ROOT))
+        own = _own_wheel(Path(temporary))
         dependencies = [_downloaded(name, cache / "wheels") for name in sorted(_imported_packages("sdy") - {"sdy"})]
-        for wheel in (*Path(temporary).glob("*.whl"), *dependencies):
+        for wheel in (own, *dependencies):
             shutil.copy(_compiled(wheel, cache / "compiled", pyodide), folder)
     return sorted(path.name for path in folder.iterdir())
+
+
+def _own_wheel(folder: Path) -> Path:
+    """Build the wheel of sdy in a folder, from a copy of the sources: setuptools leaves files next to them."""
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    shutil.copytree(ROOT / "sdy", folder / "sdy", ignore=shutil.ignore_patterns("__pycache__", "*.npz"))
+    _run(*PIP, "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder / "dist"), str(folder))
+    return next((folder / "dist").glob("*.whl"))
 
 
 def _downloaded(package: str, folder: Path) -> Path:
