@@ -13,9 +13,9 @@ export const setText = (value) => {
   const { scrollLeft, scrollTop } = area;
   area.value = value;
   area.scrollTo(scrollLeft, scrollTop);
-  draw();
+  redraw();
 };
-export const onEdit = (listener) => area.addEventListener("input", () => { draw(); listener(); });
+export const onEdit = (listener) => area.addEventListener("input", () => { redraw(); listener(); });
 
 // Calls `listener` with the name of the value at which the user clicks.
 export const onValue = (listener) => area.addEventListener("click", () => {
@@ -27,16 +27,16 @@ export const onValue = (listener) => area.addEventListener("click", () => {
 
 export function setAxes(names) {
   axes = new Set(names);
-  draw();
+  redraw();
 }
 // Marks the locations of diagnostics: the `line` and `column`, from 1, and the `length` of each.
 export function setProblems(found) {
   problems = found.filter(({ line }) => line !== null);
-  draw();
+  redraw();
 }
 export function setChosenLine(line) {
   chosenLine = line;
-  draw();
+  redraw();
 }
 // Returns the number of the line that declares an argument, at or after another line.
 export function lineOfArgument(name, line) {
@@ -65,7 +65,13 @@ const underlined = (line, { column, length }) => [
   make("span", { class: "blank" }, line.slice(0, column - 1)),
   make("span", { class: "wrong" }, line.slice(column - 1, column - 1 + Math.max(1, length)) || " ")];
 
+let isWaiting = false;
+function redraw() {  // once before the next frame, whatever has changed
+  if (!isWaiting) requestAnimationFrame(draw);
+  isWaiting = true;
+}
 function draw() {
+  isWaiting = false;
   const lines = area.value.split("\n");
   const wrong = new Map(problems.map((problem) => [problem.line, problem]));
   copy.replaceChildren(...lines.map((line, index) => {

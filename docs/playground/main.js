@@ -10,19 +10,20 @@ import { showValue } from "./value.js";
 const PAUSE = 150;  // milliseconds without a key press before the program is analysed
 const DIAGNOSTICS = "https://sdy-dev.github.io/sdy/reference/diagnostics/";
 const OWN_PROGRAM = "";
+const ONE_CHANGE = 1000;  // milliseconds between steps of a drag, which are undone together
 
 const state = { machine: "", value: null };
 let manifest = null, analysed = null;  // the last answer without an error
 const analyse = newestOnly(), edit = newestOnly(), explain = newestOnly();
 
 const exampleOf = (text) => manifest.examples.find((each) => each.text === text)?.name ?? OWN_PROGRAM;
-const question = () => ({ ask: "analysis", text: editor.text(), machine: state.machine });
+const analysisQuestion = () => ({ ask: "analysis", text: editor.text(), machine: state.machine });
 
 // ---- answers --------------------------------------------------------------------------------------------------
 async function refresh() {
   byId("example").value = exampleOf(editor.text());
   document.body.classList.add("waiting");
-  const answer = await analyse(question);
+  const answer = await analyse(analysisQuestion);
   if (answer === null) return;
   document.body.classList.remove("waiting");
   showAnswer(answer);
@@ -39,7 +40,7 @@ function showAnswer(answer) {
   setAxisNames(axes);
   editor.setAxes(axes);
   controls.showMeshes(answer.report.meshes, changeMesh);
-  showResults(answer, state.value, select, showLine);
+  showResults(answer, state.value, { select, showLine });
 }
 function showProblems(problems) {
   byId("problems").replaceChildren(...problems.map(({ code, text }) => make("pre", {}, ...(code === null ? [text]
@@ -58,10 +59,24 @@ function showValueAnswer(answer) {
 const askWhyNot = (dim, axis) => ask({ ask: "why-not", text: editor.text(), value: state.value, dim, axis });
 
 // ---- changes --------------------------------------------------------------------------------------------------
-async function changeText(makeQuestion) {
-  const answer = await edit(() => ({ text: editor.text(), ...makeQuestion }));
+let undoable = [], changed = "", changedAt = 0;  // texts before changes by controls, and the control that was used last
+function remember(text, { ask, mesh, dim, closed }) {
+  const control = [ask, mesh, state.value, dim, closed].join();
+  if (control !== changed || Date.now() - changedAt > ONE_CHANGE) undoable.push(text);
+  [changed, changedAt] = [control, Date.now()];
+  byId("undo").hidden = false;
+}
+function undo() {
+  editor.setText(undoable.pop());
+  byId("undo").hidden = !undoable.length;
+  changed = "";
+  refresh();
+}
+async function changeText(question) {
+  const answer = await edit(() => ({ text: editor.text(), ...question }));
   if (answer === null) return;
   if (answer.text === undefined) return showAnswer(answer);
+  remember(editor.text(), question);
   editor.setText(answer.text);
   refresh();
 }
@@ -71,7 +86,7 @@ const changeAnnotation = (dim, axes, closed) => changeText({ ask: "annotation", 
 function select(value) {
   state.value = value;
   byId("value").scrollIntoView({ block: "nearest" });
-  if (analysed) showResults(analysed, state.value, select, showLine);
+  if (analysed) showResults(analysed, state.value, { select, showLine });
   refreshValue();
 }
 function showLine(line, argument = null) {
@@ -81,6 +96,8 @@ function showLine(line, argument = null) {
 }
 function show(text, machine, value) {
   Object.assign(state, { machine, value });
+  [undoable, changed] = [[], ""];
+  byId("undo").hidden = true;
   byId("machine").value = machine;
   editor.setChosenLine(null);
   editor.setText(text);
@@ -124,6 +141,7 @@ function listen() {
     refresh();
   });
   byId("machine").addEventListener("change", ({ target }) => { state.machine = target.value; refresh(); });
+  byId("undo").addEventListener("click", undo);
   byId("format").addEventListener("click", () => changeText({ ask: "format" }));
   byId("share").addEventListener("click", share);
   addEventListener("hashchange", open);

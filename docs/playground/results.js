@@ -4,12 +4,12 @@ import { KIND_TONES, axisChip, byId, bytesText, countText, make, secondsText, sh
 const MOST_ROWS = 400;
 const refCell = (ref) => [/^"(.*?)"/.exec(ref)[1], ref.replaceAll('"', "")];
 
-// Shows an answer. `select` is called with the name of a value, `showLine` with the number of a line.
-export function showResults(answer, chosen, select, showLine) {
+// Shows an answer. `actions.select` is called with the name of a value, `actions.showLine` with the number of a line.
+export function showResults(answer, chosen, actions) {
   showCost(answer);
-  showCollectives(answer.report.collectives, showLine);
-  showShardings(answer.rows, chosen, select, showLine);
-  showConflicts(answer.report.conflicts, showLine);
+  showCollectives(answer.report.collectives, actions.showLine);
+  showShardings(answer, chosen, actions);
+  showConflicts(answer.report.conflicts, actions.showLine);
   showLocal(answer.partition.program);
 }
 
@@ -67,28 +67,43 @@ function causeNode({ cause, causes }) {
 }
 
 // ---- shardings ------------------------------------------------------------------------------------------------
-// The rows are those of the HTML report: [depth, op, results, operands, line, sent].
-function showShardings({ functions, values, kinds }, chosen, select, showLine) {
-  const section = byId("shardings"), all = functions.flatMap(({ name, rows }, index) => rows.map((row) => [row, index ? name : null]));
+// The rows are those of the HTML report: [depth, op, results, operands, line, sent]. The results of main follow them.
+function showShardings({ rows: { functions, values, kinds }, report }, chosen, actions) {
+  const section = byId("shardings"), main = functions.find(({ name }) => name === "main") ?? functions[0];
+  const all = functions.flatMap((func) => [...func.rows.map((row) => opRow(row, func === main ? "" : `@${func.name}:`, values, kinds)),
+    ...(func === main ? resultRows(func, report.values) : [])]);
   count(section, `${countText(all.length, "row")}${all.length > MOST_ROWS ? `, the first ${MOST_ROWS}` : ""}`);
-  const nodes = all.slice(0, MOST_ROWS).map(([[depth, op, results, , line, sent], func]) => {
-    const stacked = (cell) => results.flatMap((value, index) => [...(index ? [make("br")] : []), cell(values[value], kinds[values[value][1]])]);
-    const names = results.map((value) => values[value][0]), isChosen = names.includes(chosen);
-    const query = func && names.length ? `@${func}:${names[0]}` : names[0];
-    return make("div", { class: `row${sent ? " sends" : ""}${isChosen ? " chosen" : ""}`, ...(names.length && { "data-value": names[0] }), onclick: () => {
-      if (names.length) select(query);
-      if (line !== null) showLine(line, op === "argument" ? names[0] : null);
-    } },
-      make("span", { class: "at" }, line === null ? "" : String(line)),
-      make("span", { class: "code", style: `padding-left:${depth}em` }, names.length ? make("button", { type: "button", class: "value" }, names.join(", ")) : "",
-        " ", make("span", { class: "op" }, op.replace(/^(stablehlo|sdy)\./, ""))),
-      make("span", { class: "kind" }, ...stacked((_, kind) => make("span", {}, ...typeNodes(kind)))),
-      make("span", { class: "local" }, ...stacked((_, kind) => shortType(kind.local))),
-      make("span", { class: "bytes" }, ...stacked((_, kind) => (kind.bytes[0] ? bytesText(kind.bytes[1]) : ""))));
-  });
   const head = make("div", { class: "row head" }, ...[["at", "line"], ["code", "value"], ["kind", "global type with axes"], ["local", "local type"], ["bytes", "bytes"]]
     .map(([name, text]) => make("span", { class: name }, text)));
-  byId("rows").replaceChildren(head, ...nodes);
+  byId("rows").replaceChildren(head, ...all.slice(0, MOST_ROWS).map((row) => rowNode(row, chosen, actions)));
+}
+const opRow = ([depth, op, results, , line, sent], prefix, values, kinds) => ({
+  depth, op, line, isSent: sent !== null, names: results.map((value) => values[value][0]), kinds: results.map((value) => kinds[values[value][1]]), prefix });
+function resultRows({ rows }, boundary) {
+  const argumentCount = rows.findIndex(([, op]) => op !== "argument");
+  return boundary.slice(argumentCount).map(({ name, sharding, global_type: type, local_type: local }) => ({
+    depth: 0, op: "result", line: null, isSent: false, names: [name], kinds: [{ ...kindOf(type, sharding), local, bytes: [0, 0] }], prefix: "" }));
+}
+// The type of a result as the other rows have it, from its text and that of its dims: `[{"x", ?}, {}]`.
+function kindOf(type, sharding) {
+  const [, shape, element] = /^tensor<((?:\d+x)*)([^x>]+)>$/.exec(type) ?? [];
+  if (element === undefined) return { type };
+  const axes = [...sharding.matchAll(/\{([^}]*)\}/g)].map(([, dim]) => (dim.match(/"[^"]+"(?::\(\d+\)\d+)?/g) ?? []).map(refCell));
+  return { type, element, dims: shape.split("x").slice(0, -1).map((size, dim) => [size, axes[dim] ?? []]) };
+}
+function rowNode({ depth, op, line, isSent, names, kinds, prefix }, chosen, { select, showLine }) {
+  const stacked = (cell) => kinds.flatMap((kind, index) => [...(index ? [make("br")] : []), cell(kind)]);
+  const name = names.length ? prefix + names[0] : null;
+  return make("div", { class: `row${isSent ? " sends" : ""}${name !== null && name === chosen ? " chosen" : ""}`, ...(name && { "data-value": name }), onclick: () => {
+    if (name) select(name);
+    if (line !== null) showLine(line, op === "argument" ? names[0] : null);
+  } },
+    make("span", { class: "at" }, line === null ? "" : String(line)),
+    make("span", { class: "code", style: `padding-left:${depth}em` }, name ? make("button", { type: "button", class: "value" }, names.join(", ")) : "",
+      " ", make("span", { class: "op" }, op.replace(/^(stablehlo|sdy)\./, ""))),
+    make("span", { class: "kind" }, ...stacked((kind) => make("span", {}, ...typeNodes(kind)))),
+    make("span", { class: "local" }, ...stacked((kind) => shortType(kind.local))),
+    make("span", { class: "bytes" }, ...stacked((kind) => (kind.bytes[0] ? bytesText(kind.bytes[1]) : ""))));
 }
 
 // ---- conflicts and the local program --------------------------------------------------------------------------

@@ -19,7 +19,7 @@ export function showValue(name, answer, analysed, actions) {
   }
   const held = document.activeElement?.closest?.("#value [data-dim]");
   const [value] = answer.explanation.values;
-  const heading = title(make("span", { class: "mono" }, value.name), make("small", {}, `${value.op}${value.line ? ", " : ""}`, ...lineNodes(value.line, actions)));
+  const heading = title(make("span", { class: "mono" }, name.includes(value.name) ? name : `${name} = ${value.name}`), make("small", {}, `${value.op}${value.line ? ", " : ""}`, ...lineNodes(value.line, actions)));
   const nodes = [heading];
   if (answer.annotation) {
     nodes.push(make("h4", {}, answer.annotation.is_annotated ? "Annotation" : "No annotation: move a slider to add one"),

@@ -93,6 +93,13 @@ def sliders_change_the_text_and_the_results(page: Page) -> None:
     assert '<["x"=8, "y"=2]>' in program(page)
     page.click('#value [data-dim="1"] .toggle')
     page.wait("document.querySelector('#text').value.includes('[{\"y\"}, {?}]')")
+    page.click("#undo")
+    page.wait("document.querySelector('#text').value.includes('[{\"y\"}, {}]')")
+    page.click('#rows [data-value="result"] button')
+    page.wait("document.querySelector('#value h2').textContent.includes('result = %0')")
+    page.focus('#value [data-dim="1"] input')
+    page.press("End")
+    page.wait("document.querySelector('#text').value.includes('<@mesh, [{?}, {\"y\", \"x\", ?}]>, jax.result_info')")
 
 
 def an_error_is_marked_until_it_is_mended(page: Page) -> None:
@@ -113,7 +120,7 @@ def a_click_explains_a_value(page: Page) -> None:
     page.wait("document.querySelector('#value h2').textContent.includes('%16')")
     assert "from operand 1 (%arg2) to the result (%16)" in text_of(page, "#value")
     page.click("#value .origin .link")
-    assert text_of(page, ".chosen-line").startswith("  func.func public @main")
+    page.wait("document.querySelector('.chosen-line')?.textContent.startsWith('  func.func public @main')")
     choose(page, "matmul_case2")
     page.click('#rows [data-value="%arg0"] button')
     page.wait("document.querySelector('#value .why')")
