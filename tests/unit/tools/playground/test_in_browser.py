@@ -19,6 +19,12 @@ from sdy.tools.playground.build import CACHE, CommandError, MissingProgramError,
 
 TEXTS = {path.stem: path.read_text("utf-8") for path in EXAMPLES}
 COMPARED = ("matmul_case3", "constraint_transpose", "mlp_dp8")
+# The controls and cards that reach beyond the section that they are in.
+OUTSIDE = """
+  [...document.querySelectorAll("#value button, #value input, #value li, #mesh button, .card, h2")].filter((node) =>
+    node.getBoundingClientRect().right > node.closest("section").getBoundingClientRect().right
+  ).map((node) => node.outerHTML)
+"""
 READY = "document.body.matches('.ready:not(.waiting)')"
 
 
@@ -150,9 +156,16 @@ def a_link_restores_program_machine_and_value(page: Page) -> None:
 
 
 def nothing_is_too_wide(page: Page) -> None:
+    choose(page, "attention")
+    page.click('#rows [data-value="%arg4"] button')
+    page.wait("document.querySelectorAll('#value [data-dim]').length === 3")
+    page.focus('#value [data-dim="1"] input')
+    page.press("End")
+    page.wait("document.querySelectorAll('#value .choice .axis').length === 2")
     for width in (1400, 1000, 420):
         page.resize(width)
         assert page.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), width
+        assert page.run(OUTSIDE) == [], width
 
 
 def choose(page: Page, example: str) -> None:
