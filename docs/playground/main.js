@@ -156,12 +156,7 @@ function listen() {
 }
 async function main() {
   listen();
-  const response = await fetch("manifest.json");
-  if (!response.ok) {
-    byId("stage").textContent = "This folder has the page only. Build the rest with `make playground`.";
-    return;
-  }
-  manifest = await response.json();
+  manifest = await (await fetch("manifest.json")).json();
   byId("example").append(make("option", { value: OWN_PROGRAM }, "your own"),
     ...manifest.examples.map(({ name, summary }) => make("option", { value: name, title: summary }, name)));
   byId("machine").append(...manifest.machines.map(({ name }) => make("option", {}, name)));

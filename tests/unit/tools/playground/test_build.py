@@ -6,13 +6,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from support.examples import EXAMPLE_NAMES
 
 from sdy.cost.hardware import HARDWARE
 from sdy.tools.playground import build
-from sdy.tools.playground.bytecode import is_used
+from sdy.tools.playground.bytecode import compile_wheel, is_used
 
 ANSWERS = """
 import json, sys
@@ -58,6 +59,22 @@ def test_the_answers_import_neither_numpy_nor_what_the_wheels_leave_out() -> Non
 )
 def test_wheels_leave_out_what_nothing_imports(name: str, expected: bool) -> None:
     assert is_used(name) is expected
+
+
+def test_a_wheel_is_replaced_by_its_bytecode(tmp_path: Path) -> None:
+    wheel = tmp_path / "demo-1.0-py3-none-any.whl"
+    with ZipFile(wheel, "w") as archive:
+        for name in ("demo/core.py", "tests/test_core.py", "demo-1.0.dist-info/METADATA"):
+            archive.writestr(name, "answer = 42")
+    compile_wheel(wheel)
+    (found,) = tmp_path.iterdir()
+    assert found.name == f"demo-1.0-cp{sys.version_info.major}{sys.version_info.minor}-none-any.whl"
+    with ZipFile(found) as archive:
+        names = {name for name in archive.namelist() if not name.endswith("/")}
+    assert names == {"demo/core.pyc", "demo-1.0.dist-info/METADATA"}
+    code = f"import sys; sys.path.append({str(found)!r}); from demo.core import answer; print(answer)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "42\n"
 
 
 def test_the_manifest_has_examples_machines_and_the_first_answers() -> None:

@@ -15,7 +15,7 @@ from support.devtools import Page, browser_page, served
 from support.examples import EXAMPLES
 
 from sdy.tools.playground.answers import answer
-from sdy.tools.playground.build import CACHE, CommandError, MissingProgramError, build
+from sdy.tools.playground.build import CACHE, PAGE, CommandError, MissingProgramError, build
 
 TEXTS = {path.stem: path.read_text("utf-8") for path in EXAMPLES}
 COMPARED = ("matmul_case3", "constraint_transpose", "mlp_dp8")
@@ -48,12 +48,20 @@ def test_a_visit_in_chromium(url: str, tmp_path: Path) -> None:
         the_first_answers_are_shown_before_python_starts(page)
         page.wait(READY)
         pyodide_answers_as_python_here(page)
+        an_error_in_sdy_does_not_stop_python(page)
         sliders_change_the_text_and_the_results(page)
         an_error_is_marked_until_it_is_mended(page)
         a_click_explains_a_value(page)
         a_link_restores_program_machine_and_value(page)
         nothing_is_too_wide(page)
         assert page.errors == []
+
+
+@needs_browser
+def test_a_folder_without_pyodide_says_how_to_build_it(tmp_path: Path) -> None:
+    with served(PAGE) as url, browser_page(tmp_path / "profile") as page:
+        page.open(url)
+        page.wait("document.getElementById('stage').textContent.includes('make playground')")
 
 
 def the_first_answers_are_shown_before_python_starts(page: Page) -> None:
@@ -67,6 +75,12 @@ def pyodide_answers_as_python_here(page: Page) -> None:
         ask_and_compare(page, ask="analysis", text=text, machine="h100")
         ask_and_compare(page, ask="value", text=text, value="%0")
         ask_and_compare(page, ask="why-not", text=text, value="%arg1", dim=0, axis="x")
+
+
+def an_error_in_sdy_does_not_stop_python(page: Page) -> None:
+    found = page.run("import('./python.js').then(({ ask }) => ask({ ask: 'nonsense', text: '' }))")
+    assert "AssertionError" in str(found)
+    ask_and_compare(page, ask="value", text=TEXTS["matmul_case1"], value="%nothing")
 
 
 def ask_and_compare(page: Page, **question: object) -> None:
