@@ -19,7 +19,7 @@ from sdy.model.axis import AxisList
 from sdy.model.html_repr import HtmlRepr
 from sdy.model.sharding import TensorSharding
 from sdy.report.boundary import BoundaryValue, boundary_values
-from sdy.report.causes import CauseKind, CollectiveCauses
+from sdy.report.causes import CollectiveCauses
 from sdy.report.counterparts import Counterparts
 from sdy.report.notation import read_any
 from sdy.report.reported_program import ReportedProgram
@@ -59,11 +59,7 @@ class PartitionFacts(HtmlRepr):
 
     def causes_of(self, collective: Collective) -> tuple[str, ...]:
         """Return lines on the causes of a collective."""
-        return tuple(self._causes.of(collective.line, collective.axes, collective.argument))
-
-    def cause_of(self, collective: Collective) -> CauseKind:
-        """Return the kind of the cause of a collective."""
-        return self._causes.kind(collective.kind, collective.line, collective.axes, collective.argument)
+        return tuple(self.causes.of(collective.line, collective.axes, collective.argument))
 
     def largest_at_peak(self, count: int) -> Iterator[str]:
         """Yield descriptions of the largest values alive at the peak: `params['up'] (line 3): 524,288 bytes`."""
@@ -102,7 +98,8 @@ class PartitionFacts(HtmlRepr):
         return read_any(text, self.program.mesh, rank)[0]
 
     @cached_property
-    def _causes(self) -> CollectiveCauses:
+    def causes(self) -> CollectiveCauses:
+        """The causes of the collectives."""
         return CollectiveCauses(self.program.explainer, self.program.remarks)
 
     @cached_property

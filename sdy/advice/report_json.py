@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
+from sdy.advice.collectives import Collective
 from sdy.advice.partition_facts import PartitionFacts
 from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
@@ -32,9 +33,14 @@ def report_json(facts: PartitionFacts) -> dict[str, object]:
 def collectives_json(facts: PartitionFacts) -> list[dict[str, object]]:
     """Return the collectives with the kind of their cause, and lines on their causes."""
     return [
-        {**each.to_json(), "cause": facts.cause_of(each).value, "causes": list(facts.causes_of(each))}
+        {**each.to_json(), "cause": cause_text(facts, each), "causes": list(facts.causes_of(each))}
         for each in facts.collectives
     ]
+
+
+def cause_text(facts: PartitionFacts, collective: Collective) -> str:
+    """Return the kind of the cause of a collective: it completes the sentence "it is caused by ..."."""
+    return facts.causes.kind(collective.kind, collective.line, collective.axes, collective.argument).value
 
 
 def meshes_json(meshes: Mapping[str, Mesh]) -> list[dict[str, object]]:

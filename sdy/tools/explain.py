@@ -8,7 +8,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 
 from sdy.advice.partition_facts import PartitionFacts
-from sdy.advice.report_json import collectives_json
+from sdy.advice.report_json import cause_text, collectives_json
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.module_text import make_context
 from sdy.program.program import Program
@@ -99,7 +99,7 @@ def _why_not_lines(program: Program, arguments: Namespace) -> list[str]:
 
 def _collective_lines(facts: PartitionFacts) -> Iterator[str]:
     for each in facts.collectives:
-        yield f"{each}, caused by {facts.cause_of(each).value}"
+        yield f"{each}, caused by {cause_text(facts, each)}"
         yield from (f"  {line}" for line in facts.causes_of(each))
     if not facts.collectives:
         yield "no collectives: the devices do not communicate"
