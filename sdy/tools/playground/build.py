@@ -21,6 +21,7 @@ from zipfile import ZipFile
 
 import sdy
 from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE, machine_json
+from sdy.report.html.static_page import page_style
 from sdy.tools.examples import example_texts, examples_json
 from sdy.tools.playground.answers import answer
 from sdy.tools.playground.edits import with_argument_lines
@@ -34,7 +35,6 @@ PIP = (sys.executable, "-m", "pip")
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "playground"
 CACHE = ROOT / "build" / "playground"  # for downloads and compiled wheels
-REPORT = {"page.css": "report.css", "page.format.js": "format.js"}  # files of the HTML report, and their names here
 FORMATTING = re.compile(r"^(?:const|let) (\w+) =", re.MULTILINE)
 
 
@@ -53,9 +53,9 @@ def build(folder: Path, cache: Path) -> None:
     """
     pyodide = pyodide_folder(cache)
     shutil.copytree(PAGE, folder, dirs_exist_ok=True)
-    for source, target in REPORT.items():
-        text = files("sdy.report.html").joinpath(source).read_text(encoding="utf-8")
-        (folder / target).write_text(text + _exports(text) if target.endswith(".js") else text, encoding="utf-8")
+    (folder / "report.css").write_text(page_style(), encoding="utf-8")
+    script = files("sdy.report.html").joinpath("page.format.js").read_text(encoding="utf-8")
+    (folder / "format.js").write_text(script + _exports(script), encoding="utf-8")
     (folder / "pyodide").mkdir(exist_ok=True)
     for name in PYODIDE_FILES:
         shutil.copy(pyodide / name, folder / "pyodide")

@@ -99,7 +99,9 @@ def test_the_script_of_the_report_becomes_a_module(tmp_path: Path, monkeypatch: 
     *_, exports = (tmp_path / "format.js").read_text().splitlines()
     assert exports.startswith("export { HUES, KIND_TONES, byId, make,")
     assert "typeNodes" in exports
-    assert ".axis {" in (tmp_path / "report.css").read_text()
+    style = (tmp_path / "report.css").read_text()
+    assert "--hue-7: " in style
+    assert ".axis {" in style
     assert (tmp_path / "index.html").exists()
 
 

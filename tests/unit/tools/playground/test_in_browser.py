@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from support.browser import needs_browser
@@ -67,6 +68,8 @@ def test_a_folder_without_pyodide_says_how_to_build_it(tmp_path: Path) -> None:
 def the_first_answers_are_shown_before_python_starts(page: Page) -> None:
     page.wait("document.querySelector('#collectives tbody td.number')")
     assert len(text_of(page, "#value ol")) > 0
+    colours = "[...document.querySelectorAll('#mesh .axis')].map((node) => getComputedStyle(node).backgroundColor)"
+    assert len({*cast(list[str], page.run(colours)), "rgba(0, 0, 0, 0)"}) == 3
 
 
 def pyodide_answers_as_python_here(page: Page) -> None:
