@@ -23,8 +23,9 @@ type: ## check types, import contracts and file sizes
 test: ## run the default test suite
 	pytest
 
-pages: ## run the examples in docs and update their outputs
+pages: ## run the examples and the notebooks in docs and update their outputs
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests python -m support.pages --update
+	PYTHONPATH=$(CURDIR):$(CURDIR)/tests python -m support.notebooks --update
 
 slow: ## run the slow tests
 	pytest -m slow

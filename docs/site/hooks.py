@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(\]\()((?:\.\./)+[^)#\s]+)(#[^)]*)?(\))")
+NOTEBOOK_LINK = re.compile(r'href="((?!https?:)[^"#]+\.md)(#[^"]*)?"')
 LIST_ITEM = re.compile(r"(\s*)(?:[*-]|\d+\.) ")
 FENCE = re.compile(r"\s*(```|~~~)")
 
@@ -25,6 +27,24 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: object) -> str:
         return f"{link[1]}{base}{target.as_posix()}{link[3] or ''}{link[4]}"
 
     return "\n".join(_with_separate_lists(LINK.sub(replaced, markdown).split("\n")))
+
+
+def on_page_content(html: str, page: Any, files: Any, **_: object) -> str:
+    """Return the HTML of a notebook with links to Markdown pages as links to their HTML, which MkDocs does elsewhere.
+
+    Raises: ValueError if a link leads to no page.
+    """
+    if not page.file.src_uri.endswith(".ipynb"):
+        return html
+
+    def replaced(link: re.Match[str]) -> str:
+        target = normpath((PurePosixPath(page.file.src_uri).parent / link[1]).as_posix())
+        file = files.get_file_from_path(target)
+        if file is None:
+            raise ValueError(f"{page.file.src_uri}: no page {target}")
+        return f'href="{file.url_relative_to(page.file)}{link[2] or ""}"'
+
+    return NOTEBOOK_LINK.sub(replaced, html)
 
 
 def _with_separate_lists(lines: list[str]) -> Iterator[str]:

@@ -27,15 +27,26 @@ def notebooks() -> list[Path]:
     return sorted(NOTEBOOKS.glob("*.ipynb"))
 
 
+def read(path: Path) -> Any:
+    """Return a notebook."""
+    return _nbformat().read(path, as_version=4)
+
+
+def _nbformat() -> Any:
+    """Return the module nbformat, which has no types."""
+    import nbformat
+
+    return nbformat
+
+
 def executed(path: Path) -> Any:
     """Return a notebook with the outputs of a run in a new kernel and an empty directory.
 
     Raises: nbclient.exceptions.CellExecutionError if a cell fails.
     """
-    import nbformat
     from nbclient import NotebookClient
 
-    notebook: Any = nbformat.read(path, as_version=4)
+    notebook = read(path)
     with TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}
         NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=resources).execute()
@@ -64,7 +75,8 @@ def differences(shown: Any, found: Any) -> Iterator[str]:
     for index, (old, new) in enumerate(zip(shown.cells, found.cells, strict=True)):
         texts = [list(map(comparable, cell.get("outputs", ()))) for cell in (old, new)]
         if texts[0] != texts[1]:
-            yield f"cell {index}: this\n\n{old.source}\n\nhas the outputs\n\n{texts[1]}\n\nand the notebook shows\n\n{texts[0]}"
+            outputs = f"has the outputs\n\n{texts[1]}\n\nand the notebook shows\n\n{texts[0]}"
+            yield f"cell {index}: this\n\n{old.source}\n\n{outputs}"
 
 
 def comparable(output: Any) -> dict[str, str]:
@@ -76,8 +88,6 @@ def comparable(output: Any) -> dict[str, str]:
 
 def main(arguments: Sequence[str]) -> int:
     """Check or update notebooks; return 1 if an output differs."""
-    import nbformat
-
     os.environ |= {"COLUMNS": "100", "JAX_PLATFORMS": "cpu"}
     os.environ.pop("XLA_FLAGS", None)
     paths = [Path(argument).resolve() for argument in arguments if argument != "--update"] or notebooks()
@@ -85,9 +95,9 @@ def main(arguments: Sequence[str]) -> int:
     for path in paths:
         found = executed(path)
         if "--update" in arguments:
-            nbformat.write(found, path)
+            _nbformat().write(found, path)
         else:
-            problems += (f"{path.name}, {each}" for each in differences(nbformat.read(path, as_version=4), found))
+            problems += (f"{path.name}, {each}" for each in differences(read(path), found))
     print(*problems, sep="\n\n")
     return int(bool(problems))
 

@@ -17,8 +17,9 @@ from sdy.report.html.markup import AxisColours
 from sdy.report.shard_layout import ShardedDim, holders_of_shards, sharded_dims
 
 LONG, SHORT = 168.0, 56.0  # the longest and the shortest side of a tensor, in pixels
+MOST = 336.0  # the longest side where labels need more than LONG
 RULER, GAP, MARGIN = 5.0, 2.0, 1.0
-LETTER, LINE = 6.2, 13.0  # the width and the height of a character
+LETTER, LINE = 6.2, 14.0  # the width and the height of a character
 MAX_SHARDS, MAX_DEVICES = 256, 4096
 ONE = ShardedDim(1, 1)
 
@@ -38,13 +39,17 @@ def placement_picture(placement: TensorPlacement, colours: AxisColours) -> str:
     unsharded = DimSharding()
     of_dims = () if mesh.is_maximal else sharding.dims
     down, across = ((unsharded,) * 2 + of_dims)[-2:]
+    holders = holders_of_shards(len(shape), sharding, mesh)
+    label = max((len(devices_text(devices)) for devices in holders.values()), default=1)
     height, width = _sides(shape)
+    height = max(height, min(MOST, rows.shard_count * LINE))
+    width = max(width, min(MOST, columns.shard_count * (label + 1) * LETTER))
     left, top = (_rulers_width(each) for each in (down, across))
     parts = [
         *_rulers(down, mesh, height, colours, is_vertical=True, start=top),
         *_rulers(across, mesh, width, colours, is_vertical=False, start=left),
     ]
-    for key, devices in holders_of_shards(len(shape), sharding, mesh).items():
+    for key, devices in holders.items():
         row, column = (0, 0, *key)[-2:]
         y, x = top + _position(rows, row, height), left + _position(columns, column, width)
         size = rows.fraction(row) * height, columns.fraction(column) * width

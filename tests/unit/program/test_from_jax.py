@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import assert_type, cast
 
 import jax
@@ -481,3 +482,20 @@ def test_the_type_of_the_results_is_that_of_the_function() -> None:
     x, w = np.ones((8, 16), np.float32), np.ones((16, 8), np.float32)
     assert_type(program.run({"b": np.zeros(8, np.float32), "w": w}, x, scale=0.5), Layer)
     assert_type(program.partition(), PartitionedProgram[Layer])
+
+
+def test_lines_of_a_notebook_are_named_after_their_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = "/tmp/ipykernel_7/1234.py"
+
+    def code_name(name: str) -> tuple[str, str] | None:
+        return ("Cell", "In[3]") if name == cell else None
+
+    shell = SimpleNamespace(compile=SimpleNamespace(format_code_name=code_name))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    names: dict[str, Callable[[object], object]] = {}
+    exec(compile("def double(x):\n    return x + x\n", cell, "exec"), names)
+    program = sdy.from_jax(names["double"], np.ones(4, np.float32))
+    assert list(program.origin.source_lines.values()) == ["In[3]:2"]
+    assert "In[3]:2" in program.explain("In[3]:2")
+    with pytest.raises(SdyError, match="no value of the program was traced from In\\[3\\]:9"):
+        program.explain("In[3]:9")
