@@ -66,7 +66,7 @@ class PartitionFacts(HtmlRepr):
         written = Counterparts(self.program.written, self.program.local)
         at_peak = values_at_peak(self.program.local, memory_curve(self.program.local)).values
         for value, size in sorted(at_peak.items(), key=lambda each: -each[1])[:count]:
-            yield f"{self._name(value, written.written(value))}: {size:,} bytes"
+            yield f"{_value_name(self.program, value, written.written(value))}: {size:,} bytes"
 
     def boundary_shardings(self) -> dict[str, str]:
         """Return the shardings of the arguments and results, by name, as lists of dims."""
@@ -111,15 +111,17 @@ class PartitionFacts(HtmlRepr):
         """The ops of the local program with their times, one after another."""
         return list(schedule_of(self.program.local, self.program.mesh, self.hardware))
 
-    def _name(self, value: SSAValue, written: SSAValue | None) -> str:
-        op = op_of(value)
-        source = source_text(None if op is None else line_of(op), self.program.source_lines)
-        at = f" ({source})" if source else ""
-        if written is None:
-            return ("a value" if op is None else f"the result of an inserted {op.name}") + at
-        return self.program.explainer.names[written] + at
-
 
 def axes_of_dims(sharding: TensorSharding) -> tuple[AxisList, ...]:
     """Return the axes that each dim is sharded along."""
     return tuple(dim.axes for dim in sharding.dims)
+
+
+def _value_name(program: ReportedProgram, value: SSAValue, written: SSAValue | None) -> str:
+    """Return the name of a value of the local program, from its counterpart in the written one, and its line."""
+    op = op_of(value)
+    source = source_text(None if op is None else line_of(op), program.source_lines)
+    at = f" ({source})" if source else ""
+    if written is None:
+        return ("a value" if op is None else f"the result of an inserted {op.name}") + at
+    return program.explainer.names[written] + at
