@@ -20,7 +20,7 @@ class InlinePage:
     height: int = HEIGHT
 
     def __repr__(self) -> str:
-        return f"InlinePage({len(self.html):,} characters)"
+        return f"InlinePage(height={self.height})"
 
     def _repr_html_(self) -> str:
         """Return a frame that contains the page, so that neither affects the style of the other."""

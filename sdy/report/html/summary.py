@@ -1,4 +1,4 @@
-"""What notebooks show of a program: its meshes, its arguments and results, and its collectives."""
+"""HTML fragments of a program: its meshes, its arguments and results, and its collectives."""
 
 from __future__ import annotations
 

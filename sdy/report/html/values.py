@@ -1,4 +1,4 @@
-"""What notebooks show of values that are no programs: meshes, shardings, placements, costs and proofs."""
+"""HTML fragments of meshes, shardings, placements, costs and proofs."""
 
 from __future__ import annotations
 

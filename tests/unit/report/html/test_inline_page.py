@@ -60,7 +60,7 @@ def test_the_frame_contains_the_page() -> None:
     assert "height:300px" in frame
     srcdoc = frame.partition('srcdoc="')[2].partition('"')[0]
     assert unescape(srcdoc) == page.html
-    assert repr(page) == "InlinePage(22 characters)"
+    assert repr(page) == "InlinePage(height=300)"
 
 
 @needs_browser
