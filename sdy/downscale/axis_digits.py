@@ -6,6 +6,7 @@ An axis of size 16 that changes places with one of size 8 does so in parts, of s
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -25,13 +26,13 @@ def axis_digits(sizes: Sequence[int], groups: Iterable[Rows], transfers: Iterabl
     rows = (ReplicaGroups(each, GroupingStrategy.FLATTENED_IDS) for each in groups)
     grid = grid_for(Grid(tuple(size for size in sizes if size > 1), 1, count), rows)
     for pairs in dict.fromkeys(transfers):
-        finer = refined(grid, _strides_of_transfer({source: target for source, target in pairs}, count))
+        finer = refined(grid, _strides_of_transfer({pair[0]: pair[1] for pair in pairs}, count))
         grid = grid if finer is None else finer
     strides = strides_of(grid.sizes)
     ends = strides_of(tuple(sizes))
     return tuple(
-        tuple(high // low for high, low in zip(strides, strides[1:], strict=False) if high <= end and low >= start)
-        for end, start in zip(ends, ends[1:], strict=False)
+        tuple(high // low for high, low in pairwise(strides) if high <= end and low >= start)
+        for end, start in pairwise(ends)
     )
 
 

@@ -1,7 +1,8 @@
 """A smaller mesh for a local program: a few devices along each axis, with the same groups and offsets.
 
 The devices whose coordinates are small along every axis stay, or along every digit of an axis of which collectives move
-parts. This is possible if every group of devices that communicates is a product of whole digits, and if a device uses its number only to look up the offset of its shard.
+parts. This is possible if every group of devices that communicates is a product of full digits, and if a device uses
+its number only to look up the offset of its shard.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from sdy.downscale.axis_digits import Rows, axis_digits
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.regions import ManualComputationOp
@@ -24,6 +24,7 @@ from sdy.dialects.stablehlo import collectives as ops
 from sdy.dialects.stablehlo.elementwise import ConvertOp
 from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp
+from sdy.downscale.axis_digits import Rows, axis_digits
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.model.mesh import Mesh, MeshAxis
 

@@ -81,11 +81,11 @@ def _reduced(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, mes
     values.tie_equal_dims()
     lock_unshared(classes)
     while True:
-        sizes, limits = Solver(classes).solve(), classes.limits()
+        sizes, changes = Solver(classes).solve(), classes.changes
         constants = _new_constants(values, classes, sizes, boundary.mesh.device_count, mesh)
         if constants is not None:
             break
-        if classes.limits() == limits:
+        if classes.changes == changes:
             raise NoSizesError("a constant has no value that fits the sizes")
 
     def new_size(variable: Variable) -> int:

@@ -58,6 +58,7 @@ class SizeClasses:
 
     `shapes` has the dims of each tensor, `programs` the program of each dim, `windows` the sizes of windows with those
     of the dims in which they are, and `attributes` the dims along which a number in an attribute is a position.
+    `changes` counts how often a class was locked or got a larger least size.
     """
 
     sizes: list[int] = field(default_factory=list[int])
@@ -66,6 +67,7 @@ class SizeClasses:
     windows: list[tuple[Variable, ...]] = field(default_factory=list[tuple[Variable, ...]])
     attributes: dict[Variable, tuple[Variable, ...]] = field(default_factory=dict[Variable, tuple[Variable, ...]])
     equations: list[Equation] = field(default_factory=list[Equation])
+    changes: int = 0
     _parents: list[Variable] = field(default_factory=list[Variable])
     _locks: dict[Variable, str] = field(default_factory=dict[Variable, str])
     _least: dict[Variable, int] = field(default_factory=dict[Variable, int])
@@ -159,11 +161,9 @@ class SizeClasses:
 
     def lock(self, variable: Variable, reason: str) -> None:
         """Keep the size of a class, for a reason that reports show."""
-        self._locks.setdefault(self.root(variable), reason)
-
-    def limits(self) -> tuple[int, int]:
-        """Return the number of classes that are kept and the sum of the least sizes; both only grow."""
-        return len(self._locks), sum(self._least.values())
+        root = self.root(variable)
+        self.changes += root not in self._locks
+        self._locks.setdefault(root, reason)
 
     def lock_reason(self, variable: Variable) -> str | None:
         """Return why the size of a class is kept; None if it is not."""
@@ -178,7 +178,9 @@ class SizeClasses:
     def raise_least(self, variable: Variable, least: int) -> None:
         """Require a size of at least `least`, or the original one if that is smaller."""
         root = self.root(variable)
-        self._least[root] = max(self.least(root), min(least, self.sizes[root]))
+        raised = max(self.least(root), min(least, self.sizes[root]))
+        self.changes += raised != self._least.get(root)
+        self._least[root] = raised
 
     def roots(self) -> list[Variable]:
         """Return the representatives of all classes."""

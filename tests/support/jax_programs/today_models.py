@@ -159,18 +159,22 @@ class _Tensors:
 
         def step(params: Params, first: Params, second: Params, tokens: Array) -> tuple[Params, Params, Params, Array]:
             value, gradients = jax.value_and_grad(loss)(params, tokens)
-            first = jax.tree.map(lambda old, new: DECAY * old + (1 - DECAY) * new, first, gradients)
-            second = jax.tree.map(
-                lambda old, new: SQUARE_DECAY * old + (1 - SQUARE_DECAY) * jnp.square(new.astype(jnp.float32)),
-                second,
-                gradients,
-            )
+            first = jax.tree.map(_first_moment, first, gradients)
+            second = jax.tree.map(_second_moment, second, gradients)
             params = jax.tree.map(_updated, params, first, second)
             return params, first, second, value
 
         moments = jax.tree.map(moment, params)
         batch = self.weight(*tokens, spec=(DATA,), dtype=jnp.int32)
         return Model(step, (params, moments, moments, batch))
+
+
+def _first_moment(old: Array, gradient: Array) -> Array:
+    return DECAY * old + (1 - DECAY) * gradient
+
+
+def _second_moment(old: Array, gradient: Array) -> Array:
+    return SQUARE_DECAY * old + (1 - SQUARE_DECAY) * jnp.square(gradient.astype(jnp.float32))
 
 
 def _updated(weight: Array, first: Array, second: Array) -> Array:
