@@ -20,6 +20,7 @@ from sdy.cost.quantities import seconds_text
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.diagnostics.counted import counted
 from sdy.grammar.partition_spec import write_partition_spec
+from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import Layout
 from sdy.passes.export.optimize.communication_edges import ValueEdge
@@ -64,6 +65,7 @@ class PlanExplanation:
     """
 
     goal: Goal
+    mesh: Mesh
     cost: float
     choices: Sequence[AxisChoice]
     untried: int = 0
@@ -86,7 +88,7 @@ class PlanExplanation:
 
     def _repr_html_(self) -> str:
         """Return the table that notebooks show."""
-        return tables_html(repr(self), [self._table()], self._notes())
+        return tables_html(repr(self), [self._table()], self._notes(), {"mesh": self.mesh})
 
     def _table(self) -> FittedTable:
         columns = ("value", "sharding", "axis", "without it", "costs more")

@@ -204,10 +204,10 @@ def _explanation(
     solver, network = search.solver(objective)
     solution = search.solve(objective, seconds)
     if solution is None:
-        return PlanExplanation(goal, 0.0, ())
+        return PlanExplanation(goal, search.searched.mesh, 0.0, ())
     alternatives = AlternativeSearch(search.searched, network, solver.priced(solution.price), solution.labels)
     choices, untried = alternatives.choices(shardings, names, seconds)
-    return PlanExplanation(goal, solution.cost, choices, untried)
+    return PlanExplanation(goal, search.searched.mesh, solution.cost, choices, untried)
 
 
 def _has_mesh(module: ModuleOp) -> bool:

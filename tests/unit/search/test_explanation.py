@@ -18,6 +18,7 @@ from sdy.search.searched_module import prepared_module
 from sdy.search.transfer_costs import Objective, TransferCosts
 
 MACHINE = HARDWARE["tpu_v5e"]
+MESH = read_mesh("x=4")
 PROGRAM = """
 func.func @main(%x: tensor<4096x1024xf32>, %w: tensor<1024x512xf32>) -> tensor<4096x512xf32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
@@ -76,7 +77,7 @@ def test_equal_arguments_of_layers_are_one_choice() -> None:
     sharding = read_partition_spec("P(None, 'model')", read_mesh("model=8"))
     choices, _ = alternatives.choices({1: sharding, 2: sharding}, ["x", "a", "b"], 60.0)
     assert [each.names for each in choices] == [("a", "b")]
-    explanation = PlanExplanation(Goal.TIME, 1.0, choices)
+    explanation = PlanExplanation(Goal.TIME, MESH, 1.0, choices)
     assert "a, b" in explanation.report()
     assert explanation.to_json()["untried"] == 0
 
@@ -85,7 +86,7 @@ def test_choices_without_time_are_counted() -> None:
     alternatives = alternatives_of(PROGRAM, "data=8")
     sharding = read_partition_spec("P('data', None)", read_mesh("data=8"))
     assert alternatives.choices({0: sharding}, ["%x", "%w"], -1.0) == ([], 1)
-    assert "before 1 other choices" in str(PlanExplanation(Goal.TIME, 1.0, (), 1))
+    assert "before 1 other choices" in str(PlanExplanation(Goal.TIME, MESH, 1.0, (), 1))
 
 
 def test_a_plan_explains_its_choices() -> None:
