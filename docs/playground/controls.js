@@ -1,4 +1,5 @@
 // The sliders of the meshes, and those of the annotation of a value.
+import { axisCell } from "./axes.js";
 import { axisChip, byId, colourOf, countText, make } from "./format.js";
 
 const SIZES = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256];
@@ -59,15 +60,14 @@ function meshNode({ name, axes }, hasTitle, change) {
 }
 
 // ---- annotation -----------------------------------------------------------------------------------------------
-const axisOf = (ref) => [/^"(.*?)"/.exec(ref)[1], ref.replaceAll('"', "")];
 const isSame = (a, b) => a.length === b.length && a.every((each, index) => each === b[index]);
-const choiceNodes = (axes) => axes.length ? axes.map((ref) => axisChip(axisOf(ref))) : [make("span", { class: "dim" }, "unsharded")];
+const choiceNodes = (axes) => axes.length ? axes.map((ref) => axisChip(axisCell(ref))) : [make("span", { class: "dim" }, "unsharded")];
 
 // Returns the sliders of an annotation; `change` is called with a dim, its axes, and whether it is closed.
 export function annotationNode({ dims }, change) {
   return make("div", { class: "controls" }, ...dims.map(({ size, axes, closed, choices }, dim) => {
     const position = choices.findIndex((each) => isSame(each.axes, axes));
-    const label = make("span", { class: "choice" }), colour = axes.length ? colourOf(axisOf(axes[0])[0]) : "var(--faint)";
+    const label = make("span", { class: "choice" }), colour = axes.length ? colourOf(axisCell(axes[0])[0]) : "var(--faint)";
     const describe = (choice) => label.replaceChildren(...choiceNodes(choice.axes),
       make("span", { class: "dim" }, choice.shards > 1 ? ` ${choice.shards} shards of ${Math.ceil(size / choice.shards)}` : ""));
     const input = slider(`Axes of dim ${dim}`, choices.length, position, colour, (chosen) => {

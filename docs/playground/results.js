@@ -1,8 +1,8 @@
 // The documents of `sdy report`, `sdy cost` and `sdy partition` on the right-hand side of the page.
-import { KIND_TONES, axisChip, byId, bytesText, countText, make, secondsText, shortType, typeNodes } from "./format.js";
+import { axisCell } from "./axes.js";
+import { KIND_TONES, axisChip, byId, bytesText, card, countText, make, secondsText, shortType, typeNodes } from "./format.js";
 
 const MOST_ROWS = 400;
-const refCell = (ref) => [/^"(.*?)"/.exec(ref)[1], ref.replaceAll('"', "")];
 
 // Shows an answer. `actions.select` is called with the name of a value, `actions.showLine` with the number of a line.
 export function showResults(answer, chosen, actions) {
@@ -18,11 +18,6 @@ const lineButton = (line, text, showLine) => line === null ? text
 const count = (section, text) => { section.querySelector(".count").textContent = text; };
 
 // ---- cost -----------------------------------------------------------------------------------------------------
-const card = (value, text, share = null, tone = "var(--accent)") => {
-  const [number, unit] = value.split(" ");
-  return make("div", { class: "card" }, make("b", {}, number, unit ? make("small", {}, ` ${unit}`) : null), make("span", {}, text),
-    share === null ? null : make("i", { style: `--share:${Math.min(100, share * 100)}%;--tone:${tone}` }));
-};
 function showCost({ cost, report }) {
   const total = cost.seconds_in_turn || 1;
   byId("cards").replaceChildren(
@@ -53,7 +48,7 @@ function showCollectives(collectives, showLine) {
   const head = ["kind", "axes", "bytes sent", "time", "cause", "line"].map((name, index) => make("th", index === 2 || index === 3 ? { class: "number" } : {}, name));
   table.replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...collectives.map((each) => make("tr", {},
     make("td", { class: "kind" }, each.kind, each.runs > 1 ? make("span", { class: "dim" }, ` × ${each.runs}`) : null),
-    make("td", {}, ...each.axes.map((ref) => axisChip(refCell(ref)))),
+    make("td", {}, ...each.axes.map((ref) => axisChip(axisCell(ref)))),
     make("td", { class: "number" }, bytesText(each.bytes_sent)),
     make("td", { class: "number" }, secondsText(each.seconds), make("span", { class: "meter", style: `--share:${(100 * each.seconds) / longest}%` })),
     make("td", {}, causeNode(each)),
@@ -88,7 +83,7 @@ function resultRows({ rows }, boundary) {
 function kindOf(type, sharding) {
   const [, shape, element] = /^tensor<((?:\d+x)*)([^x>]+)>$/.exec(type) ?? [];
   if (element === undefined) return { type };
-  const axes = [...sharding.matchAll(/\{([^}]*)\}/g)].map(([, dim]) => (dim.match(/"[^"]+"(?::\(\d+\)\d+)?/g) ?? []).map(refCell));
+  const axes = [...sharding.matchAll(/\{([^}]*)\}/g)].map(([, dim]) => (dim.match(/"[^"]+"(?::\(\d+\)\d+)?/g) ?? []).map(axisCell));
   return { type, element, dims: shape.split("x").slice(0, -1).map((size, dim) => [size, axes[dim] ?? []]) };
 }
 function rowNode({ depth, op, line, isSent, names, kinds, prefix }, chosen, { select, showLine }) {

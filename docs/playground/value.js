@@ -1,8 +1,8 @@
 // The selected value: its annotation, the origin of each of its axes, and why it is not sharded along others.
+import { axisCell } from "./axes.js";
 import { annotationNode } from "./controls.js";
-import { axisChip, byId, colourOf, make, shortType } from "./format.js";
+import { axisChip, byId, colourOf, make } from "./format.js";
 
-const refCell = (ref) => [/^"(.*?)"/.exec(ref)[1], ref.replaceAll('"', "")];
 const title = (...content) => make("h2", {}, "Value ", ...content);
 let previous = null;
 
@@ -43,14 +43,14 @@ function copyNodes({ copies }, actions) {
     ...axes.map((origin) => originNode(origin, actions))]);
 }
 function originNode({ dim, axis, steps }, actions) {
-  const cell = refCell(axis);
+  const cell = axisCell(axis);
   return make("div", { class: "origin" }, make("div", {}, `dim ${dim} is sharded along `, axisChip(cell)),
     make("ol", { style: `--axis:${colourOf(cell[0])}` }, ...steps.map(({ line, text }) => make("li", {}, ...lineNodes(line, actions), ` ${text}`))));
 }
 
 // A button for each axis that a dim is not sharded along.
 function whyNotNode({ copies }, { annotation }, analysed, actions) {
-  const taken = new Set(copies.flatMap(({ axes }) => axes.map(({ axis }) => refCell(axis)[0])));
+  const taken = new Set(copies.flatMap(({ axes }) => axes.map(({ axis }) => axisCell(axis)[0])));
   const axes = analysed.report.meshes.flatMap((mesh) => Object.keys(mesh.axes)).filter((axis) => !taken.has(axis));
   if (!annotation || !axes.length) return make("div", {});
   const reasons = make("pre", { hidden: "" });

@@ -50,3 +50,10 @@ const typeNodes = (kind) => {
 };
 const shortType = (text) => text.replace(/^tensor<(?:([\dx?]+)x)?([^x>]+)>$/, (_, dims, element) =>
   `${element}[${(dims ?? "").replaceAll("x", ", ")}]`);
+
+// A large number with its unit, a description, and a bar for its share of something.
+const card = (value, text, share = null, tone = "var(--accent)") => {
+  const [number, unit] = value.split(" ");
+  return make("div", { class: "card" }, make("b", {}, number, unit ? make("small", {}, ` ${unit}`) : null), make("span", {}, text),
+    share === null ? null : make("i", { style: `--share:${Math.min(100, share * 100)}%;--tone:${tone}` }));
+};

@@ -1,10 +1,5 @@
 // Overview, memory over time, collectives, conflicts.
 const cost = data.cost;
-const card = (value, text, share = null, tone = "var(--accent)") => {
-  const [number, unit] = value.split(" ");
-  return make("div", { class: "card" }, make("b", {}, number, unit ? make("small", {}, ` ${unit}`) : null), make("span", {}, text),
-    share === null ? null : make("i", { style: `--share:${Math.min(100, share * 100)}%;--tone:${tone}` }));
-};
 function showOverview() {
   byId("file").textContent = data.file || "program";
   document.title = `${data.file || "program"}: sharding report`;

@@ -38,8 +38,8 @@ CACHE = ROOT / "build" / "playground"  # for downloads and compiled wheels
 FORMATTING = re.compile(r"^(?:const|let) (\w+) =", re.MULTILINE)
 
 
-class MissingProgramError(Exception):
-    """A program that the build runs is not installed."""
+class UnavailableError(Exception):
+    """A program that the build runs is not installed, or a package cannot be downloaded."""
 
 
 class CommandError(Exception):
@@ -49,7 +49,7 @@ class CommandError(Exception):
 def build(folder: Path, cache: Path) -> None:
     """Build the playground in `folder`; `cache` keeps what was downloaded.
 
-    Raises: MissingProgramError if npm or node is not installed, CommandError if a command fails.
+    Raises: UnavailableError if npm, node or a package is not available, CommandError if another command fails.
     """
     pyodide = pyodide_folder(cache)
     shutil.copytree(PAGE, folder, dirs_exist_ok=True)
@@ -66,12 +66,12 @@ def build(folder: Path, cache: Path) -> None:
 def pyodide_folder(cache: Path) -> Path:
     """Return the folder of Pyodide's npm package in the cache; install it there if it is missing.
 
-    Raises: MissingProgramError if npm is not installed, CommandError if it fails.
+    Raises: UnavailableError if npm or the package is not available.
     """
     folder = cache / f"pyodide-{PYODIDE}" / "node_modules" / "pyodide"
     if not all((folder / name).exists() for name in PYODIDE_FILES):
         options = ("--prefix", str(cache / f"pyodide-{PYODIDE}"), "--no-audit", "--no-fund", "--loglevel=error")
-        _run(_program("npm"), "install", *options, f"pyodide@{PYODIDE}")
+        _download(_program("npm"), "install", *options, f"pyodide@{PYODIDE}")
     return folder
 
 
@@ -120,7 +120,7 @@ def _downloaded(package: str, folder: Path) -> Path:
     pattern = f"{package}-{version(package)}-*.whl"
     if not list(folder.glob(pattern)):
         options = ("--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(folder))
-        _run(*PIP, "download", *options, f"{package}=={version(package)}")
+        _download(*PIP, "download", *options, f"{package}=={version(package)}")
     return next(folder.glob(pattern))
 
 
@@ -156,8 +156,15 @@ def _imported_packages(name: str) -> set[str]:
 def _program(name: str) -> str:
     found = shutil.which(name)
     if found is None:
-        raise MissingProgramError(f"{name} is not installed: install Node.js, which contains npm")
+        raise UnavailableError(f"{name} is not installed: install Node.js, which contains npm")
     return found
+
+
+def _download(*command: str) -> None:
+    try:
+        _run(*command)
+    except CommandError as error:
+        raise UnavailableError(str(error)) from None
 
 
 def _run(*command: str) -> None:
@@ -172,11 +179,11 @@ def main() -> int:
     parser = ArgumentParser(prog="python -m sdy.tools.playground.build", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path, help="the folder to write")
     parser.add_argument("--cache", type=Path, default=CACHE, help="the folder of downloads")
-    parser.add_argument("--if-possible", action="store_true", help="do nothing if npm or node is not installed")
+    parser.add_argument("--if-possible", action="store_true", help="succeed without npm, node or the network")
     arguments = parser.parse_args()
     try:
         build(arguments.folder, arguments.cache)
-    except MissingProgramError as error:
+    except UnavailableError as error:
         print(f"the playground is not built: {error}", file=sys.stderr)
         return 0 if arguments.if_possible else 1
     except CommandError as error:

@@ -16,7 +16,7 @@ from support.devtools import Page, browser_page, served
 from support.examples import EXAMPLES
 
 from sdy.tools.playground.answers import answer
-from sdy.tools.playground.build import CACHE, PAGE, CommandError, MissingProgramError, build
+from sdy.tools.playground.build import CACHE, PAGE, UnavailableError, build
 
 TEXTS = {path.stem: path.read_text("utf-8") for path in EXAMPLES}
 COMPARED = ("matmul_case3", "constraint_transpose", "mlp_dp8")
@@ -35,7 +35,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
     folder = tmp_path_factory.mktemp("playground")
     try:
         build(folder, CACHE)
-    except (MissingProgramError, CommandError) as error:
+    except UnavailableError as error:
         pytest.skip(f"the playground cannot be built: {error}")
     with served(folder) as url:
         yield url
@@ -131,7 +131,7 @@ def an_error_is_marked_until_it_is_mended(page: Page) -> None:
     page.write("%")
     page.wait("document.querySelector('#problems pre')")
     assert text_of(page, "#problems pre").startswith("program.mlir:1:9: error: expected '='")
-    assert page.run("document.querySelector('.bad-line .wrong').textContent") == "@jit__lambda"
+    page.wait("document.querySelector('.bad-line .wrong')?.textContent === '@jit__lambda'")
     assert page.run("document.body.classList.contains('stale')") is True
     page.press("Backspace")
     page.wait("!document.querySelector('#problems pre') && !document.querySelector('.bad-line, .stale')")
