@@ -3,7 +3,7 @@
 Codes are stable: tests match them, people read the messages. The letter of a code names its subject:
 P: text that does not parse. S: shardings and meshes, S4xx the findings of `sdy lint`. R: sharding rules.
 D: ops that do not verify. T: tools, passes and files. L: lowering to per-device code. X: execution.
-C: contracts that a program broke.
+C: contracts that a program broke. N: notebooks, editors and web pages.
 """
 
 from __future__ import annotations
@@ -759,4 +759,5 @@ CODES: dict[str, Code] = {
         "Reduced verification got arrays of the original sizes.",
         "Pass no arrays: it draws its own inputs, of the reduced sizes.",
     ),
+    "SDY-N410": Code("The language server needs pygls, which is not installed.", "Run `pip install 'sdy[lsp]'`."),
 }

@@ -152,10 +152,13 @@ class Explainer:
             yield from each.lines()
 
     def explanations(self, query: str) -> Iterator[ValueExplanation]:
-        """Yield the explanation of each value that `query` refers to; see `value`."""
-        for written in self._names.find(query):
-            copies = tuple(self._copy(holder) for holder in self.values.holders(written))
-            yield replace(self._described_value(written), copies=copies)
+        """Return the explanation of each value that `query` refers to; see `value`."""
+        return map(self.explanation, self._names.find(query))
+
+    def explanation(self, written: SSAValue) -> ValueExplanation:
+        """Return the explanation of a value of the user's program."""
+        copies = tuple(self._copy(holder) for holder in self.values.holders(written))
+        return replace(self._described_value(written), copies=copies)
 
     def origins(self, written: SSAValue) -> Iterator[AxisOrigin]:
         """Yield the origin of each axis of a value; if each use has a separate copy, of the first copy."""

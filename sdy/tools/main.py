@@ -34,6 +34,7 @@ COMMANDS = {
     "audit": "check sharding rules by running ops, and propose rules for custom calls",
     "examples": "list the example programs of the package, and copy one",
     "notation": "convert a sharding between notations: sdy, PartitionSpec, HLO, subscripts",
+    "lsp": "answer an editor in the language server protocol: errors, shardings, completion, fixes",
     "completion": "print a script with which bash, zsh or fish completes commands and options",
 }
 PROGRAM_SUFFIXES = (".mlir", ".mlirbc", ".txt", ".pb", ".py", ".gz")

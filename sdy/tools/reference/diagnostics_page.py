@@ -31,6 +31,7 @@ SUBJECTS = {
     "L": "Programs of one device",
     "V": "Proofs",
     "X": "Execution",
+    "N": "Notebooks, editors and web pages",
 }
 _TITLE = """\
 # Diagnostics

@@ -1,0 +1,62 @@
+"""Conversions between the language server protocol and positions, problems and offsets of documents."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+from pygls.workspace import PositionCodec, ServerTextPosition, ServerTextRange
+
+from sdy.diagnostics.diagnostic import Severity
+from sdy.language_server.diagnostics import Place, Problem
+from sdy.language_server.document import Document, Position
+
+_SEVERITIES = {
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.REMARK: types.DiagnosticSeverity.Information,
+    Severity.NOTE: types.DiagnosticSeverity.Hint,
+}
+
+
+class Converter:
+    """Converts positions of one document; the editor may count the units of UTF-16."""
+
+    def __init__(self, codec: PositionCodec, document: Document) -> None:
+        self._codec = codec
+        self._document = document
+
+    def position(self, position: types.Position) -> Position:
+        """Return a position of the editor as one of the document."""
+        found = self._codec.position_from_client_units(self._document.lines, position)
+        return Position(found.line, found.character)
+
+    def offset(self, position: types.Position) -> int:
+        """Return a position of the editor as an offset."""
+        return self._document.offset(self.position(position))
+
+    def range(self, start: Position, end: Position) -> types.Range:
+        """Return the range between two positions of the document."""
+        found = ServerTextRange(ServerTextPosition(*start), ServerTextPosition(*end))
+        return self._codec.range_to_client_units(self._document.lines, found)
+
+    def extent(self, start: int, end: int) -> types.Range:
+        """Return the range between two offsets."""
+        return self.range(self._document.position(start), self._document.position(end))
+
+    def diagnostic(self, problem: Problem, uri: str) -> types.Diagnostic:
+        """Return a problem of the document at `uri` as the editor shows it."""
+        related = [
+            types.DiagnosticRelatedInformation(types.Location(uri, self._place(each)), each.message)
+            for each in problem.related
+        ]
+        return types.Diagnostic(
+            self._place(problem.place),
+            problem.place.message,
+            _SEVERITIES[problem.severity],
+            problem.code,
+            types.CodeDescription(problem.page),
+            "sdy",
+            related_information=related or None,
+        )
+
+    def _place(self, place: Place) -> types.Range:
+        return self.range(place.start, place.end)

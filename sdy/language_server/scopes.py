@@ -1,0 +1,112 @@
+"""Finds the definition and the uses of the name of a value in a text, by brackets and without parsing it.
+
+A result (`%0 = ...`) and an argument of a block (`^bb0(%a: ...)`) are visible in the braces around them. An argument in
+the header of an op is visible in the regions that follow: of a function, a reducer, a loop or a manual computation.
+Definitions are so found in a text that does not parse, too. In one that does, they are those that the parser finds.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sdy.language_server.brackets import Brackets, Pair
+
+_TOKENS_BEFORE = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*')
+_BEFORE_RESULT = re.compile(r"(?:^|[{}])\s*(?:%[\w$.-]+(?::\d+)?\s*,\s*)*$")
+_AFTER_RESULT = re.compile(r"(?::\d+)?\s*(?:,\s*%[\w$.-]+(?::\d+)?\s*)*=(?!=)")
+_AFTER_ARGUMENT = re.compile(r"\s*:(?!:)")
+_AFTER_LOOP_ARGUMENT = re.compile(r"\s*=\s*%")
+_LOOP = re.compile(r"\bwhile\s*$")
+_BLOCK_LABEL = re.compile(r"\^[\w$.-]+\s*$")
+_ATTRIBUTES = re.compile(r"\battributes\s*$")
+_NEXT_REGION = re.compile(r"\s*do\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class NameDefinition:
+    """The definition of a name at the offset `start`, which is visible from `first` up to `last`."""
+
+    start: int
+    first: int
+    last: int
+
+
+class Scopes:
+    """The definitions of names in a text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._brackets = Brackets(text)
+
+    def definition(self, name: str, offset: int) -> int | None:
+        """Return the offset of the definition of `%name` that is visible at an offset; None if there is none."""
+        found = _visible(self._definitions(self._mentions(name), name), offset)
+        return None if found is None else found.start
+
+    def occurrences(self, name: str, offset: int) -> list[int]:
+        """Return the offsets of the definition of `%name` that is visible at an offset, and of all its uses."""
+        mentions = self._mentions(name)
+        definitions = self._definitions(mentions, name)
+        wanted = _visible(definitions, offset)
+        return [] if wanted is None else [each for each in mentions if _visible(definitions, each) is wanted]
+
+    def _mentions(self, name: str) -> list[int]:
+        """Return the offsets of a name in the text, without those in strings and comments."""
+        pattern = re.compile(re.escape(name) + r"(?![\w$.-])")
+        return [match.start() for match in pattern.finditer(self._text) if not self._is_in_token(match.start())]
+
+    def _is_in_token(self, offset: int) -> bool:
+        """Return whether an offset is inside a string or a comment."""
+        start = self._text.rfind("\n", 0, offset) + 1
+        before = self._text[start : offset + 1]
+        if '"' not in before and "//" not in before:
+            return False
+        end = self._text.find("\n", offset)
+        tokens = _TOKENS_BEFORE.finditer(self._text, start, end if end >= 0 else len(self._text))
+        return any(match.start() <= offset < match.end() for match in tokens)
+
+    def _definitions(self, mentions: list[int], name: str) -> list[NameDefinition]:
+        found = (self._as_definition(start, start + len(name)) for start in mentions)
+        return [each for each in found if each is not None]
+
+    def _as_definition(self, start: int, end: int) -> NameDefinition | None:
+        """Return the definition that a mention of a name is; None if it is a use."""
+        around = self._brackets.around(start)
+        if around is not None and around.kind == "(":
+            is_argument = _AFTER_ARGUMENT.match(self._text, end) or (
+                _AFTER_LOOP_ARGUMENT.match(self._text, end) and _LOOP.search(self._line_before(around.start))
+            )
+            return self._argument(start, around) if is_argument else None
+        if _AFTER_RESULT.match(self._text, end) and _BEFORE_RESULT.search(self._line_before(start)):
+            return self._inside(start, self._brackets.braces_around(start))
+        return None
+
+    def _argument(self, start: int, parentheses: Pair) -> NameDefinition | None:
+        """Return the definition of an argument in parentheses; None if they belong to no region."""
+        if _BLOCK_LABEL.search(self._line_before(parentheses.start)):
+            return self._inside(start, self._brackets.braces_around(start))
+        region = self._brackets.next_braces(parentheses)
+        if region is not None and _ATTRIBUTES.search(self._line_before(region.start)):
+            region = self._brackets.next_braces(region)
+        if region is None:
+            return None
+        last, following = region.end, self._brackets.next_braces(region)
+        if following is not None and _NEXT_REGION.fullmatch(self._text, region.end + 1, following.start):
+            last = following.end
+        return NameDefinition(start, region.start, last)
+
+    def _inside(self, start: int, braces: Pair | None) -> NameDefinition:
+        return NameDefinition(start, *((0, len(self._text)) if braces is None else (braces.start, braces.end)))
+
+    def _line_before(self, offset: int) -> str:
+        """Return the text of a line before an offset on it."""
+        return self._text[self._text.rfind("\n", 0, offset) + 1 : offset]
+
+
+def _visible(definitions: list[NameDefinition], offset: int) -> NameDefinition | None:
+    """Return the definition with the innermost scope around an offset; of several, the last one before it."""
+    around = [each for each in definitions if each.start == offset or each.first <= offset < each.last]
+    return max(
+        around, key=lambda each: (each.start == offset, each.first, each.start <= offset, each.start), default=None
+    )

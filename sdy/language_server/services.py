@@ -1,0 +1,79 @@
+"""The services of the worker processes: what is computed about the open documents, which are named by their URI."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.language_server import hover
+from sdy.language_server.analysis import Analysis, Definition
+from sdy.language_server.document import Position
+from sdy.program.source_text import read_module
+
+Key = tuple[str, int]  # the URI of a document, and the version of its text
+
+
+class CheckService:
+    """Parses and verifies texts."""
+
+    def check(self, uri: str, file: str, text: str) -> tuple[Diagnostic, ...]:
+        """Return the errors of a text."""
+        try:
+            read_module(text, file)
+        except SdyError as error:
+            return error.diagnostics
+        return ()
+
+    def close(self, uri: str) -> None:
+        """Forget a document."""
+
+
+class AnalysisService:
+    """Propagates the shardings of programs, and answers questions about the last analyses of each.
+
+    The one before the last is kept for questions that were asked before the last one was known.
+    """
+
+    def __init__(self) -> None:
+        self._analyses: dict[str, OrderedDict[int, Analysis]] = {}
+
+    def analyse(self, uri: str, file: str, text: str, version: int) -> tuple[Diagnostic, ...]:
+        """Analyse a version of a document, and return what was found meanwhile.
+
+        Raises: SdyError with the first error in the text.
+        """
+        analysis = Analysis(text, file)
+        known = self._analyses.setdefault(uri, OrderedDict())
+        known[version] = analysis
+        if len(known) > 2:
+            known.popitem(last=False)
+        return tuple(analysis.problems)
+
+    def close(self, uri: str) -> None:
+        """Forget a document."""
+        self._analyses.pop(uri, None)
+
+    def value_hover(self, key: Key, definition: Definition) -> str | None:
+        """Return the text about the values that are defined at a position of the analysed text."""
+        analysis = self._analysis(key)
+        return None if analysis is None else hover.value_hover(analysis, definition)
+
+    def op_hover(self, key: Key, position: Position) -> str | None:
+        """Return the text about the op whose name begins at a position of the analysed text."""
+        analysis = self._analysis(key)
+        op = None if analysis is None else analysis.op_at(position)
+        return None if op is None else hover.op_hover(op)
+
+    def symbol_hover(self, key: Key, name: str) -> str | None:
+        """Return the text about the mesh or function with a name without `@`."""
+        analysis = self._analysis(key)
+        return None if analysis is None else hover.symbol_hover(analysis, name)
+
+    def axis_hover(self, key: Key, axis: str, mesh: str | None) -> str | None:
+        """Return the text about an axis of a mesh."""
+        analysis = self._analysis(key)
+        return None if analysis is None else hover.axis_hover(analysis, axis, mesh)
+
+    def _analysis(self, key: Key) -> Analysis | None:
+        uri, version = key
+        return self._analyses.get(uri, OrderedDict[int, Analysis]()).get(version)
