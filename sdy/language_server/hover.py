@@ -13,7 +13,8 @@ from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.sharded_types import local_type, static_shape
 from sdy.grammar.write import write_mesh, write_rule, write_sharding
-from sdy.language_server.analysis import Analysis, Definition
+from sdy.language_server.analysis import Analysis
+from sdy.language_server.value_index import Definition
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.language_server import hover
-from sdy.language_server.analysis import Analysis, Definition
+from sdy.language_server.analysis import Analysis
+from sdy.language_server.checked_text import CheckedText
 from sdy.language_server.document import Position
-from sdy.program.source_text import read_module
+from sdy.language_server.value_index import Definition
 
 Key = tuple[str, int]  # the URI of a document, and the version of its text
 
 
 class CheckService:
-    """Parses and verifies texts."""
+    """Finds the errors of texts."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, CheckedText] = {}
 
     def check(self, uri: str, file: str, text: str) -> tuple[Diagnostic, ...]:
         """Return the errors of a text."""
-        try:
-            read_module(text, file)
-        except SdyError as error:
-            return error.diagnostics
-        return ()
+        if uri not in self._texts:
+            self._texts[uri] = CheckedText(file)
+        return tuple(self._texts[uri].check(text))
 
     def close(self, uri: str) -> None:
         """Forget a document."""
+        self._texts.pop(uri, None)
 
 
 class AnalysisService:

@@ -5,7 +5,8 @@ It extends xDSL's parser with a faster lexer, templates of repeated lines, scope
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from xdsl.context import Context
@@ -131,7 +132,8 @@ class LocatingParser(ScopedParser):
         if line.result is not None:
             if line.result in self.ssa_values or line.result in self.forward_ssa_references:
                 start = self.lexer.input.content.rindex("%", 0, line.start)
-                self._register_ssa_definition(line.result, op.results, Span(start, line.start, self.lexer.input))
+                span = Span(start, start + 1 + len(line.result), self.lexer.input)
+                self._register_ssa_definition(line.result, op.results, span)
             else:
                 self.ssa_values[line.result] = op.results
                 self._scope.append(line.result)
@@ -201,9 +203,16 @@ def parse_text(context: Context, text: str, file: str) -> tuple[ModuleOp, Locati
     Raises: SdyError at the first mistake.
     """
     parser = LocatingParser(context, text, file)
+    with located_errors(parser), garbage_collection_paused():
+        return parser.parse_module(), parser
+
+
+@contextmanager
+def located_errors(parser: LocatingParser) -> Generator[None]:
+    """Raise the errors of a parser as SdyError, with their locations in its text."""
+    text = parser.lexer.input.content
     try:
-        with garbage_collection_paused():
-            return parser.parse_module(), parser
+        yield
     except SdyError as error:
         raise SdyError(*(_with_source_line(each, text) for each in error.diagnostics)) from None
     except (ParseError, VerifyException, RecursionError) as error:
