@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from lsprotocol import types
 from pygls.workspace import PositionCodec, ServerTextPosition, ServerTextRange
 
+from sdy.advice.lint.annotated_text import Replacement
 from sdy.diagnostics.diagnostic import Severity
+from sdy.language_server.completion import Completion, CompletionKind
 from sdy.language_server.diagnostics import Place, Problem
 from sdy.language_server.document import Document, Position
+from sdy.language_server.inlay_hints import Hint
 
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
     Severity.WARNING: types.DiagnosticSeverity.Warning,
     Severity.REMARK: types.DiagnosticSeverity.Information,
     Severity.NOTE: types.DiagnosticSeverity.Hint,
+}
+_COMPLETIONS = {
+    CompletionKind.OP: types.CompletionItemKind.Function,
+    CompletionKind.MESH: types.CompletionItemKind.Module,
+    CompletionKind.FUNCTION: types.CompletionItemKind.Reference,
+    CompletionKind.AXIS: types.CompletionItemKind.EnumMember,
 }
 
 
@@ -57,6 +68,26 @@ class Converter:
             "sdy",
             related_information=related or None,
         )
+
+    def hint(self, hint: Hint) -> types.InlayHint:
+        """Return an inlay hint."""
+        position = self.range(hint.position, hint.position).start
+        return types.InlayHint(position, hint.label, types.InlayHintKind.Type, tooltip=hint.tooltip, padding_left=True)
+
+    def completion(self, completion: Completion) -> types.CompletionItem:
+        """Return a completion."""
+        edit = types.TextEdit(self.extent(completion.start, completion.end), completion.text)
+        return types.CompletionItem(
+            completion.text,
+            kind=_COMPLETIONS[completion.kind],
+            detail=completion.detail,
+            filter_text=completion.text,
+            text_edit=edit,
+        )
+
+    def edits(self, replacements: Iterable[Replacement]) -> list[types.TextEdit]:
+        """Return the edits of a text."""
+        return [types.TextEdit(self.extent(start, end), text) for start, end, text in replacements]
 
     def _place(self, place: Place) -> types.Range:
         return self.range(place.start, place.end)

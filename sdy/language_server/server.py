@@ -1,42 +1,61 @@
-"""The language server: maps the requests and notifications of an editor to the session, with pygls."""
+"""The language server: maps the requests and notifications of an editor to a session, with pygls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 import sdy
-from sdy.language_server.diagnostics import Problem
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.language_server import questions
+from sdy.language_server.code_actions import KINDS, SHOW_LOCAL_PROGRAM, code_actions
+from sdy.language_server.completion import completions
 from sdy.language_server.document import Document
+from sdy.language_server.local_program import LocalPrograms
+from sdy.language_server.open_document import OpenDocument
 from sdy.language_server.protocol import Converter
-from sdy.language_server.session import OpenDocument, Session
+from sdy.language_server.session import Session
+
+TRIGGERS = ("@", '"', "{", ".", ":", "(")  # characters after which an editor asks for completions
 
 
 class SdyLanguageServer(LanguageServer):
-    """A server of one editor, over standard input and output."""
+    """A server of one editor, over standard input and output. `machine` is that of the linter."""
 
-    def __init__(self) -> None:
+    def __init__(self, machine: str | None = None) -> None:
         super().__init__("sdy", sdy.__version__)
-        self.session = Session(self.publish, self.refresh_hints)
+        self.session = Session(self.publish, self.refresh_hints, machine)
+        self.local_programs = LocalPrograms()
+
+    def find(self, document: types.TextDocumentIdentifier) -> tuple[OpenDocument, Converter] | None:
+        """Return an open document and the conversion of its positions; None if it is not open."""
+        opened = self.session.document(document.uri)
+        return None if opened is None else (opened, self.converter(opened))
 
     def converter(self, opened: OpenDocument) -> Converter:
         """Return the conversion of positions in the newest version of a document."""
         return Converter(self.workspace.position_codec, opened.document)
 
-    def publish(self, opened: OpenDocument, problems: Sequence[Problem]) -> None:
+    def publish(self, opened: OpenDocument) -> None:
         """Send the problems of a document to the editor."""
         converter = self.converter(opened)
-        diagnostics = [converter.diagnostic(each, opened.uri) for each in problems]
+        diagnostics = [converter.diagnostic(each, opened.uri) for each in opened.problems()]
         params = types.PublishDiagnosticsParams(opened.uri, diagnostics, opened.document.version)
         self.text_document_publish_diagnostics(params)
 
     def refresh_hints(self) -> None:
-        """Ask the editor to request inlay hints again, if it can."""
+        """Let the editor ask for inlay hints again, if it can."""
         workspace = self.client_capabilities.workspace
         if workspace is not None and workspace.inlay_hint is not None and workspace.inlay_hint.refresh_support:
             self.workspace_inlay_hint_refresh(None)
+
+    def are_edits_versioned(self) -> bool:
+        """Return whether the editor refuses edits of another version of a document."""
+        workspace = self.client_capabilities.workspace
+        edit = None if workspace is None else workspace.workspace_edit
+        return edit is not None and bool(edit.document_changes)
 
     async def update(self, uri: str) -> None:
         """Find what is wrong with a document after a change."""
@@ -44,9 +63,16 @@ class SdyLanguageServer(LanguageServer):
         text = document.source.replace("\r\n", "\n")
         await self.session.change(uri, document.path, Document(text, document.version or 0))
 
+    def show(self, uri: str) -> None:
+        """Let the editor show a file, if it can."""
+        window = self.client_capabilities.window
+        if window is not None and window.show_document is not None and window.show_document.support:
+            self.window_show_document(types.ShowDocumentParams(uri, take_focus=True))
+
     def shutdown(self) -> None:
         """End the session."""
         self.session.stop()
+        self.local_programs.remove()
         super().shutdown()
 
 
@@ -63,52 +89,94 @@ async def _did_close(ls: SdyLanguageServer, params: types.DidCloseTextDocumentPa
 
 
 async def _hover(ls: SdyLanguageServer, params: types.HoverParams) -> types.Hover | None:
-    opened = ls.session.document(params.text_document.uri)
-    if opened is None:
-        return None
-    converter = ls.converter(opened)
-    found = await ls.session.hover(opened.uri, converter.position(params.position))
+    found = ls.find(params.text_document)
     if found is None:
         return None
-    text = types.MarkupContent(types.MarkupKind.Markdown, found.text)
-    return types.Hover(text, converter.extent(found.token.start, found.token.end))
+    opened, converter = found
+    hover = await questions.hover(ls.session.analyser, opened, converter.offset(params.position))
+    if hover is None:
+        return None
+    text = types.MarkupContent(types.MarkupKind.Markdown, hover.text)
+    return types.Hover(text, converter.extent(hover.token.start, hover.token.end))
+
+
+async def _inlay_hints(ls: SdyLanguageServer, params: types.InlayHintParams) -> list[types.InlayHint]:
+    found = ls.find(params.text_document)
+    if found is None:
+        return []
+    opened, converter = found
+    hints = await questions.inlay_hints(ls.session.analyser, opened, params.range.start.line, params.range.end.line)
+    return [converter.hint(each) for each in hints]
+
+
+def _completion(ls: SdyLanguageServer, params: types.CompletionParams) -> list[types.CompletionItem]:
+    found = ls.find(params.text_document)
+    if found is None:
+        return []
+    opened, converter = found
+    offset = converter.offset(params.position)
+    return [converter.completion(each) for each in completions(opened.names, offset)]
 
 
 def _definition(ls: SdyLanguageServer, params: types.DefinitionParams) -> types.Location | None:
-    opened = ls.session.document(params.text_document.uri)
-    if opened is None:
+    found = ls.find(params.text_document)
+    if found is None:
         return None
-    converter = ls.converter(opened)
-    found = opened.names.definition(converter.offset(params.position))
-    return None if found is None else types.Location(opened.uri, converter.extent(*found))
+    opened, converter = found
+    definition = opened.names.definition(converter.offset(params.position))
+    return None if definition is None else types.Location(opened.uri, converter.extent(*definition))
 
 
 def _references(ls: SdyLanguageServer, params: types.ReferenceParams) -> list[types.Location]:
-    opened = ls.session.document(params.text_document.uri)
-    if opened is None:
+    found = ls.find(params.text_document)
+    if found is None:
         return []
-    converter = ls.converter(opened)
+    opened, converter = found
     offset = converter.offset(params.position)
-    found = opened.names.occurrences(offset)
-    if not params.context.include_declaration:
-        definition = opened.names.definition(offset)
-        found = [each for each in found if each != definition]
-    return [types.Location(opened.uri, converter.extent(*each)) for each in found]
+    excluded = None if params.context.include_declaration else opened.names.definition(offset)
+    occurrences = opened.names.occurrences(offset)
+    return [types.Location(opened.uri, converter.extent(*each)) for each in occurrences if each != excluded]
 
 
-FEATURES: dict[str, Callable[..., object]] = {
-    types.TEXT_DOCUMENT_DID_OPEN: _did_open,
-    types.TEXT_DOCUMENT_DID_CHANGE: _did_change,
-    types.TEXT_DOCUMENT_DID_CLOSE: _did_close,
-    types.TEXT_DOCUMENT_HOVER: _hover,
-    types.TEXT_DOCUMENT_DEFINITION: _definition,
-    types.TEXT_DOCUMENT_REFERENCES: _references,
+def _code_actions(ls: SdyLanguageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+    found = ls.find(params.text_document)
+    if found is None:
+        return []
+    return list(code_actions(*found, params, are_edits_versioned=ls.are_edits_versioned()))
+
+
+async def _show_local_program(ls: SdyLanguageServer, uri: str) -> dict[str, str] | None:
+    """Show the program of one device beside the document, and return the URI of the file that holds it."""
+    try:
+        text = await ls.session.local_program(uri)
+    except SdyError as error:
+        ls.window_show_message(types.ShowMessageParams(types.MessageType.Error, str(error)))
+        return None
+    opened = ls.session.document(uri)
+    if text is None or opened is None:
+        return None
+    shown = ls.local_programs.write(opened.file, text)
+    ls.show(shown)
+    return {"uri": shown}
+
+
+FEATURES: dict[str, tuple[Callable[..., object], object]] = {
+    types.TEXT_DOCUMENT_DID_OPEN: (_did_open, None),
+    types.TEXT_DOCUMENT_DID_CHANGE: (_did_change, None),
+    types.TEXT_DOCUMENT_DID_CLOSE: (_did_close, None),
+    types.TEXT_DOCUMENT_HOVER: (_hover, None),
+    types.TEXT_DOCUMENT_INLAY_HINT: (_inlay_hints, None),
+    types.TEXT_DOCUMENT_COMPLETION: (_completion, types.CompletionOptions(trigger_characters=TRIGGERS)),
+    types.TEXT_DOCUMENT_DEFINITION: (_definition, None),
+    types.TEXT_DOCUMENT_REFERENCES: (_references, None),
+    types.TEXT_DOCUMENT_CODE_ACTION: (_code_actions, types.CodeActionOptions(KINDS)),
 }
 
 
-def make_server() -> SdyLanguageServer:
+def make_server(machine: str | None = None) -> SdyLanguageServer:
     """Return a server; its `start_io` answers an editor until that ends the connection."""
-    server = SdyLanguageServer()
-    for method, handler in FEATURES.items():
-        server.feature(method)(handler)
+    server = SdyLanguageServer(machine)
+    for method, (handler, options) in FEATURES.items():
+        server.feature(method, options)(handler)
+    server.command(SHOW_LOCAL_PROGRAM)(_show_local_program)
     return server

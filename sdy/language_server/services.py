@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from sdy.diagnostics.diagnostic import Diagnostic
-from sdy.language_server import hover
+from sdy.language_server import advice, hover, inlay_hints
+from sdy.language_server.advice import Advice
 from sdy.language_server.analysis import Analysis
 from sdy.language_server.checked_text import CheckedText
 from sdy.language_server.document import Position
+from sdy.language_server.inlay_hints import Hint
 from sdy.language_server.value_index import Definition
 
 Key = tuple[str, int]  # the URI of a document, and the version of its text
@@ -77,6 +79,23 @@ class AnalysisService:
         analysis = self._analysis(key)
         return None if analysis is None else hover.axis_hover(analysis, axis, mesh)
 
+    def inlay_hints(self, key: Key, first: int, last: int) -> list[Hint]:
+        """Return the hints on the lines of the analysed text from `first` to `last`."""
+        analysis = self._analysis(key)
+        return [] if analysis is None else list(inlay_hints.inlay_hints(analysis, first, last))
+
     def _analysis(self, key: Key) -> Analysis | None:
         uri, version = key
         return self._analyses.get(uri, OrderedDict[int, Analysis]()).get(version)
+
+
+class AdviceService:
+    """Partitions programs, which may take long."""
+
+    def advice(self, text: str, file: str, machine: str | None) -> list[Advice]:
+        """Return the findings of `sdy lint`; see `sdy.language_server.advice.advice`."""
+        return advice.advice(text, file, machine)
+
+    def local_program(self, text: str, file: str) -> str:
+        """Return the text of the program of one device. Raises: SdyError if it cannot be partitioned."""
+        return advice.local_program(text, file)

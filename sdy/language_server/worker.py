@@ -37,7 +37,11 @@ class Lane(Enum):
 
 
 class WorkerError(Exception):
-    """A call failed because of a bug, whose traceback is the text, or because its process ended."""
+    """A call failed because of a bug; the text is the traceback."""
+
+
+class WorkerStoppedError(WorkerError):
+    """The process of a call ended before it was answered."""
 
 
 Call = tuple[int, Lane, str, tuple[object, ...], dict[str, object]]
@@ -61,7 +65,8 @@ class Worker(Generic[ServiceT]):
     ) -> T:
         """Return what a method of the service returns.
 
-        Raises: SdyError as the method; WorkerError if it raises another exception, or if the process ends before.
+        Raises: SdyError as the method; WorkerError if it raises another exception; WorkerStoppedError if the process
+        ends before it answers.
         """
         if self._process is None or self._connection is None or not self._process.is_alive():
             self._process, self._connection = self._started()
@@ -111,7 +116,7 @@ def _settle(pending: Pending, answer: Answer) -> None:
 def _fail(pending: Pending) -> None:
     for future in pending.values():
         if not future.done():
-            future.set_exception(WorkerError("the process was stopped"))
+            future.set_exception(WorkerStoppedError("the process was stopped"))
 
 
 def _serve(connection: Connection, service: Callable[[], object]) -> None:

@@ -11,7 +11,7 @@ from typing import TextIO
 from sdy.advice.lint.finding import Finding
 from sdy.advice.lint.linter import LintReport
 from sdy.advice.lint.rules import RULES
-from sdy.advice.lint.settings import LintSettings, read_settings
+from sdy.advice.lint.settings import LintSettings, nearest_pyproject, read_settings
 from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.program.program import Program
@@ -50,7 +50,6 @@ examined.
 
 CONVERTED = (".mlirbc", ".pb", ".gz", ".zst")  # files that are read by conversion to text
 FORMATS = ("text", "json", "github")
-PYPROJECT = "pyproject.toml"
 
 
 def parser() -> ArgumentParser:
@@ -117,7 +116,7 @@ def _output(arguments: Namespace) -> str | None:
 def _settings(arguments: Namespace) -> LintSettings:
     """Return the settings of pyproject.toml, overridden by the arguments."""
     settings = LintSettings()
-    path = _nearest_pyproject(arguments.file)
+    path = nearest_pyproject(Path.cwd() if arguments.file == STANDARD_STREAM else Path(arguments.file).resolve().parent)
     if path is not None:
         settings = read_settings(read_text(str(path)), str(path))
     given = {
@@ -129,12 +128,6 @@ def _settings(arguments: Namespace) -> LintSettings:
         "keeps_boundary": arguments.keep_boundary or None,
     }
     return replace(settings, **{key: value for key, value in given.items() if value is not None})
-
-
-def _nearest_pyproject(file: str) -> Path | None:
-    """Return the pyproject.toml in the folder of a file, or in the nearest folder around it that has one."""
-    folder = Path.cwd() if file == STANDARD_STREAM else Path(file).resolve().parent
-    return next((path for each in (folder, *folder.parents) if (path := each / PYPROJECT).is_file()), None)
 
 
 def _print(report: LintReport, fixed: list[Finding], arguments: Namespace, text: str, stream: TextIO) -> None:

@@ -9,6 +9,7 @@ from contextlib import redirect_stdout
 from importlib import import_module
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.tools.command_line.environment import machine
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
@@ -24,6 +25,9 @@ def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
     parser = SubcommandParser("lsp", DESCRIPTION)
     parser.add_argument("--stdio", action="store_true", help="ignored, because some editors pass it")
+    parser.add_argument(
+        "--on", metavar="MACHINE", help="the machine that lint predicts times for (default: $SDY_MACHINE)"
+    )
     return parser
 
 
@@ -38,5 +42,5 @@ def run(arguments: Namespace) -> int:
         raise SdyError(Diagnostic("SDY-N410", message, hint=hint)) from None
     # Nothing else may write to the connection, and nothing is left to write when the editor has closed it.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output, redirect_stdout(sys.stderr):
-        server.make_server().start_io(stdout=output)
+        server.make_server(arguments.on or machine()).start_io(stdout=output)
     return SUCCESS

@@ -24,32 +24,39 @@ _ANNOTATION = re.compile(r"sdy\.sharding\s*=\s*(#sdy\.sharding(?=<)|#[\w$.-]+)")
 _PER_VALUE = re.compile(r"#sdy\.sharding_per_value(?=<)")
 
 
-class _Replacement(NamedTuple):
+class Replacement(NamedTuple):
+    """A new text for the characters from the offset `start` up to `end`."""
+
     start: int
     end: int
     text: str
 
 
 def text_with_changes(text: str, module: ModuleOp, changes: Sequence[Change]) -> str:
-    """Return the text of a program with changes to its annotations.
+    """Return the text of a program with changes to its annotations; see `replacements`."""
+    return _replaced(text, replacements(text, module, changes))
+
+
+def replacements(text: str, module: ModuleOp, changes: Sequence[Change]) -> list[Replacement]:
+    """Return the replacements in the text of a program that change its annotations, in order and without overlap.
 
     `module` was read from the text, and the changes are of its values. A text in a form that is not supported is
     replaced by that of the edited module.
     """
     expected = print_module(edited(module, changes)[0])
     try:
-        found = _replaced(text, list(_AnnotatedText(text, module).replacements(changes)))
-        is_equal = print_module(parse_module(found)) == expected
+        found = sorted(_AnnotatedText(text, module).replacements(changes))
+        if print_module(parse_module(_replaced(text, found))) == expected:
+            return found
     except (UnsupportedTextError, SdyError):
-        return expected
-    return found if is_equal else expected
+        pass
+    return [Replacement(0, len(text), expected)]
 
 
-def _replaced(text: str, replacements: list[_Replacement]) -> str:
-    replacements.sort()
-    if any(first.end > second.start for first, second in pairwise(replacements)):
+def _replaced(text: str, found: list[Replacement]) -> str:
+    if any(first.end > second.start for first, second in pairwise(found)):
         raise UnsupportedTextError
-    for start, end, new in reversed(replacements):
+    for start, end, new in reversed(found):
         text = text[:start] + new + text[end:]
     return text
 
@@ -62,7 +69,7 @@ class _AnnotatedText:
         self._names = ValueNames(module, text)
         self._main: Operation = main_function(module)
 
-    def replacements(self, changes: Sequence[Change]) -> Iterator[_Replacement]:
+    def replacements(self, changes: Sequence[Change]) -> Iterator[Replacement]:
         """Yield the replacements that make the changes. Raises: UnsupportedTextError in a form of text not expected."""
         for change in changes:
             target = change.target
@@ -83,44 +90,44 @@ class _AnnotatedText:
     def _header(self) -> FunctionText:
         return self._text.function(self._text.offset(self._main))
 
-    def _argument(self, target: SSAValue, sharding: str) -> _Replacement:
+    def _argument(self, target: SSAValue, sharding: str) -> Replacement:
         start, end = self._header.arguments[index_of(target)]
         return self._annotation(start, end, sharding)
 
-    def _result(self, number: int, sharding: str) -> Iterator[_Replacement]:
+    def _result(self, number: int, sharding: str) -> Iterator[Replacement]:
         header = self._header
         start, end = header.results[number]
         if header.results_are_bare:
-            yield _Replacement(start, end, f"({self._text.text[start:end]} {{{_attribute(sharding)}}})")
+            yield Replacement(start, end, f"({self._text.text[start:end]} {{{_attribute(sharding)}}})")
         else:
             yield self._annotation(start, end, sharding)
 
-    def _annotation(self, start: int, end: int, sharding: str) -> _Replacement:
+    def _annotation(self, start: int, end: int, sharding: str) -> Replacement:
         """Return the replacement that annotates the argument or the result at these offsets."""
         text, found = self._text, _ANNOTATION.search(self._text.text, start, end)
         if found is not None:
             last = text.closing(found.end()) if text.text[found.end()] == "<" else found.end()
-            return _Replacement(found.start(), last, _attribute(sharding))
+            return Replacement(found.start(), last, _attribute(sharding))
         attributes = text.find("{", start, end)
         if attributes is None:
             position = text.type_end(start, end)
-            return _Replacement(position, position, f" {{{_attribute(sharding)}}}")
+            return Replacement(position, position, f" {{{_attribute(sharding)}}}")
         is_empty = not text.text[attributes + 1 : text.closing(attributes) - 1].strip()
-        return _Replacement(attributes + 1, attributes + 1, _attribute(sharding) + ("" if is_empty else ", "))
+        return Replacement(attributes + 1, attributes + 1, _attribute(sharding) + ("" if is_empty else ", "))
 
-    def _op(self, op: Operation, sharding: str) -> Iterator[_Replacement]:
+    def _op(self, op: Operation, sharding: str) -> Iterator[Replacement]:
         """Yield the replacement of the sharding of a constraint, or of another op with one result."""
         text, start = self._text, self._text.offset(op)
         if isinstance(op, ShardingConstraintOp):
             bracket = text.text.index("<", start)
-            yield _Replacement(bracket, text.closing(bracket), sharding)
+            yield Replacement(bracket, text.closing(bracket), sharding)
             return
         found = _PER_VALUE.search(text.text, start, text.line(start)[1])
         if found is None or len(op.results) != 1:
             raise UnsupportedTextError
-        yield _Replacement(found.start(), text.closing(found.end()), f"#sdy.sharding_per_value<[{sharding}]>")
+        yield Replacement(found.start(), text.closing(found.end()), f"#sdy.sharding_per_value<[{sharding}]>")
 
-    def _constraint(self, target: SSAValue, sharding: str) -> Iterator[_Replacement]:
+    def _constraint(self, target: SSAValue, sharding: str) -> Iterator[Replacement]:
         """Yield the replacements that insert a constraint on the line after a value is defined."""
         text, name, owner = self._text, self._names[target], target.owner
         if isinstance(owner, Operation):
@@ -132,23 +139,23 @@ class _AnnotatedText:
         next_line = text.text[position : text.line(position)[1]]
         indent = next_line[: len(next_line) - len(next_line.lstrip())]
         new = self._new_name(name)
-        yield _Replacement(
+        yield Replacement(
             position, position, f"{indent}{new} = sdy.sharding_constraint {name} {sharding} : {target.type}\n"
         )
         yield from self._renamed(name, new, position)
 
-    def _removal(self, target: SSAValue) -> Iterator[_Replacement]:
+    def _removal(self, target: SSAValue) -> Iterator[Replacement]:
         """Yield the replacements that erase the line of a constraint."""
         constraint = target.owner
         assert isinstance(constraint, ShardingConstraintOp)
         start, end = self._text.line(self._text.offset(constraint))
-        yield _Replacement(start, end, "")
+        yield Replacement(start, end, "")
         yield from self._renamed(self._names[target], self._names[constraint.input], end)
 
-    def _renamed(self, name: str, new: str, start: int) -> Iterator[_Replacement]:
+    def _renamed(self, name: str, new: str, start: int) -> Iterator[Replacement]:
         """Yield the replacements of a name from an offset to the end of the main function."""
         for match in re.compile(re.escape(name) + r"(?![\w$.#-])").finditer(self._text.text, start, self._header.end):
-            yield _Replacement(match.start(), match.end(), new)
+            yield Replacement(match.start(), match.end(), new)
 
     def _new_name(self, name: str) -> str:
         """Return a name for the constraint of a value that the text does not use yet."""

@@ -53,8 +53,8 @@ func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #map},
 TEXTS = [LOOP, *(path.read_text() for path in EXAMPLES[:3])]
 SNIPPETS = [
     "%0", "%1", "%a", "%zero", "tensor<8x8xf32>", "tensor<4xf32>", "i32", '{"x"}', '{"z"}', "{", "}", "(", ")", '"',
-    " ", "\n", "// ", "stablehlo.add", "stablehlo.return", "return", " = ", ",", "#map", "#other", "@mesh", "@none", ":",
-    "#1", "  %9 = stablehlo.tanh %a : tensor<8x8xf32>\n", "  %2 = stablehlo.tanh %a : tensor<8x8xf32>\n", "\n\n",
+    " ", "\n", "// ", "stablehlo.add", "stablehlo.return", "return", " = ", ",", "#map", "#other", "@mesh", "@none",
+    ":", "#1", "  %9 = stablehlo.tanh %a : tensor<8x8xf32>\n", "  %2 = stablehlo.tanh %a : tensor<8x8xf32>\n", "\n\n",
     '  %7 = sdy.sharding_constraint %a <@mesh, [{"x", "y"}, {}]> : tensor<8x8xf32>\n', "^bb0:", 'loc("a.py":1:2)',
 ]  # fmt: skip
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from itertools import count
-from typing import TypeVar
+from pathlib import Path
+from typing import TypeVar, cast
+from urllib.parse import urlparse
 
 import pytest
 from lsprotocol import types
 from pytest_lsp import LanguageClient
+from support.lint_programs import program
 
 T = TypeVar("T")
 SECONDS = 30
@@ -87,3 +90,115 @@ async def test_an_error_has_its_code_hint_and_page(client: LanguageClient) -> No
     assert error.code_description is not None
     assert error.code_description.href.endswith("/reference/diagnostics/#sdy-p002")
     assert (error.range.start, error.range.end) == (types.Position(2, 7), types.Position(2, 21))
+
+
+def at(line: int, column: int) -> types.Position:
+    return types.Position(line, column)
+
+
+def change(
+    client: LanguageClient, uri: str, version: int, start: types.Position, end: types.Position, new: str
+) -> None:
+    """Replace a range of a document."""
+    identifier = types.VersionedTextDocumentIdentifier(version, uri)
+    edit = types.TextDocumentContentChangePartial(types.Range(start, end), new)
+    client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, [edit]))
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_error_names_the_other_location(client: LanguageClient) -> None:
+    uri = opened(client, PROGRAM + 'sdy.mesh @mesh = <["x"=4]>\n')
+    (error,) = await diagnostics(client, uri, 1)
+    assert error.code == "SDY-D102"
+    assert error.range.start == at(6, 0)
+    assert error.related_information is not None
+    (related,) = error.related_information
+    assert related.message == "the first definition is here"
+    assert (related.location.uri, related.location.range) == (uri, types.Range(at(0, 0), at(0, 8)))
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_text_that_does_not_parse_keeps_its_hovers_definitions_and_hints(client: LanguageClient) -> None:
+    uri = opened(client, PROGRAM)
+    before = await hover(client, uri, 3, 22)
+    change(client, uri, 2, at(2, 0), at(2, 0), "  %new = stablehlo.ta\n")
+    (error,) = await diagnostics(client, uri, 1)
+    assert error.code == "SDY-P002"
+    assert await hover(client, uri, 4, 22) == before
+    document = types.TextDocumentIdentifier(uri)
+    definition = await client.text_document_definition_async(types.DefinitionParams(document, at(4, 22)))
+    assert definition == types.Location(uri, types.Range(at(3, 2), at(3, 4)))
+    assert await hints(client, uri, 0, 6) == {(1, 91): "[{}, {}]", (3, 4): '[{"x"}, {}]', (4, 4): '[{"x"}, {}]'}
+    change(client, uri, 3, at(2, 0), at(3, 0), "")
+    assert await diagnostics(client, uri, 0) == []
+
+
+async def hints(client: LanguageClient, uri: str, first: int, last: int) -> dict[tuple[int, int], object]:
+    """Return the labels of the hints by their positions, as soon as there are any."""
+
+    async def found() -> dict[tuple[int, int], object] | None:
+        params = types.InlayHintParams(types.TextDocumentIdentifier(uri), types.Range(at(first, 0), at(last, 0)))
+        known = await client.text_document_inlay_hint_async(params)
+        return {(each.position.line, each.position.character): each.label for each in known or ()} or None
+
+    return await eventually(found)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_references_of_values_axes_and_meshes(client: LanguageClient) -> None:
+    uri = opened(client, PROGRAM)
+
+    async def lines(line: int, column: int, *, include_declaration: bool = True) -> list[int]:
+        document, context = types.TextDocumentIdentifier(uri), types.ReferenceContext(include_declaration)
+        params = types.ReferenceParams(context, document, at(line, column))
+        return [each.range.start.line for each in await client.text_document_references_async(params) or ()]
+
+    assert await lines(2, 3) == [2, 3]
+    assert await lines(2, 3, include_declaration=False) == [3]
+    assert await lines(0, 20) == [0, 1]
+    assert await lines(0, 11) == [0, 1]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_positions_count_the_units_of_the_editor(client: LanguageClient) -> None:
+    line = '  %9 = "stablehlo.tanh"(%0) {a = "\U0001d53d"} : (tensor<8x16xf32>) -> tensor<8x16xf32> ,'
+    uri = opened(client, PROGRAM.replace("  return", f"{line}\n  return"))
+    (error,) = await diagnostics(client, uri, 1)
+    column = len(line.encode("utf-16-le")) // 2
+    assert error.range == types.Range(at(4, column - 1), at(4, column))
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_fix_of_the_linter_is_an_edit_of_the_annotations(client: LanguageClient) -> None:
+    text = program("""func.func @main(%a: T X0, %b: T X1) -> (T X0) {
+  %0 = stablehlo.add %a, %b : T
+  return %0 : T
+}
+""")
+    uri = opened(client, text)
+    findings = await diagnostics(client, uri, 1)
+    assert findings[0].severity is types.DiagnosticSeverity.Warning
+    whole = types.Range(at(0, 0), at(9, 0))
+    context = types.CodeActionContext(findings, only=[types.CodeActionKind.QuickFix])
+    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), whole, context)
+    actions = await client.text_document_code_action_async(params) or ()
+    (action,) = (each for each in actions if isinstance(each, types.CodeAction))
+    assert action.title.startswith('annotate %a as [{"x", "y"}, {}]')
+    assert action.is_preferred
+    assert action.edit is not None
+    assert action.edit.document_changes is not None
+    (edits,) = (each for each in action.edit.document_changes if isinstance(each, types.TextDocumentEdit))
+    assert edits.text_document == types.OptionalVersionedTextDocumentIdentifier(uri, 1)
+    shardings = [edit.new_text.partition("<@m, ")[2] for edit in edits.edits if isinstance(edit, types.TextEdit)]
+    assert shardings == ['[{"x", "y"}, {}]>', '[{"y"}, {"x"}]>', '[{"x", "y"}, {}]>']
+    assert {edit.range.start.line for edit in edits.edits} == {1}
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_the_program_of_one_device_is_shown(client: LanguageClient) -> None:
+    uri = opened(client, PROGRAM)
+    params = types.ExecuteCommandParams("sdy.showLocalProgram", [uri])
+    shown = cast("dict[str, str]", await client.workspace_execute_command_async(params))
+    path = Path(urlparse(shown["uri"]).path)
+    assert "stablehlo.tanh %arg0 : tensor<2x16xf32>" in path.read_text()
+    assert client.shown_documents[-1].uri == shown["uri"]
