@@ -1,1 +1,4 @@
-"""The language server: what an editor asks about a text, and the protocol. Needs the extra `lsp` for `server` alone."""
+"""The language server: answers about the text of a program, and the protocol in which an editor asks for them.
+
+The modules `server`, `protocol` and `code_actions` need the extra `lsp`.
+"""

@@ -1,4 +1,4 @@
-"""What can be written at a position: ops, meshes, functions, axes and sub-axes."""
+"""Completions of a word: ops, meshes, functions, axes and sub-axes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHORT_NAMES = {"func.return": "return", "func.call": "call"}  # as MLIR prints 
 
 
 class CompletionKind(Enum):
-    """What a completion is."""
+    """The kind of a completion."""
 
     OP = "op"
     MESH = "mesh"
@@ -45,7 +45,7 @@ class Completion:
 
 
 def completions(names: Names, offset: int) -> list[Completion]:
-    """Return what can be written at an offset, in place of the word that ends there."""
+    """Return what may replace the word that ends at an offset."""
     start = names.document.line_start(offset)
     before = names.document.text[start:offset]
     return list(_symbols(names, before, offset) or _axes(names, before, offset) or _ops(before, offset))

@@ -40,7 +40,7 @@ class TokenKind(Enum):
 
 
 class Position(NamedTuple):
-    """A place between two characters: the line, and the number of code points before it on the line."""
+    """A position between two characters: the line, and the number of code points before it on the line."""
 
     line: int
     column: int

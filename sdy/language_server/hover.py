@@ -1,4 +1,4 @@
-"""What an editor shows about a value, an op, a function, a mesh or an axis, as Markdown."""
+"""Descriptions of a value, an op, a function, a mesh or an axis, as Markdown."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pygls.workspace import PositionCodec, ServerTextPosition, ServerTextRange
 from sdy.advice.lint.annotated_text import Replacement
 from sdy.diagnostics.diagnostic import Severity
 from sdy.language_server.completion import Completion, CompletionKind
-from sdy.language_server.diagnostics import Place, Problem
+from sdy.language_server.diagnostics import Location, Problem
 from sdy.language_server.document import Document, Position
 from sdy.language_server.inlay_hints import Hint
 
@@ -56,12 +56,12 @@ class Converter:
     def diagnostic(self, problem: Problem, uri: str) -> types.Diagnostic:
         """Return a problem of the document at `uri` as the editor shows it."""
         related = [
-            types.DiagnosticRelatedInformation(types.Location(uri, self._place(each)), each.message)
+            types.DiagnosticRelatedInformation(types.Location(uri, self._location(each)), each.message)
             for each in problem.related
         ]
         return types.Diagnostic(
-            self._place(problem.place),
-            problem.place.message,
+            self._location(problem.location),
+            problem.location.message,
             _SEVERITIES[problem.severity],
             problem.code,
             types.CodeDescription(problem.page),
@@ -89,5 +89,5 @@ class Converter:
         """Return the edits of a text."""
         return [types.TextEdit(self.extent(start, end), text) for start, end, text in replacements]
 
-    def _place(self, place: Place) -> types.Range:
-        return self.range(place.start, place.end)
+    def _location(self, location: Location) -> types.Range:
+        return self.range(location.start, location.end)

@@ -1,4 +1,4 @@
-"""What an editor asks about a position of a document, answered from the last analysis of it."""
+"""Answers to questions about a position of a document, from the last analysis of it."""
 
 from __future__ import annotations
 

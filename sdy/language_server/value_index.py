@@ -1,4 +1,4 @@
-"""Where a text has the ops of a module, and the names of its values."""
+"""The positions of the ops of a module, and of the names of its values, in its text."""
 
 from __future__ import annotations
 

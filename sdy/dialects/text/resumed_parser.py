@@ -14,7 +14,7 @@ from sdy.dialects.text.locating_parser import LocatingParser, located_errors
 
 @dataclass(frozen=True, slots=True)
 class ParserState:
-    """What a parser knows at an offset: visible values by name without `%`, the ops around it, and the aliases.
+    """The state of a parser at an offset: visible values by name without `%`, the ops around it, and the aliases.
 
     Each enclosing op is given with the offset of its name, outermost first. `locations` are the aliases that the text
     defines as locations, which it may do after the offset.

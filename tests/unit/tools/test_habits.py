@@ -42,7 +42,7 @@ def test_codes_are_stable() -> None:
     assert set(TOOL_MEANINGS) == {0, 1, 130, 141}
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"completion", "examples", "notation"}))
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"completion", "examples", "lsp", "notation"}))
 def test_a_file_that_cannot_be_read_is_no_answer(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     more = {
         "cost": ["--on", "h100"],
@@ -63,6 +63,7 @@ def test_a_file_that_cannot_be_read_is_no_answer(command: str, capsys: pytest.Ca
 def test_unknown_options_are_no_answer(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     needed = {
         "examples": [],
+        "lsp": [],
         "check": ["x", "--contract", "x"],
         "diff": ["x", "x"],
         "completion": ["bash"],

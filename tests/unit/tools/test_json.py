@@ -17,7 +17,7 @@ from sdy.tools.reference.json_schema import json_schema, type_schema
 
 MLP = str(EXAMPLES[EXAMPLE_NAMES.index("mlp_dp4_tp2")])
 MATMUL = str(EXAMPLES[EXAMPLE_NAMES.index("matmul_case1")])
-WITHOUT_RESULT = {"completion"}  # prints a script
+WITHOUT_RESULT = {"completion", "lsp"}  # a script, and a protocol of its own
 NO_GATHERS = "[[collectives]]\nkind = 'all-gather'\ncount = 0\n"
 CONFLICT = """sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>},
