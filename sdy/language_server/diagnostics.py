@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
 from sdy.diagnostics.span import Span
-from sdy.language_server.document import Document, LineMap, Position
+from sdy.language_server.text.document import Document, LineMap, Position
 
 REFERENCE = "https://sdy-dev.github.io/sdy/reference/diagnostics/"
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sdy.language_server.advice import Remedy
+from sdy.language_server.analysis.advice import Remedy
 from sdy.language_server.diagnostics import Problem
-from sdy.language_server.document import Document, LineMap, Position
-from sdy.language_server.navigation import Names
+from sdy.language_server.services import AnalysisService
+from sdy.language_server.text.document import Document, LineMap, Position
+from sdy.language_server.text.navigation import Names
+from sdy.language_server.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,8 @@ class OpenDocument:
     file: str
     names: Names
     errors: Sequence[Problem] = ()  # of the newest version that was checked
-    analysed: Document | None = None  # the version that the analysis worker answers questions about
+    analyser: Worker[AnalysisService] | None = None  # answers questions about the version that was analysed last
+    analysed: Document | None = None  # that version
     warnings: Sequence[Problem] = ()  # of that version
     advised: Document | None = None  # the version that was linted last
     findings: Sequence[Finding] = ()  # of that version

@@ -9,10 +9,10 @@ from pygls.workspace import PositionCodec, ServerTextPosition, ServerTextRange
 
 from sdy.advice.lint.annotated_text import Replacement
 from sdy.diagnostics.diagnostic import Severity
-from sdy.language_server.completion import Completion, CompletionKind
+from sdy.language_server.analysis.inlay_hints import Hint
 from sdy.language_server.diagnostics import Location, Problem
-from sdy.language_server.document import Document, Position
-from sdy.language_server.inlay_hints import Hint
+from sdy.language_server.text.completion import Completion, CompletionKind
+from sdy.language_server.text.document import Document, Position
 
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,

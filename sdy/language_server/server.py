@@ -11,12 +11,12 @@ import sdy
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.language_server import questions
 from sdy.language_server.code_actions import KINDS, SHOW_LOCAL_PROGRAM, code_actions
-from sdy.language_server.completion import completions
-from sdy.language_server.document import Document
 from sdy.language_server.local_program import LocalPrograms
 from sdy.language_server.open_document import OpenDocument
 from sdy.language_server.protocol import Converter
 from sdy.language_server.session import Session
+from sdy.language_server.text.completion import completions
+from sdy.language_server.text.document import Document
 
 TRIGGERS = ("@", '"', "{", ".", ":", "(")  # characters after which an editor asks for completions
 
@@ -93,7 +93,7 @@ async def _hover(ls: SdyLanguageServer, params: types.HoverParams) -> types.Hove
     if found is None:
         return None
     opened, converter = found
-    hover = await questions.hover(ls.session.analyser, opened, converter.offset(params.position))
+    hover = await questions.hover(opened, converter.offset(params.position))
     if hover is None:
         return None
     text = types.MarkupContent(types.MarkupKind.Markdown, hover.text)
@@ -105,7 +105,7 @@ async def _inlay_hints(ls: SdyLanguageServer, params: types.InlayHintParams) -> 
     if found is None:
         return []
     opened, converter = found
-    hints = await questions.inlay_hints(ls.session.analyser, opened, params.range.start.line, params.range.end.line)
+    hints = await questions.inlay_hints(opened, params.range.start.line, params.range.end.line)
     return [converter.hint(each) for each in hints]
 
 

@@ -1,25 +1,27 @@
-"""The services of the worker processes: what is computed about the open documents, which are named by their URI."""
+"""The services of the worker processes: what is computed about open documents."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import gc
 
 from sdy.diagnostics.diagnostic import Diagnostic
-from sdy.language_server import advice, hover, inlay_hints
-from sdy.language_server.advice import Advice
-from sdy.language_server.analysis import Analysis
-from sdy.language_server.checked_text import CheckedText
-from sdy.language_server.document import Position
-from sdy.language_server.inlay_hints import Hint
-from sdy.language_server.value_index import Definition
-
-Key = tuple[str, int]  # the URI of a document, and the version of its text
+from sdy.language_server.analysis import advice, hover, inlay_hints
+from sdy.language_server.analysis.advice import Advice
+from sdy.language_server.analysis.analysed_text import AnalysedText
+from sdy.language_server.analysis.inlay_hints import Hint
+from sdy.language_server.checking.checked_text import CheckedText
+from sdy.language_server.text.document import Position
+from sdy.language_server.text.value_index import Definition
 
 
 class CheckService:
-    """Finds the errors of texts."""
+    """Finds the errors of texts, which are those of documents with a URI.
+
+    Garbage is collected in pauses, as that takes half a second for a large program.
+    """
 
     def __init__(self) -> None:
+        gc.disable()
         self._texts: dict[str, CheckedText] = {}
 
     def check(self, uri: str, file: str, text: str) -> tuple[Diagnostic, ...]:
@@ -28,72 +30,64 @@ class CheckService:
             self._texts[uri] = CheckedText(file)
         return tuple(self._texts[uri].check(text))
 
+    def prepare(self, uri: str) -> None:
+        """Use a pause to prepare for the next check."""
+        if uri in self._texts:
+            self._texts[uri].prepare()
+
     def close(self, uri: str) -> None:
         """Forget a document."""
         self._texts.pop(uri, None)
 
 
 class AnalysisService:
-    """Propagates the shardings of programs, and answers questions about the last analyses of each.
+    """Propagates the shardings of one text, and answers questions about it.
 
-    The one before the last is kept for questions that were asked before the last one was known.
+    Another text needs another process, so that this one answers meanwhile. There is so little garbage that none is
+    collected: that would take a second for a large program.
     """
 
     def __init__(self) -> None:
-        self._analyses: dict[str, OrderedDict[int, Analysis]] = {}
+        gc.disable()
+        self._analysed: AnalysedText | None = None
 
-    def analyse(self, uri: str, file: str, text: str, version: int) -> tuple[Diagnostic, ...]:
-        """Analyse a version of a document, and return what was found meanwhile.
+    def analyse(self, file: str, text: str) -> tuple[Diagnostic, ...]:
+        """Analyse a text, and return what was found meanwhile. Raises: SdyError with the first error in the text."""
+        self._analysed = AnalysedText(text, file)
+        return tuple(self._analysed.problems)
 
-        Raises: SdyError with the first error in the text.
-        """
-        analysis = Analysis(text, file)
-        known = self._analyses.setdefault(uri, OrderedDict())
-        known[version] = analysis
-        if len(known) > 2:
-            known.popitem(last=False)
-        return tuple(analysis.problems)
+    def value_hover(self, definition: Definition) -> str | None:
+        """Return the text about the values that are defined at a position."""
+        return hover.value_hover(self._text, definition)
 
-    def close(self, uri: str) -> None:
-        """Forget a document."""
-        self._analyses.pop(uri, None)
-
-    def value_hover(self, key: Key, definition: Definition) -> str | None:
-        """Return the text about the values that are defined at a position of the analysed text."""
-        analysis = self._analysis(key)
-        return None if analysis is None else hover.value_hover(analysis, definition)
-
-    def op_hover(self, key: Key, position: Position) -> str | None:
-        """Return the text about the op whose name begins at a position of the analysed text."""
-        analysis = self._analysis(key)
-        op = None if analysis is None else analysis.op_at(position)
+    def op_hover(self, position: Position) -> str | None:
+        """Return the text about the op whose name begins at a position."""
+        op = self._text.op_at(position)
         return None if op is None else hover.op_hover(op)
 
-    def symbol_hover(self, key: Key, name: str) -> str | None:
+    def symbol_hover(self, name: str) -> str | None:
         """Return the text about the mesh or function with a name without `@`."""
-        analysis = self._analysis(key)
-        return None if analysis is None else hover.symbol_hover(analysis, name)
+        return hover.symbol_hover(self._text, name)
 
-    def axis_hover(self, key: Key, axis: str, mesh: str | None) -> str | None:
+    def axis_hover(self, axis: str, mesh: str | None) -> str | None:
         """Return the text about an axis of a mesh."""
-        analysis = self._analysis(key)
-        return None if analysis is None else hover.axis_hover(analysis, axis, mesh)
+        return hover.axis_hover(self._text, axis, mesh)
 
-    def inlay_hints(self, key: Key, first: int, last: int) -> list[Hint]:
-        """Return the hints on the lines of the analysed text from `first` to `last`."""
-        analysis = self._analysis(key)
-        return [] if analysis is None else list(inlay_hints.inlay_hints(analysis, first, last))
+    def inlay_hints(self, first: int, last: int) -> list[Hint]:
+        """Return the hints on the lines from `first` to `last`."""
+        return list(inlay_hints.inlay_hints(self._text, first, last))
 
-    def _analysis(self, key: Key) -> Analysis | None:
-        uri, version = key
-        return self._analyses.get(uri, OrderedDict[int, Analysis]()).get(version)
+    @property
+    def _text(self) -> AnalysedText:
+        assert self._analysed is not None  # questions are asked after the analysis
+        return self._analysed
 
 
 class AdviceService:
     """Partitions programs, which may take long."""
 
     def advice(self, text: str, file: str, machine: str | None) -> list[Advice]:
-        """Return the findings of `sdy lint`; see `sdy.language_server.advice.advice`."""
+        """Return the findings of `sdy lint`; see `sdy.language_server.analysis.advice.advice`."""
         return advice.advice(text, file, machine)
 
     def local_program(self, text: str, file: str) -> str:

@@ -12,13 +12,14 @@ from collections.abc import Callable
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.language_server.diagnostics import problems
-from sdy.language_server.document import Document
-from sdy.language_server.navigation import Names
 from sdy.language_server.open_document import Finding, OpenDocument
 from sdy.language_server.services import AdviceService, AnalysisService, CheckService
-from sdy.language_server.worker import Lane, Worker, WorkerStoppedError
+from sdy.language_server.text.document import Document
+from sdy.language_server.text.navigation import Names
+from sdy.language_server.worker import Worker, WorkerStoppedError
 
 ANALYSIS_DELAY, ADVICE_DELAY = 0.3, 1.0  # seconds without a change
+STOP_DELAY = 5.0  # seconds in which an analysis answers questions after there is a newer one
 
 
 class Session:
@@ -36,8 +37,6 @@ class Session:
         self._machine = machine
         self._opened: dict[str, OpenDocument] = {}
         self._checker = Worker(CheckService)
-        self.analyser = Worker(AnalysisService)
-        """Answers questions about the analysed versions of the documents."""
         self._adviser = Worker(AdviceService)
         self._checking, self._analysing, self._advising = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self._linted: OpenDocument | None = None  # the document that is being linted
@@ -45,8 +44,15 @@ class Session:
 
     def stop(self) -> None:
         """End the processes."""
-        for worker in (self._checker, self.analyser, self._adviser):
-            worker.stop()
+        analysers = (opened.analyser for opened in self._opened.values())
+        for worker in (self._checker, self._adviser, *analysers):
+            if worker is not None:
+                worker.stop()
+
+    @property
+    def is_linting(self) -> bool:
+        """Return whether a document is being linted."""
+        return self._linted is not None
 
     def document(self, uri: str) -> OpenDocument | None:
         """Return an open document; None if it is not open."""
@@ -60,8 +66,11 @@ class Session:
         opened.names = Names(document)
         if self._linted is opened:
             self._adviser.stop()
-        if await self._check(opened, document):
-            await asyncio.sleep(ANALYSIS_DELAY)
+        has_errors = await self._check(opened, document)
+        await asyncio.sleep(ANALYSIS_DELAY)
+        if opened.document is document:
+            await self._checker.call(CheckService.prepare, uri)
+        if not has_errors:
             await self._analyse(opened, document)
             await asyncio.sleep(ADVICE_DELAY)
             await self._advise(opened, document)
@@ -73,8 +82,9 @@ class Session:
             opened.names = Names(Document(""))  # so that nothing more is computed about it
             if self._linted is opened:
                 self._adviser.stop()
-            await self._checker.call(Lane.COMPUTE, CheckService.close, uri)
-            await self.analyser.call(Lane.COMPUTE, AnalysisService.close, uri)
+            if opened.analyser is not None:
+                opened.analyser.stop()
+            await self._checker.call(CheckService.close, uri)
 
     async def local_program(self, uri: str) -> str | None:
         """Return the text of the program that each device runs; None if the document is not open.
@@ -88,33 +98,44 @@ class Session:
         if linted is not None:
             self._adviser.stop()
         try:
-            return await self._adviser.call(Lane.COMPUTE, AdviceService.local_program, document.text, opened.file)
+            return await self._adviser.call(AdviceService.local_program, document.text, opened.file)
         finally:
             if linted is not None:
                 self._linting_again = asyncio.create_task(self._advise(linted, linted.document))
 
     async def _check(self, opened: OpenDocument, document: Document) -> bool:
-        """Find the errors of a version, and return whether it is still the newest one and has none."""
+        """Find the errors of a version if it is the newest one, and return whether it has any."""
         async with self._checking:
             if opened.document is not document:
-                return False
+                return True
             arguments = opened.uri, opened.file, document.text
-            found = await self._checker.call(Lane.COMPUTE, CheckService.check, *arguments)
+            found = await self._checker.call(CheckService.check, *arguments)
         if opened.document is not document:
-            return False
+            return True
         opened.errors = list(problems(found, document, opened.file))
         self._publish(opened)
-        return not found
+        return bool(found)
 
     async def _analyse(self, opened: OpenDocument, document: Document) -> None:
         """Propagate the shardings of a version, unless there is a newer one."""
         async with self._analysing:
             if opened.document is not document:
                 return
-            arguments = opened.uri, opened.file, document.text, document.version
-            found = await self.analyser.call(Lane.COMPUTE, AnalysisService.analyse, *arguments)
-            opened.analysed = document
+            analyser, previous = Worker(AnalysisService), opened.analyser
+            try:
+                found = await analyser.call(AnalysisService.analyse, opened.file, document.text)
+            except SdyError as error:
+                analyser.stop()
+                opened.errors = list(problems(error.diagnostics, document, opened.file))
+                self._publish(opened)
+                return
+            if self._opened.get(opened.uri) is not opened:
+                analyser.stop()
+                return
+            opened.analyser, opened.analysed = analyser, document
             opened.warnings = list(problems(found, document, opened.file))
+            if previous is not None:  # which may still be answering
+                asyncio.get_running_loop().call_later(STOP_DELAY, previous.stop)
         self._publish(opened)
         self._analysed()
 
@@ -126,7 +147,7 @@ class Session:
             self._linted = opened
             arguments = document.text, opened.file, self._machine
             try:
-                found = await self._adviser.call(Lane.COMPUTE, AdviceService.advice, *arguments)
+                found = await self._adviser.call(AdviceService.advice, *arguments)
             except WorkerStoppedError:
                 return
             except SdyError as error:

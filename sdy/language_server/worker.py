@@ -1,7 +1,7 @@
 """A process that holds a service and answers calls of its methods, so that the process that asks never waits.
 
-Python runs one thread of a process at a time, so work that takes long needs another process. In it, each lane is a
-thread: calls of one lane wait for each other, and a short call of one lane is answered while another lane computes.
+Python runs one thread of a process at a time, and its garbage collection stops all threads. So work that takes long
+needs another process.
 """
 
 from __future__ import annotations
@@ -9,17 +9,15 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import traceback
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from enum import Enum
-from functools import partial
+from dataclasses import dataclass, field
 from itertools import count
-from multiprocessing import get_context
+from multiprocessing import Pipe, get_all_start_methods, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from threading import Lock, Thread
+from threading import Thread
 from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from sdy.diagnostics.diagnostic import SdyError
@@ -28,115 +26,140 @@ ServiceT = TypeVar("ServiceT")
 T = TypeVar("T")
 P = ParamSpec("P")
 
-
-class Lane(Enum):
-    """A thread of a worker: for calls that take long, or for short ones that are answered meanwhile."""
-
-    COMPUTE = "compute"
-    QUERY = "query"
+_PRELOADED = "sdy.language_server.services"  # imported once, where processes can be forked from a server
 
 
 class WorkerError(Exception):
-    """A call failed because of a bug; the text is the traceback."""
+    """The process of a call ended because of a bug, whose traceback it wrote to standard error."""
 
 
-class WorkerStoppedError(WorkerError):
-    """The process of a call ended before it was answered."""
+class WorkerStoppedError(Exception):
+    """The process of a call was stopped before the call was answered."""
 
 
-Call = tuple[int, Lane, str, tuple[object, ...], dict[str, object]]
-Answer = tuple[int, object, SdyError | str | None]  # the number of the call, its result, its error
-Pending = dict[int, asyncio.Future[object]]
+Call = tuple[int, str, tuple[object, ...], dict[str, object]]
+Answer = tuple[int, object, SdyError | None]  # the number of the call, its result, its error
+
+
+@dataclass
+class _Running:
+    """A process, and the calls that it has not answered yet, by their numbers."""
+
+    process: BaseProcess
+    connection: Connection
+    pending: dict[int, asyncio.Future[object]] = field(default_factory=dict[int, asyncio.Future[object]])
+    is_stopped: bool = False  # by this process
+    has_ended: bool = False
 
 
 class Worker(Generic[ServiceT]):
-    """A process with one service, which is created in it. The process starts with the first call."""
+    """A process with one service, which is created in it. The process starts with the first call.
+
+    Calls are answered one after another.
+    """
 
     def __init__(self, service: Callable[[], ServiceT]) -> None:
         self._service = service
         self._numbers = count()
-        self._process: BaseProcess | None = None
-        self._connection: Connection | None = None
-        self._pending: Pending = {}
+        self._running: _Running | None = None
+        self._stops = 0
+        self._starting = asyncio.Lock()
         self._sender = ThreadPoolExecutor(max_workers=1)  # a process that starts does not read yet
 
-    async def call(
-        self, lane: Lane, method: Callable[Concatenate[ServiceT, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def call(self, method: Callable[Concatenate[ServiceT, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what a method of the service returns.
 
-        Raises: SdyError as the method; WorkerError if it raises another exception; WorkerStoppedError if the process
-        ends before it answers.
+        Raises: SdyError as the method; WorkerStoppedError if `stop` is called before the answer; WorkerError if the
+        process ends for another reason, such as another exception.
         """
-        if self._process is None or self._connection is None or not self._process.is_alive():
-            self._process, self._connection = self._started()
+        stops = self._stops
+        async with self._starting:
+            if self._running is None or self._running.has_ended:
+                self._running = await asyncio.to_thread(_started, self._service, asyncio.get_running_loop())
+        if self._stops != stops:  # while the process started
+            self._end()
+            raise WorkerStoppedError
         number = next(self._numbers)
-        answer = self._pending[number] = asyncio.get_running_loop().create_future()
-        self._sender.submit(self._connection.send, (number, lane, method.__name__, args, kwargs))
+        answer = self._running.pending[number] = asyncio.get_running_loop().create_future()
+        self._sender.submit(self._running.connection.send, (number, method.__name__, args, kwargs))
         return cast(T, await answer)
 
     def stop(self) -> None:
         """End the process, without waiting for it; the calls that it has not answered fail."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process = None
+        self._stops += 1
+        self._end()
 
-    def _started(self) -> tuple[BaseProcess, Connection]:
-        context = get_context("spawn")  # a fork would copy locks of threads, and the connection to the editor
-        own, other = context.Pipe()
-        process = context.Process(target=_serve, args=(other, self._service), daemon=True)
-        process.start()
-        other.close()
-        self._pending = {}
-        Thread(target=_read, args=(own, asyncio.get_running_loop(), self._pending), daemon=True).start()
-        return process, own
+    def _end(self) -> None:
+        if self._running is not None:
+            self._running.is_stopped = True
+            self._running.process.terminate()
+            self._running = None
 
 
-def _read(connection: Connection, loop: asyncio.AbstractEventLoop, pending: Pending) -> None:
+def _started(service: Callable[[], object], loop: asyncio.AbstractEventLoop) -> _Running:
+    """Start a process, and a thread that passes its answers to the event loop."""
+    own, other = Pipe()
+    process = _process(other, service)
+    process.start()
+    other.close()
+    running = _Running(process, own)
+    Thread(target=_read, args=(running, loop), daemon=True).start()
+    return running
+
+
+def _process(connection: Connection, service: Callable[[], object]) -> BaseProcess:
+    """Return a process that is not a fork of this one, which has threads and the connection to the editor."""
+    if "forkserver" not in get_all_start_methods():
+        return get_context("spawn").Process(target=_serve, args=(connection, service), daemon=True)
+    context = get_context("forkserver")
+    context.set_forkserver_preload([_PRELOADED])
+    return context.Process(target=_serve, args=(connection, service), daemon=True)
+
+
+def _read(running: _Running, loop: asyncio.AbstractEventLoop) -> None:
     """Pass the answers of a process to the event loop, until the process or the loop ends."""
     with suppress(RuntimeError):  # the loop is closed
         try:
             while True:
-                loop.call_soon_threadsafe(_settle, pending, cast(Answer, connection.recv()))
+                loop.call_soon_threadsafe(_settle, running, cast(Answer, running.connection.recv()))
         except (EOFError, OSError):
-            loop.call_soon_threadsafe(_fail, pending)
+            loop.call_soon_threadsafe(_fail, running)
 
 
-def _settle(pending: Pending, answer: Answer) -> None:
+def _settle(running: _Running, answer: Answer) -> None:
     number, result, error = answer
-    future = pending.pop(number)
+    future = running.pending.pop(number)
     if future.cancelled():
         return
     if error is None:
         future.set_result(result)
     else:
-        future.set_exception(error if isinstance(error, SdyError) else WorkerError(error))
+        future.set_exception(error)
 
 
-def _fail(pending: Pending) -> None:
-    for future in pending.values():
+def _fail(running: _Running) -> None:
+    running.has_ended = True
+    for future in running.pending.values():
         if not future.done():
-            future.set_exception(WorkerStoppedError("the process was stopped"))
+            message = "a worker process ended; see its standard error"
+            future.set_exception(WorkerStoppedError() if running.is_stopped else WorkerError(message))
 
 
 def _serve(connection: Connection, service: Callable[[], object]) -> None:
-    """Answer calls until the process that asks has ended."""
+    """Answer calls until the process that asks has ended. Other exceptions than SdyError end this process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks ends this one
     os.dup2(2, 1)  # standard output is the connection to the editor
-    served, sending = service(), Lock()
-    threads = {lane: ThreadPoolExecutor(max_workers=1) for lane in Lane}
-    try:
+    served = service()
+    with suppress(EOFError, OSError):  # the process that asks has ended
         while True:
-            number, lane, name, args, kwargs = cast(Call, connection.recv())
-            future = threads[lane].submit(getattr(served, name), *args, **kwargs)
-            future.add_done_callback(partial(_answer, connection, sending, number))
-    except (EOFError, OSError):
-        os._exit(0)  # without waiting for calls, which nobody waits for any more
+            number, name, args, kwargs = cast(Call, connection.recv())
+            connection.send((number, *_answered(getattr(served, name), args, kwargs)))
 
 
-def _answer(connection: Connection, sending: Lock, number: int, future: Future[object]) -> None:
-    error = future.exception()
-    result = future.result() if error is None else None
-    shown = error if error is None or isinstance(error, SdyError) else "".join(traceback.format_exception(error))
-    with sending, suppress(OSError):  # the process that asks has ended
-        connection.send((number, result, shown))
+def _answered(
+    method: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]
+) -> tuple[object, SdyError | None]:
+    try:
+        return method(*args, **kwargs), None
+    except SdyError as error:
+        return None, error

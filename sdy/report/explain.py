@@ -134,10 +134,11 @@ class Explainer:
         argument_names: Sequence[str] = (),
     ) -> None:
         """Propagate a copy of the module. Raises: SdyError if propagation does not support the module."""
-        self._names = ValueNames(module, text, argument_names)
+        self.names = ValueNames(module, text, argument_names)
+        """The names of the values of the program."""
         self._traced: TracedPropagation = trace_propagation(context, module)
         self._counterparts = Counterparts(module, self._traced.module)
-        self._descriptions = TraceDescriptions(self._traced, self._names, self._counterparts, source_lines or {})
+        self._descriptions = TraceDescriptions(self._traced, self.names, self._counterparts, source_lines or {})
         self._conflict_sites: list[ConflictSite] | None = None
         # By the id of the arrival, which stays alive.
         self._described: dict[int, tuple[Arrival, tuple[str, str]]] = {}
@@ -153,7 +154,7 @@ class Explainer:
 
     def explanations(self, query: str) -> Iterator[ValueExplanation]:
         """Return the explanation of each value that `query` refers to; see `value`."""
-        return map(self.explanation, self._names.find(query))
+        return map(self.explanation, self.names.find(query))
 
     def explanation(self, written: SSAValue) -> ValueExplanation:
         """Return the explanation of a value of the user's program."""
@@ -170,7 +171,7 @@ class Explainer:
 
         Raises: SdyError SDY-T203 if no value has that name.
         """
-        return [each for written in self._names.find(query) for each in self.values.shardings(written)]
+        return [each for written in self.names.find(query) for each in self.values.shardings(written)]
 
     @property
     def traced(self) -> TracedPropagation:
@@ -181,11 +182,6 @@ class Explainer:
     def descriptions(self) -> TraceDescriptions:
         """The descriptions of the values, ops and steps of the propagation."""
         return self._descriptions
-
-    @property
-    def names(self) -> ValueNames:
-        """The names of the values of the program."""
-        return self._names
 
     def conflicts(self) -> Lines:
         """Yield the description of all conflicts, op by op."""
@@ -216,7 +212,7 @@ class Explainer:
         op = op_of(written)
         assert op is not None  # the value is in a module
         line = "" if line_of(op) is None else self._descriptions.line_of(op)
-        return ValueExplanation(self._names[written], "argument" if isinstance(op, FuncOp) else op.name, line, ())
+        return ValueExplanation(self.names[written], "argument" if isinstance(op, FuncOp) else op.name, line, ())
 
     def _copy(self, holder: Value | None) -> CopyExplanation:
         sharding = None if holder is None else self._traced.flat.graph.sharding(holder)

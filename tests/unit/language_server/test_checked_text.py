@@ -8,7 +8,7 @@ import pytest
 from support.examples import EXAMPLES
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.language_server.checked_text import CheckedText
+from sdy.language_server.checking.checked_text import CheckedText
 from sdy.program.source_text import read_module
 
 FILE = "program.mlir"

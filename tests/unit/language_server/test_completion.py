@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.language_server.completion import completions
-from sdy.language_server.document import Document
-from sdy.language_server.navigation import Names
+from sdy.language_server.text.completion import completions
+from sdy.language_server.text.document import Document
+from sdy.language_server.text.navigation import Names
 
 HEAD = """sdy.mesh @small = <["x"=2]>
 sdy.mesh @mesh = <["x"=4, "y"=8]>

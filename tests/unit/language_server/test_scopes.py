@@ -13,7 +13,7 @@ from xdsl.utils.lexer import Span
 from sdy.dialects.module_text import make_context
 from sdy.dialects.text.line_templates import Line
 from sdy.dialects.text.locating_parser import LocatingParser
-from sdy.language_server.scopes import Scopes
+from sdy.language_server.text.scopes import Scopes
 
 NESTED = """func.func private @f(%a: tensor<8xf32>, %0: tensor<f32>) -> tensor<f32> attributes {x = {}} {
   // %b is no name, nor is the one in "%b".

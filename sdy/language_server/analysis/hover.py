@@ -13,8 +13,8 @@ from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.sharded_types import local_type, static_shape
 from sdy.grammar.write import write_mesh, write_rule, write_sharding
-from sdy.language_server.analysis import Analysis
-from sdy.language_server.value_index import Definition
+from sdy.language_server.analysis.analysed_text import AnalysedText
+from sdy.language_server.text.value_index import Definition
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
@@ -26,7 +26,7 @@ from sdy.rules.all import sharding_rule
 MAX_VALUES, MAX_STEPS, MAX_ARGUMENTS = 4, 6, 16
 
 
-def value_hover(analysis: Analysis, definition: Definition) -> str | None:
+def value_hover(analysis: AnalysedText, definition: Definition) -> str | None:
     """Return the type, the sharding in all notations, the local type and the origin of each axis of a value.
 
     A name of several values (`%0:2`) gets all of them. Return None if no value is defined there.
@@ -36,7 +36,7 @@ def value_hover(analysis: Analysis, definition: Definition) -> str | None:
     return "\n\n---\n\n".join(blocks) or None
 
 
-def _value_text(analysis: Analysis, name: str, value: SSAValue) -> str:
+def _value_text(analysis: AnalysedText, name: str, value: SSAValue) -> str:
     typed = _code(f"{name} : {value.type}", "mlir")
     explainer = analysis.explainer
     if explainer is None:
@@ -46,7 +46,7 @@ def _value_text(analysis: Analysis, name: str, value: SSAValue) -> str:
     return "\n\n".join((typed, *tables, _code("\n".join(_shortened(explainer.explanation(value).lines())))))
 
 
-def _sharding_text(analysis: Analysis, value_type: Attribute, sharding: TensorSharding | None) -> str:
+def _sharding_text(analysis: AnalysedText, value_type: Attribute, sharding: TensorSharding | None) -> str:
     mesh = None if sharding is None else resolve_mesh(sharding.mesh, analysis.meshes)
     if sharding is None or mesh is None:
         return f"replicated, {tensor_bytes(value_type):,} bytes per device"
@@ -84,7 +84,7 @@ def _summary(op_class: type[Operation]) -> str:
     return (inspect.getdoc(op_class) or "").partition("\n\n")[0]
 
 
-def symbol_hover(analysis: Analysis, name: str) -> str | None:
+def symbol_hover(analysis: AnalysedText, name: str) -> str | None:
     """Return the axes of the mesh, or the arguments and results of the function, with this name without `@`."""
     if name in analysis.meshes:
         return mesh_text(name, analysis.meshes[name])
@@ -97,7 +97,7 @@ def mesh_text(name: str, mesh: Mesh) -> str:
     return f"{_code(f'sdy.mesh @{name} = {write_mesh(mesh)}', 'mlir')}\n\n{mesh.device_count:,} devices"
 
 
-def axis_hover(analysis: Analysis, axis: str, mesh_name: str | None) -> str | None:
+def axis_hover(analysis: AnalysedText, axis: str, mesh_name: str | None) -> str | None:
     """Return the size of an axis, on one mesh or on each that has an axis of this name."""
     lines = [
         f'axis `"{axis}"` of `@{name}`: {each.size} of {mesh.device_count:,} devices'
@@ -108,7 +108,7 @@ def axis_hover(analysis: Analysis, axis: str, mesh_name: str | None) -> str | No
     return "\n\n".join(lines) or None
 
 
-def _function_text(analysis: Analysis, func: FuncOp) -> str:
+def _function_text(analysis: AnalysedText, func: FuncOp) -> str:
     arguments: Sequence[SSAValue] = func.body.blocks[0].args if func.body.blocks else ()
     explainer = analysis.explainer
     rows: list[tuple[str, str]] = []

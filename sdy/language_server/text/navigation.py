@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from sdy.language_server.document import Document, Token, TokenKind
-from sdy.language_server.scopes import Scopes
-from sdy.language_server.symbols import Symbols
+from sdy.language_server.text.document import Document, Token, TokenKind
+from sdy.language_server.text.scopes import Scopes
+from sdy.language_server.text.symbols import Symbols
 
 Extent = tuple[int, int]  # the offsets at which a name begins and ends
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from itertools import accumulate, islice
+from operator import eq
 from typing import NamedTuple
 
 _SUFFIX = r"[A-Za-z0-9_$.-]+"
@@ -70,7 +73,7 @@ class Document:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+        return [0, *accumulate(len(line) + 1 for line in self.lines[:-1])]
 
     def offset(self, position: Position) -> int:
         """Return the offset of a position; positions beyond the text or a line are at the end of these."""
@@ -115,9 +118,8 @@ class LineMap:
     def between(old: list[str], new: list[str]) -> LineMap:
         """Compare the lines of two texts from both ends."""
         shorter = min(len(old), len(new))
-        prefix = next((index for index in range(shorter) if old[index] != new[index]), shorter)
-        rest = shorter - prefix
-        suffix = next((index for index in range(rest) if old[-1 - index] != new[-1 - index]), rest)
+        prefix = _common_prefix(old, new, shorter)
+        suffix = _common_prefix(reversed(old), reversed(new), shorter - prefix)
         return LineMap(prefix, len(old) - suffix, len(new) - suffix)
 
     def to_new(self, line: int) -> int | None:
@@ -129,3 +131,8 @@ class LineMap:
     def to_old(self, line: int) -> int | None:
         """Return the line of the old text that is this line of the new one, or None if the line changed."""
         return LineMap(self.prefix, self.new_end, self.old_end).to_new(line)
+
+
+def _common_prefix(old: Iterable[str], new: Iterable[str], most: int) -> int:
+    """Return the number of equal lines at the beginning, at most `most`."""
+    return next((index for index, equal in enumerate(islice(map(eq, old, new), most)) if not equal), most)

@@ -13,14 +13,14 @@ from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import make_context
-from sdy.language_server.document import Document, Position
-from sdy.language_server.value_index import Definition, ValueIndex
+from sdy.language_server.text.document import Document, Position
+from sdy.language_server.text.value_index import Definition, ValueIndex
 from sdy.model.mesh import Mesh
 from sdy.program.program import Program
 from sdy.report.explain import Explainer
 
 
-class Analysis:
+class AnalysedText:
     """A program and its propagation. `explainer` is None if the shardings could not be propagated: see `problems`."""
 
     def __init__(self, text: str, file: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from sdy.language_server.document import Document, Token, TokenKind
+from sdy.language_server.text.document import Document, Token, TokenKind
 
 _MESH = re.compile(r"\bsdy\.mesh\s+@(?P<name>[\w$.]+)\s*=\s*<\[(?P<axes>[^\]\n]*)")
 _AXIS = re.compile(r'"(?P<name>[^"\n]+)"\s*=\s*(?P<size>\d+)')

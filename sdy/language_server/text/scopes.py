@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sdy.language_server.brackets import Brackets, Pair
+from sdy.language_server.text.brackets import Brackets, Pair
 
 _TOKENS_BEFORE = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*')
 _BEFORE_RESULT = re.compile(r"(?:^|[{}])\s*(?:%[\w$.-]+(?::\d+)?\s*,\s*)*$")

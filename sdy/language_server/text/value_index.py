@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from sdy.advice.lint.program_text import ProgramText, UnsupportedTextError
-from sdy.language_server.document import Document, Position
+from sdy.language_server.text.document import Document, Position
 
 _NAME = re.compile(r"%[\w$.-]+")
 _RESULTS = re.compile(r"((?:%[\w$.-]+(?::\d+)?\s*,\s*)*%[\w$.-]+(?::\d+)?)\s*=\s*$")

@@ -11,8 +11,8 @@ from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.sdy.ops import ReshardOp, ShardingConstraintOp
 from sdy.dialects.sharded_types import local_type, static_shape
 from sdy.dialects.shardings import sharding_of
-from sdy.language_server.analysis import Analysis
-from sdy.language_server.document import Position
+from sdy.language_server.analysis.analysed_text import AnalysedText
+from sdy.language_server.text.document import Position
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import unsharded, with_closed
@@ -29,7 +29,7 @@ class Hint:
     tooltip: str
 
 
-def inlay_hints(analysis: Analysis, first: int, last: int) -> Iterator[Hint]:
+def inlay_hints(analysis: AnalysedText, first: int, last: int) -> Iterator[Hint]:
     """Yield the hints on the lines from `first` to `last`. A program without a mesh gets none."""
     explainer = analysis.explainer
     if explainer is None or not analysis.meshes:
@@ -58,7 +58,7 @@ def _closed(sharding: TensorSharding | None, rank: int) -> TensorSharding:
     return with_closed(sharding, range(sharding.rank))
 
 
-def _local_type(analysis: Analysis, explainer: Explainer, value: SSAValue) -> str:
+def _local_type(analysis: AnalysedText, explainer: Explainer, value: SSAValue) -> str:
     """Return the type of a value on each device, with its size, and the global type."""
     shardings: Sequence[TensorSharding | None] = explainer.values.shardings(value)
     sharding = shardings[0] if shardings else None

@@ -23,9 +23,9 @@ from sdy.dialects.ir.fast_ops import make_location
 from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
 from sdy.dialects.text.resumed_parser import ResumedParser
 from sdy.dialects.verification.verified_module import VerifiedModule
-from sdy.language_server.document import Document, LineMap, Position
-from sdy.language_server.section import Listing, Section, changed_section, parser_state
-from sdy.language_server.value_index import ValueIndex, arguments_in, position_in, results_before
+from sdy.language_server.checking.section import Listing, Section, changed_section, parser_state
+from sdy.language_server.text.document import Document, LineMap, Position
+from sdy.language_server.text.value_index import ValueIndex, arguments_in, position_in, results_before
 
 _LOOKAHEAD = 3  # lines after the changed ones, into which an op that is not finished may run
 

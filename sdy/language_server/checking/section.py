@@ -13,7 +13,7 @@ from xdsl.traits import IsolatedFromAbove
 
 from sdy.dialects.ir.walk import block_of
 from sdy.dialects.text.resumed_parser import ParserState
-from sdy.language_server.document import Document, LineMap, Position
+from sdy.language_server.text.document import Document, LineMap, Position
 
 _NAME = re.compile(r"%[\w$.-]+")
 _ALIAS = re.compile(r"[#!][A-Za-z_$][\w$.]*")

@@ -1,0 +1,1 @@
+"""Answers from the propagated and the partitioned program: hovers, hints, advice."""

@@ -1,0 +1,1 @@
+"""The errors of a text that changes again and again."""
