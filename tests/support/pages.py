@@ -5,6 +5,7 @@
     sh          commands of sdy, one per line; `!` before one that fails
     console     the same, each after `$ ` and with its output below, which may be left out
     text        the output of the block before it; a block without one prints nothing
+    json ...    configurations of editors, which tests/docs/test_editors_guide.py tests
 
 usage: python -m support.pages [--update] [PAGE ...]     default: all pages; --update rewrites the outputs
 """
@@ -114,6 +115,8 @@ def _printed(block: Block, names: dict[str, object]) -> str:
             return "".join(_run_command(line) for line in block.text.splitlines())
         case "console":
             return _run_session(block.text)
+        case "json" | "javascript" | "lua" | "elisp":
+            return ""
         case _:
             raise ValueError(f"expected a block that is run or is an output, got a block of {block.kind}: {block.text}")
 
