@@ -200,7 +200,7 @@ def _computed_as_read(work: Computation, operands: Sequence[View | Known], table
     partial = _partial(work, views, placements)
     outside = _outside(work, views, placements, table)
     order = range(len(views))
-    if work.name == "stablehlo.dot_general":
+    if work.name in ("stablehlo.dot", "stablehlo.dot_general"):
         order = sorted(order, key=lambda number: views[number].term.number)
     key, names = _key(work, views, placements, order)
     terms = tuple(views[number].term for number in order)

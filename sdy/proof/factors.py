@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.dialects.stablehlo.contraction import DotGeneralOp
+from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.proof.terms import Shape
 
@@ -80,13 +80,11 @@ LINEAR: dict[str, frozenset[tuple[int, ...]]] = {
 }
 
 
-def dot_general(op: DotGeneralOp) -> Factors:
+def contraction_factors(op: DotGeneralOp | DotOp) -> Factors:
     """Return the factors of a contraction."""
-    numbers = op.dot_dimension_numbers.data
     left: dict[int, int] = {}
     right: dict[int, int] = {}
-    batching = list(zip(numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions, strict=True))
-    contracting = list(zip(numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions, strict=True))
+    batching, contracting = _pairs_of_dims(op)
     for factor, (one, other) in enumerate([*batching, *contracting]):
         left[one], right[other] = factor, factor
     count, result = len(left), list(range(len(batching)))
@@ -135,6 +133,17 @@ def along(op: Operation, dims: Sequence[int], attributes: Hashable) -> Factors:
         results.append(tuple(count + dim if dim in whole else dim for dim in range(rank)))
         count += rank
     return Factors(tuple(operands), tuple(results), frozenset(range(rank)) - whole, attributes)
+
+
+def _pairs_of_dims(op: DotGeneralOp | DotOp) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return the pairs of batching dims, and those of contracting dims, of the operands of a contraction."""
+    if isinstance(op, DotOp):
+        return [], [(len(shape_of(op.lhs)) - 1, 0)]
+    numbers = op.dot_dimension_numbers.data
+    batching = zip(numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions, strict=True)
+    return list(batching), list(
+        zip(numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions, strict=True)
+    )
 
 
 def gather(op: GatherOp) -> Factors:

@@ -295,6 +295,7 @@ LEMMAS: dict[str, Lemma] = {
     "stablehlo.dynamic_update_slice": update_slice,
     "stablehlo.concatenate": concatenate,
     "stablehlo.pad": pad,
+    "stablehlo.dot": contraction,
     "stablehlo.dot_general": contraction,
     "stablehlo.reduce": reduction,
     "stablehlo.reduce_window": window_reduction,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from xdsl.ir import Operation
 
-from sdy.dialects.stablehlo.contraction import DotGeneralOp
+from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.dialects.stablehlo.window import ConvolutionOp
 from sdy.proof.compute import Computation, Placement, computed
@@ -18,7 +18,7 @@ from sdy.proof.factors import (
     all_whole,
     along,
     attributes_of,
-    dot_general,
+    contraction_factors,
     gather,
     ints,
     number,
@@ -61,8 +61,8 @@ def compute(
 
 def contraction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a contraction over shards gives contributions to a sum."""
-    assert isinstance(op, DotGeneralOp)
-    return compute(walk, op, dot_general(op), known_operands(operands))
+    assert isinstance(op, DotGeneralOp | DotOp)
+    return compute(walk, op, contraction_factors(op), known_operands(operands))
 
 
 def as_contribution(walk: Walk, value: View | Known) -> View:
