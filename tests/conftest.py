@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import ClassVar
 
 import pytest
 from hypothesis import settings
@@ -76,6 +77,8 @@ class RunLinesFile(pytest.File):
 
 class RunLinesItem(pytest.Item):
     """All RUN lines of a file, in order."""
+
+    funcargs: ClassVar[dict[str, object]] = {}  # pytest-lsp fails for items without this attribute
 
     def runtest(self) -> None:
         commands = run_lines(self.path)

@@ -144,7 +144,7 @@ def test_an_output_block_without_an_example_is_an_error() -> None:
 
 def test_a_block_that_is_not_executed_is_an_error() -> None:
     with pytest.raises(ValueError, match="expected a block that is run or is an output"):
-        list(differences(fenced("json", "{}\n")))
+        list(differences(fenced("yaml", "a: 1\n")))
 
 
 def test_a_module_is_built_propagated_and_read_back_in_twenty_lines() -> None:

@@ -17,6 +17,7 @@ from support.text.mutations import mutated, mutated_gently
 from support.text.programs import programs, runnable_programs
 from xdsl.ir import Operation
 
+from sdy.cost.flops import flops_of
 from sdy.cost.hardware_file import resolve_hardware
 from sdy.cost.program_cost import cost_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -32,12 +33,13 @@ from sdy.program.program import Program
 CPU_SECONDS = 5  # for one stage
 MAX_BYTES = 1 << 30  # for one stage
 MAX_OPS = 200  # that a run executes: a mutated loop may not end
+MAX_FLOPS = 10**9
 SHARDS = 8
 OPTIONS = Options(ops=6, executable=True, max_devices=16)
 
 
 class StoppedError(Exception):
-    """A run executed many ops."""
+    """A run executed many ops, or would take long."""
 
 
 def stop_after(count: int) -> Callable[[KernelContext, Operation, Arrays], None]:
@@ -89,16 +91,24 @@ def run(text: str) -> None:
 
 
 def run_alone(program: Program) -> None:
-    """Run a program on one device."""
+    """Run a program on one device. Raises: StoppedError if it is too large, as `run_on_devices`."""
+    stop_if_large(program)
     name = main_function(program.module).sym_name.data
     interpret(program.module, random_inputs(program.module, 0), name, observer=stop_after(MAX_OPS))
 
 
 def run_on_devices(program: Program) -> None:
     """Run the partitioned program."""
+    stop_if_large(program)
     partitioned = program.partition()
     inputs = random_inputs(program.module, 0)
     partitioned.global_results(partitioned.run_on_devices(inputs, stop_after(MAX_OPS)))
+
+
+def stop_if_large(program: Program) -> None:
+    """Stop if products of matrices would take longer than the limit: those of integers run without BLAS."""
+    if flops_of(program.module) > MAX_FLOPS:
+        raise StoppedError
 
 
 def is_read(seed: int) -> bool:
