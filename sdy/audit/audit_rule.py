@@ -15,7 +15,6 @@ from sdy.audit.on_shards import runs_unchanged_on_slices
 from sdy.audit.one_op import OneOp
 from sdy.audit.partial_results import combination_of
 from sdy.dialects.stablehlo.calls import CustomCallOp
-from sdy.grammar.write import write_rule
 from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule, TensorMapping, factor_symbol, has_factor
 from sdy.model.shape import StaticShape
 
@@ -47,20 +46,15 @@ class RuleAudit:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong, one sentence per factor that is not sound."""
+        """The reason why each unsound factor is wrong, in order."""
         return tuple(
             f"factor {each.symbol} ({each.kind.value}): {each.problem}" for each in self.factors if each.problem
         )
 
     @property
     def is_sound(self) -> bool:
-        """Whether running on shards, combined as the rule says, gives what the op gives."""
+        """True if running the op on shards, and combining as the rule says, gives what the op gives."""
         return not self.problems
-
-    def __str__(self) -> str:
-        """Return the audit as text, one line per finding."""
-        found = [*(f"unsound: {each}" for each in self.problems), *(f"could tie: {each}" for each in self.missing)]
-        return "\n".join([f"{self.op}: {write_rule(self.rule)}", *(f"  {each}" for each in found or ["sound"])])
 
 
 def is_too_large(op: OneOp) -> bool:
@@ -78,13 +72,17 @@ def audit_rule(op: Operation, rule: OpShardingRule) -> RuleAudit:
     """
     one = OneOp(op)
     dependence = dependence_of(one)
-    factors = [
-        _audit_factor(one, rule, FactorIndex(factor), dependence)
+    missing = (*_missing_ties(one, rule, dependence), *_missing_reductions(one, rule, dependence))
+    return RuleAudit(op.name, rule, audit_factors(one, rule, dependence), missing)
+
+
+def audit_factors(op: OneOp, rule: OpShardingRule, dependence: Dependence) -> tuple[FactorAudit, ...]:
+    """Audit each factor of a size above 1, as `audit_rule` does. Raises: SdyError if the op cannot be run."""
+    return tuple(
+        _audit_factor(op, rule, FactorIndex(factor), dependence)
         for factor, size in enumerate(rule.factor_sizes)
         if size > 1
-    ]
-    missing = (*missing_ties(one, rule, dependence), *_missing_reductions(one, rule, dependence))
-    return RuleAudit(op.name, rule, tuple(factors), missing)
+    )
 
 
 def _audit_factor(op: OneOp, rule: OpShardingRule, factor: FactorIndex, dependence: Dependence) -> FactorAudit:
@@ -105,7 +103,7 @@ def _audit_factor(op: OneOp, rule: OpShardingRule, factor: FactorIndex, dependen
         split, joined = (_leading_dims(mappings, factor) for mappings in (rule.operands, rule.results))
         if split.keys() == operands.keys() and joined.keys() == results.keys():
             counts = {size, next(count for count in range(2, size + 1) if size % count == 0)}
-            if not all(runs_unchanged_on_slices(op.op, split, joined, count) for count in counts):
+            if not all(runs_unchanged_on_slices(op, split, joined, count) for count in counts):
                 problem = "the op on slices computes something else than the slices of its results"
     return FactorAudit(factor_symbol(factor), size, kind, combination, problem)
 
@@ -140,7 +138,7 @@ def _problem_of_passing(
     return None
 
 
-def missing_ties(op: OneOp, rule: OpShardingRule, dependence: Dependence) -> list[str]:
+def _missing_ties(op: OneOp, rule: OpShardingRule, dependence: Dependence) -> list[str]:
     """Return pairs of an operand's and a result's dim that could be split alike, but are not tied by the rule."""
     found: list[str] = []
     for result, result_shape in enumerate(op.result_shapes):

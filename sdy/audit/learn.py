@@ -9,7 +9,7 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from sdy.audit.audit_rule import audit_rule, largest_tie
+from sdy.audit.audit_rule import audit_factors, largest_tie
 from sdy.audit.dependence import Dependence, dependence_of, slices_along
 from sdy.audit.one_op import OneOp
 from sdy.audit.partial_results import combination_of
@@ -32,13 +32,14 @@ class Factor:
 def learned_rule(op: Operation) -> OpShardingRule:
     """Return the rule that shows when the op is run: dims that pass through, dims that are added; others are gathered.
 
-    Only dims of equal size are tied. The rule is sound as far as `audit_rule` can tell.
+    Only dims of equal size are tied. The rule is sound as far as `audit_factors` can tell.
     Raises: SdyError if the op cannot be run.
     """
     one = OneOp(op)
-    factors = list(_passing(one, dependence_of(one)))
+    dependence = dependence_of(one)
+    factors = list(_passing(one, dependence))
     factors += _reduced(one, factors)
-    problems = {each.symbol for each in audit_rule(op, _rule(one, factors)).factors if each.problem}
+    problems = {each.symbol for each in audit_factors(one, _rule(one, factors), dependence) if each.problem}
     sound = [each for number, each in enumerate(factors) if factor_symbol(number) not in problems]
     return _rule(one, [*sound, *_gathered(one, sound)])
 

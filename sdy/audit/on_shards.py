@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from xdsl.ir import Operation
 
 from sdy.audit.draws import draw_all
 from sdy.audit.one_op import OneOp
@@ -19,19 +18,18 @@ TOLERANCE = 1e-4
 DimOfTensor = Mapping[int, int]  # per operand or result that is split, the dim along which it is
 
 
-def runs_unchanged_on_slices(op: Operation, operands: DimOfTensor, results: DimOfTensor, count: int) -> bool:
+def runs_unchanged_on_slices(whole: OneOp, operands: DimOfTensor, results: DimOfTensor, count: int) -> bool:
     """Return whether the same op on each of `count` slices gives the slices of the results.
 
     Results that are not split must be the sum of what the slices give. An op that reads the position of an element, or
     whose attributes contain sizes, fails, even if another op on slices would do.
     """
-    whole = OneOp(op)
     shapes = [_slice_shape(shape, operands.get(index), count) for index, shape in enumerate(whole.shapes)]
     result_shapes = [_slice_shape(shape, results.get(index), count) for index, shape in enumerate(whole.result_shapes)]
     random = np.random.default_rng(0)
     kinds = [whole.shape_and_dtype(position) for position in range(len(whole.inputs))]
     try:
-        part = OneOp(op, shapes, result_shapes)
+        part = OneOp(whole.op, shapes, result_shapes)
         for round_ in range(ROUNDS):
             inputs = draw_all(random, kinds, round_)
             expected = [each[0] for each in whole(2, [array[None] for array in inputs])]

@@ -30,7 +30,7 @@ class OpSummary:
 
     @property
     def is_as_known(self) -> bool:
-        """Whether a finding that a rule is not sound is one of the known ones."""
+        """True if all rules are sound, or if it is known that one is not."""
         return not self.unsound or self.op in UNSOUND
 
     @property

@@ -53,7 +53,7 @@ class OutputComparison:
 
     @property
     def outcome(self) -> str:
-        """Whether the output agrees, how much it rounds differently, or the first difference."""
+        """The result of the comparison: agreement, the amount of other rounding, or the first difference."""
         if self.amplification is None:
             return self.problem or "agrees"
         return f"rounds differently; rounding errors are amplified {self.amplification:.1g} times"

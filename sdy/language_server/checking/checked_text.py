@@ -24,7 +24,7 @@ class CheckedText:
         self._make_valid: Callable[[], ValidText] | None = None  # of a text that was checked as a whole
         self._garbage = 0  # the number of modules that are not used any more
         self.full_checks = 0
-        """How many texts were parsed and verified as a whole."""
+        """The number of texts that were parsed and verified in full."""
 
     @garbage_collection_paused()
     def check(self, text: str) -> Sequence[Diagnostic]:

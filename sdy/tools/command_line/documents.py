@@ -514,7 +514,7 @@ class AuditedOp(TypedDict):
 
     op: Annotated[str, "`stablehlo.add`, or `custom call @target`"]
     line: int | None
-    reason: Annotated[str | None, "why there is no audit"]
+    reason: Annotated[str | None, "the reason if the rule was not audited"]
     audit: RuleFindings | None
     proposal: Annotated[str | None, "with --learn: a rule in the sdy notation"]
 

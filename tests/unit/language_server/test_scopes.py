@@ -16,7 +16,7 @@ from sdy.dialects.text.locating_parser import LocatingParser
 from sdy.language_server.text.scopes import Scopes
 
 NESTED = """func.func private @f(%a: tensor<8xf32>, %0: tensor<f32>) -> tensor<f32> attributes {x = {}} {
-  // %b is no name, nor is the one in "%b".
+  // A comment defines no name: not %b, and not the one in "%b".
   %b = stablehlo.reduce(%a init: %0) across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
     reducer(%a_0: tensor<f32>, %b_0: tensor<f32>) {
     %c = stablehlo.add %a_0, %b_0 : tensor<f32>
