@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -55,9 +56,10 @@ def test_printed_text_round_trips(folder: Path) -> None:
         assert both_forms(generic) == (pretty, generic), name
 
 
-def test_mlir_parses_the_same_module() -> None:
+@pytest.mark.parametrize("share", [pytest.param(share, marks=[pytest.mark.slow] * (share > 0)) for share in range(4)])
+def test_mlir_parses_the_same_module(share: int) -> None:
     compared, total = 0, 0
-    for name, text in (chunk for folder in FOLDERS for chunk in chunks(folder)):
+    for name, text in islice((chunk for folder in FOLDERS for chunk in chunks(folder)), share, None, 4):
         pretty, generic = both_forms(text)
         has_own_ops = OPS_UNKNOWN_TO_JAXLIB.search(text) is not None
         expected = printed_by_mlir(generic if has_own_ops else text)

@@ -115,7 +115,15 @@ def without_layout(path: Path) -> Program:
     return replace(program, origin=replace(program.origin, argument_names=names))
 
 
-@pytest.mark.parametrize("layout", [each for each in LAYOUTS if each not in ("z2", "z3")])
+# The last one has the steps of the others, and one more.
+@pytest.mark.parametrize(
+    "layout",
+    [
+        each if each == "z3_priorities" else pytest.param(each, marks=pytest.mark.slow)
+        for each in LAYOUTS
+        if each not in ("z2", "z3")
+    ],
+)
 def test_tactics_lead_to_the_layouts(t32: Path, layout: str) -> None:
     steps = tactics_of(layout)
     applied = without_layout(t32 / "t2_bp.mlir").apply(*steps)

@@ -16,12 +16,6 @@ from sdy.report.reference.markdown import summary_of, table, text_of
 from sdy.tools import make_reference
 
 
-@pytest.mark.parametrize("name", make_reference.PAGES)
-def test_the_page_in_docs_is_up_to_date(name: str) -> None:
-    written = (make_reference.FOLDER / name).read_text(encoding="utf-8")
-    assert written == make_reference.PAGES[name](), "run `make reference`"
-
-
 def test_every_pass_has_a_section_and_a_sentence() -> None:
     page = make_reference.PAGES["passes.md"]()
     assert re.findall(r"^## (\S+)$", page, re.MULTILINE) == sorted(PASSES)
@@ -57,8 +51,11 @@ def test_docstrings_become_paragraphs() -> None:
     assert table(("a", "b"), [("x|y", "z")])[2] == "| x\\|y | z |"
 
 
-def test_the_command_writes_all_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_the_pages_in_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    docs = make_reference.FOLDER
     folder = tmp_path / "reference"
     monkeypatch.setattr(make_reference, "FOLDER", folder)
     assert make_reference.main() == 0
     assert sorted(path.name for path in folder.iterdir()) == sorted(make_reference.PAGES)
+    outdated = [path.name for path in folder.iterdir() if path.read_text() != (docs / path.name).read_text()]
+    assert outdated == [], "run `make reference`"
