@@ -10,7 +10,7 @@ from typing import cast
 
 from sdy.proof.contributions import IDEMPOTENT, contributions, is_float, is_neutral, is_zero, product, together
 from sdy.proof.factors import Factors
-from sdy.proof.known import as_view, stitched
+from sdy.proof.known import as_view, stitched, windows_of_global
 from sdy.proof.relations import (
     FREE,
     Digit,
@@ -95,8 +95,16 @@ def _readings(operands: Sequence[View | Known], table: TermTable) -> Iterator[tu
     if table.is_recording:
         yield tuple(each if isinstance(each, Known) else cleaned(each, table) for each in operands)
         return
-    readings = ([each] if isinstance(each, Known) else plain_readings(each, table) for each in operands)
+    readings = (
+        _known_readings(each, table) if isinstance(each, Known) else plain_readings(each, table) for each in operands
+    )
     yield from islice(combinations(*readings), MOST_READINGS)
+
+
+def _known_readings(value: Known, table: TermTable) -> list[View | Known]:
+    """Return a value that depends on the device as it is, and as a window of each constant of which it is one."""
+    is_window = value.dim is not None and not value.is_uniform
+    return [value, *(windows_of_global(value, table) if is_window else ())]
 
 
 def plain_readings(view: View, table: TermTable) -> list[View]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -149,13 +149,29 @@ def as_view(value: Known, table: TermTable) -> View:
 
 def _window_of_global(value: Known, table: TermTable) -> View:
     """Return a known value as a window of a constant of the global program. Raises: NotProvedError if it is of none."""
+    found = next(windows_of_global(value, table), None)
+    if found is None:
+        raise NotProvedError("a value that depends on the device and varies along a dim")
+    return found
+
+
+def windows_of_global(value: Known, table: TermTable) -> Iterator[View]:
+    """Yield a known value that varies along a dim as windows of constants of the global program.
+
+    There may be several: the elements of a shard of an iota are also those of a part of a longer iota.
+    """
+    distinct = {row.tobytes(): row for row in value.rows}
     for term in table.constants(value.element):
         assert isinstance(term.attributes, bytes)
         elements = np.frombuffer(term.attributes, DTYPES[value.element])
-        starts = [_start_of(row, elements) for row in value.rows]
-        if None not in starts:
-            return _with_dim(term, offset(tuple(int(each or 0) for each in starts)), value)
-    raise NotProvedError("a value that depends on the device and varies along a dim")
+        starts: dict[bytes, int] = {}
+        for key, row in distinct.items():
+            start = _start_of(row, elements)
+            if start is None:
+                break
+            starts[key] = start
+        else:
+            yield _with_dim(term, offset(tuple(starts[row.tobytes()] for row in value.rows)), value)
 
 
 def _start_of(row: Rows, elements: Rows) -> int | None:
