@@ -18,7 +18,12 @@ OpT = TypeVar("OpT", bound=Operation)
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
 # The type of a value. `value.type` is a property and slower in loops.
 type_of: Callable[[SSAValue], Attribute] = attrgetter("_type")
-_item = cast("Callable[[tuple[SSAValue, ...], int], SSAValue]", tuple.__getitem__)
+_item = cast("Callable[[Sequence[SSAValue], int], SSAValue]", tuple.__getitem__)
+
+
+def nth(values: Sequence[SSAValue], index: int = 0) -> SSAValue:
+    """Return `values[index]` of a tuple, without xDSL's test whether the index is a slice."""
+    return _item(values, index)
 
 
 def nth_result(op: Operation, index: int = 0) -> SSAValue:
@@ -108,6 +113,20 @@ def _link_before(new: Operation, op: Operation) -> None:
         previous._next_op = new  # pyright: ignore[reportPrivateUsage] -- see above
 
 
+def append_ops(block: Block, ops: Iterable[Operation]) -> None:
+    """Add ops without a parent block at the end of `block`, like `block.add_ops(ops)`."""
+    last = block._last_op  # pyright: ignore[reportPrivateUsage] -- see above
+    for op in ops:
+        op.parent = block
+        op._prev_op = last  # pyright: ignore[reportPrivateUsage] -- see above
+        if last is None:
+            block._first_op = op  # pyright: ignore[reportPrivateUsage] -- see above
+        else:
+            last._next_op = op  # pyright: ignore[reportPrivateUsage] -- see above
+        last = op
+    block._last_op = last  # pyright: ignore[reportPrivateUsage] -- see above
+
+
 def detach_range(first: Operation, last: Operation) -> None:
     """Detach the ops from `first` to `last` from their block at once; they remain linked to each other."""
     block, previous, following = first.parent, first._prev_op, last._next_op  # pyright: ignore[reportPrivateUsage] -- see above
@@ -154,7 +173,7 @@ def set_type(value: SSAValue, value_type: Attribute) -> None:
 
 def make_location(file: StringAttr, line: int, column: IntAttr) -> FileLineColLoc:
     """Return `FileLineColLoc(file, IntAttr(line), column)`."""
-    location = object.__new__(FileLineColLoc)
-    for name, value in (("filename", file), ("line", IntAttr(line)), ("column", column)):
-        object.__setattr__(location, name, value)
+    number, location = object.__new__(IntAttr), object.__new__(FileLineColLoc)
+    vars(number)["data"] = line
+    vars(location).update(filename=file, line=number, column=column)
     return location

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
@@ -17,10 +18,11 @@ MAX_LINE_LENGTH = 2000  # longer lines hold large constants, which rarely repeat
 _LINE = re.compile(
     r"[ \t\n]*(?:%(?P<result>[A-Za-z0-9_$.-]+)(?::(?P<count>[0-9]+))? = )?"
     r'(?P<name>[A-Za-z_][A-Za-z0-9_$.]*|"[A-Za-z0-9_$.-]+")(?P<rest>[^\n]*)'
+    r"(?P<location>(?:\s+|//[^\n]*)*+loc\b)?"  # the location of the op, on one of the next lines
 )
-# The name of a value; or, as group 1, a string or a comment, in which a % begins no name.
-_VALUE_NAME = re.compile(r'("(?:[^"\\\n]|\\.)*"|//[^\n]*)|%[A-Za-z0-9_$.-]+(?:#[0-9]+)?')
-_LOCATION = re.compile(r"(?:\s+|//[^\n]*)*+loc\b")
+_VALUE_NAME = re.compile(r"%([A-Za-z0-9_$.-]+(?:#[0-9]+)?)")
+# The name of a value, as group 2; or, as group 1, a string or a comment, in which a % begins no name.
+_STRING_OR_NAME = re.compile(rf'("(?:[^"\\\n]|\\.)*"|//[^\n]*)|{_VALUE_NAME.pattern}')
 
 LineKey = tuple[str, str, str]
 
@@ -33,8 +35,7 @@ class HasImplicitRegions:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """The next line of the text, which may begin with an op."""
 
     key: LineKey  # equal for lines with the same template
@@ -42,8 +43,13 @@ class Line:
     end: int
     result: str | None
     result_count: int
-    values: Sequence[str]  # as written, such as `%0#1`
-    value_starts: Sequence[int]
+    values: Sequence[str]  # names as written, without the `%`, such as `0#1`
+    is_followed_by_location: bool  # on one of the next lines
+
+    def value_starts(self, content: str) -> list[int]:
+        """Return the offset of each name in `values`, including its `%`, in the text."""
+        found = _STRING_OR_NAME.finditer(content, self.start + len(self.key[1]), self.end)
+        return [name.start() for name in found if name[1] is None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +57,7 @@ class Template:
     """The op of a line, except for its operands and location."""
 
     op_class: type[Operation]
-    operand_indices: Sequence[int]  # for each operand, its index among the values on the line
-    operand_types: Sequence[Attribute]
+    operands: Sequence[tuple[int, Attribute]]  # the index of each among the values on the line, and its type
     result_types: Sequence[Attribute]
     properties: Mapping[str, Attribute]
     attributes: Mapping[str, Attribute]
@@ -62,29 +67,32 @@ class Template:
 def next_line(content: str, position: int, scope: str) -> Line | None:
     """Return the line at `position` if an op may begin there. `scope` is the context that op names depend on."""
     match = _LINE.match(content, position)
-    if match is None or match.end() - position > MAX_LINE_LENGTH:
+    if match is None or match.end("rest") - position > MAX_LINE_LENGTH:
         return None
-    rest, first = match["rest"], match.start("rest")
-    values = [found for found in _VALUE_NAME.finditer(rest) if found[1] is None]
-    key = (scope, match["name"], _VALUE_NAME.sub(r"\1%", rest))
+    result, count, name, rest, location = match.groups()
+    pattern, values = _pattern_and_values(rest)
     return Line(
-        key,
-        match.start("name"),
-        match.end(),
-        match["result"],
-        int(match["count"] or 1),
-        [value[0] for value in values],
-        [first + value.start() for value in values],
+        (scope, name, pattern),
+        match.start(3),
+        match.end(4),
+        result,
+        1 if count is None else int(count),
+        values,
+        location is not None,
     )
 
 
-def is_followed_by_location(content: str, end: int) -> bool:
-    """Return whether the location of an op that ends at the offset `end` is on one of the next lines."""
-    return _LOCATION.match(content, end) is not None
+def _pattern_and_values(rest: str) -> tuple[str, list[str]]:
+    """Return the rest of a line with a line break in place of the name of each value, and the names."""
+    if '"' not in rest and "//" not in rest:
+        pieces = _VALUE_NAME.split(rest)
+        return "\n".join(pieces[::2]), pieces[1::2]
+    values = [found[2] for found in _STRING_OR_NAME.finditer(rest) if found[1] is None]
+    return _STRING_OR_NAME.sub(r"\1\n", rest), values
 
 
-def make_template(line: Line, op: Operation, resolved: Sequence[tuple[int, SSAValue]]) -> Template | None:
-    """Return the template of an op parsed from a line, or None if the line does not determine the op.
+def make_template(content: str, line: Line, op: Operation, resolved: Sequence[tuple[int, SSAValue]]) -> Template | None:
+    """Return the template of an op parsed from a line of a text, or None if the line does not determine the op.
 
     `resolved` are the operands that were resolved while the line was parsed, with the offsets of their names.
     """
@@ -95,13 +103,12 @@ def make_template(line: Line, op: Operation, resolved: Sequence[tuple[int, SSAVa
         regions = op.implicit_regions
     if op.successors or [value for _, value in resolved] != list(op.operands):
         return None
-    starts = [start for start, _ in resolved]
-    if sorted(starts) != line.value_starts:
+    starts, value_starts = [start for start, _ in resolved], line.value_starts(content)
+    if sorted(starts) != value_starts:
         return None
     return Template(
         type(op),
-        [line.value_starts.index(start) for start in starts],
-        op.operand_types,
+        [(value_starts.index(start), value_type) for start, value_type in zip(starts, op.operand_types, strict=True)],
         op.result_types,
         op.properties,
         op.attributes,

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
     UnregisteredOp,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Span
@@ -26,10 +26,10 @@ from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.context import load_dialects
-from sdy.dialects.ir.fast_ops import make_op
+from sdy.dialects.ir.fast_ops import make_op, nth, type_of
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX, DEFAULT_DIALECTS
-from sdy.dialects.text.line_templates import Line, LineKey, Template, is_followed_by_location, make_template, next_line
+from sdy.dialects.text.line_templates import Line, LineKey, Template, make_template, next_line
 from sdy.dialects.text.scoped_parser import ScopedParser
 from sdy.dialects.text.source_lines import source_line_in_text
 
@@ -94,7 +94,7 @@ class LocatingParser(ScopedParser):
         op = self._parse_op()
         content = self.lexer.input.content
         if template is None and self.consumed <= line.end and not content[self.consumed : line.end].strip():
-            new_template = make_template(line, op, self._resolved)
+            new_template = make_template(content, line, op, self._resolved)
             if new_template is not None:
                 self._templates[line.key] = new_template
                 if line.start in self._locations:
@@ -105,16 +105,12 @@ class LocatingParser(ScopedParser):
     def _build_op(self, line: Line, template: Template) -> Operation:
         """Create the op on a line that has a template, without parsing the line."""
         operands: list[SSAValue] = []
-        for position, value_type in zip(template.operand_indices, template.operand_types, strict=True):
-            name, _, index = line.values[position][1:].partition("#")
-            values = self.ssa_values.get(name)
-            number = int(index) if index else 0
-            if values is None or number >= len(values) or values[number].type != value_type:
-                start = line.value_starts[position]
-                span = Span(start, start + len(name) + 1, self.lexer.input)
-                operands.append(self.resolve_operand(UnresolvedOperand(span, number), value_type))
+        for position, value_type in template.operands:
+            values = self.ssa_values.get(line.values[position])
+            if values and type_of(value := nth(values)) is value_type:
+                operands.append(value)
             else:
-                operands.append(values[number])
+                operands.append(self._resolve_on_line(line, position, value_type))
         op = make_op(
             template.op_class,
             operands,
@@ -125,7 +121,7 @@ class LocatingParser(ScopedParser):
             (template.regions() or ()) if template.regions is not None else (),
         )
         self._resume_from(line.end)
-        if is_followed_by_location(self.lexer.input.content, line.end):
+        if line.is_followed_by_location:
             self._keep_location(line.start, self.parse_optional_location())
         elif line.key in self._locations_of_lines:
             self._locations[line.start] = self._locations_of_lines[line.key]
@@ -138,6 +134,13 @@ class LocatingParser(ScopedParser):
                 self.ssa_values[line.result] = op.results
                 self._scope.append(line.result)
         return op
+
+    def _resolve_on_line(self, line: Line, position: int, value_type: Attribute) -> SSAValue:
+        """Return the value that is named at this position among the values on a line, which must have the type."""
+        name, _, index = line.values[position].partition("#")
+        start = line.value_starts(self.lexer.input.content)[position]
+        span = Span(start, start + len(name) + 1, self.lexer.input)
+        return self.resolve_operand(UnresolvedOperand(span, int(index or 0)), value_type)
 
     def _parse_op(self) -> Operation:
         results = self._parse_op_result_list()

@@ -11,11 +11,15 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.printer import Printer
 
+from sdy.dialects.ir.fast_ops import operands_of, type_of
+from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.text.attribute_printer import AttributePrinter
 from sdy.dialects.text.debug_locations import LocationNames, ParsedLocations
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX, DEFAULT_DIALECTS
 from sdy.dialects.text.resources import MARKER, resource_section
 from sdy.dialects.text.ssa_names import name_values
+
+_NAME_MARK = "\0"  # in place of the name of an operand; strings are printed with escapes, so no text contains it
 
 
 def print_operation(op: Operation, generic: bool = False, locations: ParsedLocations | None = None) -> str:
@@ -36,6 +40,10 @@ class MlirPrinter(AttributePrinter):
         super().__init__(stream, generic)
         self._names = name_values(root, unique=generic)
         self._default_dialects = ["builtin"]
+        # The text of ops by what it depends on, with `%s` for the name of each operand; None if that is not all.
+        # The ids of attributes are part of the keys; the attributes are kept alive so that no id is reused.
+        self._op_texts: dict[tuple[type[Operation] | str | int, ...], tuple[str | None, tuple[Attribute, ...]]] = {}
+        self._printed_values: list[SSAValue] | None = None  # since the text of an op is recorded
         self._locations: LocationNames | None = None
 
     def with_locations(self, root: Operation, parsed: ParsedLocations) -> str:
@@ -46,6 +54,7 @@ class MlirPrinter(AttributePrinter):
         stream = StringIO()
         self._write = stream.write
         self._texts.clear()
+        self._op_texts.clear()
         self.print_op(root)
         early, late = ("\n".join(names.definitions(is_early=is_early)) for is_early in (True, False))
         return f"{early}\n{stream.getvalue()}\n{late}".lstrip("\n")
@@ -62,7 +71,11 @@ class MlirPrinter(AttributePrinter):
 
     def print_ssa_value(self, value: SSAValue) -> str:
         name = self._names[value]
-        self._write(f"%{name}")
+        if self._printed_values is None:
+            self._write(f"%{name}")
+        else:
+            self._printed_values.append(value)
+            self._write(_NAME_MARK)
         return name
 
     def print_op(self, op: Operation) -> None:
@@ -77,6 +90,38 @@ class MlirPrinter(AttributePrinter):
     def _print_op(self, op: Operation) -> None:
         if op.results:
             self._write(f"{self._names.results(op)} = ")
+        text = None if op.regions or op.successors else self._text_with_names(op)
+        if text is None:
+            self._print_after_results(op)
+        else:
+            self._write(text)
+
+    def _text_with_names(self, op: Operation) -> str | None:
+        """Return the text of an op without regions; None if it does not follow from that of a similar op.
+
+        The text depends on the class, the types, the properties, the attributes and the names of the operands.
+        """
+        operands, properties, attributes = operands_of(op), op.properties, op.attributes
+        parts = (*map(type_of, operands), *map(type_of, op.results), *properties.values(), *attributes.values())
+        counts = (len(operands), len(op.results), len(properties))
+        key = (type(op), self._default_dialects[-1], *counts, *properties, *attributes, *map(id, parts))
+        known = self._op_texts.get(key)
+        if known is None:
+            known = self._op_texts[key] = self._text_without_names(op), parts
+        return known[0] and known[0] % tuple([self._names[operand] for operand in operands])
+
+    def _text_without_names(self, op: Operation) -> str | None:
+        """Return the text of an op with `%s` in place of names; None if it has several lines or names other values."""
+        parts: list[str] = []
+        outer, self._write, self._printed_values = self._write, parts.append, []
+        self._print_after_results(op)
+        printed, self._write, self._printed_values = self._printed_values, outer, None
+        text = "".join(parts)
+        if printed != list(operands_of(op)) or "\n" in text:
+            return None
+        return text.replace("%", "%%").replace(_NAME_MARK, "%%%s")
+
+    def _print_after_results(self, op: Operation) -> None:
         custom = None if self.print_generic_format else _custom_print(op)
         if custom is None:
             self._write(f'"{op_name(op)}"')
@@ -111,9 +156,10 @@ class MlirPrinter(AttributePrinter):
                     self.print_list(block.args, self.print_block_argument)
             self._write(":")
         self._depth += 1
-        for op in block.ops:
+        line_break = "\n" + "  " * self._depth
+        for op in ops_in(block):
             if print_terminator or op is not block.last_op:
-                self.print_string("\n")
+                self._write(line_break)
                 self.print_op(op)
         self._depth -= 1
 

@@ -21,7 +21,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Note
 from sdy.diagnostics.similar_names import similar_name_hint
-from sdy.dialects.ir.fast_ops import make_location
+from sdy.dialects.ir.fast_ops import append_ops, make_location
 from sdy.dialects.text.location_parser import LocationParser
 
 
@@ -105,6 +105,12 @@ class ScopedParser(LocationParser):
         self.parse_punctuation(":")
         self._parse_block_body(block)
         return block
+
+    def _parse_block_body(self, block: Block) -> None:
+        ops: list[Operation] = []
+        while (op := self.parse_optional_operation()) is not None:
+            ops.append(op)
+        append_ops(block, ops)
 
     def parse_optional_successor(self) -> Block | None:
         token = self._parse_optional_token(MLIRTokenKind.CARET_IDENT)

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, Region, SSAValue
 
+from sdy.dialects.ir.fast_ops import nth_result
+from sdy.dialects.ir.walk import ops_in
+
 
 class SuggestsResultNames:
     """An op that suggests names for its results: `%cst = stablehlo.constant ...`."""
@@ -42,6 +45,8 @@ class SsaNames:
 
     def results(self, op: Operation) -> str:
         """Return the text before the `=` of an op: `%0`, `%0:2`, or `%values, %indices`."""
+        if len(op.results) == 1:
+            return f"%{self[nth_result(op)]}"
         groups: list[tuple[str, int]] = []
         for result in op.results:
             name, _, index = self[result].partition("#")
@@ -112,7 +117,7 @@ class _Namer:
             else:
                 names = [self._argument_name(is_entry=index == 0) for _ in block.args]
             self._names.update(zip(block.args, names, strict=True))
-            for op in block.ops:
+            for op in ops_in(block):
                 self.name_op(op)
 
     def name_op(self, op: Operation) -> None:
@@ -127,7 +132,7 @@ class _Namer:
         name = str(self._next_value)
         self._next_value += 1
         if len(results) == 1:
-            self._names[results[0]] = name
+            self._names[nth_result(op)] = name
             return
         for index, result in enumerate(results):
             self._names[result] = f"{name}#{index}"
@@ -151,4 +156,4 @@ class _Namer:
 
 def _ops_of(region: Region) -> Iterator[Operation]:
     for block in region.blocks:
-        yield from block.ops
+        yield from ops_in(block)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, TensorType, f32
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation
 from xdsl.irdl import IRDLOperation
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects.ir.fast_ops import make_location, make_op
+from sdy.dialects.ir.fast_ops import append_ops, make_location, make_op
 from sdy.dialects.module_text import parse_module, print_module
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.text import locating_parser
@@ -61,6 +63,7 @@ def test_a_line_with_a_template_may_be_invalid() -> None:
     assert error(FIRST, "%1 = stablehlo.add %a, %0#1 : tensor<4xf32>") == ("SDY-P003", 3, 26)
     assert error(FIRST, "%0 = stablehlo.add %a, %0 : tensor<4xf32>") == ("SDY-P004", 3, 3)
     assert error(FIRST, "%1:2 = stablehlo.add %a, %0 : tensor<4xf32>") == ("SDY-P009", 3, 3)
+    assert error(FIRST, "%1 = stablehlo.add %a, % : tensor<4xf32>") == ("SDY-P001", 3, 26)
 
 
 def test_a_line_with_a_template_may_use_a_later_value() -> None:
@@ -128,6 +131,21 @@ def test_make_op_matches_the_constructor() -> None:
     assert [use.index for use in block.args[0].uses] == [0, 0]
     made.erase()
     assert [use.operation for use in block.args[1].uses] == [created]
+
+
+def test_append_ops_matches_add_ops() -> None:
+    block, other = Block(), Block()
+    for target, add in ((block, partial(append_ops, block)), (other, other.add_ops)):
+        add(())
+        assert target.is_empty
+        add([ReturnOp(), ReturnOp()])
+        add([ReturnOp()])
+    for target in (block, other):
+        ops = list(target.ops)
+        assert len(ops) == 3
+        assert (target.first_op, target.last_op) == (ops[0], ops[-1])
+        assert [op.prev_op for op in ops] == [None, *ops[:-1]]
+        assert {op.parent for op in ops} == {target}
 
 
 def test_make_location_matches_the_constructor() -> None:
