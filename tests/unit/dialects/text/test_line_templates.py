@@ -16,8 +16,9 @@ from sdy.dialects.ir.fast_ops import append_ops, make_location, make_op
 from sdy.dialects.module_text import parse_module, print_module
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.text import locating_parser
+from sdy.dialects.text.printer import MlirPrinter
 
-FILE_TESTS = sorted((Path(__file__).parents[2] / "filecheck" / "dialects").glob("stablehlo_*.mlir"))
+FILE_TESTS = sorted((Path(__file__).parents[3] / "filecheck" / "dialects").glob("stablehlo_*.mlir"))
 
 
 def structure(module: Operation) -> list[tuple[str, str, list[str]]]:
@@ -43,6 +44,37 @@ def test_templates_do_not_change_the_result(path: Path, monkeypatch: pytest.Monk
     assert [list(map(len, map(list, (op.operands, op.results)))) for op in by_templates.walk()] == [
         list(map(len, map(list, (op.operands, op.results)))) for op in token_by_token.walk()
     ]
+
+
+@pytest.mark.parametrize("path", FILE_TESTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("generic", [False, True])
+def test_texts_of_similar_ops_do_not_change_what_is_printed(
+    path: Path, generic: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = parse_module(path.read_text())
+    by_texts = print_module(module, generic)
+    monkeypatch.setattr(MlirPrinter, "_text_with_names", no_template)
+    assert by_texts == print_module(module, generic)
+
+
+def outcome(text: str) -> tuple[object, ...]:
+    """Return what is known of a text after parsing: the module and the location of each op, or the error."""
+    try:
+        module = parse_module(text)
+    except SdyError as error:
+        return (str(error),)
+    return print_module(module), print_module(module, generic=True), structure(module)
+
+
+def test_templates_do_not_change_the_result_of_any_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = Path(__file__).parents[3].rglob("*.mlir")
+    texts = [text for file in sorted(files) for text in file.read_text(errors="replace").split("// -----")]
+    assert len(texts) > 200
+    by_templates = list(map(outcome, texts))
+    monkeypatch.setattr(locating_parser, "next_line", no_template)
+    monkeypatch.setattr(MlirPrinter, "_text_with_names", no_template)
+    for text, expected in zip(texts, by_templates, strict=True):
+        assert outcome(text) == expected, text
 
 
 def error(*lines: str) -> tuple[str, int, int]:
