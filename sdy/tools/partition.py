@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from importlib import import_module
 
 from sdy.cost.statistics import statistics_of
 from sdy.dialects.module_text import print_module
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
-from sdy.report.tables.fitted_table import print_tables
-from sdy.report.tables.program_tables import statistics_tables
 from sdy.tools.command_line.arguments import JSON_HELP, print_json
-from sdy.tools.command_line.console import console_of
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import STANDARD_STREAM, write_text
 from sdy.tools.command_line.loading import (
@@ -69,7 +67,8 @@ def run(arguments: Namespace) -> int:
     elif arguments.stats == "json":
         print_json(statistics_of(partitioned.local).to_json())
     elif arguments.stats == "table":
-        print_tables(console_of(arguments), *statistics_tables(statistics_of(partitioned.local)))
+        output = import_module("sdy.tools.command_line.statistics_output")  # imports rich
+        output.print_statistics(arguments, statistics_of(partitioned.local))
     return SUCCESS
 
 
