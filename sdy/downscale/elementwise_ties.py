@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.chlo import elementwise as chlo
@@ -16,7 +14,6 @@ from sdy.dialects.stablehlo.control import MapOp, OptimizationBarrierOp
 from sdy.dialects.stablehlo.linalg import BatchNormGradOp, BatchNormInferenceOp, BatchNormTrainingOp, SortOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
 from sdy.downscale.index_values import literal
 from sdy.downscale.ties import Ties, TieTable
 
@@ -148,44 +145,6 @@ def _batch_norm(ties: Ties, op: BatchNormTrainingOp | BatchNormInferenceOp | Bat
         dims = ties.of(value)
         for one, other in zip(first if len(dims) > 1 else (first[feature],), dims, strict=True):
             ties.tie(one, other)
-
-
-@TABLE.of(ConvolutionOp)
-def _convolution(ties: Ties, op: ConvolutionOp) -> None:
-    """Tie batch and features; windows keep the spatial sizes, and groups keep all."""
-    if op.feature_group_count.value.data != 1 or op.batch_group_count.value.data != 1:
-        ties.lock_all(op)
-        return
-    numbers = op.dimension_numbers.data
-    lhs, rhs, result = ties.of(op.lhs), ties.of(op.rhs), ties.of(op.result)
-    ties.tie(lhs[numbers.input_batch_dimension], result[numbers.output_batch_dimension])
-    ties.tie(lhs[numbers.input_feature_dimension], rhs[numbers.kernel_input_feature_dimension])
-    ties.tie(rhs[numbers.kernel_output_feature_dimension], result[numbers.output_feature_dimension])
-    reason = "a window of a convolution moves along it"
-    ties.lock(op.lhs, reason, numbers.input_spatial_dimensions)
-    ties.lock(op.rhs, reason, numbers.kernel_spatial_dimensions)
-    ties.lock(op.result, reason, numbers.output_spatial_dimensions)
-
-
-@TABLE.of(ReduceWindowOp, SelectAndScatterOp)
-def _windows(ties: Ties, op: ReduceWindowOp | SelectAndScatterOp) -> None:
-    """Tie the dims along which windows have one element, and keep the others."""
-    window = () if op.window_dimensions is None else ints_of(op.window_dimensions)
-    strides = ints_of(op.window_strides) if op.window_strides is not None else (1,) * len(window)
-    values = [each for each in (*op.operands, *op.results) if rank_of(each)]
-    moving = [dim for dim, pair in enumerate(zip(window, strides, strict=True)) if pair != (1, 1)]
-    dilations = (op.properties.get(name) for name in ("base_dilations", "padding"))
-    if any(each is not None and not _is_trivial(each) for each in dilations):
-        moving = list(range(len(window)))
-    ties.same_dims(*values, but=moving)
-    for value in values:
-        ties.lock(value, f"a window of {op.name} moves along it", moving)
-
-
-def _is_trivial(attribute: object) -> bool:
-    """Return whether an attribute is a padding of zeros or a dilation of ones."""
-    get = getattr(attribute, "get_values", None)
-    return get is not None and set(cast("tuple[int, ...]", get())) in ({0}, {1})
 
 
 def _is_float(value: SSAValue) -> bool:

@@ -113,6 +113,8 @@ def mapped(
     Numbers far outside of a dim on all devices stay. `related` has sizes of dims before they were padded or sliced.
     """
     sizes = {**dict(related), **dict(anchors)}
+    if 2 * abs(number) <= min(new for _, new in (*anchors, *related)):
+        return number  # near the start, which all dims have in common
     if any(sizes[one] != other for one, other in (*anchors, *related)):
         return None
     if all(one == other for one, other in sizes.items()) or abs(number) > 2 * devices * anchors[-1][0]:

@@ -16,7 +16,7 @@ from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.downscale import elementwise_ties, indexing_ties, movement_ties, region_ties
+from sdy.downscale import elementwise_ties, indexing_ties, movement_ties, region_ties, window_ties
 from sdy.downscale.connections import lock_unshared, related_classes
 from sdy.downscale.devices import SmallerMesh, smaller_mesh
 from sdy.downscale.index_values import IndexValues, are_aligned, mapped, needed_size, numbers_of
@@ -27,7 +27,7 @@ from sdy.downscale.solver import Solver
 from sdy.downscale.ties import Ties, TieTable
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 
-TABLE = TieTable(elementwise_ties.TABLE, movement_ties.TABLE, indexing_ties.TABLE, region_ties.TABLE)
+TABLE = TieTable(elementwise_ties.TABLE, movement_ties.TABLE, indexing_ties.TABLE, region_ties.TABLE, window_ties.TABLE)
 
 MESH_SIZES = (2, 4)  # that are tried for the axes of the mesh
 

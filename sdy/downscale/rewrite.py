@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, IntegerAttr, ModuleOp, TensorType, i64
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, TensorType, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -13,7 +13,7 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.fast_ops import set_type
 from sdy.dialects.ir.walk import blocks_of, pre_order
 from sdy.dialects.stablehlo.attributes.types import as_tensor
-from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.downscale.attribute_numbers import ints_in, with_ints
 from sdy.downscale.devices import SmallerMesh
 from sdy.downscale.size_classes import Variable
 from sdy.downscale.ties import Ties
@@ -32,8 +32,8 @@ def rewritten(module: ModuleOp, ties: Ties, new_size: NewSize, constants: Mappin
     for op, new in zip(ops, pre_order(copy), strict=True):
         _set_types(op, new, ties, new_size)
         for name, numbers in attributes.get(op, {}).items():
-            ints = [numbers.get(index, each) for index, each in enumerate(ints_of(op.properties[name]))]
-            new.properties[name] = DenseArrayBase.from_list(i64, ints)
+            ints = [numbers.get(index, each) for index, each in enumerate(ints_in(op.properties[name]))]
+            new.properties[name] = with_ints(op.properties[name], ints)
         _set_devices(op, new, ties.mesh)
         value = op.properties.get("value")
         if op in ties.mesh.tables:

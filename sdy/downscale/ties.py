@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor
-from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.downscale.attribute_numbers import ints_in
 from sdy.downscale.devices import SmallerMesh
 from sdy.downscale.index_values import IndexValues
 from sdy.downscale.size_classes import Positions, SizeClasses, Variable
@@ -55,13 +55,13 @@ class Ties:
         return found
 
     def attribute(self, op: Operation, name: str, index: int, *dims: Variable) -> Variable:
-        """Return the variable of a number in an array attribute, a position along `dims`.
+        """Return the variable of a number in an attribute, a position along `dims`.
 
         Numbers below 2 are constants.
         """
         key = (op, name, index)
         if key not in self.attributes:
-            variable = self.classes.new(ints_of(op.properties[name])[index])
+            variable = self.classes.new(ints_in(op.properties[name])[index])
             self.attributes[key] = variable
             self.classes.attributes[variable] = dims
         return self.attributes[key]
