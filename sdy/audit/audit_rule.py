@@ -26,12 +26,11 @@ Slices = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class FactorAudit:
-    """The audit of one factor: its symbol, size and kind, how partial results combine, and what is wrong, if it is."""
+    """The audit of one factor: its symbol, size and kind, and what is wrong, if it is."""
 
     symbol: str
     size: int
     kind: FactorKind
-    combination: str | None = None
     problem: str | None = None
 
 
@@ -89,23 +88,22 @@ def _audit_factor(op: OneOp, rule: OpShardingRule, factor: FactorIndex, dependen
     size, kind = rule.factor_sizes[factor], rule.kind(factor)
     operands = _slices_of_tensors(rule, factor, rule.operands, op.shapes)
     results = _slices_of_tensors(rule, factor, rule.results, op.result_shapes)
-    combination = problem = None
+    problem: str | None = None
     if kind is FactorKind.PASS_THROUGH and len(operands) + len(results) > 1:
         problem = _problem_of_passing(op, dependence, operands, results)
     elif kind is FactorKind.REDUCTION:
         read = {operand: each for operand, each in operands.items() if operand in op.inputs}
         if results:
             problem = f"result {min(results)} has it too, so it is not reduced"
-        elif read:
-            combination = combination_of(op, read, size)
-            problem = None if combination else "the results of slices do not combine to the result"
+        elif read and combination_of(op, read, size) is None:
+            problem = "the results of slices do not combine to the result"
     if problem is None and kind in RUN_ON_SHARDS and len(operands) + len(results) > 1 and is_run_unchanged(op.op):
         split, joined = (_leading_dims(mappings, factor) for mappings in (rule.operands, rule.results))
         if split.keys() == operands.keys() and joined.keys() == results.keys():
             counts = {size, next(count for count in range(2, size + 1) if size % count == 0)}
             if not all(runs_unchanged_on_slices(op, split, joined, count) for count in counts):
                 problem = "the op on slices computes something else than the slices of its results"
-    return FactorAudit(factor_symbol(factor), size, kind, combination, problem)
+    return FactorAudit(factor_symbol(factor), size, kind, problem)
 
 
 def is_run_unchanged(op: Operation) -> bool:

@@ -35,6 +35,19 @@ def byte_count(value: float | str) -> float:
     return parse_bytes(value) if isinstance(value, str) else value
 
 
+def rounded_bytes(count: float) -> str:
+    """Return a number of bytes with three significant digits, in the largest unit in which it is at least 1.
+
+    >>> rounded_bytes(3_141_592_654)
+    '3.14 GB'
+    """
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} PB"
+
+
 def seconds_text(seconds: float) -> str:
     """Return a time with three significant digits, in the largest unit in which it is at least 1.
 

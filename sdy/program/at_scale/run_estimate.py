@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from sdy.cost.executions import executions
 from sdy.cost.flops import contraction_flops
 from sdy.cost.memory import bytes_of_tensor, peak
+from sdy.cost.quantities import rounded_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
@@ -46,7 +47,7 @@ class RunEstimate:
 
     def __str__(self) -> str:
         """Return the time and the memory in words."""
-        return f"{duration_text(self.seconds)} and about {bytes_text(self.bytes)} of memory"
+        return f"{duration_text(self.seconds)} and about {rounded_bytes(self.bytes)} of memory"
 
 
 def estimate_of_run(module: ModuleOp) -> RunEstimate:
@@ -94,8 +95,8 @@ def check_memory(estimate: RunEstimate, module: ModuleOp, hint: str | None = Non
     available = available_bytes()
     if estimate.bytes > available:
         message = (
-            f"the run does not fit in memory: it takes about {bytes_text(estimate.bytes)}, "
-            f"{bytes_text(available)} are available"
+            f"the run does not fit in memory: it takes about {rounded_bytes(estimate.bytes)}, "
+            f"{rounded_bytes(available)} are available"
         )
         raise SdyError(Diagnostic("SDY-X150", message, span_of(main_function(module)), hint=hint))
 
@@ -103,15 +104,6 @@ def check_memory(estimate: RunEstimate, module: ModuleOp, hint: str | None = Non
 def is_within_budget(estimate: RunEstimate) -> bool:
     """Return whether a run fits in memory, and ends within the time that a run may take that nobody asked for."""
     return estimate.bytes <= available_bytes() and estimate.seconds <= MOST_SECONDS
-
-
-def bytes_text(count: float) -> str:
-    """Return a number of bytes with a unit: `3.1 GB`."""
-    for unit in ("bytes", "kB", "MB", "GB", "TB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} PB"
 
 
 def duration_text(seconds: float) -> str:

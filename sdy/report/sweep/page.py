@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from math import ceil, floor, log10
 
-from sdy.cost.quantities import seconds_text
+from sdy.cost.quantities import rounded_bytes, seconds_text
 from sdy.report.html.fragment import MAX_ROWS, fragment, titled
 from sdy.report.html.markup import HUES, markup_table
 from sdy.report.html.static_page import PageSection, static_page
@@ -86,19 +86,13 @@ def _grid(across: _Scale, up: _Scale) -> Iterator[str]:
     for value in across.ticks():
         x = across(value)
         yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{bottom}"/>'
-        yield f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{_rounded_bytes(value)}</text>'
+        yield f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{rounded_bytes(value)}</text>'
     for value in up.ticks():
         y = up(value)
         yield f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
         yield f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{escape(seconds_text(value))}</text>'
     middle = (LEFT + WIDTH - RIGHT) / 2
     yield f'<text x="{middle}" y="{HEIGHT - 12}" text-anchor="middle">peak memory of a device</text>'
-
-
-def _rounded_bytes(value: float) -> str:
-    units: tuple[tuple[float, str], ...] = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
-    size, unit = next(((size, unit) for size, unit in units if value >= size), (1.0, "B"))
-    return f"{value / size:g} {unit}"
 
 
 def _legend(machines: Sequence[str]) -> Iterator[str]:

@@ -8,13 +8,13 @@ import pytest
 from support.examples import EXAMPLES
 
 import sdy
+from sdy.cost.quantities import rounded_bytes
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.program.arrays import random_inputs
 from sdy.program.at_scale import run_estimate
 from sdy.program.at_scale.device_copies import DeviceCopies
 from sdy.program.at_scale.run_estimate import (
     RunEstimate,
-    bytes_text,
     duration_text,
     estimate_of_run,
     estimate_on_devices,
@@ -86,6 +86,6 @@ def test_estimates_of_two_runs_add_up() -> None:
 
 
 def test_large_numbers_have_units() -> None:
-    assert bytes_text(12) == "12 bytes"
-    assert bytes_text(3e18) == "3e+03 PB"
+    assert rounded_bytes(12) == "12 bytes"
+    assert rounded_bytes(3e18) == "3e+03 PB"
     assert duration_text(1.5) == "about 1.5 seconds"
