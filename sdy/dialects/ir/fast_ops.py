@@ -113,18 +113,19 @@ def _link_before(new: Operation, op: Operation) -> None:
         previous._next_op = new  # pyright: ignore[reportPrivateUsage] -- see above
 
 
-def append_ops(block: Block, ops: Iterable[Operation]) -> None:
-    """Add ops without a parent block at the end of `block`, like `block.add_ops(ops)`."""
+def append_op(block: Block, op: Operation) -> None:
+    """Add an op without a parent block at the end of `block`, like `block.add_op(op)`.
+
+    An op needs less memory if it is added before many others of its class are created: Python then shares their keys.
+    """
     last = block._last_op  # pyright: ignore[reportPrivateUsage] -- see above
-    for op in ops:
-        op.parent = block
+    op.parent = block
+    if last is None:
+        block._first_op = op  # pyright: ignore[reportPrivateUsage] -- see above
+    else:
+        last._next_op = op  # pyright: ignore[reportPrivateUsage] -- see above
         op._prev_op = last  # pyright: ignore[reportPrivateUsage] -- see above
-        if last is None:
-            block._first_op = op  # pyright: ignore[reportPrivateUsage] -- see above
-        else:
-            last._next_op = op  # pyright: ignore[reportPrivateUsage] -- see above
-        last = op
-    block._last_op = last  # pyright: ignore[reportPrivateUsage] -- see above
+    block._last_op = op  # pyright: ignore[reportPrivateUsage] -- see above
 
 
 def detach_range(first: Operation, last: Operation) -> None:
@@ -173,7 +174,7 @@ def set_type(value: SSAValue, value_type: Attribute) -> None:
 
 def make_location(file: StringAttr, line: int, column: IntAttr) -> FileLineColLoc:
     """Return `FileLineColLoc(file, IntAttr(line), column)`."""
-    number, location = object.__new__(IntAttr), object.__new__(FileLineColLoc)
-    vars(number)["data"] = line
-    vars(location).update(filename=file, line=number, column=column)
+    location = object.__new__(FileLineColLoc)
+    for name, value in (("filename", file), ("line", IntAttr(line)), ("column", column)):
+        object.__setattr__(location, name, value)
     return location

@@ -21,7 +21,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Note
 from sdy.diagnostics.similar_names import similar_name_hint
-from sdy.dialects.ir.fast_ops import append_ops, make_location
+from sdy.dialects.ir.fast_ops import append_op, make_location
 from sdy.dialects.text.location_parser import LocationParser
 
 
@@ -107,10 +107,8 @@ class ScopedParser(LocationParser):
         return block
 
     def _parse_block_body(self, block: Block) -> None:
-        ops: list[Operation] = []
         while (op := self.parse_optional_operation()) is not None:
-            ops.append(op)
-        append_ops(block, ops)
+            append_op(block, op)
 
     def parse_optional_successor(self) -> Block | None:
         token = self._parse_optional_token(MLIRTokenKind.CARET_IDENT)
