@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.timing.medians import measure, table
 
-PARSE_MOST, PRINT_MOST = 60, 30  # µs per op
-MEMORY_MOST = 6 * 1024  # bytes per op
+PARSE_MOST, PRINT_MOST = 50, 20  # µs per op
+MEMORY_MOST = 1.25 * 1024  # bytes per op
 
 
 @pytest.mark.benchmark
