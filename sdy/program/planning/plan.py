@@ -33,6 +33,10 @@ class ShardingPlan(Generic[P_co]):
 
     `program` is the program with these annotations, `original` the one as it was. `before` is the cost of the original
     program, `cost` that of the annotated one, `tried` the number of annotated programs that were partitioned.
+
+    Both costs are those with the communication optimizer on or off, whichever is faster, as for
+    `plan.program.optimized_for(machine)`; for programs of more than 1,500 ops, the optimizer is as in `program`. So
+    `plan.program.cost(machine)`, which has the optimizer on unless the program says otherwise, may be larger.
     """
 
     program: P_co
