@@ -11,5 +11,5 @@ from sdy.tools.command_line.console import console_of
 
 
 def print_statistics(arguments: Namespace, statistics: Statistics) -> None:
-    """Print the statistics of the program of one device, in colours if `--color` says so."""
+    """Print the statistics of the program of one device, with or without colours as `--color` says."""
     print_tables(console_of(arguments), *statistics_tables(statistics))
