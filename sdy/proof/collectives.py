@@ -6,7 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from sdy.proof.relations import FREE, Digit, Digits, NotProvedError, Offset, View, at, is_within, offset, tidy
+from sdy.proof.relations import (
+    FREE,
+    Digit,
+    Digits,
+    NotProvedError,
+    Offset,
+    View,
+    at,
+    is_within,
+    offset,
+    partial_of,
+    tidy,
+)
 from sdy.proof.terms import Term
 from sdy.proof.views import window
 
@@ -135,7 +147,7 @@ def permuted(view: View, pairs: Sequence[tuple[int, int]], devices: int, zero: T
         if len(source_of) < devices:
             raise NotProvedError("a partial value is sent to some devices only")
         masks = tuple(view.partial.masks[source_of[device]] for device in range(devices))
-        view = replace(view, partial=replace(view.partial, masks=masks))
+        view = replace(view, partial=partial_of(view.partial.kind, masks, view.partial.whole))
     base = [offset(tuple(at(each, source_of.get(p, p)) for p in range(devices))) for each in view.base]
     if len(source_of) == devices:
         return replace(view, base=tuple(base))

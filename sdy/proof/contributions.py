@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from sdy.proof.relations import NotProvedError, Offset, Partial, View, at, is_inside, spread
+from sdy.proof.relations import NotProvedError, Offset, Partial, View, at, is_inside, partial_of, spread
 from sdy.proof.terms import Term
 
 IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})
@@ -70,7 +70,7 @@ def contributions(kind: str, base: Offset, extent: int, size: int, devices: int,
     if not is_tiling or any(other - one != extent for one, other in pairwise(starts)):
         raise NotProvedError(f"windows of {extent} elements from {starts[:4]} do not tile a reduced dim of {size}")
     bits = {start: 1 << number for number, start in enumerate(starts)}
-    return Partial(kind, tuple(bits.get(at(base, device), 0) for device in range(devices)), (1 << len(starts)) - 1)
+    return partial_of(kind, tuple(bits.get(at(base, device), 0) for device in range(devices)), (1 << len(starts)) - 1)
 
 
 def product(one: Partial | None, other: Partial | None) -> Partial | None:
@@ -88,7 +88,7 @@ def product(one: Partial | None, other: Partial | None) -> Partial | None:
         return sum(b << (width * bit) for bit in range(a.bit_length()) if a >> bit & 1)
 
     masks = tuple(mask(a, b) for a, b in zip(one.masks, other.masks, strict=True))
-    return Partial(one.kind, masks, mask(one.whole, other.whole))
+    return partial_of(one.kind, masks, mask(one.whole, other.whole))
 
 
 def together(one: Partial | None, other: Partial | None) -> Partial | None:
@@ -102,7 +102,7 @@ def together(one: Partial | None, other: Partial | None) -> Partial | None:
         raise NotProvedError("a sum of a partial value and one that is not")
     width = one.whole.bit_length()
     masks = tuple(a | b << width for a, b in zip(one.masks, other.masks, strict=True))
-    return Partial(one.kind, masks, one.whole | other.whole << width)
+    return partial_of(one.kind, masks, one.whole | other.whole << width)
 
 
 def combined(view: View, kind: str, groups: Sequence[Sequence[int]]) -> View:
@@ -126,7 +126,7 @@ def combined(view: View, kind: str, groups: Sequence[Sequence[int]]) -> View:
         for device in group:
             masks[device] = union
     is_complete = all(mask == partial.whole for mask in masks)
-    rest = None if is_complete else Partial(kind, tuple(masks), partial.whole)
+    rest = None if is_complete else partial_of(kind, tuple(masks), partial.whole)
     return View(view.term, view.base, view.dims, view.outside, rest)
 
 
@@ -138,5 +138,5 @@ def masked(view: View, is_kept: Sequence[bool]) -> View:
             raise NotProvedError("zero is not neutral for the partial value")
         whole = view.partial
         masks = tuple(mask if kept else 0 for mask, kept in zip(whole.masks, is_kept, strict=True))
-        partial = Partial("add", masks, whole.whole)
+        partial = partial_of("add", masks, whole.whole)
     return View(view.term, view.base, view.dims, view.outside, partial)

@@ -7,7 +7,7 @@ from sdy.model.devices.placement import TensorPlacement
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import ReductionKind
-from sdy.proof.relations import Digit, Digits, NotProvedError, Offset, Partial, View, offset
+from sdy.proof.relations import Digit, Digits, NotProvedError, Offset, Partial, View, offset, partial_of
 from sdy.proof.terms import Shape, TermTable
 
 KINDS = {ReductionKind.SUM: "add", ReductionKind.MAX: "maximum", ReductionKind.MIN: "minimum"}
@@ -44,7 +44,7 @@ def contributions_of(placement: TensorPlacement) -> Partial | None:
         return None
     coordinates = shard_coordinates(axes, mesh)
     masks = tuple(1 << each for each in coordinates)
-    return Partial(KINDS[placement.sharding.unreduced_kind], masks, (1 << (max(coordinates) + 1)) - 1)
+    return partial_of(KINDS[placement.sharding.unreduced_kind], masks, (1 << (max(coordinates) + 1)) - 1)
 
 
 def argument(

@@ -44,6 +44,28 @@ class Partial:
     whole: int
 
 
+@lru_cache(maxsize=4096)
+def partial_of(kind: str, masks: tuple[int, ...], whole: int) -> Partial:
+    """Return contributions numbered by the devices that have them; those that the same devices have are one.
+
+    Contributions to two values are then equal whenever the devices have them alike, however they came about.
+    """
+    distinct = tuple(dict.fromkeys(masks))
+    owners = [0] * whole.bit_length()
+    for number, mask in enumerate(reversed(distinct)):
+        for bit in _bits(mask):
+            owners[bit] |= 1 << number
+    kinds = {each: number for number, each in enumerate(sorted({owners[bit] for bit in _bits(whole)}, reverse=True))}
+    merged: dict[int, int] = {}
+    for mask in distinct:
+        merged[mask] = sum(1 << number for number in {kinds[owners[bit]] for bit in _bits(mask)})
+    return Partial(kind, tuple(merged[mask] for mask in masks), (1 << len(kinds)) - 1)
+
+
+def _bits(mask: int) -> list[int]:
+    return [bit for bit in range(mask.bit_length()) if mask >> bit & 1]
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """The local value is a window of a term.

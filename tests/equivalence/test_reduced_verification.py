@@ -44,6 +44,25 @@ func.func @main(%ids: tensor<4096xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]
   return %4 : tensor<4096x32768xf32>
 }
 """
+CHOSEN = """
+sdy.mesh @m = <["x"=8, "y"=16]>
+func.func @main(%scores: tensor<1024x512x256xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}, {}]>},
+    %weights: tensor<256x4096xf32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {}]>})
+    -> (tensor<1024x512x4096xf32>, tensor<1024x512x8xf32>, tensor<1024x512x8xi32>) {
+  %values, %indices = chlo.top_k(%scores, k = 8)
+      : tensor<1024x512x256xf32> -> (tensor<1024x512x8xf32>, tensor<1024x512x8xi32>)
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%scores, %zero) <{padding = dense<PADDING> : tensor<3x2xi64>,
+      window_dimensions = array<i64: 1, 512, 1>, window_strides = array<i64: 1, 1, 1>}> ({
+  ^bb0(%one: tensor<f32>, %other: tensor<f32>):
+    %sum = stablehlo.add %one, %other : tensor<f32>
+    stablehlo.return %sum : tensor<f32>
+  }) : (tensor<1024x512x256xf32>, tensor<f32>) -> tensor<1024x512x256xf32>
+  %1 = stablehlo.dot_general %0, %weights, contracting_dims = [2] x [0]
+      : (tensor<1024x512x256xf32>, tensor<256x4096xf32>) -> tensor<1024x512x4096xf32>
+  return %1, %values, %indices : tensor<1024x512x4096xf32>, tensor<1024x512x8xf32>, tensor<1024x512x8xi32>
+}
+"""
 
 
 def is_accepted(program: Program, local: ModuleOp, *, reduced: bool) -> bool:
@@ -108,6 +127,16 @@ def test_a_large_program_becomes_small_and_keeps_its_structure() -> None:
     assert found.agrees
     assert found.devices == (128, 4)
     assert all(each.agrees for each in program.verify(reduced=True))
+
+
+@pytest.mark.parametrize("padding", ["[[0, 0], [511, 0], [0, 0]]", "[[0, 0], [0, 511], [0, 0]]"])
+def test_cumulative_sums_and_the_largest_elements_become_small(padding: str) -> None:
+    program = Program.from_text(CHOSEN.replace("PADDING", padding))
+    partitioned = program.partition()
+    small = reduce_sizes(program.module, partitioned.local, partitioned.boundary)
+    assert small.boundary.mesh.device_count == 4
+    assert max(each.after for each in small.changes) <= 16
+    assert verify_reduced(program.module, partitioned).agrees
 
 
 def test_all_devices_stay_if_asked_for() -> None:

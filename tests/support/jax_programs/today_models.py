@@ -267,7 +267,7 @@ def _mixture(layer: Mapping[str, Any], normal: Array, sizes: DeepSeekSizes, tens
     chosen = jax.nn.one_hot(experts, sizes.experts, dtype=jnp.float32)  # groups, tokens, choices, experts
     is_chosen = chosen.sum(axis=2)
     place = jnp.cumsum(is_chosen, axis=1) - is_chosen  # the tokens before that chose the same expert
-    dispatched = is_chosen[..., None] * jax.nn.one_hot(place, sizes.capacity, dtype=jnp.float32)
+    dispatched = is_chosen[..., None] * jax.nn.one_hot(place.astype(jnp.int32), sizes.capacity, dtype=jnp.float32)
     shares = (chosen * (best / best.sum(axis=-1, keepdims=True))[..., None]).sum(axis=2)
     combined = (dispatched * shares[..., None]).astype(normal.dtype)
     rows = tensors.by_expert(jnp.einsum("gtec,gtw->gecw", dispatched.astype(normal.dtype), normal))

@@ -97,6 +97,7 @@ def test_a_position_far_from_the_ends_of_shards_has_no_counterpart() -> None:
 
 def test_a_position_that_two_sizes_contradict_has_no_counterpart() -> None:
     assert mapped(9, ((9, 3), (9, 4)), 1) is None
+    assert mapped(0, ((9, 3), (9, 4)), 1) == 0
 
 
 def test_windows_are_shards_if_they_start_at_multiples() -> None:

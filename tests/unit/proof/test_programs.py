@@ -15,6 +15,21 @@ from sdy.program.verification import compare_runs
 from sdy.proof.prove import prove
 
 PROGRAMS = {
+    "a shard of an iota that is also a part of a longer one": """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%ids: tensor<16xi32>,
+    %rows: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<16xi1>, tensor<16x4xf32>) {
+  %long = stablehlo.iota dim = 0 : tensor<16xi32>
+  %0 = stablehlo.compare EQ, %ids, %long : (tensor<16xi32>, tensor<16xi32>) -> tensor<16xi1>
+  %1 = stablehlo.iota dim = 1 : tensor<16x8xi32>
+  %2 = stablehlo.broadcast_in_dim %ids, dims = [0] : (tensor<16xi32>) -> tensor<16x8xi32>
+  %3 = stablehlo.compare EQ, %2, %1 : (tensor<16x8xi32>, tensor<16x8xi32>) -> tensor<16x8xi1>
+  %4 = stablehlo.convert %3 : (tensor<16x8xi1>) -> tensor<16x8xf32>
+  %5 = stablehlo.dot_general %4, %rows, contracting_dims = [1] x [0]
+      : (tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
+  return %0, %5 : tensor<16xi1>, tensor<16x4xf32>
+}
+""",
     "loop": """
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) -> tensor<8x4xf32> {
