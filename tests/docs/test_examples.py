@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.jax_programs.host_name import needs_host_name
+from support.host_name import needs_host_name
 
 import sdy
 

@@ -12,13 +12,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from support.jax_programs.host_name import needs_host_name
+from support.host_name import needs_host_name
 from support.pages import ROOT, differences, examples, pages, updated
 
 DOCS = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 FENCED = re.compile(r"^( *)(```|~~~).*?^ *\2 *$", re.MULTILINE | re.DOTALL)
+IMPORTS_JAX = re.compile(r"^(import|from) jax\b", re.MULTILINE)
 SOURCE = re.compile(r"`(sdy/[\w/.]+)`")
 
 
@@ -31,13 +32,20 @@ def _imports_torchax() -> bool:
     return subprocess.run([sys.executable, "-W", "ignore", "-c", "import torchax"], capture_output=True).returncode == 0
 
 
-PAGES = [pytest.param(page, marks=[needs_host_name] * ("jax.distributed" in page.read_text())) for page in pages()]
+def _marks(page: Path) -> list[pytest.MarkDecorator]:
+    """Return the marks of a page: `jax` for those that import it, which must hold with the newest JAX too."""
+    text = page.read_text()
+    if not IMPORTS_JAX.search(text):
+        return []
+    is_missing = pytest.mark.skipif(find_spec("jax") is None, reason="the page is about JAX, which is not installed")
+    return [pytest.mark.jax, is_missing, *[needs_host_name] * ("jax.distributed" in text)]
+
+
+PAGES = [pytest.param(page, marks=_marks(page)) for page in pages()]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=map(named, pages()))
 def test_examples_print_what_the_page_shows(page: Path, pytestconfig: pytest.Config) -> None:
-    if re.search(r"^(import|from) jax\b", page.read_text(), re.MULTILINE):
-        pytest.importorskip("jax", reason="the page is about JAX, which is not installed")
     if re.search(r"^import torchax\b", page.read_text(), re.MULTILINE) and not _imports_torchax():
         pytest.skip("the page is about PyTorch: the extra `torch` is not installed")
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])

@@ -1,6 +1,6 @@
 """`verify` has no false alarms on training steps that amplify rounding errors.
 
-Ten by default; `pytest -m slow` verifies two hundred.
+Five by default; `pytest -m slow` verifies two hundred.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def is_amplified(seed: int) -> bool:
     return any(each.amplification is not None for each in found)
 
 
-def test_ten_steps() -> None:
-    amplified = sum(map(is_amplified, range(10)))
-    assert amplified >= 3  # otherwise the steps would show nothing
+def test_five_steps() -> None:
+    amplified = sum(map(is_amplified, range(5)))
+    assert amplified >= 1  # otherwise the steps would show nothing
 
 
 @pytest.mark.slow

@@ -8,8 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from support.examples import EXAMPLES
-from support.jax_programs.host_name import needs_host_name
+from support.host_name import needs_host_name
 
 TESTS = Path(__file__).parents[1]
 FILES = [str(path) for path in EXAMPLES if path.stem in ("constraint_transpose", "matmul_case3", "mlp_dp4_tp2")]
@@ -21,6 +22,7 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+@pytest.mark.jax
 @needs_host_name
 def test_results_on_two_processes_are_those_of_jax() -> None:
     path = os.pathsep.join([str(TESTS.parent), str(TESTS)])

@@ -19,7 +19,7 @@ from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX, DEFAULT_DIALECTS
 from sdy.dialects.text.resources import MARKER, resource_section
 from sdy.dialects.text.ssa_names import name_values
 
-_NAME_MARK = "\0"  # in place of the name of an operand; strings are printed with escapes, so no text contains it
+_NAME_MARK = "\0"  # in place of the name of an operand
 
 
 def print_operation(op: Operation, generic: bool = False, locations: ParsedLocations | None = None) -> str:
@@ -117,7 +117,7 @@ class MlirPrinter(AttributePrinter):
         self._print_after_results(op)
         printed, self._write, self._printed_values = self._printed_values, outer, None
         text = "".join(parts)
-        if printed != list(operands_of(op)) or "\n" in text:
+        if printed != list(operands_of(op)) or text.count(_NAME_MARK) != len(printed) or "\n" in text:
             return None
         return text.replace("%", "%%").replace(_NAME_MARK, "%%%s")
 

@@ -13,7 +13,7 @@ from xdsl.irdl import IRDLOperation
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.fast_ops import append_op, make_location, make_op
-from sdy.dialects.module_text import parse_module, print_module
+from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.text import locating_parser
 from sdy.dialects.text.printer import MlirPrinter
@@ -55,6 +55,13 @@ def test_texts_of_similar_ops_do_not_change_what_is_printed(
     by_texts = print_module(module, generic)
     monkeypatch.setattr(MlirPrinter, "_text_with_names", no_template)
     assert by_texts == print_module(module, generic)
+
+
+def test_a_null_character_in_the_name_of_an_op_is_printed() -> None:
+    line = '"x.\0y"(%arg0) : (f32) -> f32'
+    text = f"func.func @f(%arg0: f32) {{\n  %0 = {line}\n  %1 = {line}\n  return\n}}\n"
+    module = parse_module(text, context=make_context(allow_unregistered=True))
+    assert print_module(module).count(line) == 2
 
 
 def outcome(text: str) -> tuple[object, ...]:
