@@ -211,6 +211,7 @@ def test_sdy_opt_prints_the_time_of_each_pass(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_interrupted_commands_have_their_own_code(tmp_path: Path) -> None:
     code = "import os, signal; from sdy.program.program import Program; from sdy.tools.main import main\n"
+    code += "signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it\n"
     code += "Program.partition = lambda self: os.kill(os.getpid(), signal.SIGINT)\n"
     code += f"raise SystemExit(main(['partition', {MLP!r}]))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ)
