@@ -17,6 +17,7 @@ from sdy.tools.reference.json_schema import json_schema, type_schema
 
 MLP = str(EXAMPLES[EXAMPLE_NAMES.index("mlp_dp4_tp2")])
 MATMUL = str(EXAMPLES[EXAMPLE_NAMES.index("matmul_case1")])
+SUMMED_MATMUL = str(EXAMPLES[EXAMPLE_NAMES.index("matmul_case3")])  # partial results are summed
 WITHOUT_RESULT = {"completion", "lsp"}  # a script, and a protocol of its own
 NO_GATHERS = "[[collectives]]\nkind = 'all-gather'\ncount = 0\n"
 CONFLICT = """sdy.mesh @m = <["x"=2, "y"=2]>
@@ -46,7 +47,7 @@ CASES: dict[str, tuple[str, int]] = {
     "cost of nothing": ("cost", 0),
     "check": (f"check {MLP} --contract {{contract.toml}}", 1),
     "check and update": (f"check {MATMUL} --contract {{new.toml}} --update", 0),
-    "lint": (f"lint {MLP} --on h100", 1),
+    "lint": (f"lint {SUMMED_MATMUL} --on h100", 1),
     "lint and fix": ("lint {conflict.mlir} --fix --show-small --output {fixed.mlir}", 0),
     "diff": (f"diff {MATMUL} {{conflict.mlir}}", 1),
     "search": (f"search {MATMUL} --time-limit 5", 0),
