@@ -21,9 +21,9 @@ type_of: Callable[[SSAValue], Attribute] = attrgetter("_type")
 _item = cast("Callable[[Sequence[SSAValue], int], SSAValue]", tuple.__getitem__)
 
 
-def nth(values: Sequence[SSAValue], index: int = 0) -> SSAValue:
-    """Return `values[index]` of a tuple, without xDSL's test whether the index is a slice."""
-    return _item(values, index)
+def first_of(values: Sequence[SSAValue]) -> SSAValue:
+    """Return `values[0]` of a tuple, without xDSL's test whether the index is a slice."""
+    return _item(values, 0)
 
 
 def nth_result(op: Operation, index: int = 0) -> SSAValue:

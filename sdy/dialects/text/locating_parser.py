@@ -26,7 +26,7 @@ from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.context import load_dialects
-from sdy.dialects.ir.fast_ops import make_op, nth, type_of
+from sdy.dialects.ir.fast_ops import first_of, make_op, type_of
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX, DEFAULT_DIALECTS
 from sdy.dialects.text.line_templates import Line, LineKey, Template, make_template, next_line
@@ -107,7 +107,7 @@ class LocatingParser(ScopedParser):
         operands: list[SSAValue] = []
         for position, value_type in template.operands:
             values = self.ssa_values.get(line.values[position])
-            if values and type_of(value := nth(values)) is value_type:
+            if values and type_of(value := first_of(values)) is value_type:
                 operands.append(value)
             else:
                 operands.append(self._resolve_on_line(line, position, value_type))
