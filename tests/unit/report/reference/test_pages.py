@@ -57,5 +57,5 @@ def test_the_command_writes_the_pages_in_docs(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(make_reference, "FOLDER", folder)
     assert make_reference.main() == 0
     assert sorted(path.name for path in folder.iterdir()) == sorted(make_reference.PAGES)
-    outdated = [path.name for path in folder.iterdir() if path.read_text() != (docs / path.name).read_text()]
+    outdated = [path.name for path in folder.iterdir() if path.read_bytes() != (docs / path.name).read_bytes()]
     assert outdated == [], "run `make reference`"
