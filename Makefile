@@ -47,7 +47,7 @@ playground: ## build the playground in build/site, a folder of static files (nee
 	python -m sdy.tools.playground.build build/site
 
 package: ## build the wheel and the sdist, and try them in a new environment (needs the extra release)
-	pytest -m slow tests/packaging
+	pytest -m slow -n0 tests/packaging
 
 ci: ## run all checks of continuous integration
 	.ci/run

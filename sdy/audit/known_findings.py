@@ -26,7 +26,7 @@ INCOMPLETE = {
     "stablehlo.reduce_window": _WINDOWS,
     "stablehlo.rng_bit_generator": "As in Shardy. The state has two elements, a key and a counter: nothing to gain.",
     "stablehlo.scatter": "As in Shardy. A device could write the part of a window that is in its slice.",
-    "stablehlo.select_and_scatter": _WINDOWS,
+    "stablehlo.select_and_scatter": f"{_WINDOWS} The partitioner shards windows that do not overlap.",
     "stablehlo.slice": "As in Shardy, which lets devices exchange elements. Some strides divide the slices.",
-    "stablehlo.triangular_solve": "As in Shardy. The columns of the right side are independent systems of equations.",
+    "stablehlo.triangular_solve": "As in Shardy. The partitioner shards the columns of the right side.",
 }

@@ -16,7 +16,7 @@ from sdy.dialects.module_text import parse_module
 from sdy.model.rule import OpShardingRule
 from sdy.rules.all import CONSERVATIVE, sharding_rule
 from sdy.rules.lowered_chlo import LOWERED_CHLO_RULES
-from sdy.rules.partitioner_rules import PARTITIONER_RULES
+from sdy.rules.partitioner_rules import LENIENT_RULES, PARTITIONER_RULES
 
 
 @dataclass(slots=True)
@@ -63,7 +63,8 @@ def audited_op(module: ModuleOp) -> Operation:
 
 def rules_of(op: Operation) -> Iterator[OpShardingRule]:
     """Yield the distinct rules of an op: those of propagation, of its conservative mode, and of the partitioner."""
-    candidates = (sharding_rule(op), CONSERVATIVE.get(op), LOWERED_CHLO_RULES.get(op), PARTITIONER_RULES.get(op))
+    tables = (CONSERVATIVE, LOWERED_CHLO_RULES, PARTITIONER_RULES, LENIENT_RULES)
+    candidates = (sharding_rule(op), *(table.get(op) for table in tables))
     yield from dict.fromkeys(rule for rule in candidates if rule is not None)
 
 

@@ -70,6 +70,11 @@ def batch_norm_inference(op: ops.BatchNormInferenceOp) -> OpShardingRule:
 @RULES.of(ops.TriangularSolveOp)
 def triangular_solve(op: ops.TriangularSolveOp) -> OpShardingRule:
     """`([b, i, k], [b, i, j]) -> ([b, k, j])` for a left-sided solve, where the matrix dims need replication."""
+    return rule_of_triangular_solve(op, NEED_REPLICATION)
+
+
+def rule_of_triangular_solve(op: ops.TriangularSolveOp, systems: FactorKind) -> OpShardingRule:
+    """Return the rule in which the factor of the systems of equations has the given kind: columns in a left solve."""
     a, b = shape_or_empty(op.a), shape_or_empty(op.b)
     rows, columns = len(a) - 2, len(a) - 1
     is_transposed = op.transpose_a.data in (Transpose.TRANSPOSE, Transpose.ADJOINT)
@@ -79,10 +84,10 @@ def triangular_solve(op: ops.TriangularSolveOp) -> OpShardingRule:
         builder.spread(dim, a[dim])
     if op.left_side.value.data:
         builder.factor(a[row_dim], operands=(row_dim, rows), results=(None,), kind=NEED_REPLICATION)
-        builder.factor(b[columns], operands=(None, columns), results=(columns,), kind=NEED_REPLICATION)
+        builder.factor(b[columns], operands=(None, columns), results=(columns,), kind=systems)
         builder.factor(a[column_dim], operands=(column_dim, None), results=(rows,), kind=NEED_REPLICATION)
     else:
-        builder.factor(b[rows], operands=(None, rows), results=(rows,), kind=NEED_REPLICATION)
+        builder.factor(b[rows], operands=(None, rows), results=(rows,), kind=systems)
         builder.factor(a[column_dim], operands=(column_dim, columns), results=(None,), kind=NEED_REPLICATION)
         builder.factor(a[row_dim], operands=(row_dim, None), results=(columns,), kind=NEED_REPLICATION)
     return builder.build()

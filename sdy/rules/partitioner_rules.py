@@ -1,6 +1,6 @@
-"""Sharding rules of ops for which Shardy has none. Only the partitioner uses them; propagation does not.
+"""Sharding rules of ops for which Shardy has none, or one that requires more replication than the op does.
 
-Source: docs/spec/06, 8.1.
+Only the partitioner uses them; propagation does not. Source: docs/spec/06, 8.1.
 """
 
 from __future__ import annotations
@@ -8,14 +8,17 @@ from __future__ import annotations
 from sdy.dialects.chlo import elementwise as chlo
 from sdy.dialects.chlo.structured import TopKOp
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.stablehlo import control, elementwise, linalg, shape
+from sdy.dialects.stablehlo import control, elementwise, linalg, shape, window
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
 from sdy.rules.all import RULES
 from sdy.rules.elementwise import pointwise
-from sdy.rules.tensors import shape_or_empty
+from sdy.rules.linalg import rule_of_triangular_solve
+from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 PARTITIONER_RULES = OpTable[OpShardingRule | None]()
+LENIENT_RULES = OpTable[OpShardingRule | None]()  # these replace a rule of Shardy
 PARTITIONER_RULES.of(control.MapOp, *chlo.OPS, *(each for each in elementwise.OPS if each not in RULES))(pointwise)
 
 
@@ -56,3 +59,36 @@ def top_k(op: TopKOp) -> OpShardingRule:
     builder.factor(size, operands=(last,), results=(None, None), kind=FactorKind.NEED_REPLICATION)
     builder.factor(op.k.value.data, operands=(None,), results=(last, last), kind=FactorKind.NEED_REPLICATION)
     return builder.build()
+
+
+@LENIENT_RULES.of(linalg.TriangularSolveOp)
+def columns_of_triangular_solve(op: linalg.TriangularSolveOp) -> OpShardingRule:
+    """`([b, i, k], [b, i, j]) -> ([b, k, j])` for a left-sided solve: each column j is a system of its own."""
+    return rule_of_triangular_solve(op, FactorKind.PASS_THROUGH)
+
+
+@LENIENT_RULES.of(window.SelectAndScatterOp)
+def tiled_select_and_scatter(op: window.SelectAndScatterOp) -> OpShardingRule | None:
+    """`([iw, j], [i, j], []) -> ([iw, j])`, if the windows of size w tile the operand; else None.
+
+    The gradient of max pooling scatters each element of the source to its own window.
+    """
+    builder = RuleBuilder(*operand_and_result_ranks(op))
+    for dim, (size, windows) in enumerate(zip(shape_or_empty(op.operand), shape_or_empty(op.source), strict=True)):
+        if not _tiles(op, dim):
+            return None
+        builder.factor(windows, operands=(dim, dim, None), results=(dim,))
+        if size != windows:
+            own = (dim, None, None)
+            builder.factor(size // windows, own, results=(dim,), kind=FactorKind.NEED_REPLICATION)
+    return builder.build()
+
+
+def _tiles(op: window.SelectAndScatterOp, dim: int) -> bool:
+    """Return whether the windows along `dim` do not overlap and, with the gaps between them, fill the operand."""
+    stride, window_size = (
+        1 if each is None else ints_of(each)[dim] for each in (op.window_strides, op.window_dimensions)
+    )
+    is_padded = op.padding is not None and any(op.padding.get_ints()[2 * dim : 2 * dim + 2])
+    size, windows = shape_or_empty(op.operand)[dim], shape_or_empty(op.source)[dim]
+    return not is_padded and window_size <= stride and size == windows * stride

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -16,15 +17,17 @@ import sdy
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN_LIMIT, ALL_LIMIT = 15e6, 250e6  # bytes installed: of our package, and of everything without JAX
+NOT_SOURCES = (".*", "build", "dist", "*.egg-info", "__pycache__", "venv*")
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Build the sdist, and the wheel from the sdist."""
+    """Build the sdist, and the wheel from the sdist, in a copy of the sources, as several processes may."""
     pytest.importorskip("build", reason="the extra `release` is not installed")
-    folder = tmp_path_factory.mktemp("dist")
-    run([sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT)], folder)
+    folder, source = tmp_path_factory.mktemp("dist"), tmp_path_factory.mktemp("source")
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*NOT_SOURCES), dirs_exist_ok=True)
+    run([sys.executable, "-m", "build", "--outdir", str(folder), str(source)], folder)
     return {path.suffix: path for path in folder.iterdir()}
 
 

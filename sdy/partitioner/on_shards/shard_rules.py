@@ -27,7 +27,7 @@ from sdy.partitioner.on_shards.shard_facts import Factors, facts_of
 from sdy.partitioner.on_shards.shard_offsets import shard_shifts_of
 from sdy.partitioner.on_shards.shard_windows import halos_of, kernel_halos_of, tiles_shards
 from sdy.rules.all import RULE_ATTRIBUTE, RULES, rule_key, sharding_rule
-from sdy.rules.partitioner_rules import PARTITIONER_RULES
+from sdy.rules.partitioner_rules import LENIENT_RULES, PARTITIONER_RULES
 from sdy.rules.tensors import shape_or_empty
 
 REPLICATED = FactorKind.NEED_REPLICATION
@@ -48,6 +48,9 @@ def known_rule(op: Operation) -> OpShardingRule | None:
     if rule is None or rule.is_custom:
         # A custom rule describes propagation, not the op. For custom calls, it is the only description.
         rule = RULES.get(op) or PARTITIONER_RULES.get(op) or rule
+    lenient = LENIENT_RULES.get(op)
+    if lenient is not None and rule == RULES.get(op):  # not a rule for present shard counts, in an attribute
+        rule = lenient
     return None if rule is None else _with_replicated_factors(op, rule)
 
 

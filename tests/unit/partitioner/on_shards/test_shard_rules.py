@@ -13,7 +13,8 @@ from sdy.rules.all import sharding_rule
 
 A = "tensor<8x4xf32>"
 ARGUMENTS = (
-    f"%a: {A}, %z: tensor<f32>, %i: tensor<i32>, %u: tensor<2x4xf32>, %k: tensor<3x4x8xf32>, %v: tensor<2x8x4xf32>"
+    f"%a: {A}, %z: tensor<f32>, %i: tensor<i32>, %u: tensor<2x4xf32>, %k: tensor<3x4x8xf32>, %v: tensor<2x8x4xf32>, "
+    "%m: tensor<8x8xf32>"
 )
 SORT = """({
 ^bb0(%p: tensor<f32>, %q: tensor<f32>):
@@ -57,6 +58,11 @@ def first_op(line: str) -> Operation:
             f"%0 = stablehlo.dynamic_update_slice %a, %u, %i, %i : ({A}, tensor<2x4xf32>, tensor<i32>, tensor<i32>) "
             f"-> {A}",
             "need_replication={j}",
+        ),
+        (
+            '%0 = "stablehlo.triangular_solve"(%m, %a) <{left_side = true, lower = true, unit_diagonal = false, '
+            f"transpose_a = #stablehlo<transpose NO_TRANSPOSE>}}> : (tensor<8x8xf32>, {A}) -> {A}",
+            "([i, k], [i, j])->([k, j]) {i=8, j=4, k=8} need_replication={i, k}",
         ),
         (f"%0 = stablehlo.custom_call @unheard_of(%a) : ({A}) -> tensor<3xf32>", "need_replication={i, j, k}"),
         (f"%0 = chlo.erf %a : {A} -> {A}", "([i, j])->([i, j]) {i=8, j=4}"),
