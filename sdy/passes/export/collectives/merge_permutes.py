@@ -1,4 +1,4 @@
-"""Merge permutes of the same value between other devices into one permute.
+"""Share equal permutes, and merge permutes of the same value between other devices into one permute.
 
     before  %1 = "stablehlo.collective_permute"(%0) {3 to 0}
             %2 = "stablehlo.collective_permute"(%0) {0 to 1, 1 to 2, 2 to 3}
@@ -29,18 +29,24 @@ from sdy.dialects.stablehlo.slicing import SliceOp
 from sdy.partitioner.emit.collective_ops import device_table
 from sdy.partitioner.emit.device_position import device_mask, device_number
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of
+from sdy.passes.export.collectives.equal_permutes import share_equal_permutes
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, op_order
 
 
 @dataclass(frozen=True)
 class MergePermutesPass(ModulePass):
-    """Merge permutes of one value whose sources and targets differ."""
+    """Share equal permutes of one value, and merge those whose sources and targets differ."""
 
     name = "sdy-merge-permutes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Merge each permute with earlier ones of its block."""
+        shared = share_equal_permutes(op)
+        for permute in shared:
+            remark(ctx, "SDY-L126", "this permute is shared by several ops that need the same value", permute)
+        if shared:
+            forget_order(op)
         alike: defaultdict[Hashable, list[list[CollectivePermuteOp]]] = defaultdict(list)
         for permute in op_order(op).of(CollectivePermuteOp):
             groups = alike[_key(permute)]
