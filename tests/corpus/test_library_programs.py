@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import pytest
-from support.library_programs.measure import Case, cases_of, measured, xla_bytes
+from support.library_programs.measure import Case, Measurement, Work, cases_of, measured, xla_work
 from support.library_programs.program import missing_library, program_names
 
 pytestmark = pytest.mark.corpus
 SAME = 1.05  # the ratio of bytes up to which no explanation is needed
 FEW_BYTES = 256  # a difference of so few bytes costs no time: a collective of a scalar or two
 
-# The largest ratio of bytes to XLA's of the programs that send more in some placement, by the reason.
+# The largest ratio of bytes to XLA's of the programs that send more in some placement, by the reason. Where XLA
+# computes products on several devices, to send less, no other reason is needed: our optimizer never adds FLOPs.
 # XLA gathers the arrays that loops scan before them; it holds up to 43 % more than our program, which gathers a row
 # per trip. Without the limit of memory, the optimizer sends at most XLA's bytes.
 MORE_MEMORY = {
+    "haiku_models.lstm": 1.1,
     "keras_models.convolutional_lstm": 1.7,
     "plain_jax.ctc_loss": 1.3,
     "plain_jax.dynamic_time_warping": 1.4,
     "plain_jax.flash_attention": 3.6,
     "plain_jax.gradient_accumulation": 1.2,
 }
-# XLA computes a product two to eight times on different devices, while our optimizer never adds FLOPs.
-MORE_FLOPS = {"flax_linen.mlp": 2.2, "flax_nnx.low_rank_adapters": 1.9, "plain_jax.reshaped_heads": 2.6}
 # A result whose sharding only the second mesh of the program can express: XLA leaves it so, and we gather it.
 OTHER_MESH = {"collectives.constraints_on_another_mesh": 3.2, "collectives.pipeline": 1.4}
 # XLA moves products of values that a loop does not change out of the loop.
 INVARIANT_PRODUCTS = {"optimal_transport.gradient_of_divergence": 1.8}
-LARGER = MORE_MEMORY | MORE_FLOPS | OTHER_MESH | INVARIANT_PRODUCTS
+LARGER = MORE_MEMORY | OTHER_MESH | INVARIANT_PRODUCTS
 
 # Run by default, since they need no library: the bytes that XLA sends (jaxlib 0.10.2).
 SAMPLE = {
@@ -39,7 +39,7 @@ SAMPLE = {
 
 @pytest.mark.parametrize("case", SAMPLE, ids=str)
 def test_sample(case: Case) -> None:
-    (found,) = measured([case], SAMPLE)
+    (found,) = measured([case], {case: Work(SAMPLE[case], 0)})
     assert found.problems == ()
     assert found.ratio <= SAME
 
@@ -50,11 +50,13 @@ def test_program_on_all_meshes_in_all_placements(name: str) -> None:
     library = missing_library(name)
     if library is not None:
         pytest.skip(f"{library} is not installed; pip install -e '.[corpus]'")
-    largest = LARGER.get(name, SAME)
     cases = cases_of(name)
-    wrong = [
-        str(found)
-        for found in measured(cases, xla_bytes(cases))
-        if found.problems or (found.xla is not None and found.ours > largest * found.xla + FEW_BYTES)
-    ]
-    assert wrong == []
+    found = list(measured(cases, xla_work(cases)))
+    assert [str(each) for each in found if each.problems or sends_more(each, LARGER.get(name, SAME))] == []
+
+
+def sends_more(found: Measurement, largest: float) -> bool:
+    """Return whether a device sends more than `largest` times the bytes of XLA, which repeats no products for that."""
+    if found.xla is None or found.xla_repeats_products:
+        return False
+    return found.ours.bytes_sent > largest * found.xla.bytes_sent + FEW_BYTES

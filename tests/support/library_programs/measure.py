@@ -33,7 +33,8 @@ from support.library_programs.placements import MESHES, jax_mesh, placed, placem
 from support.library_programs.program import build, missing_library, program_names
 
 TESTS = Path(__file__).resolve().parents[2]
-ONLY_XLA = "--only-xla"
+ONLY_XLA, FOUND = "--only-xla", "XLA:"  # libraries may print lines of their own while they are imported
+MORE_FLOPS = 1.1  # per FLOP of ours: rounding of uneven shards makes smaller differences
 
 
 class Case(NamedTuple):
@@ -47,26 +48,39 @@ class Case(NamedTuple):
         return f"{self.name}, mesh {self.mesh}, {self.placement}"
 
 
+class Work(NamedTuple):
+    """The bytes that each device sends, and the floating-point operations of its products."""
+
+    bytes_sent: float
+    flops: float
+
+
 @dataclass(frozen=True)
 class Measurement:
-    """The bytes that each device sends, as partitioned by us and by XLA, and the outputs that are wrong, if any.
+    """The work of each device, as partitioned by us and by XLA, and the outputs that are wrong, if any.
 
-    XLA's are None where its compiler ends the process, or rejects the placement.
+    XLA's is None where its compiler ends the process, or rejects the placement.
     """
 
     case: Case
-    ours: float
-    xla: float | None
+    ours: Work
+    xla: Work | None
     problems: tuple[str, ...]
 
     @property
     def ratio(self) -> float:
         """Our bytes per byte of XLA, 1 if neither sends anything; 1 if those of XLA are unknown."""
-        return 1.0 if self.xla is None else (self.ours + 1) / (self.xla + 1)
+        return 1.0 if self.xla is None else (self.ours.bytes_sent + 1) / (self.xla.bytes_sent + 1)
+
+    @property
+    def xla_repeats_products(self) -> bool:
+        """Whether XLA computes products on several devices that we compute on one, to send less."""
+        return self.xla is not None and self.xla.flops > MORE_FLOPS * self.ours.flops
 
     def __str__(self) -> str:
-        xla = "unknown" if self.xla is None else f"{self.xla:.0f}"
-        return f"{self.case}: {self.ours:.0f} / {xla} = {self.ratio:.3f} {'; '.join(self.problems)}"
+        xla = "unknown" if self.xla is None else f"{self.xla.bytes_sent:.0f}"
+        note = ", fewer FLOPs" if self.xla_repeats_products else ""
+        return f"{self.case}: {self.ours.bytes_sent:.0f} / {xla} = {self.ratio:.3f}{note} {'; '.join(self.problems)}"
 
 
 def cases_of(name: str) -> list[Case]:
@@ -75,24 +89,24 @@ def cases_of(name: str) -> list[Case]:
     return [Case(name, mesh, placement) for mesh in MESHES for placement in placements]
 
 
-def measured(cases: Sequence[Case], bytes_of_xla: Mapping[Case, float | None]) -> Iterator[Measurement]:
-    """Yield the measurements of cases of one program, for which XLA sends the given bytes."""
+def measured(cases: Sequence[Case], work_of_xla: Mapping[Case, Work | None]) -> Iterator[Measurement]:
+    """Yield the measurements of cases of one program, for which the work of XLA is given."""
     program = build(cases[0].name)
     expected = jax.jit(program.function)(program.state, program.data)
     for case in cases:
         arguments: tuple[Any, Any] = placed(program, jax_mesh(case.mesh), case.placement, case.name)
         ours = sdy.from_jax(program.function, *arguments)
         problems = tuple(str(each.problem) for each in ours.verify(*arguments, expected=expected) if not each.agrees)
-        sent = statistics_of(ours.partition().local).bytes_sent
-        yield Measurement(case, sent, bytes_of_xla[case], problems)
+        found = statistics_of(ours.partition().local)
+        yield Measurement(case, Work(found.bytes_sent, found.flops), work_of_xla[case], problems)
 
 
-def xla_bytes(cases: Sequence[Case]) -> dict[Case, float | None]:
-    """Return the bytes that XLA sends in cases of one program.
+def xla_work(cases: Sequence[Case]) -> dict[Case, Work | None]:
+    """Return the work of each device in cases of one program, as XLA partitions it.
 
     A new process continues after a case that ended the one before.
     """
-    found: dict[Case, float | None] = {}
+    found: dict[Case, Work | None] = {}
     while len(found) < len(cases):
         rest = [each for case in cases[len(found) :] for each in case]
         done = subprocess.run(
@@ -100,29 +114,32 @@ def xla_bytes(cases: Sequence[Case]) -> dict[Case, float | None]:
             check=False, capture_output=True, text=True, cwd=TESTS,
         )  # fmt: skip
         for line in done.stdout.splitlines():
-            found[cases[len(found)]] = None if line == "None" else float(line)
+            if line.startswith(FOUND):
+                figures = [float(each) for each in line.removeprefix(FOUND).split()]
+                found[cases[len(found)]] = Work(*figures) if figures else None
         if len(found) < len(cases):
             found[cases[len(found)]] = None
     return found
 
 
-def _print_bytes_of_xla(cases: Sequence[Case]) -> None:
+def _print_work_of_xla(cases: Sequence[Case]) -> None:
     program = build(cases[0].name)
     for case in cases:
         arguments: tuple[Any, Any] = placed(program, jax_mesh(case.mesh), case.placement, case.name)
         try:
             compiled: Any = jax.jit(program.function).lower(*arguments).compile()
         except ValueError:  # JAX rejects shardings of results that do not divide them
-            print(None, flush=True)
+            print(FOUND, flush=True)
         else:
-            print(HloModule(compiled.as_text()).statistics(peak_bytes=0).bytes_sent, flush=True)
+            work = HloModule(compiled.as_text()).statistics(peak_bytes=0)
+            print(FOUND, work.bytes_sent, work.flops, flush=True)
 
 
 def main(arguments: Sequence[str]) -> None:
     """Measure the cases that the command line names."""
     if arguments[:1] == [ONLY_XLA]:
         texts = list(arguments[1:])
-        _print_bytes_of_xla([Case(*texts[index : index + 3]) for index in range(0, len(texts), 3)])
+        _print_work_of_xla([Case(*texts[index : index + 3]) for index in range(0, len(texts), 3)])
         return
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=["*"])
@@ -137,7 +154,7 @@ def main(arguments: Sequence[str]) -> None:
                 for case in cases_of(name)
                 if options.mesh in (None, case.mesh) and options.placement in (None, case.placement)
             ]
-            for found in measured(cases, xla_bytes(cases)) if cases else ():
+            for found in measured(cases, xla_work(cases)) if cases else ():
                 print(found, flush=True)
                 logs.append(log(found.ratio))
     if logs:
