@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -64,7 +65,7 @@ def run_passes(
     Raises: SdyError of the first pass that fails, or that produces an invalid module.
     """
     timings = timings or Timings()
-    with garbage_collection_paused(), caching_order(module):
+    with garbage_collection_paused(), caching_order(module), ExitStack() as stack:
         for each in flattened(passes):
             if before is not None:
                 before(each, module)
@@ -73,7 +74,7 @@ def run_passes(
             if verify_each:
                 with timings.measure(VERIFICATION):
                     if verify is None:
-                        verify = VerifiedModule(module).verify
+                        verify = stack.enter_context(VerifiedModule(module).listening()).verify
                     else:
                         verify()
             if after is not None:

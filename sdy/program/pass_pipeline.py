@@ -23,7 +23,7 @@ def run_passes(module: ModuleOp, pipeline: str) -> tuple[Diagnostic, ...]:
     require_type(module, ModuleOp, "sdy.run_passes: module", "sdy.load(path).module is the module of a program")
     require_type(pipeline, str, "sdy.run_passes: pipeline", "write builtin.module(pass,pass{option=value})")
     passes = [build_pass(request) for request in parse_pipeline(pipeline)]
-    verified = VerifiedModule(module)
     context = make_context()
-    run.run_passes(context, module, passes, verify=verified.verify)
+    with VerifiedModule(module).listening() as verified:
+        run.run_passes(context, module, passes, verify=verified.verify)
     return tuple(context.diagnostics)

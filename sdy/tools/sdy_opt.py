@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -112,22 +113,23 @@ class _Job:
             with self._timings.measure("Parser"):
                 module, locations = parse_module_with_locations(chunk.text, arguments.input, context, chunk.first_line)
             verify_each, is_full = arguments.has("verify-each", default=True), arguments.has(VERIFY_FULL)
-            if passes and verify_each and not is_full:
-                verify = VerifiedModule(module).verify
-            else:
-                verify = partial(verify_module, module)
-                with self._timings.measure(VERIFICATION):
-                    verify()
-            run_passes(
-                context,
-                module,
-                passes,
-                verify_each=verify_each,
-                verify=verify,
-                before=self._show_before,
-                after=self._show_after,
-                timings=self._timings,
-            )
+            with ExitStack() as stack:
+                if passes and verify_each and not is_full:
+                    verify = stack.enter_context(VerifiedModule(module).listening()).verify
+                else:
+                    verify = partial(verify_module, module)
+                    with self._timings.measure(VERIFICATION):
+                        verify()
+                run_passes(
+                    context,
+                    module,
+                    passes,
+                    verify_each=verify_each,
+                    verify=verify,
+                    before=self._show_before,
+                    after=self._show_after,
+                    timings=self._timings,
+                )
         except SdyError as error:
             return None, error.diagnostics
         shown = locations if arguments.has("mlir-print-debuginfo") else None

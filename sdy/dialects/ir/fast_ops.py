@@ -12,6 +12,8 @@ from typing import TypeVar, cast
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
 
+from sdy.dialects.ir.edit_log import note_type
+
 OpT = TypeVar("OpT", bound=Operation)
 
 # The operands of an op as a tuple. `op.operands` would create a new view at each access.
@@ -169,6 +171,7 @@ def set_operand(op: Operation, index: int, value: SSAValue) -> None:
 
 def set_type(value: SSAValue, value_type: Attribute) -> None:
     """Change the type of `value` in place. xDSL would create a new value and replace each use."""
+    note_type(value)
     value._type = value_type  # pyright: ignore[reportPrivateUsage] -- see above
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, TupleType
@@ -20,6 +21,7 @@ from sdy.model.propagation_edges import EdgeNodeKind, PropagationEdges
 from sdy.model.shape import Shapeless, ValueShape
 from sdy.model.sharding import TensorSharding
 
+OpT = TypeVar("OpT", bound=Operation)
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 PROPAGATION_EDGES = "sdy.propagation_edges"
@@ -38,7 +40,8 @@ class AttributeChecks:
 
     def check(self, op: Operation, scope: Scope) -> None:
         """Check rules O1 to O5, by attribute name in alphabetical order."""
-        operands, attributes = operands_of(op), op.attributes
+        attributes = op.attributes
+        operands = operands_of(op) if SHARDING_RULE in attributes else ()  # whose types matter only to rules
         parts = (scope.meshes, *attributes.values(), *map(type_of, operands), *map(type_of, op.results))
         key = (scope.manual_axes, len(operands), *attributes, *map(id, parts))
         if key in self._valid:
@@ -46,6 +49,15 @@ class AttributeChecks:
         for name in sorted([name for name in attributes if name.startswith(_PREFIX)]):
             self._check_attribute(op, name, attributes[name], scope)
         if PROPAGATION_EDGES not in attributes:  # which depend on the shardings of the operands, too
+            self._valid[key] = parts
+
+    def check_once(self, check: Callable[[OpT, Scope], None], op: OpT, scope: Scope) -> None:
+        """Run `check` unless an op with the same properties and result types was valid; it depends on nothing else."""
+        properties = op.properties
+        parts = (check, scope.meshes, *properties.values(), *map(type_of, op.results))
+        key = (scope.manual_axes, *properties, *map(id, parts))
+        if key not in self._valid:
+            check(op, scope)
             self._valid[key] = parts
 
     def _check_attribute(self, op: Operation, name: str, attr: Attribute, scope: Scope) -> None:

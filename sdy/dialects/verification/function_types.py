@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 
@@ -38,9 +39,14 @@ def check_function(func: FuncOp) -> None:
 
 def _is_main(func: FuncOp) -> bool:
     """Return whether a function is the main function: by its name, or because it is the only one."""
+    if func.sym_name.data == MAIN:
+        return True
     module = func.parent_op()
-    is_only = isinstance(module, ModuleOp) and sum(isinstance(op, FuncOp) for op in module.ops) == 1
-    return is_only or func.sym_name.data == MAIN
+    return type(module) is ModuleOp and len(list(islice(_functions_in(module), 2))) == 1
+
+
+def _functions_in(module: ModuleOp) -> Iterator[FuncOp]:
+    return (op for op in module.ops if type(op) is FuncOp)
 
 
 def _check_end(func: FuncOp, terminators: tuple[type[Operation], ...]) -> None:
@@ -61,30 +67,33 @@ def check_return(op: ReturnOp) -> None:
     _check_types(op, "SDY-D022", "result", func.function_type.outputs.data, op.operand_types)
 
 
-def check_call(op: CallOp | CompositeOp) -> None:
+def check_calls(ops: Iterable[CallOp | CompositeOp]) -> None:
     """Check that the callee, or the decomposition of a composite op, exists and has the types of the op.
 
-    Raises: SdyError SDY-D023.
+    Raises: SdyError SDY-D023 at the first op for which it does not.
     """
-    callee = op.callee if isinstance(op, CallOp) else op.decomposition
-    _check_callee(op, callee.root_reference.data)
+    functions: dict[ModuleOp, dict[str, FuncOp]] = {}
+    for op in ops:
+        module = _module_of(op)
+        if module not in functions:
+            functions[module] = {func.sym_name.data: func for func in reversed(list(_functions_in(module)))}
+        callee = op.callee if isinstance(op, CallOp) else op.decomposition
+        name = callee.root_reference.data
+        func = functions[module].get(name)
+        if func is None:
+            raise _failure(op, "SDY-D023", f"no function is named @{name}")
+        _check_end(func, (ReturnOp,))
+        _check_types(op, "SDY-D023", f"argument of @{name}", func.function_type.inputs.data, op.operand_types)
+        _check_types(op, "SDY-D023", f"result of @{name}", func.function_type.outputs.data, op.result_types)
 
 
-def _check_callee(op: Operation, callee: str) -> None:
-    module = op.parent_op()
-    while module is not None and not isinstance(module, ModuleOp):
-        module = module.parent_op()
-    func = _function_named(callee, module) if module is not None else None
-    if func is None:
-        raise _failure(op, "SDY-D023", f"no function is named @{callee}")
-    _check_end(func, (ReturnOp,))
-    _check_types(op, "SDY-D023", f"argument of @{callee}", func.function_type.inputs.data, op.operand_types)
-    _check_types(op, "SDY-D023", f"result of @{callee}", func.function_type.outputs.data, op.result_types)
-
-
-def _function_named(name: str, module: ModuleOp) -> FuncOp | None:
-    symbol = StringAttr(name)
-    return next((op for op in module.ops if isinstance(op, FuncOp) and op.sym_name == symbol), None)
+def _module_of(op: Operation) -> ModuleOp:
+    """Return the innermost module around an op."""
+    parent = op.parent_op()
+    while not isinstance(parent, ModuleOp):
+        assert parent is not None  # a module is verified
+        parent = parent.parent_op()
+    return parent
 
 
 def _check_types(

@@ -7,7 +7,7 @@ from functools import cache
 from typing import cast
 
 from xdsl.dialects.builtin import UnregisteredOp
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpTraits
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.traits import IsTerminator, NoTerminator
@@ -24,8 +24,10 @@ from sdy.dialects.verification.function_types import check_function, check_retur
 
 # Ops whose verification also walks over the ops inside, because they are isolated from above.
 ISOLATED_OPS = frozenset[type[Operation]]((ManualComputationOp, NamedComputationOp))
-# Two of these ops with the same signature are equally valid.
-VERIFIED_BY_SIGNATURE = frozenset[type[Operation]]((*STABLEHLO.operations, *SDY.operations)) - ISOLATED_OPS
+# Two of these ops with the same signature are equally valid, except for what `check_in_function` checks.
+VERIFIED_BY_SIGNATURE = (
+    frozenset[type[Operation]]((*STABLEHLO.operations, *SDY.operations, FuncOp, CallOp, ReturnOp)) - ISOLATED_OPS
+)
 
 
 class OpChecks:
@@ -41,6 +43,7 @@ class OpChecks:
             self.check_by_signature(op)
         else:
             check_alone(op)
+        check_in_function(op)
 
     def check_by_signature(self, op: Operation) -> None:
         """Verify `op` unless an op with the same signature was valid. Raises: SdyError."""
@@ -71,7 +74,7 @@ def _region_signatures(op: Operation) -> tuple[tuple[int, ...], tuple[Attribute,
 
 
 def check_alone(op: Operation) -> None:
-    """Verify an op independently of other ops, except for a function and its return. Raises: SdyError."""
+    """Verify an op independently of other ops. Raises: SdyError."""
     if isinstance(op, UnregisteredOp):
         return
     try:
@@ -81,9 +84,13 @@ def check_alone(op: Operation) -> None:
             op.verify_()
     except VerifyException as error:
         raise op_failure(op, "SDY-D001", f"{op.name}: {error}") from None
-    if isinstance(op, FuncOp):
+
+
+def check_in_function(op: Operation) -> None:
+    """Verify that a function, its body and its return fit together; `op` is any op. Raises: SdyError."""
+    if type(op) is FuncOp:
         check_function(op)
-    elif isinstance(op, ReturnOp):
+    elif type(op) is ReturnOp:
         check_return(op)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Operation, OpResult
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Block, Operation, OpResult
 
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.walk import blocks_of, of_class, ops_in, pre_order
@@ -16,21 +16,20 @@ from sdy.dialects.sdy.ops import ConstantOp, MeshOp, PropagationBarrierOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.stablehlo.calls import CompositeOp
 from sdy.dialects.verification.attribute_checks import PROPAGATION_EDGES, AttributeChecks
-from sdy.dialects.verification.function_types import check_call
+from sdy.dialects.verification.changes import Changes
+from sdy.dialects.verification.function_types import check_calls
 from sdy.dialects.verification.op_checks import (
     ISOLATED_OPS,
     VERIFIED_BY_SIGNATURE,
     OpChecks,
     check_alone,
+    check_in_function,
     check_is_last,
     check_terminator,
-    is_terminator,
 )
-from sdy.dialects.verification.op_tree import OpTree
 from sdy.dialects.verification.sdy_ops import OPS_WITH_STRUCTURE_RULES, OPS_WITH_USE_RULES, check_structure, check_use
 from sdy.dialects.verification.sdy_scope import Scope
 from sdy.dialects.verification.sdy_shardings import check_function_shardings, check_symbols
-from sdy.dialects.verification.snapshot import Changes
 from sdy.dialects.verification.verify_module import CALL_OPS
 from sdy.dialects.verification.visibility import check_is_visible
 
@@ -39,33 +38,51 @@ _BY_SIGNATURE = VERIFIED_BY_SIGNATURE | ISOLATED_OPS
 # The rules of these ops depend on ops elsewhere.
 _WITH_LOCAL_RULES = frozenset[type[Operation]]((ConstantOp, PropagationBarrierOp))
 _WITH_CONTEXT = (OPS_WITH_STRUCTURE_RULES | OPS_WITH_USE_RULES) - _WITH_LOCAL_RULES
-# Whether an op of another class is valid may depend on anything.
-_LOCAL = _BY_SIGNATURE | {FuncOp, CallOp, ReturnOp}
+_SPECIAL = _WITH_CONTEXT | CALL_OPS | {FuncOp, MeshOp}
 
 
 class OpsToRecheck:
     """The ops of a module that are verified again after each change, or after particular changes."""
 
-    def __init__(self, tree: OpTree) -> None:
-        self.tree = tree
-        present = frozenset(map(type, tree.ops))
-        terminators = frozenset(filter(is_terminator, present))
-        foreign = present - _LOCAL
-        special = _of_classes(tree.ops, _WITH_CONTEXT | foreign | terminators | CALL_OPS | {FuncOp, ModuleOp})
-        self.with_context = _of_classes(special, _WITH_CONTEXT)
-        self.foreign = _of_classes(special, foreign)
-        self.terminators = _of_classes(special, terminators)
-        self.calls = cast("list[CallOp | CompositeOp]", _of_classes(special, CALL_OPS))
+    def __init__(self, module: ModuleOp) -> None:
+        self._module = module
+        self._special: dict[int, Operation] = {}  # those whose class matters below, by id
+        self._add([module, *pre_order(module)])
+
+    def update(self, changes: Changes) -> None:
+        """Add the new ops, and drop the erased ones."""
+        if changes.order:
+            self._special = {key: op for key, op in self._special.items() if changes.membership.has(op)}
+            self._add(changes.touched.values())
+
+    def _add(self, ops: Iterable[Operation]) -> None:
+        self._special.update((id(op), op) for op in ops if type(op) in _SPECIAL or type(op) not in _BY_SIGNATURE)
+        special = list(self._special.values())
+        self.with_context = [op for op in special if type(op) in _WITH_CONTEXT]
+        # Whether an op of another class is valid may depend on anything.
+        self.foreign = [op for op in special if type(op) not in _BY_SIGNATURE]
+        self.calls = cast("list[CallOp | CompositeOp]", [op for op in special if type(op) in CALL_OPS])
         self.functions = of_class(special, FuncOp)
         self.meshes = of_class(special, MeshOp)
-        self.have_manual = ManualComputationOp in present
+        self.have_manual = any(type(op) is ManualComputationOp for op in special)
         # Nested modules have other meshes; and the order of functions does not matter, unlike that of other ops.
-        top = ops_in(tree.blocks[0])
+        top = [op for block in blocks_of(self._module) for op in ops_in(block)]
         self.is_usual = len(of_class(special, ModuleOp)) == 1 and not any(op.results or op.operands for op in top)
 
 
-def _of_classes(ops: Sequence[Operation], classes: frozenset[type[Operation]]) -> list[Operation]:
-    return [op for op in ops if type(op) in classes]
+class BlockOrder:
+    """The order of the ops in blocks, as it was when a block was first asked about."""
+
+    def __init__(self) -> None:
+        self._indices: dict[int, dict[int, int]] = {}  # by the id of the block and the id of the op
+
+    def of(self, block: Block) -> dict[int, int]:
+        """Return the index of each op in a block, by id."""
+        indices = self._indices.get(id(block))
+        if indices is None:
+            ops = ops_in(block)
+            indices = self._indices[id(block)] = dict(zip(map(id, ops), range(len(ops)), strict=True))
+        return indices
 
 
 @dataclass(frozen=True)
@@ -74,6 +91,7 @@ class Recheck:
 
     module: ModuleOp
     ops: OpsToRecheck
+    order: BlockOrder
     scope: Scope
     op_checks: OpChecks
     attribute_checks: AttributeChecks
@@ -86,13 +104,10 @@ class Recheck:
         touched = self._with_dependents(changes.touched)
         self._check_ops(touched)
         if changes.order:
-            for op in self.ops.terminators:
-                if op.next_op is not None:
-                    check_is_last(op)
+            for op in touched:
+                self._check_end(op)
         have_other_functions = have_other_count or any(type(op) is FuncOp for op in touched)
-        for op in self.ops.calls if have_other_functions else touched:
-            if isinstance(op, CallOp | CompositeOp):
-                check_call(op)
+        check_calls(op for op in self.ops.calls if have_other_functions or id(op) in changes.touched)
         self._check_shardings([*touched, *changes.attributes])
 
     def _with_dependents(self, touched: dict[int, Operation]) -> list[Operation]:
@@ -102,43 +117,59 @@ class Recheck:
         """
         found = dict(touched)
         for op in touched.values():
-            if isinstance(op, FuncOp):
+            if type(op) is FuncOp:
                 found.update((id(block.last_op), block.last_op) for block in op.body.blocks if block.last_op)
-            elif isinstance(op, ManualComputationOp):
+            elif type(op) is ManualComputationOp:
                 found.update((id(inner), inner) for inner in pre_order(op))
-        rows = self.ops.tree.rows
-        return sorted(found.values(), key=lambda op: rows[id(op)])  # a check may assume that enclosing ops are valid
+        return list(found.values())
 
     def _check_ops(self, touched: Sequence[Operation]) -> None:
         """Check each op alone, the ends of its blocks, and that its operands are visible."""
-        for op in touched:
-            if op.regions:
-                for block in blocks_of(op):
-                    check_terminator(block, op)
-            if type(op) in _BY_SIGNATURE:
-                self.op_checks.check_by_signature(op)
-            else:
-                check_alone(op)
-            for operand in operands_of(op):
-                check_is_visible(operand, op, self._is_defined_before)
+        for block, ops in _by_block(touched):
+            indices = {} if block is None else self.order.of(block)
+            for op in ops:
+                if op.regions:
+                    for inner in blocks_of(op):
+                        check_terminator(inner, op)
+                if type(op) in _BY_SIGNATURE:
+                    self.op_checks.check_by_signature(op)
+                else:
+                    check_alone(op)
+                check_in_function(op)
+                for operand in operands_of(op):
+                    # Most operands are results of earlier ops of the block; for these, a call would take most time.
+                    if (
+                        type(operand) is not OpResult
+                        or indices.get(id(operand.op), len(indices)) >= indices[id(op)]
+                        or operand not in operand.op.results
+                    ):
+                        check_is_visible(operand, op, self._is_defined_before)
         for op in self.ops.foreign:
             check_alone(op)
 
     def _is_defined_before(self, result: OpResult, op: Operation) -> bool:
-        producer, rows = result.op, self.ops.tree.rows
-        return result in producer.results and rows.get(id(producer), len(rows)) < rows[id(op)]
+        producer = result.op
+        assert op.parent is not None  # it is the block of the result
+        indices = self.order.of(op.parent)
+        return result in producer.results and indices.get(id(producer), len(indices)) < indices[id(op)]
+
+    def _check_end(self, op: Operation) -> None:
+        """Check that neither `op` nor the op before it is a terminator in the middle of the block."""
+        for each in (op.prev_op, op):
+            if each is not None and each.next_op is not None:
+                check_is_last(each)
 
     def _check_shardings(self, changed: Sequence[Operation]) -> None:
         """Check the `sdy.` attributes of changed ops, and every op whose rules depend on others."""
         with_edges = self._ops_with_edges() if self.attribute_checks.have_seen_edges else ()
+        checks = self.attribute_checks
         for op in (*changed, *with_edges):
             if op.attributes:
-                scope = Scope({}) if op is self.module else self._scope_of(op)
-                self.attribute_checks.check(op, scope)
-            if isinstance(op, FuncOp):
-                check_function_shardings(op, self._scope_of(op))
+                checks.check(op, Scope({}) if op is self.module else self._scope_of(op))
+            if type(op) is FuncOp:
+                checks.check_once(check_function_shardings, op, self._scope_of(op))
             elif type(op) in _WITH_LOCAL_RULES:
-                check_structure(op, self._scope_of(op))
+                checks.check_once(check_structure, op, self._scope_of(op))
         for op in self.ops.with_context:
             check_structure(op, self._scope_of(op))
         check_symbols(self.module)
@@ -147,7 +178,7 @@ class Recheck:
 
     def _ops_with_edges(self) -> list[Operation]:
         """Return the ops with propagation edges, whose validity depends on the shardings of operands."""
-        return [op for op in self.ops.tree.ops if PROPAGATION_EDGES in op.attributes]
+        return [op for op in pre_order(self.module) if PROPAGATION_EDGES in op.attributes]
 
     def _scope_of(self, op: Operation) -> Scope:
         if not self.ops.have_manual:
@@ -162,3 +193,19 @@ class Recheck:
         for manual in reversed(enclosing):
             scope = scope.within(manual)
         return scope
+
+
+def _by_block(ops: Iterable[Operation]) -> Iterable[tuple[Block | None, list[Operation]]]:
+    """Return ops by their block, outer blocks first: a check may assume that enclosing ops are valid."""
+    by_block: dict[int, list[Operation]] = {}
+    for op in ops:
+        by_block.setdefault(id(op.parent), []).append(op)
+    return [(ops[0].parent, ops) for ops in sorted(by_block.values(), key=lambda ops: _depth(ops[0]))]
+
+
+def _depth(op: Operation) -> int:
+    """Return the number of ops around `op`."""
+    depth, parent = 0, op.parent_op()
+    while parent is not None:
+        depth, parent = depth + 1, parent.parent_op()
+    return depth

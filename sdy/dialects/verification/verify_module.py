@@ -12,7 +12,7 @@ from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.stablehlo.calls import CompositeOp
 from sdy.dialects.verification.attribute_checks import AttributeChecks
-from sdy.dialects.verification.function_types import check_call
+from sdy.dialects.verification.function_types import check_calls
 from sdy.dialects.verification.op_checks import OpChecks, check_is_last, check_terminator
 from sdy.dialects.verification.sdy_shardings import verify_sdy
 from sdy.dialects.verification.visibility import check_is_visible
@@ -27,8 +27,7 @@ def verify_module(module: ModuleOp, ops: OpChecks | None = None, attributes: Att
     """
     verification = _Verification(ops or OpChecks())
     verification.check(module)
-    for op in verification.callers:
-        check_call(op)
+    check_calls(verification.callers)
     verify_sdy(module, attributes or AttributeChecks())
 
 

@@ -91,16 +91,17 @@ class ValidText:
         following = self._ops[section.rows.stop :]
         moved = lines.new_end - lines.old_end
         kept = [name for name in old if name not in changed]
-        _exchange(section.ops, ops, section.following, [(old[name], new[name]) for name in kept])
         _move(following, moved, self._file)
-        try:
-            self._verified.verify()
-        except SdyError as error:
-            _exchange(ops, section.ops, section.following, [(new[name], old[name]) for name in kept])
-            _move(following, -moved, self._file)
-            _erase(ops)
-            self._verified.verify()  # what it remembers is then that of the old ops
-            return error.diagnostics
+        with self._verified.listening():
+            _exchange(section.ops, ops, section.following, [(old[name], new[name]) for name in kept])
+            try:
+                self._verified.verify()
+            except SdyError as error:
+                _exchange(ops, section.ops, section.following, [(new[name], old[name]) for name in kept])
+                self._verified.verify()  # what it remembers is then that of the old ops
+                _move(following, -moved, self._file)
+                _erase(ops)
+                return error.diagnostics
         self._forget_values(section)
         _erase(section.ops)
         self._add_values(index)

@@ -87,7 +87,8 @@ def test_every_broken_module_is_found_with_the_message_of_full_verification() ->
     for row, name in EDITS:
         module, ops = parse()
         verified = VerifiedModule(module)
-        edits_of(ops[row])[name](ops[row])
+        with verified.listening():
+            edits_of(ops[row])[name](ops[row])
         expected = problem(lambda module=module: verify_module(module))
         assert problem(verified.verify) == expected, f"{name} of {ops[row].name}"
         broken += expected is not None
@@ -104,7 +105,8 @@ def test_each_of_a_sequence_of_edits_is_verified(seed: int) -> None:
             for row, name in random.sample(EDITS, random.randint(1, 3)):
                 op = ops[row]
                 if name in edits_of(op) and op.get_toplevel_object() is module:
-                    edits_of(op)[name](op)
+                    with verified.listening():
+                        edits_of(op)[name](op)
             expected = problem(lambda module=module: verify_module(module))
             assert problem(verified.verify) == expected
             if expected is not None:
