@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.timing.medians import measure, table
 
-MOST = 2.5  # times the time of the passes
+MOST = 1.2  # times the time of the passes
 ALL_MOST = 0.5  # of the time of verifying the whole module after each pass
 
 
@@ -16,9 +16,10 @@ def test_verification_of_changes_is_faster_than_that_of_the_module(llama: dict[i
     rows: list[tuple[object, ...]] = []
     ratios: dict[int, tuple[float, float]] = {}
     large = {layers: llama[layers] for layers in (32, 128)}
-    for layers, (passes, changes, whole) in measure(
-        large, "ours_passes", "ours_verify_changes", "ours_verify_all"
+    for layers, (passes, with_changes, with_all) in measure(
+        large, "ours_passes", "ours_passes_verified", "ours_passes_verified_in_full"
     ).items():
+        changes, whole = with_changes - passes, with_all - passes
         ratios[layers] = changes / passes, changes / whole
         times = (f"{seconds:.2f} s" for seconds in (passes, changes, whole))
         rows.append((layers, *times, *(f"{ratio:.2f}" for ratio in ratios[layers])))

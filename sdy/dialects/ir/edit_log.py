@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-Node: TypeAlias = Operation | Block | Region
-Nodes: TypeAlias = dict[int, Node]  # by id; keeps them alive, so that no other object gets the id
+Ops: TypeAlias = dict[int, Operation]  # by id; keeps them alive, so that no other object gets the id
+Containers: TypeAlias = dict[int, Block | Region]
 
-_CLASSES = (Operation, Block, Region)
-_FIELDS = (
-    *("_operands", "_successors", "results", "properties", "regions"),  # of ops
-    *("_args", "_last_op", "_next_block"),  # of blocks
-    *("_first_block", "_last_block"),  # of regions
-)
-_NOTED = frozenset((*_FIELDS, "attributes", "parent"))
+_OP_FIELDS = ("_operands", "_successors", "results", "properties", "regions")
+_BLOCK_FIELDS = ("_args", "_last_op", "_next_block")
+_REGION_FIELDS = ("_first_block", "_last_block")
 _set = object.__setattr__
 
 
@@ -30,53 +26,77 @@ class EditLog:
     """What was edited while the log listened, since it was last cleared."""
 
     def __init__(self) -> None:
-        self.written: Nodes = {}  # with other fields
-        self.attributes: Nodes = {}  # ops with other attributes
-        self.placed: Nodes = {}  # created, inserted, moved or removed
-        self.values: list[SSAValue] = []  # with other types, or replaced by other results or arguments
-        self.by_field: dict[str, Nodes] = {
-            **dict.fromkeys(_FIELDS, self.written),
+        self.written: Ops = {}  # with other fields
+        self.attributes: Ops = {}  # with other attributes
+        self.placed: Ops = {}  # created, inserted, moved or removed
+        self.containers: Containers = {}  # with other arguments, blocks, or another last op
+        self.placed_containers: Containers = {}
+        self.values: list[SSAValue] = []  # whose users may be invalid now: with another type, moved or removed
+        self.ops_by_field: dict[str, Ops] = {
+            **dict.fromkeys(_OP_FIELDS, self.written),
             "attributes": self.attributes,
             "parent": self.placed,
+        }
+        self.containers_by_field: dict[str, Containers] = {
+            **dict.fromkeys((*_BLOCK_FIELDS, *_REGION_FIELDS), self.containers),
+            "parent": self.placed_containers,
         }
 
     def is_empty(self) -> bool:
         """Return whether nothing was edited."""
-        return not (self.written or self.attributes or self.placed or self.values)
+        return not any(self._edits())
 
     def clear(self) -> None:
         """Forget all edits."""
-        for edits in (self.written, self.attributes, self.placed, self.values):
+        for edits in self._edits():
             edits.clear()
+
+    def _edits(self) -> tuple[Ops | Containers | list[SSAValue], ...]:
+        ops = (self.written, self.attributes, self.placed)
+        return (*ops, self.containers, self.placed_containers, self.values)
 
     @contextmanager
     def listening(self) -> Generator[None, None, None]:
         """Listen for edits. Ops that exist already must be watched."""
         _listening.append(self)
-        for node_class in _CLASSES:
-            setattr(node_class, "__setattr__", _write)  # noqa: B010 (pyright would take it for a method of the class)
+        for node_class, write in _WRITES.items():
+            setattr(node_class, "__setattr__", write)  # noqa: B010 (pyright would take it for a method of the class)
         try:
             yield
         finally:
             _listening.remove(self)
             if not _listening:
-                for node_class in _CLASSES:
+                for node_class in _WRITES:
                     delattr(node_class, "__setattr__")
 
 
 _listening: list[EditLog] = []
 
 
-def _write(node: Node, name: str, value: object) -> None:
-    """Set a field, and note it in all logs that listen."""
-    if name in _NOTED:
+def _write_op(op: Operation, name: str, value: object) -> None:
+    """Set a field of an op, and note it in all logs that listen."""
+    if name in _NOTED_IN_OPS:
         for log in _listening:
-            log.by_field[name][id(node)] = node
-            if name == "results":
-                log.values += cast("Operation", node).results
-            elif name == "_args":
+            log.ops_by_field[name][id(op)] = op
+            # No op in a module uses the results of an op that is in no block.
+            if name == "results" or (name == "parent" and op.parent is not None):
+                log.values += op.results
+    _set(op, name, value)
+
+
+def _write_container(node: Block | Region, name: str, value: object) -> None:
+    """Set a field of a block or region, and note it in all logs that listen."""
+    if name in _NOTED_IN_CONTAINERS:
+        for log in _listening:
+            log.containers_by_field[name][id(node)] = node
+            if name == "_args":
                 log.values += getattr(node, "_args", ())
     _set(node, name, value)
+
+
+_NOTED_IN_OPS = frozenset((*_OP_FIELDS, "attributes", "parent"))
+_NOTED_IN_CONTAINERS = frozenset((*_BLOCK_FIELDS, *_REGION_FIELDS, "parent"))
+_WRITES = {Operation: _write_op, Block: _write_container, Region: _write_container}
 
 
 def note_type(value: SSAValue) -> None:
@@ -94,7 +114,7 @@ class WatchedAttributes(dict[str, Attribute]):
 
     def __setitem__(self, name: str, attr: Attribute) -> None:
         for log in _listening:
-            log.by_field[self.field][id(self.op)] = self.op
+            log.ops_by_field[self.field][id(self.op)] = self.op
         dict.__setitem__(self, name, attr)
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Attribute]]]:
@@ -104,7 +124,7 @@ class WatchedAttributes(dict[str, Attribute]):
 def _noting(method: Callable[..., object]) -> Callable[..., object]:
     def change(attributes: WatchedAttributes, *args: object, **named: object) -> object:
         for log in _listening:
-            log.by_field[attributes.field][id(attributes.op)] = attributes.op
+            log.ops_by_field[attributes.field][id(attributes.op)] = attributes.op
         return method(attributes, *args, **named)
 
     return change

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import cast
+from itertools import chain
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region
 
-from sdy.dialects.ir.edit_log import EditLog, Node
+from sdy.dialects.data_flow import op_of
+from sdy.dialects.ir.edit_log import EditLog
 from sdy.dialects.ir.walk import ops_in, pre_order
 
 
@@ -44,18 +45,24 @@ class Changes:
     @staticmethod
     def of(module: ModuleOp, log: EditLog) -> Changes:
         """Return the ops that were edited, and those to which the edit of another op, block or region matters."""
-        changes = Changes(Membership(module), order=bool(log.placed))
-        values = list(log.values)
-        for node in log.placed.values():
-            changes._touch_placed(node, values)
-        changes.touch(map(_op_of, log.written.values()))
-        changes.touch(_op_of(value.owner) for value in log.values)
-        for value in values:
-            changes.touch(use.operation for use in value.uses)
+        changes = Changes(Membership(module), order=bool(log.placed or log.placed_containers))
+        placed, values = list(log.placed.values()), list(log.values)
+        for container in log.placed_containers.values():
+            for block in container.blocks if isinstance(container, Region) else (container,):
+                values += block.args
+                placed += ops_in(block)
+                values += chain.from_iterable(op.results for op in ops_in(block))
+        changes.touch(placed)
+        for op in placed:
+            if op.regions:
+                changes.touch(pre_order(op))
+        changes.touch(log.written.values())
+        changes.touch(map(_owner, chain(log.containers.values(), log.placed_containers.values())))
+        changes.touch(map(op_of, log.values))
+        changes.touch(use.operation for value in values for use in value.uses)
         ends = [op.parent_op() for op in changes.touched.values() if op.parent is not None and op.parent.last_op is op]
         changes.touch(ends)
-        has = changes.membership.has
-        changes.attributes = [op for op in cast("Iterable[Operation]", log.attributes.values()) if has(op)]
+        changes.attributes = list(filter(changes.membership.has, log.attributes.values()))
         return changes
 
     def touch(self, ops: Iterable[Operation | None]) -> None:
@@ -65,30 +72,6 @@ class Changes:
             if op is not None and id(op) not in touched and has(op):
                 touched[id(op)] = op
 
-    def _touch_placed(self, node: Node, values: list[SSAValue]) -> None:
-        """Touch the ops in a node that was inserted or moved. Add values to `values` whose users may be invalid now."""
-        if isinstance(node, Operation):
-            values += node.results
-            if id(node) in self.touched or not self.membership.has(node):
-                return
-            self.touched[id(node)] = node
-            if node.regions:
-                self.touched.update((id(op), op) for op in pre_order(node))
-            return
-        blocks = node.blocks if isinstance(node, Region) else (node,)
-        self.touch((_op_of(node),))
-        for block in blocks:
-            values += block.args
-            for op in ops_in(block):
-                self._touch_placed(op, values)
 
-
-def _op_of(node: Node) -> Operation | None:
-    """Return the op that a change of a node is a change of."""
-    match node:
-        case Block():
-            return node.parent_op()
-        case Region():
-            return node.parent
-        case _:
-            return node
+def _owner(container: Block | Region) -> Operation | None:
+    return container.parent if isinstance(container, Region) else container.parent_op()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, OpResult
+from xdsl.ir import Operation, OpResult
 
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.walk import blocks_of, of_class, ops_in, pre_order
@@ -16,6 +17,7 @@ from sdy.dialects.sdy.ops import ConstantOp, MeshOp, PropagationBarrierOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.stablehlo.calls import CompositeOp
 from sdy.dialects.verification.attribute_checks import PROPAGATION_EDGES, AttributeChecks
+from sdy.dialects.verification.block_order import BlockOrder
 from sdy.dialects.verification.changes import Changes
 from sdy.dialects.verification.function_types import check_calls
 from sdy.dialects.verification.op_checks import (
@@ -70,21 +72,6 @@ class OpsToRecheck:
         self.is_usual = len(of_class(special, ModuleOp)) == 1 and not any(op.results or op.operands for op in top)
 
 
-class BlockOrder:
-    """The order of the ops in blocks, as it was when a block was first asked about."""
-
-    def __init__(self) -> None:
-        self._indices: dict[int, dict[int, int]] = {}  # by the id of the block and the id of the op
-
-    def of(self, block: Block) -> dict[int, int]:
-        """Return the index of each op in a block, by id."""
-        indices = self._indices.get(id(block))
-        if indices is None:
-            ops = ops_in(block)
-            indices = self._indices[id(block)] = dict(zip(map(id, ops), range(len(ops)), strict=True))
-        return indices
-
-
 @dataclass(frozen=True)
 class Recheck:
     """One verification of what has changed. `scope` has the meshes of the module, which have not."""
@@ -108,7 +95,7 @@ class Recheck:
                 self._check_end(op)
         have_other_functions = have_other_count or any(type(op) is FuncOp for op in touched)
         check_calls(op for op in self.ops.calls if have_other_functions or id(op) in changes.touched)
-        self._check_shardings([*touched, *changes.attributes])
+        self._check_shardings(touched, changes.attributes)
 
     def _with_dependents(self, touched: dict[int, Operation]) -> list[Operation]:
         """Return the ops and those inside that depend on them, in program order.
@@ -125,33 +112,31 @@ class Recheck:
 
     def _check_ops(self, touched: Sequence[Operation]) -> None:
         """Check each op alone, the ends of its blocks, and that its operands are visible."""
-        for block, ops in _by_block(touched):
-            indices = {} if block is None else self.order.of(block)
-            for op in ops:
-                if op.regions:
-                    for inner in blocks_of(op):
-                        check_terminator(inner, op)
-                if type(op) in _BY_SIGNATURE:
-                    self.op_checks.check_by_signature(op)
-                else:
-                    check_alone(op)
-                check_in_function(op)
-                for operand in operands_of(op):
-                    # Most operands are results of earlier ops of the block; for these, a call would take most time.
-                    if (
-                        type(operand) is not OpResult
-                        or indices.get(id(operand.op), len(indices)) >= indices[id(op)]
-                        or operand not in operand.op.results
-                    ):
-                        check_is_visible(operand, op, self._is_defined_before)
+        is_before = self.order.is_before
+        for op in _outer_first(touched):
+            if op.regions:
+                for block in blocks_of(op):
+                    check_terminator(block, op)
+            if type(op) in _BY_SIGNATURE:
+                self.op_checks.check_by_signature(op)
+            else:
+                check_alone(op)
+            check_in_function(op)
+            for operand in operands_of(op):
+                # Most operands are results of earlier ops of the block; for these, a call would take most time.
+                if (
+                    type(operand) is not OpResult
+                    or operand.op.parent is not op.parent
+                    or not is_before(operand.op, op)
+                    or operand not in operand.op.results
+                ):
+                    check_is_visible(operand, op, self._is_defined_before)
         for op in self.ops.foreign:
             check_alone(op)
 
     def _is_defined_before(self, result: OpResult, op: Operation) -> bool:
         producer = result.op
-        assert op.parent is not None  # it is the block of the result
-        indices = self.order.of(op.parent)
-        return result in producer.results and indices.get(id(producer), len(indices)) < indices[id(op)]
+        return result in producer.results and self.order.is_before(producer, op)
 
     def _check_end(self, op: Operation) -> None:
         """Check that neither `op` nor the op before it is a terminator in the middle of the block."""
@@ -159,17 +144,18 @@ class Recheck:
             if each is not None and each.next_op is not None:
                 check_is_last(each)
 
-    def _check_shardings(self, changed: Sequence[Operation]) -> None:
+    def _check_shardings(self, touched: Sequence[Operation], with_attributes: Sequence[Operation]) -> None:
         """Check the `sdy.` attributes of changed ops, and every op whose rules depend on others."""
-        with_edges = self._ops_with_edges() if self.attribute_checks.have_seen_edges else ()
-        checks = self.attribute_checks
-        for op in (*changed, *with_edges):
+        checks, scope_of = self.attribute_checks, self._scope_of
+        with_edges = self._ops_with_edges() if checks.have_seen_edges else ()
+        for op in chain(touched, with_attributes, with_edges):
             if op.attributes:
-                checks.check(op, Scope({}) if op is self.module else self._scope_of(op))
+                checks.check(op, Scope({}) if op is self.module else scope_of(op))
+        for op in touched:
             if type(op) is FuncOp:
-                checks.check_once(check_function_shardings, op, self._scope_of(op))
+                checks.check_once(check_function_shardings, op, scope_of(op))
             elif type(op) in _WITH_LOCAL_RULES:
-                checks.check_once(check_structure, op, self._scope_of(op))
+                checks.check_once(check_structure, op, scope_of(op))
         for op in self.ops.with_context:
             check_structure(op, self._scope_of(op))
         check_symbols(self.module)
@@ -195,12 +181,13 @@ class Recheck:
         return scope
 
 
-def _by_block(ops: Iterable[Operation]) -> Iterable[tuple[Block | None, list[Operation]]]:
-    """Return ops by their block, outer blocks first: a check may assume that enclosing ops are valid."""
+def _outer_first(ops: Iterable[Operation]) -> Iterable[Operation]:
+    """Return ops such that enclosing ops come first: a check may assume that these are valid."""
     by_block: dict[int, list[Operation]] = {}
     for op in ops:
         by_block.setdefault(id(op.parent), []).append(op)
-    return [(ops[0].parent, ops) for ops in sorted(by_block.values(), key=lambda ops: _depth(ops[0]))]
+    blocks = sorted(by_block.values(), key=lambda inside: _depth(inside[0]))
+    return chain.from_iterable(blocks)
 
 
 def _depth(op: Operation) -> int:

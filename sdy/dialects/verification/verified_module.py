@@ -13,9 +13,10 @@ from sdy.dialects.ir.edit_log import EditLog, watch
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.verification.attribute_checks import AttributeChecks
+from sdy.dialects.verification.block_order import BlockOrder
 from sdy.dialects.verification.changes import Changes
 from sdy.dialects.verification.op_checks import OpChecks
-from sdy.dialects.verification.recheck import BlockOrder, OpsToRecheck, Recheck
+from sdy.dialects.verification.recheck import OpsToRecheck, Recheck
 from sdy.dialects.verification.sdy_scope import Scope
 from sdy.dialects.verification.verify_module import verify_module
 
@@ -47,8 +48,7 @@ class VerifiedModule:
         changes = Changes.of(self._module, self._edits)
         watch(changes.touched.values())
         watch(changes.attributes)
-        if changes.order:
-            self._order = BlockOrder()
+        self._order.forget(self._edits.placed)
         functions_before, meshes_before = len(self._ops.functions), self._ops.meshes
         self._ops.update(changes)
         meshes = self._ops.meshes

@@ -1,0 +1,63 @@
+"""The order of the ops in each block, kept while ops are inserted, moved and erased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.ir import Block, Operation
+
+from sdy.dialects.ir.walk import ops_in
+
+_LEAST_STEP = 2.0**-20  # between two numbers; an index below 2**32 with this step is exact
+
+
+class BlockOrder:
+    """Numbers of ops, which increase within a block. An op gets its number when it is first asked for.
+
+    Ops between two with numbers get numbers between these. Where there is no space left, the block is numbered again.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, float] = {}  # by the id of the op
+
+    def forget(self, ids: Iterable[int]) -> None:
+        """Forget the numbers of ops that were inserted, moved or erased, given their ids."""
+        for key in ids:
+            self._numbers.pop(key, None)
+
+    def is_before(self, op: Operation, other: Operation) -> bool:
+        """Return whether an op comes before another one of the same block."""
+        numbers = self._numbers
+        if id(op) not in numbers:
+            self._number_run(op)
+        if id(other) not in numbers:
+            self._number_run(other)  # which may change the number of `op`, too
+        return numbers[id(op)] < numbers[id(other)]
+
+    def _number_run(self, op: Operation) -> None:
+        """Number `op` and the ops around it that have no number either."""
+        numbers, run = self._numbers, [op]
+        before, after = op.prev_op, op.next_op
+        while before is not None and id(before) not in numbers:
+            run.append(before)
+            before = before.prev_op
+        run.reverse()
+        while after is not None and id(after) not in numbers:
+            run.append(after)
+            after = after.next_op
+        if before is not None and after is not None:
+            low, high = numbers[id(before)], numbers[id(after)]
+        elif after is not None:
+            low, high = numbers[id(after)] - len(run) - 1, numbers[id(after)]
+        else:
+            low = 0.0 if before is None else numbers[id(before)]
+            high = low + len(run) + 1
+        step = (high - low) / (len(run) + 1)
+        if step < _LEAST_STEP:
+            assert op.parent is not None
+            self._number_block(op.parent)
+        else:
+            numbers.update((id(each), low + step * index) for index, each in enumerate(run, 1))
+
+    def _number_block(self, block: Block) -> None:
+        self._numbers.update((id(op), float(index)) for index, op in enumerate(ops_in(block)))
