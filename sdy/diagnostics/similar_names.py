@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
+from importlib import import_module
 
 
 def similar_name_hint(name: str, known: Iterable[str], prefix: str = "") -> str | None:
@@ -12,5 +12,6 @@ def similar_name_hint(name: str, known: Iterable[str], prefix: str = "") -> str 
     >>> similar_name_hint("sdy-propagat", ["sdy-propagate", "sdy-export"], "--")
     'did you mean --sdy-propagate?'
     """
-    close = difflib.get_close_matches(name, list(known), n=1)
+    difflib = import_module("difflib")  # imported here, because most commands make no hint
+    close: list[str] = difflib.get_close_matches(name, list(known), n=1)
     return f"did you mean {prefix}{close[0]}?" if close else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import traceback
+from importlib import import_module
 from linecache import getline
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -26,7 +26,7 @@ def _span_of(error: Exception) -> Span | None:
     if isinstance(error, SyntaxError) and error.filename is not None and error.lineno is not None:
         text = (error.text or "").rstrip("\n")
         return Span(error.filename, error.lineno, error.offset or 1, text=text)
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = import_module("traceback").extract_tb(error.__traceback__)  # imported here, because it takes long
     if not frames:
         return None
     frame = frames[-1]

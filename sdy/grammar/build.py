@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from lark import Token
 
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.grammar._lark import ParseNode
+from sdy.grammar.aliases import Aliases, no_aliases
 from sdy.grammar.errors import NotationError
 from sdy.model.axis import AxisList, AxisRef, SubAxis
 from sdy.model.checks.check_edges import check_propagation_edges
@@ -19,12 +18,6 @@ from sdy.model.quoting import symbol_name, unquoted
 from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
 _INT64_MAX = 2**63 - 1
-
-Aliases = Callable[[str], object]  # the value of `#name`; None if it is not defined
-
-
-def no_aliases(_: str) -> None:
-    """Define no aliases: the `Aliases` of a text outside of a module."""
 
 
 def error_at(token: Token, code: str, message: str, hint: str | None = None) -> NotationError:

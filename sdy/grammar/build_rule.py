@@ -5,7 +5,8 @@ from __future__ import annotations
 from lark import Token
 
 from sdy.grammar._lark import ParseNode
-from sdy.grammar.build import Aliases, error_at, integer, no_aliases
+from sdy.grammar.aliases import Aliases, no_aliases
+from sdy.grammar.build import error_at, integer
 from sdy.grammar.errors import NotationError
 from sdy.model.rule import DimMapping, FactorIndex, OpShardingRule, TensorMapping, factor_symbol, parse_factor_symbols
 

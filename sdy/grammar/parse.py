@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Generic, TypeVar
+from importlib import import_module
+from typing import Generic, TypeVar, cast
 
 from sdy.diagnostics.argument_types import require_type
-from sdy.grammar import build, build_rule
-from sdy.grammar._lark import ParseNode, parse_tree
-from sdy.grammar.build import Aliases, no_aliases
+from sdy.grammar import common_forms
+from sdy.grammar.aliases import Aliases, no_aliases
 from sdy.grammar.errors import NotationError, SourceText
 from sdy.model.axis import AxisList, AxisRef, SubAxis
 from sdy.model.collective import AllToAllParam, AxesPerDim
@@ -27,20 +27,25 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Notation(Generic[T_co]):
-    """One kind of text: the grammar rule that it matches, and the builder of its value."""
+    """One kind of text: the grammar rule that it matches, and perhaps a reader of its common form."""
 
     rule: str
-    build: Callable[[ParseNode, Aliases], T_co]
+    common_form: Callable[[str], T_co | None] | None = None  # returns None for other forms
 
     def read(self, text: str, aliases: Aliases = no_aliases) -> T_co:
         """Return the value of `text`. Raises: NotationError if it does not match the rule."""
         if "#" in text:  # it may refer to an alias, which is defined elsewhere
-            return self.build(parse_tree(self.rule, text), aliases)
+            return self._read_any_form(text, aliases)
         return self._read_once(text)
 
     @lru_cache(maxsize=65536)  # noqa: B019 - notations are constants of this module, alive as long as their texts
     def _read_once(self, text: str) -> T_co:
-        return self.build(parse_tree(self.rule, text), no_aliases)
+        value = None if self.common_form is None else self.common_form(text)
+        return self._read_any_form(text, no_aliases) if value is None else value
+
+    def _read_any_form(self, text: str, aliases: Aliases) -> T_co:
+        any_form = import_module("sdy.grammar.any_form")  # imported here, because Lark takes long
+        return cast("T_co", any_form.read(self.rule, text, aliases))
 
     def parse(self, text: str, file: str = "<text>") -> T_co:
         """Return the value of `text`. Diagnostics refer to it as `file`. Raises: SdyError if it does not match the
@@ -52,24 +57,26 @@ class Notation(Generic[T_co]):
             raise SourceText(file, text).error(error) from None
 
 
-MESH: Notation[Mesh] = Notation("mesh", build.mesh)
-MESH_AXIS: Notation[MeshAxis] = Notation("mesh_axis", build.mesh_axis)
-AXIS_REF: Notation[AxisRef] = Notation("axis_ref", build.axis_ref)
-SUB_AXIS: Notation[SubAxis] = Notation("sub_axis", build.sub_axis)
-AXIS_LIST: Notation[AxisList] = Notation("axis_list", build.axis_list)
-AXES_PER_DIM: Notation[AxesPerDim] = Notation("axes_per_dim", build.axes_per_dim)
-MANUAL_AXES: Notation[tuple[str, ...]] = Notation("manual_axes", build.manual_axes)
-DIM_SHARDING: Notation[DimSharding] = Notation("dim_sharding", build.dim_sharding)
-TENSOR_SHARDING: Notation[TensorSharding] = Notation("tensor_sharding", build.tensor_sharding)
-SHARDING_LIST: Notation[tuple[TensorSharding, ...]] = Notation("sharding_list", build.sharding_list)
-SHARDING_PER_VALUE: Notation[tuple[TensorSharding, ...]] = Notation("sharding_per_value", build.sharding_per_value)
-OP_SHARDING_RULE: Notation[OpShardingRule] = Notation("op_sharding_rule", build_rule.op_sharding_rule)
-TENSOR_MAPPING: Notation[TensorMapping] = Notation("tensor_mapping", build_rule.tensor_mapping)
-ALL_TO_ALL_PARAM: Notation[AllToAllParam] = Notation("all_to_all_param", build.all_to_all_param)
-ALL_TO_ALL_PARAMS: Notation[tuple[AllToAllParam, ...]] = Notation("all_to_all_params", build.all_to_all_params)
-PROPAGATION_EDGES: Notation[PropagationEdges] = Notation("propagation_edges", build.propagation_edges)
-PROPAGATION_STEP: Notation[PropagationStep] = Notation("propagation_step", build.propagation_step)
-AXIS_FLOW: Notation[AxisFlow] = Notation("axis_flow", build.axis_flow)
+MESH: Notation[Mesh] = Notation("mesh", common_forms.mesh)
+MESH_AXIS: Notation[MeshAxis] = Notation("mesh_axis")
+AXIS_REF: Notation[AxisRef] = Notation("axis_ref")
+SUB_AXIS: Notation[SubAxis] = Notation("sub_axis")
+AXIS_LIST: Notation[AxisList] = Notation("axis_list")
+AXES_PER_DIM: Notation[AxesPerDim] = Notation("axes_per_dim")
+MANUAL_AXES: Notation[tuple[str, ...]] = Notation("manual_axes")
+DIM_SHARDING: Notation[DimSharding] = Notation("dim_sharding")
+TENSOR_SHARDING: Notation[TensorSharding] = Notation("tensor_sharding", common_forms.tensor_sharding)
+SHARDING_LIST: Notation[tuple[TensorSharding, ...]] = Notation("sharding_list")
+SHARDING_PER_VALUE: Notation[tuple[TensorSharding, ...]] = Notation(
+    "sharding_per_value", common_forms.sharding_per_value
+)
+OP_SHARDING_RULE: Notation[OpShardingRule] = Notation("op_sharding_rule")
+TENSOR_MAPPING: Notation[TensorMapping] = Notation("tensor_mapping")
+ALL_TO_ALL_PARAM: Notation[AllToAllParam] = Notation("all_to_all_param")
+ALL_TO_ALL_PARAMS: Notation[tuple[AllToAllParam, ...]] = Notation("all_to_all_params")
+PROPAGATION_EDGES: Notation[PropagationEdges] = Notation("propagation_edges")
+PROPAGATION_STEP: Notation[PropagationStep] = Notation("propagation_step")
+AXIS_FLOW: Notation[AxisFlow] = Notation("axis_flow")
 
 
 def parse_mesh(text: str) -> Mesh:

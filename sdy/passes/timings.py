@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from importlib import import_module
 from time import perf_counter
 
-_LOGGER = logging.getLogger(__name__)
 _RULE = f"===-{'-' * 73}-==="
 
 
@@ -27,7 +27,9 @@ class Timings:
         finally:
             spent = perf_counter() - start
             self.seconds[name] = self.seconds.get(name, 0.0) + spent
-            _LOGGER.debug("%s took %.3f ms", name, 1e3 * spent)
+            if "logging" in sys.modules:  # otherwise nobody reads the log, and importing it would take long
+                logger = import_module("logging").getLogger(__name__)
+                logger.debug("%s took %.3f ms", name, 1e3 * spent)
 
     def report(self, *, by_time: bool = False) -> str:
         """Return a table like that of MLIR: the stages, the rest of the time since the start, and the total.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
@@ -41,6 +41,7 @@ def configure_logging() -> None:
     level = _choice(LOG, LOG_LEVELS)
     if level is None:
         return
+    logging = import_module("logging")  # imported here, because it takes long
     logger = logging.getLogger("sdy")
     logger.setLevel(level.upper())
     if not logger.handlers:

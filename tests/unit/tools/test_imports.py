@@ -46,4 +46,4 @@ def test_commands_with_plain_output_import_no_packages_for_tables_and_arrays(
     )
     imported = done.stdout.rpartition("imported: ")[2].split()
     assert "xdsl" in imported
-    assert not {"rich", "pygments", "numpy", "jax"}.intersection(imported)
+    assert not {"rich", "pygments", "numpy", "jax", "lark"}.intersection(imported)
