@@ -39,7 +39,7 @@ class Changes:
 
     membership: Membership
     touched: dict[int, Operation] = field(default_factory=dict[int, Operation])  # new, moved, or with another field
-    attributes: list[Operation] = field(default_factory=list[Operation])  # with other attributes
+    attributes: list[Operation] = field(default_factory=list[Operation])  # others, with other attributes
     order: bool = False  # ops were inserted, moved or erased
 
     @staticmethod
@@ -62,7 +62,8 @@ class Changes:
         changes.touch(use.operation for value in values for use in value.uses)
         ends = [op.parent_op() for op in changes.touched.values() if op.parent is not None and op.parent.last_op is op]
         changes.touch(ends)
-        changes.attributes = list(filter(changes.membership.has, log.attributes.values()))
+        others = (op for key, op in log.attributes.items() if key not in changes.touched)
+        changes.attributes = list(filter(changes.membership.has, others))
         return changes
 
     def touch(self, ops: Iterable[Operation | None]) -> None:
