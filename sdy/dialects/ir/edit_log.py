@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from threading import Lock
 from typing import TypeAlias
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -57,20 +58,23 @@ class EditLog:
 
     @contextmanager
     def listening(self) -> Generator[None, None, None]:
-        """Listen for edits. Ops that exist already must be watched."""
-        _listening.append(self)
-        for node_class, write in _WRITES.items():
-            setattr(node_class, "__setattr__", write)  # noqa: B010 (pyright would take it for a method of the class)
+        """Listen for edits, by any thread. Ops that exist already must be watched."""
+        with _lock:
+            _listening.append(self)
+            for node_class, write in _WRITES.items():
+                setattr(node_class, "__setattr__", write)  # noqa: B010 (pyright would take it for a method of the class)
         try:
             yield
         finally:
-            _listening.remove(self)
-            if not _listening:
-                for node_class in _WRITES:
-                    delattr(node_class, "__setattr__")
+            with _lock:
+                _listening.remove(self)
+                if not _listening:
+                    for node_class in _WRITES:
+                        delattr(node_class, "__setattr__")
 
 
 _listening: list[EditLog] = []
+_lock = Lock()
 
 
 def _write_op(op: Operation, name: str, value: object) -> None:

@@ -45,9 +45,10 @@ class Changes:
     @staticmethod
     def of(module: ModuleOp, log: EditLog) -> Changes:
         """Return the ops that were edited, and those to which the edit of another op, block or region matters."""
+        # The values of the log are copied, because another thread may edit another module at the same time.
         changes = Changes(Membership(module), order=bool(log.placed or log.placed_containers))
         placed, values = list(log.placed.values()), list(log.values)
-        for container in log.placed_containers.values():
+        for container in list(log.placed_containers.values()):
             for block in container.blocks if isinstance(container, Region) else (container,):
                 values += block.args
                 placed += ops_in(block)
@@ -56,13 +57,13 @@ class Changes:
         for op in placed:
             if op.regions:
                 changes.touch(pre_order(op))
-        changes.touch(log.written.values())
-        changes.touch(map(_owner, chain(log.containers.values(), log.placed_containers.values())))
-        changes.touch(map(op_of, log.values))
+        changes.touch(list(log.written.values()))
+        changes.touch(map(_owner, [*log.containers.values(), *log.placed_containers.values()]))
+        changes.touch(map(op_of, list(log.values)))
         changes.touch(use.operation for value in values for use in value.uses)
         ends = [op.parent_op() for op in changes.touched.values() if op.parent is not None and op.parent.last_op is op]
         changes.touch(ends)
-        others = (op for key, op in log.attributes.items() if key not in changes.touched)
+        others = (op for key, op in list(log.attributes.items()) if key not in changes.touched)
         changes.attributes = list(filter(changes.membership.has, others))
         return changes
 

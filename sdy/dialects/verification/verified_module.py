@@ -48,7 +48,7 @@ class VerifiedModule:
         changes = Changes.of(self._module, self._edits)
         watch(changes.touched.values())
         watch(changes.attributes)
-        self._order.forget(self._edits.placed)
+        self._order.forget(list(self._edits.placed))
         functions_before, meshes_before = len(self._ops.functions), self._ops.meshes
         self._ops.update(changes)
         meshes = self._ops.meshes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from threading import Thread
 
 import pytest
 from xdsl.dialects import test
@@ -100,6 +101,17 @@ def test_nothing_is_noted_after_the_last_log_has_stopped_listening() -> None:
     assert first.placed == {id(op): op}
     assert id(op) not in first.written
     assert "__setattr__" not in vars(Operation)
+
+
+def test_edits_by_another_thread_are_noted() -> None:
+    _, op = make()
+    watch([op])
+    log = EditLog()
+    with log.listening():
+        thread = Thread(target=op.detach)
+        thread.start()
+        thread.join()
+    assert log.placed == {id(op): op}
 
 
 def test_copies_of_watched_attributes_are_plain() -> None:
