@@ -24,7 +24,7 @@ _set = object.__setattr__
 
 
 class EditLog:
-    """What was edited while the log listened, since it was last cleared."""
+    """The edits made while the log listened, since it was last cleared."""
 
     def __init__(self) -> None:
         self.written: Ops = {}  # with other fields

@@ -6,6 +6,7 @@ This is the only module that moves an xDSL parser with `_resume_from`.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TypeVar, cast
 
 from xdsl.ir import Attribute, Data
@@ -38,8 +39,16 @@ def _balanced(opening: str) -> str:
     return pattern
 
 
-_BRACKETED = {opening: re.compile(_balanced(opening)) for opening in _CLOSING}
-_UP_TO_CLOSING_ANGLE = re.compile(rf"(?:{_without('<>')}|{_balanced('<')})*+")
+@cache
+def _bracketed(opening: str) -> re.Pattern[str]:
+    return re.compile(_balanced(opening))
+
+
+@cache
+def _up_to_closing_angle() -> re.Pattern[str]:
+    return re.compile(rf"(?:{_without('<>')}|{_balanced('<')})*+")
+
+
 _ALIAS = re.compile(r"#[A-Za-z_][A-Za-z0-9_$]*(?![A-Za-z0-9_$.<])")
 _DOT_FORM_BEFORE = re.compile(r"#[A-Za-z_][A-Za-z0-9_$]*\.[A-Za-z0-9_$.]*(?:\s|//[^\n]*\n)+\Z")
 _MAX_MNEMONIC_LENGTH = 200  # how far to look back for the start of an attribute
@@ -53,14 +62,14 @@ def read_bracketed(parser: AttrParser, notation: Notation[T]) -> T:
     content = _content(parser)
     start = parser.pos
     _forbid_blank_in_dot_form(parser, content, start)
-    pattern = _BRACKETED.get(content[start : start + 1])
-    if pattern is None:
+    opening = content[start : start + 1]
+    if opening not in _CLOSING:
         raise _error(
             parser,
             start,
             NotationError("SDY-P110", f"expected a bracket at the start of {_notation_name(notation)}", 0),
         )
-    match = pattern.match(content, start)
+    match = _bracketed(opening).match(content, start)
     # If brackets do not match, parse all the remaining text: the grammar reports the mistake.
     return _read(parser, notation, start, len(content) if match is None else match.end())
 
@@ -70,7 +79,7 @@ def read_rest(parser: AttrParser, notation: Notation[T]) -> T:
 
     Raises: SdyError if the text does not follow the notation.
     """
-    match = _UP_TO_CLOSING_ANGLE.match(_content(parser), parser.pos)
+    match = _up_to_closing_angle().match(_content(parser), parser.pos)
     assert match is not None  # the pattern matches the empty text
     return _read(parser, notation, parser.pos, match.end())
 

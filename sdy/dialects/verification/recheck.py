@@ -92,7 +92,7 @@ class Recheck:
         self._check_ops(touched)
         if changes.order:
             for op in touched:
-                self._check_end(op)
+                _check_end(op)
         have_other_functions = have_other_count or any(type(op) is FuncOp for op in touched)
         check_calls(op for op in self.ops.calls if have_other_functions or id(op) in changes.touched)
         self._check_shardings(touched, changes.attributes)
@@ -138,12 +138,6 @@ class Recheck:
         producer = result.op
         return result in producer.results and self.order.is_before(producer, op)
 
-    def _check_end(self, op: Operation) -> None:
-        """Check that neither `op` nor the op before it is a terminator in the middle of the block."""
-        for each in (op.prev_op, op):
-            if each is not None and each.next_op is not None:
-                check_is_last(each)
-
     def _check_shardings(self, touched: Sequence[Operation], with_attributes: Sequence[Operation]) -> None:
         """Check the `sdy.` attributes of changed ops, and every op whose rules depend on others."""
         checks, scope_of = self.attribute_checks, self._scope_of
@@ -179,6 +173,15 @@ class Recheck:
         for manual in reversed(enclosing):
             scope = scope.within(manual)
         return scope
+
+
+def _check_end(op: Operation) -> None:
+    """Check that neither `op` nor the op before it is a terminator in the middle of the block."""
+    before = op.prev_op
+    if before is not None:
+        check_is_last(before)
+    if op.next_op is not None:
+        check_is_last(op)
 
 
 def _outer_first(ops: Iterable[Operation]) -> Iterable[Operation]:
