@@ -13,11 +13,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sdy.search.network.cost_network import CostNetwork, Costs, Table
+
+MAX_PRODUCT = 1e8  # steps to eliminate a variable with two neighbours
+MAX_COMPARED = 100  # labels of a variable; comparing more takes longer than it saves
 
 Labels = NDArray[np.intp]  # the original numbers of the labels that a variable still has, ascending
 
@@ -86,7 +90,12 @@ class ReducedNetwork:
                 waiting.update(neighbours)
 
     def _can_eliminate(self, variable: int) -> bool:
-        return len(self.network.tables[variable]) <= 2 or len(self.network.costs[variable]) == 1
+        labels, neighbours = len(self.network.costs[variable]), self.network.tables[variable]
+        if len(neighbours) < 2 or labels == 1:
+            return True
+        return (
+            len(neighbours) == 2 and prod(len(self.network.costs[other]) for other in neighbours) * labels < MAX_PRODUCT
+        )
 
     def _eliminate(self, variable: int) -> None:
         network = self.network
@@ -130,6 +139,8 @@ def _beaten_labels(network: CostNetwork, variable: int) -> NDArray[np.bool_]:
     beaten = ~np.isfinite(costs)
     if beaten.all():
         beaten[0] = False  # an infeasible network stays one
+    if len(costs) > MAX_COMPARED:
+        return beaten
     more = _least_differences(costs, list(network.tables[variable].values()))
     np.fill_diagonal(more, -np.inf)
     more[:, beaten] = -np.inf

@@ -70,6 +70,13 @@ def test_chains_and_cycles_need_no_integer_program() -> None:
     assert found.cost == found.bound
 
 
+def test_without_time_the_first_labels_are_an_assignment_with_a_bound() -> None:
+    network = random_network(7, sizes=9, density=1.0, forbidden=0.0)
+    found = minimum(network, seconds=0.0, gap=inf)
+    assert found is not None
+    assert 0 < found.bound <= found.cost <= network.cost_of([0] * len(network.costs))
+
+
 def test_a_variable_with_itself_has_costs_only() -> None:
     network = CostNetwork()
     variable = network.add_variable([1.0, 2.0])
