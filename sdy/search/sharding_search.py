@@ -3,7 +3,9 @@
 1. Solve the cost network of the program, within the free memory.
 2. Turn each solution into annotations: of the arguments, of the results too, and with sharding constraints inside.
 3. Partition the annotated programs, and keep the best by the cost of what each device then runs.
-4. In a small program, change the annotations of one argument after the other while that is better.
+4. In a small program, change one decision after the other while that is better, at the price of the partitioned
+   program: which named dims an axis shards, starting from the program without annotations and from the best candidate,
+   then the layout of one argument. This finds plans whose latencies the network misjudges, since collectives combine.
 """
 
 from __future__ import annotations
@@ -18,15 +20,15 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from sdy.advice.edits import Edit, edited
 from sdy.cost.program_cost import ProgramCost
-from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
-from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.model.sharding import TensorSharding
 from sdy.partitioner.layout_search.layout import Atoms, Layout
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.search.annotations import boundary_edits, with_constraints
 from sdy.search.goal import Goal
+from sdy.search.neighbours import Neighbours
 from sdy.search.planned_shardings import PlannedShardings, planned_shardings
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.search_request import SearchRequest
@@ -91,12 +93,13 @@ class ShardingSearch:
     is_large: bool = False
     _transfers: TransferCosts = field(init=False)
     _candidates: list[Candidate] = field(init=False, default_factory=list[Candidate])
+    _known: dict[frozenset[Edit], Candidate | None] = field(init=False)  # by edits; None for those without a price
     _solvers: dict[Objective, tuple[Solver, ProgramNetwork]] = field(init=False)
     _end: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
         self._transfers = TransferCosts(self.searched.graph.atoms, self.request.hardware)
-        self._solvers = {}
+        self._known, self._solvers = {}, {}
 
     def run(self, seconds: float) -> SearchResult:
         """Search until nothing is better or time is up. An interrupt (Ctrl-C) ends it with the best result so far.
@@ -105,6 +108,7 @@ class ShardingSearch:
         """
         self._end = monotonic() + seconds
         before = Candidate((), self.price(self.written))
+        self._known[frozenset()] = before
         self._candidates.append(before)
         solution: Solution | None = None
         is_complete, is_interrupted = True, False
@@ -191,14 +195,17 @@ class ShardingSearch:
             yield constrained
 
     def _priced(self, edits: Sequence[Edit], solution: Solution | None) -> Candidate | None:
-        """Return the candidate with these edits; None if its program cannot be partitioned."""
-        try:
-            cost = self.price(edited(self.written, edits)[0])
-        except SdyError:
-            return None
-        found = Candidate(edits, cost, solution)
-        self._candidates.append(found)
-        return found
+        """Return the candidate with these edits; None if its program cannot be partitioned. Each is priced once."""
+        key = frozenset(edits)
+        if key not in self._known:
+            try:
+                cost = self.price(edited(self.written, edits)[0])
+            except SdyError:
+                self._known[key] = None
+                return None
+            found = self._known[key] = Candidate(edits, cost, solution)
+            self._candidates.append(found)
+        return self._known[key]
 
     def _best(self) -> Candidate:
         """Return the best candidate that fits, or else that with the least memory.
@@ -216,52 +223,51 @@ class ShardingSearch:
         return min(enough, key=lambda each: (len(each.edits) > 0, each.constraint_count, price(each.cost)))
 
     def _improve(self) -> bool:
-        """Improve the best candidate, then the program as it was; return false if time was up before the end."""
-        starts = dict.fromkeys((self._candidates.index(self._best()), 0))
-        return all(self._climb(self._candidates[start]) for start in starts)
+        """Improve the program as it was, and the best candidate; return false if time was up before the end."""
+        neighbours, start = Neighbours(self.written, self.searched), self._candidates[0]
+        return (
+            self._choose_named_dims(start, neighbours)
+            and self._choose_named_dims(self._best(), neighbours)
+            and self._choose_layouts(self._best(), neighbours)
+            and self._choose_layouts(start, neighbours)
+        )
 
-    def _climb(self, candidate: Candidate) -> bool:
+    def _choose_named_dims(self, candidate: Candidate, neighbours: Neighbours) -> bool:
+        """Choose the best named dims for one axis after the other while that is better; return false if time was up."""
+        is_better = True
+        while is_better:
+            is_better = False
+            for axis in neighbours.axes:
+                found = candidate
+                for edits in neighbours.along_axis(candidate.edits, axis):
+                    if monotonic() > self._end:
+                        return False
+                    tried = self._priced(edits, candidate.solution)
+                    found = tried if tried is not None and self._is_better(tried, found) else found
+                candidate, is_better = found, is_better or found is not candidate
+        return True
+
+    def _choose_layouts(self, candidate: Candidate, neighbours: Neighbours) -> bool:
         """Change the layout of one argument after the other while that is better; return false if time was up."""
         is_better = True
         while is_better:
             is_better = False
-            for edits in self._neighbours(candidate):
+            for edits in neighbours.of_arguments(candidate.edits):
                 if monotonic() > self._end:
                     return False
                 found = self._priced(edits, candidate.solution)
-                if found is not None and self._score(found) < self._score(candidate) * (1 - LEAST_GAIN):
+                if found is not None and self._is_better(found, candidate):
                     candidate, is_better = found, True
                     break
         return True
+
+    def _is_better(self, candidate: Candidate, other: Candidate) -> bool:
+        return self._score(candidate) < self._score(other) * (1 - LEAST_GAIN)
 
     def _score(self, candidate: Candidate) -> float:
         """Return the quantity to minimize, increased by the memory that is missing."""
         missing = max(1.0, candidate.cost.peak_bytes / self.request.free_bytes)
         return self.request.price_of(candidate.cost) * missing**MEMORY_EXPONENT
-
-    def _neighbours(self, candidate: Candidate) -> Iterator[Sequence[Edit]]:
-        """Yield the annotations of a candidate with another layout of one argument, or of equal arguments together."""
-        current = {edit.target: edit.sharding for edit in candidate.edits}
-        main = main_function(self.written)
-        groups: dict[object, list[BlockArgument]] = {}
-        for argument in sorted(main.body.block.args, key=lambda each: -tensor_bytes(each.type)):
-            if argument_sharding(main, argument.index) is None:
-                groups.setdefault((argument.type, current.get(argument)), []).append(argument)
-        for arguments in groups.values():
-            for sharding in self._layouts_of(arguments[0]):
-                if sharding != current.get(arguments[0]):
-                    kept = [edit for edit in candidate.edits if edit.target not in arguments]
-                    yield [*(Edit(argument, sharding) for argument in arguments), *kept]
-
-    def _layouts_of(self, argument: BlockArgument) -> Iterator[TensorSharding]:
-        """Yield the shardings that an argument may have."""
-        graph = self.searched.graph
-        atoms = tuple((atom,) for atom in range(len(graph.atoms.sizes)))
-        for node, op in zip(graph.graph.nodes, graph.ops, strict=True):
-            if isinstance(op, ValueEdge) and not op.sources and _index(op.targets[0]) == argument.index:
-                for run in node.kind.runs(atoms):
-                    dims = tuple(DimSharding(graph.atoms.join(dim)) for dim in run.layouts[0].dims)
-                    yield TensorSharding(self.searched.mesh_name, dims)
 
 
 def is_large(module: ModuleOp) -> bool:

@@ -1,0 +1,104 @@
+"""Annotations that differ in one decision from those of a candidate.
+
+A decision is which *named dims* an axis shards, in all arguments that have them, or the layout of one argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import BlockArgument
+
+from sdy.advice.edits import Edit, with_axis, without_axis
+from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import argument_sharding
+from sdy.model.axis import AxisRef
+from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.model.sharding_update import fully_closed
+from sdy.passes.export.optimize.communication_edges import ValueEdge
+from sdy.search.named_dims import NamedDim, named_dims
+from sdy.search.searched_module import SearchedModule
+
+Shardings = Mapping[BlockArgument, TensorSharding]  # of the arguments that are annotated
+
+
+class Neighbours:
+    """The neighbours of candidates of one search. The annotations of `written` stay. `axes` are the axes by size."""
+
+    def __init__(self, written: ModuleOp, searched: SearchedModule) -> None:
+        atoms, main = searched.graph.atoms, main_function(written)
+        by_size = sorted(zip(atoms.sizes, atoms.refs, strict=True), key=lambda each: -each[0])
+        self.axes = tuple(axis for _, axis in by_size)
+        self._searched = searched
+        self._arguments = main.body.block.args
+        self._free = [each for each in self._arguments if argument_sharding(main, each.index) is None]
+        self._named_dims = named_dims(searched)
+
+    def along_axis(self, edits: Sequence[Edit], axis: AxisRef) -> Iterator[Sequence[Edit]]:
+        """Yield annotations in which an axis shards other named dims: one of them alone, or one more or less.
+
+        With one more, the arguments that are sharded along the axis stay as they are.
+        """
+        own = self._shardings(edits)
+        without = {argument: without_axis(sharding, axis) for argument, sharding in own.items()}
+        yield self._with(edits, without)
+        for named in self._named_dims:
+            yield self._with(edits, self._sharded(without, named, axis))
+            yield self._with(edits, self._sharded(own, named, axis))
+            members = {self._arguments[each.argument] for each in named}
+            yield self._with(edits, {each: (without if each in members else own)[each] for each in own})
+
+    def of_arguments(self, edits: Sequence[Edit]) -> Iterator[Sequence[Edit]]:
+        """Yield annotations with another layout of one argument, or of equal arguments together, the largest first."""
+        own = self._shardings(edits)
+        groups: dict[object, list[BlockArgument]] = {}
+        for argument in sorted(self._free, key=lambda each: -tensor_bytes(each.type)):
+            groups.setdefault((argument.type, own.get(argument)), []).append(argument)
+        for arguments in groups.values():
+            for sharding in self._layouts_of(arguments[0]):
+                if sharding != own.get(arguments[0]):
+                    yield self._with(edits, {**own, **dict.fromkeys(arguments, sharding)}, keeps_replicated=True)
+
+    def _shardings(self, edits: Sequence[Edit]) -> Shardings:
+        by_target = {edit.target: edit.sharding for edit in edits}
+        return {argument: by_target[argument] for argument in self._arguments if argument in by_target}
+
+    def _with(self, edits: Sequence[Edit], shardings: Shardings, *, keeps_replicated: bool = False) -> Sequence[Edit]:
+        """Return the edits with other shardings of the arguments."""
+        arguments = set(self._arguments)
+        own = [Edit(each, shardings[each]) for each in self._arguments if each in shardings]
+        kept = [edit for edit in own if keeps_replicated or any(dim.axes for dim in edit.sharding.dims)]
+        return [*kept, *(edit for edit in edits if edit.target not in arguments)]
+
+    def _sharded(self, shardings: Shardings, named: NamedDim, axis: AxisRef) -> Shardings:
+        """Return shardings with a named dim sharded along an axis in all arguments that the axis does not shard yet."""
+        atoms, found = self._searched.graph.atoms, dict(shardings)
+        for each in named:
+            argument = self._arguments[each.argument]
+            rank = len(static_shape(argument.type) or ())
+            own = found.get(argument, fully_closed(self._searched.mesh_name, rank))
+            if argument in self._free and axis not in own.axis_refs():
+                sharded = with_axis(own, each.dim, axis)
+                if atoms.divides(each.size, atoms.split(sharded.dims[each.dim].axes) or ()):
+                    found[argument] = sharded
+        return found
+
+    def _layouts_of(self, argument: BlockArgument) -> Iterator[TensorSharding]:
+        """Yield the shardings that an argument may have."""
+        graph = self._searched.graph
+        atoms = tuple((atom,) for atom in range(len(graph.atoms.sizes)))
+        for node, op in zip(graph.graph.nodes, graph.ops, strict=True):
+            if isinstance(op, ValueEdge) and not op.sources and _index(op) == argument.index:
+                for run in node.kind.runs(atoms):
+                    dims = tuple(DimSharding(graph.atoms.join(dim)) for dim in run.layouts[0].dims)
+                    yield TensorSharding(self._searched.mesh_name, dims)
+
+
+def _index(edge: ValueEdge) -> int:
+    """Return the index of the argument that an edge of an argument stands for."""
+    argument = edge.targets[0]
+    assert isinstance(argument, BlockArgument)
+    return argument.index
