@@ -92,6 +92,7 @@ class ShardingSearch:
     price: Price
     is_large: bool = False
     _transfers: TransferCosts = field(init=False)
+    _neighbours: Neighbours = field(init=False)
     _candidates: list[Candidate] = field(init=False, default_factory=list[Candidate])
     _known: dict[frozenset[Edit], Candidate | None] = field(init=False)  # by edits; None for those without a price
     _solvers: dict[Objective, tuple[Solver, ProgramNetwork]] = field(init=False)
@@ -99,6 +100,7 @@ class ShardingSearch:
 
     def __post_init__(self) -> None:
         self._transfers = TransferCosts(self.searched.graph.atoms, self.request.hardware)
+        self._neighbours = Neighbours(self.written, self.searched)
         self._known, self._solvers = {}, {}
 
     def run(self, seconds: float) -> SearchResult:
@@ -113,11 +115,14 @@ class ShardingSearch:
         solution: Solution | None = None
         is_complete, is_interrupted = True, False
         try:
-            objectives = self.request.goal.objectives()
-            for objective in objectives[:1] if self.is_large else objectives:
-                found = self._search(objective, SHARE_OF_SOLVER * seconds / len(objectives))
-                solution = solution or found
-            is_complete = self.is_large or self._improve()
+            first, *others = self.request.goal.objectives()
+            share = SHARE_OF_SOLVER * seconds / (1 + len(others))
+            solution = self._search(first, share)
+            # In a small program, first what is cheap: solutions with many constraints take long to partition.
+            if not self.is_large and (is_complete := self._choose_named_dims(before)):
+                for objective in others:
+                    self._search(objective, share)
+                is_complete = self._improve()
         except KeyboardInterrupt:
             is_complete, is_interrupted = False, True
         tried, can_shard = len(self._candidates), self.searched.can_shard
@@ -223,23 +228,21 @@ class ShardingSearch:
         return min(enough, key=lambda each: (len(each.edits) > 0, each.constraint_count, price(each.cost)))
 
     def _improve(self) -> bool:
-        """Improve the program as it was, and the best candidate; return false if time was up before the end."""
-        neighbours, start = Neighbours(self.written, self.searched), self._candidates[0]
+        """Improve the best candidate, and the program as it was; return false if time was up before the end."""
         return (
-            self._choose_named_dims(start, neighbours)
-            and self._choose_named_dims(self._best(), neighbours)
-            and self._choose_layouts(self._best(), neighbours)
-            and self._choose_layouts(start, neighbours)
+            self._choose_named_dims(self._best())
+            and self._choose_layouts(self._best())
+            and self._choose_layouts(self._candidates[0])
         )
 
-    def _choose_named_dims(self, candidate: Candidate, neighbours: Neighbours) -> bool:
+    def _choose_named_dims(self, candidate: Candidate) -> bool:
         """Choose the best named dims for one axis after the other while that is better; return false if time was up."""
         is_better = True
         while is_better:
             is_better = False
-            for axis in neighbours.axes:
+            for axis in self._neighbours.axes:
                 found = candidate
-                for edits in neighbours.along_axis(candidate.edits, axis):
+                for edits in self._neighbours.along_axis(candidate.edits, axis):
                     if monotonic() > self._end:
                         return False
                     tried = self._priced(edits, candidate.solution)
@@ -247,12 +250,12 @@ class ShardingSearch:
                 candidate, is_better = found, is_better or found is not candidate
         return True
 
-    def _choose_layouts(self, candidate: Candidate, neighbours: Neighbours) -> bool:
+    def _choose_layouts(self, candidate: Candidate) -> bool:
         """Change the layout of one argument after the other while that is better; return false if time was up."""
         is_better = True
         while is_better:
             is_better = False
-            for edits in neighbours.of_arguments(candidate.edits):
+            for edits in self._neighbours.of_arguments(candidate.edits):
                 if monotonic() > self._end:
                     return False
                 found = self._priced(edits, candidate.solution)

@@ -58,12 +58,15 @@ P = TypeVar("P", bound=PricedProgram)
 class SearchedProgram(Generic[P]):
     """A program whose shardings are searched.
 
-    `annotated` returns the program with another module, and with changes to the annotations of its values.
+    `annotated` returns the program with another module, and with changes to the annotations of its values. `unprinted`
+    returns the program with another module and the old text, which is enough for a price: printing a module, and
+    comparing it with the old text, takes as long as partitioning it.
     """
 
     module: ModuleOp
     origin: Origin[Any]
     annotated: Callable[[ModuleOp, Sequence[Edit]], P]
+    unprinted: Callable[[ModuleOp], P]
 
     @cached_property
     def is_large(self) -> bool:
@@ -72,7 +75,7 @@ class SearchedProgram(Generic[P]):
 
     def price(self, module: ModuleOp, request: SearchRequest) -> ProgramCost:
         """Partition the program with another module, and return its cost."""
-        program: PricedProgram = self.annotated(module, ())
+        program: PricedProgram = self.unprinted(module)
         chosen = program if self.is_large else program.optimized_for(request.hardware)
         return chosen.cost(request.hardware, request.free_bytes)
 
