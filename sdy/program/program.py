@@ -378,8 +378,7 @@ class Program(Generic[R]):
         return on_demand.Linter(facts, lambda module: replace(self, module=module).partition().local, settings)
 
     def _parts(self) -> SearchedProgram[Program[R]]:
-        own = self.module, self.origin, self._with_module
-        return on_demand.SearchedProgram(*own, lambda module: replace(self, module=module))
+        return on_demand.SearchedProgram(self.module, self.origin, self._with_module, lambda m: replace(self, module=m))
 
     def _with_module(self, module: ModuleOp, changes: Sequence[Change] = ()) -> Program[R]:
         """Return the program with another module, and with changes to the annotations of its values."""
