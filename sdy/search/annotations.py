@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.advice.edits import Edit, edited
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context
 from sdy.dialects.sharded_types import static_shape
@@ -50,6 +51,7 @@ def with_constraints(module: ModuleOp, planned: PlannedShardings, boundary: Sequ
     return edits
 
 
+@garbage_collection_paused()
 def _other_than_planned(
     module: ModuleOp, planned: PlannedShardings, edits: Sequence[Edit]
 ) -> dict[SSAValue, TensorSharding | None]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, set_sharding, sharding_of
@@ -30,6 +31,7 @@ class PlannedShardings:
     inside: dict[SSAValue, TensorSharding]
 
 
+@garbage_collection_paused()
 def planned_shardings(
     written: ModuleOp, searched: SearchedModule, network: ProgramNetwork, labels: Sequence[int]
 ) -> PlannedShardings:

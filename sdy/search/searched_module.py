@@ -9,6 +9,7 @@ from xdsl.rewriter import InsertPoint
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.func_attrs import without_attributes
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import ops_of, pre_order
@@ -69,6 +70,7 @@ class PreparedModule:
         return SearchedModule(copy, graph, mesh_name)
 
 
+@garbage_collection_paused()
 def without_shardings(module: ModuleOp, mesh: Mesh) -> ModuleOp:
     """Return a copy of a module without shardings, with a mesh.
 
@@ -103,6 +105,7 @@ def name_of_mesh(module: ModuleOp, mesh: Mesh) -> str:
     return next((name for name, each in meshes_of(module).items() if each == mesh), MESH_NAME)
 
 
+@garbage_collection_paused()
 def prepared_module(module: ModuleOp) -> PreparedModule:
     """Return a module in the form that is searched. Raises: SdyError as `without_shardings`."""
     copy = without_shardings(module, _ANY_MESH)

@@ -21,6 +21,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from sdy.advice.edits import Edit, edited
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.model.sharding import TensorSharding
@@ -199,6 +200,7 @@ class ShardingSearch:
         if has_constraints:
             yield constrained
 
+    @garbage_collection_paused()
     def _priced(self, edits: Sequence[Edit], solution: Solution | None) -> Candidate | None:
         """Return the candidate with these edits; None if its program cannot be partitioned. Each is priced once."""
         key = frozenset(edits)

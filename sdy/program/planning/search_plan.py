@@ -17,6 +17,7 @@ from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.data_flow import op_of
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
@@ -167,6 +168,7 @@ def _most_promising(searches: list[ShardingSearch], request: SearchRequest) -> l
     return [searches[number] for *_, number in sorted(ranked)[:MAX_PRICED_MESHES]] or searches[:1]
 
 
+@garbage_collection_paused()
 def _plan(
     program: SearchedProgram[P], search: ShardingSearch, written: ModuleOp, result: SearchResult
 ) -> ShardingPlan[P]:
