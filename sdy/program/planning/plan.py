@@ -179,7 +179,7 @@ def _notes(plan: ShardingPlan[ComparedProgram]) -> Iterator[str]:
     yield f"{plan.tried} annotated programs were partitioned{ends}."
     if plan.gap is not None:
         yield (
-            f"In the cost model of the search, the plan costs at most {plan.gap:.1%} more than any other "
+            f"In its cost model, the search found a solution that costs at most {plan.gap:.1%} more than any other "
             "that fits in memory."
         )
     if not plan.cost.fits:
