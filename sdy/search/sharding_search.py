@@ -178,7 +178,7 @@ class ShardingSearch:
             if (
                 not found
                 or any(each.cost.fits for each in found)
-                or self.request.goal is Goal.MEMORY
+                or solution.peak_bytes > free  # it is already the one with the least memory
                 or monotonic() > self._end
             ):
                 break
