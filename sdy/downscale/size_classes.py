@@ -136,6 +136,7 @@ class SizeClasses:
             raise NoSizesError(f"{self.sizes[one]} would become {self.fixed(one)} and {self.fixed(other)}")
         if self._positions.get(one) != self._positions.get(other, self._positions.get(one)):
             raise NoSizesError(f"other devices would stay along a dim of {self.sizes[one]}")
+        self._check_kept(one, self._locks.get(other) if other not in self._fixed else None)
         self._parents[other] = one
         if other in self._locks:
             self._locks.setdefault(one, self._locks[other])
@@ -160,10 +161,18 @@ class SizeClasses:
         self.windows.append((low, high))
 
     def lock(self, variable: Variable, reason: str) -> None:
-        """Keep the size of a class, for a reason that reports show."""
+        """Keep the size of a class, for a reason that reports show.
+
+        Raises: NoSizesError if it is a number of devices that changes.
+        """
         root = self.root(variable)
+        self._check_kept(root, reason)
         self.changes += root not in self._locks
         self._locks.setdefault(root, reason)
+
+    def _check_kept(self, root: Variable, reason: str | None) -> None:
+        if reason is not None and self.fixed(root) != self.sizes[root]:
+            raise NoSizesError(f"{self.sizes[root]} would become {self.fixed(root)}, but {reason}")
 
     def lock_reason(self, variable: Variable) -> str | None:
         """Return why the size of a class is kept; None if it is not."""

@@ -109,3 +109,17 @@ def test_a_reshape_that_regroups_dims_is_one_group() -> None:
     assert reshape_groups((4, 6), (8, 3)) == [([0, 1], [0, 1])]
     assert reshape_groups((1, 8), (2, 4, 1)) == [([1], [0, 1])]
     assert reshape_groups((0, 8), (8, 0)) is None
+
+
+def test_a_number_of_devices_that_changes_is_not_a_size_that_is_kept() -> None:
+    for is_locked_first in (True, False):
+        classes = SizeClasses()
+        window, devices = classes.new(6), classes.constant(6, 2)
+        if is_locked_first:
+            classes.lock(window, "a window moves along it")
+            with pytest.raises(NoSizesError, match="6 would become 2, but a window moves along it"):
+                classes.tie(window, devices)
+        else:
+            classes.tie(window, devices)
+            with pytest.raises(NoSizesError, match="6 would become 2, but a window moves along it"):
+                classes.lock(window, "a window moves along it")
