@@ -16,7 +16,7 @@ def lock_unshared(classes: SizeClasses) -> None:
     def group(variable: Variable) -> Variable:
         variable = classes.root(variable)
         while (parent := parents.setdefault(variable, variable)) != variable:
-            variable = parent
+            parents[variable] = variable = parents[parent]  # shorter paths: a class may have all layers
         return variable
 
     for equation in classes.equations:

@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import pre_order
@@ -52,6 +53,7 @@ class ReducedPrograms:
     changes: tuple[SizeChange, ...]
 
 
+@garbage_collection_paused()
 def reduce_sizes(
     written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, *, reduce_mesh: bool = True
 ) -> ReducedPrograms:

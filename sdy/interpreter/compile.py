@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
@@ -22,6 +23,8 @@ from sdy.interpreter.split_collectives import split_collectives
 
 def captured_by(op: Operation) -> tuple[SSAValue, ...]:
     """Return the values defined outside the op that its regions use, in order of first use."""
+    if not op.regions:
+        return ()
     inner = {value for nested in _nested(op) for value in nested.results}
     inner |= {
         value for nested in op.walk() for region in nested.regions for block in region.blocks for value in block.args
@@ -30,6 +33,7 @@ def captured_by(op: Operation) -> tuple[SSAValue, ...]:
     return tuple(value for value in used if value not in inner)
 
 
+@garbage_collection_paused()
 def compile_block(
     block: Block, captured: Sequence[SSAValue], kernels: KernelTable, *, op_by_op: bool = False
 ) -> CompiledBlock:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
 from sdy.interpreter.arrays.element_types import Array, DType, is_complex, is_float
 from sdy.interpreter.rounding_noise import RoundingNoise
@@ -62,9 +63,7 @@ class RoundingCheck:
 
     @cached_property
     def _original(self) -> ModuleOp:
-        module = self._declared.clone()
-        widen_floats(module)
-        return module
+        return _widened(self._declared)
 
     @cached_property
     def _reference(self) -> list[Array]:
@@ -75,9 +74,7 @@ class RoundingCheck:
         return interpret(self._original, self._inputs, name, self._partitioned.origin.host(), noise=noise)
 
     def _partitioned_results(self) -> list[Array]:
-        local = self._partitioned.local.clone()
-        widen_floats(local)
-        wide = replace(self._partitioned, local=local)
+        wide = replace(self._partitioned, local=_widened(self._partitioned.local))
         return wide.global_results(wide.run_on_devices(self._inputs))
 
     def _problems(self, results: Sequence[Array], unit: float) -> list[str]:
@@ -119,6 +116,14 @@ class _Deviation:
         if not _unit(varied.dtype):  # rounding decides the number: it may be any
             found = np.where(found > 0, np.inf, 0.0)
         self._variation = np.maximum(self._variation, found)
+
+
+@garbage_collection_paused()
+def _widened(module: ModuleOp) -> ModuleOp:
+    """Return a copy of a module that computes in 64-bit floats."""
+    copy = module.clone()
+    widen_floats(copy)
+    return copy
 
 
 def _judged(declared: OutputComparison, problem: str, expected: Array) -> OutputComparison:
