@@ -20,7 +20,9 @@ from sdy.downscale.reduce_sizes import reduce_sizes
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.model.mesh import Mesh
 from sdy.program.arrays import random_inputs
+from sdy.program.at_scale import reduced, run_estimate
 from sdy.program.at_scale.reduced import verify_reduced
+from sdy.program.at_scale.run_estimate import estimate_of_run, estimate_on_devices
 from sdy.program.program import Program
 from sdy.program.verification import compare_runs
 
@@ -154,6 +156,31 @@ def test_faults_of_a_large_program_are_found() -> None:
             assert not is_accepted(program, faulty, reduced=True), name
             tried += 1
     assert tried
+
+
+@pytest.mark.parametrize(("seconds", "devices"), [(0.0, 4), (60.0, 128)])
+def test_all_devices_are_tried_if_that_is_quick(monkeypatch: pytest.MonkeyPatch, seconds: float, devices: int) -> None:
+    monkeypatch.setattr(reduced, "SECONDS_FOR_ALL_DEVICES", seconds)
+    program = Program.from_text(LARGE)
+    partitioned = program.partition()
+    copies = faulty_copies(partitioned.local, seed=3)
+    faulty = next(local for name, local in copies if name.startswith("a maximum for a sum"))
+    found = verify_reduced(program.module, replace(partitioned, local=faulty))
+    assert not found.agrees
+    assert found.devices == (128, devices)
+
+
+def test_runs_in_64_bit_floats_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Program.from_text(LARGE)
+    partitioned = program.partition()
+    small = reduce_sizes(program.module, partitioned.local, partitioned.boundary)
+    needed = estimate_of_run(small.written) + estimate_on_devices(small.local, small.boundary)
+    monkeypatch.setattr(run_estimate, "available_bytes", lambda: 2 * needed.bytes)
+    assert verify_reduced(program.module, partitioned).agrees
+    monkeypatch.setattr(run_estimate, "available_bytes", lambda: 2 * needed.bytes - 1)
+    with pytest.raises(SdyError, match="still takes") as error:
+        verify_reduced(program.module, partitioned)
+    assert error.value.diagnostics[0].code == "SDY-X151"
 
 
 def test_a_program_whose_sizes_are_kept_is_refused() -> None:
