@@ -34,6 +34,7 @@ class IndexValues:
     _dims: dict[SSAValue, set[Variable]] = field(default_factory=lambda: defaultdict(set))
     _constants: list[tuple[SSAValue, Operation]] = field(default_factory=list[tuple[SSAValue, Operation]])
     _direct: list[tuple[Operation, frozenset[Variable]]] = field(default_factory=lambda: [])
+    _copies: dict[Operation, tuple[Operation, ...]] = field(default_factory=dict[Operation, tuple[Operation, ...]])
 
     def same(self, *values: SSAValue) -> None:
         """Note that values are measured alike. Only integers and floats are positions."""
@@ -64,6 +65,11 @@ class IndexValues:
         if _is_number(op.results[0]):
             self._constants.append((op.results[0], op))
 
+    def copies(self, *constants: Operation) -> None:
+        """Note that constants are copies of one: a use of any makes all of them positions, so that they stay equal."""
+        for each in constants:
+            self._copies[each] = constants
+
     def dims_of(self, value: SSAValue) -> set[Variable]:
         """Return the dims along which the values of the class of a value are positions."""
         return self._dims.get(self._root(value), set())
@@ -76,10 +82,19 @@ class IndexValues:
                 self.classes.tie(by_size.setdefault(self.classes.sizes[dim], dim), dim)
 
     def constants(self) -> Iterator[tuple[Operation, frozenset[Variable], bool]]:
-        """Yield each constant with the dims along which it is a position, once per use.
+        """Yield each constant and its copies with the dims along which it is a position in some use.
 
         The flag is true if windows start at it: it is an operand of an op on windows, or differs per device.
         """
+        seen: set[tuple[Operation, frozenset[Variable], bool]] = set()
+        for op, dims, is_start in self._uses():
+            copies = self._copies.get(op, (op,))
+            if (key := (copies[0], dims, is_start)) not in seen:
+                seen.add(key)
+                for each in copies:
+                    yield each, dims, is_start
+
+    def _uses(self) -> Iterator[tuple[Operation, frozenset[Variable], bool]]:
         for value, op in self._constants:
             dims = self._dims.get(self._root(value))
             if dims:

@@ -25,6 +25,7 @@ KEPT = (
     *gather_scatter.OPS,
     *linalg.OPS,
     *window.OPS,
+    shape.ConstantOp,
     shape.IotaOp,
     DotGeneralOp,
     SliceOp,
@@ -70,6 +71,8 @@ def tie_same_lines(written: Ties, local: Ties) -> None:
     groups = [_by_line(ties) for ties in (written, local)]
     for key, ops in groups[0].items():
         others = groups[1].get(key, ())
+        if len(ops) == 1 and isinstance(ops[0], shape.ConstantOp):
+            written.values.copies(ops[0], *others)
         if len(ops) in (1, len(others)):
             for op, other in zip(ops * (len(others) // len(ops)), others, strict=True):
                 if isinstance(op, SliceOp):

@@ -16,6 +16,7 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.downscale import elementwise_ties, indexing_ties, movement_ties, region_ties, window_ties
 from sdy.downscale.connections import lock_unshared, related_classes
@@ -62,7 +63,8 @@ def reduce_sizes(
     If nothing distinguishes further devices, and `reduce_mesh` is set, a few devices stay along each axis of the mesh.
     Raises: SdyError SDY-X152 if the sizes of an op are unknown before a run.
     """
-    for most in MESH_SIZES if reduce_mesh else ():
+    least = _least_devices(local)
+    for most in (max(least, each) for each in MESH_SIZES) if reduce_mesh else ():
         mesh = smaller_mesh(written, local, boundary, most)
         if mesh is None:
             break
@@ -71,6 +73,15 @@ def reduce_sizes(
         except NoSizesError:
             continue  # more devices stay
     return _reduced(written, local, boundary, SmallerMesh())
+
+
+def _least_devices(local: ModuleOp) -> int:
+    """Return how many devices must stay along an axis: three if a reduction combines elements by several ops.
+
+    Of two shards, it uses the combination only as a result: what later steps read of it makes no difference.
+    """
+    reductions = (op for op in pre_order(local) if isinstance(op, ReduceOp))
+    return 3 if any(len(op.body.block.ops) > 2 for op in reductions) else 2
 
 
 def _reduced(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, mesh: SmallerMesh) -> ReducedPrograms:

@@ -65,6 +65,22 @@ func.func @main(%scores: tensor<1024x512x256xf32> {sdy.sharding = #sdy.sharding<
   return %1, %values, %indices : tensor<1024x512x4096xf32>, tensor<1024x512x8xf32>, tensor<1024x512x8xi32>
 }
 """
+LARGEST_ELEMENT = """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>}) -> tensor<8xi32> {
+  %numbers = stablehlo.iota dim = 1 : tensor<8x64xi32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %largest, %number = "stablehlo.reduce"(%a, %numbers, %least, %zero) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%x: tensor<f32>, %i: tensor<i32>, %y: tensor<f32>, %j: tensor<i32>):
+    %is_larger = stablehlo.compare GT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %value = stablehlo.select %is_larger, %x, %y : tensor<i1>, tensor<f32>
+    %index = stablehlo.select %is_larger, %i, %j : tensor<i1>, tensor<i32>
+    stablehlo.return %value, %index : tensor<f32>, tensor<i32>
+  }) : (tensor<8x64xf32>, tensor<8x64xi32>, tensor<f32>, tensor<i32>) -> (tensor<8xf32>, tensor<8xi32>)
+  return %number : tensor<8xi32>
+}
+"""
 
 
 def is_accepted(program: Program, local: ModuleOp, *, reduced: bool) -> bool:
@@ -115,6 +131,24 @@ def test_random_programs() -> None:
 @pytest.mark.slow
 def test_many_random_programs() -> None:
     check_random_programs(range(1000), 1)
+
+
+@pytest.mark.parametrize("seed", [332, 347, 858, 990, 1100, 1226])
+def test_a_constant_or_a_window_is_the_same_in_both_programs(seed: int) -> None:
+    check_random_programs(range(seed, seed + 1), 0)
+
+
+def test_each_shard_counts_in_a_reduction_by_several_ops() -> None:
+    program = Program.from_text(LARGEST_ELEMENT)
+    partitioned = program.partition()
+    small = reduce_sizes(program.module, partitioned.local, partitioned.boundary)
+    assert small.boundary.mesh.device_count == 3
+    found = 0
+    for name, faulty in faulty_copies(partitioned.local, seed=1):
+        if not is_accepted(program, faulty, reduced=False):
+            found += 1
+            assert not is_accepted(program, faulty, reduced=True), name
+    assert found > 4
 
 
 def test_a_large_program_becomes_small_and_keeps_its_structure() -> None:
