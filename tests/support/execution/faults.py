@@ -1,9 +1,12 @@
-"""Seeded faults: local programs with a wrong collective or a wrong offset, as a broken partitioner makes them."""
+"""Seeded faults: local programs with one wrong op, as a broken partitioner makes them.
+
+The faults of collectives are in this module, those of the data between them in `data_faults`.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import cast
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
@@ -21,31 +24,43 @@ from sdy.dialects.stablehlo.collectives import (
     ReduceScatterOp,
 )
 from sdy.dialects.stablehlo.elementwise import AddOp, MaximumOp
-from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.partitioner.emit.emitter import Emitter, Style, with_shape
 from sdy.partitioner.emit.slices import slice_along
 from sdy.passes.rewriting.insertion import erase, insert_before, redirect_other_uses, replace_op
+from support.execution.data_faults import DATA_FAULTS
+from support.execution.fault_table import FaultTable
 
-Fault = Callable[[Operation, random.Random], bool]
-"""Changes an op, and returns True; returns False, and changes nothing, if it does not apply to the op."""
+COLLECTIVE_FAULTS = FaultTable()
+GROUPED = (AllGatherOp, AllReduceOp, AllToAllOp, ReduceScatterOp)
+_OPPOSITES: dict[type[Operation], type[Operation]] = {AddOp: MaximumOp, MaximumOp: AddOp}
 
 
 def faulty_copies(local: ModuleOp, seed: int) -> Iterator[tuple[str, ModuleOp]]:
-    """Yield copies of a local program with one fault each, in random order, and what the fault is."""
-    count = len(pre_order(local))
-    places = [(name, position) for name in FAULTS for position in range(count)]
-    random.Random(seed).shuffle(places)
-    for name, position in places:
-        copy = local.clone()
-        op = pre_order(copy)[position]
-        if FAULTS[name](op, random.Random(seed)):
-            yield f"{name} at op {position}, {op.name}", copy
+    """Yield copies of a local program with one fault each, and what the fault is.
+
+    The kinds of faults take turns; the ops that a kind changes come in random order.
+    """
+    generator = random.Random(seed)
+    positions: dict[str, list[int]] = {name: [] for name in FAULTS.entries}
+    for position, op in enumerate(pre_order(local)):
+        for name in FAULTS.names_for(op):
+            positions[name].append(position)
+    for each in positions.values():
+        generator.shuffle(each)
+    names = generator.sample(list(positions), len(positions))
+    while names:
+        names = [name for name in names if positions[name]]
+        for name in names:
+            position = positions[name].pop()
+            copy = local.clone()
+            op = pre_order(copy)[position]
+            if FAULTS.change(name, op, random.Random(seed)):
+                yield f"{name} at op {position}, {op.name}", copy
 
 
-def dropped(op: Operation, choice: random.Random) -> bool:
+@COLLECTIVE_FAULTS.of("a dropped collective", *GROUPED, CollectivePermuteOp)
+def _drop(op: Operation, choice: random.Random) -> bool:
     """Each device keeps what it has: its own shard, repeated or sliced if the result has another shape."""
-    if not isinstance(op, AllGatherOp | AllReduceOp | AllToAllOp | CollectivePermuteOp | ReduceScatterOp):
-        return False
     if len(op.operands) != 1:
         return False
     emit, value = Emitter(op, Style()), op.operands[0]
@@ -60,7 +75,21 @@ def dropped(op: Operation, choice: random.Random) -> bool:
     return True
 
 
-def other_groups(op: Operation, choice: random.Random) -> bool:
+@COLLECTIVE_FAULTS.of("a doubled collective", *GROUPED, CollectivePermuteOp)
+def _repeat(op: Operation, choice: random.Random) -> bool:
+    """The result is exchanged again between the same devices. A maximum of maxima would stay the same."""
+    if len(op.operands) != 1 or op.operands[0].type != op.results[0].type:
+        return False
+    if isinstance(op, AllReduceOp) and not _body_has(op, AddOp):
+        return False
+    again = op.clone()
+    insert_before(op, again)
+    op.operands[0] = again.results[0]
+    return True
+
+
+@COLLECTIVE_FAULTS.of("wrong groups", *GROUPED)
+def _exchange_devices(op: Operation, choice: random.Random) -> bool:
     """Two devices of different groups change places."""
     groups = _groups(op)
     if groups is None or len(groups) < 2 or len(groups[0]) < 2:
@@ -72,7 +101,8 @@ def other_groups(op: Operation, choice: random.Random) -> bool:
     return True
 
 
-def other_axis(op: Operation, choice: random.Random) -> bool:
+@COLLECTIVE_FAULTS.of("a wrong axis", *GROUPED)
+def _take_other_axis(op: Operation, choice: random.Random) -> bool:
     """The groups run along another axis of the mesh."""
     groups = _groups(op)
     if groups is None or len(groups) < 2 or len(groups[0]) < 2:
@@ -85,10 +115,22 @@ def other_axis(op: Operation, choice: random.Random) -> bool:
     return True
 
 
-def other_dim(op: Operation, choice: random.Random) -> bool:
-    """The shards are gathered or scattered along another dim."""
-    if not isinstance(op, AllGatherOp | ReduceScatterOp):
+@COLLECTIVE_FAULTS.of("transposed axes", AllGatherOp, AllToAllOp, ReduceScatterOp)
+def _transpose_axes(op: Operation, choice: random.Random) -> bool:
+    """Each group has its devices in the order of transposed axes, or backwards if it has a prime number of them."""
+    groups = _groups(op)
+    if groups is None or len(groups[0]) < 2:
         return False
+    size = len(groups[0])
+    minor = next((each for each in range(2, size) if size % each == 0), 0)
+    order = [each for start in range(minor) for each in range(start, size, minor)] or list(reversed(range(size)))
+    _set_groups(op, [[group[each] for each in order] for group in groups])
+    return True
+
+
+@COLLECTIVE_FAULTS.of("a wrong dim", AllGatherOp, ReduceScatterOp)
+def _take_other_dim(op: AllGatherOp | ReduceScatterOp, choice: random.Random) -> bool:
+    """The shards are gathered or scattered along another dim."""
     is_gather, result = isinstance(op, AllGatherOp), op.results[0]
     name = "all_gather_dim" if is_gather else "scatter_dimension"
     dim = cast("IntegerAttr", op.properties[name]).value.data
@@ -107,20 +149,26 @@ def other_dim(op: Operation, choice: random.Random) -> bool:
     return True
 
 
-def counted_twice(op: Operation, choice: random.Random) -> bool:
-    """A sum is summed again over the same devices."""
-    if not isinstance(op, AllReduceOp) or len(op.operands) != 1 or not _body_has(op, AddOp):
+@COLLECTIVE_FAULTS.of("exchanged dims", AllToAllOp)
+def _exchange_dims(op: AllToAllOp, choice: random.Random) -> bool:
+    """The dim that is split and the one that is concatenated change places."""
+    sizes, count = list(shape_of(op.operands[0])), op.split_count.value.data
+    split, joined = op.split_dimension, op.concat_dimension
+    if len(op.operands) != 1 or split == joined or sizes[joined.value.data] % count or op.next_op is None:
         return False
-    again = op.clone()
-    insert_before(op, again)
-    op.operands[0] = again.results[0]
+    wanted, result = shape_of(op.results[0]), op.results[0]
+    sizes[joined.value.data] //= count
+    sizes[split.value.data] *= count
+    op.split_dimension, op.concat_dimension = joined, split
+    result_type = with_shape(result, sizes)
+    redirect_other_uses(result, Emitter(op.next_op, Style()).reshape(result, wanted))
+    set_type(result, result_type)
     return True
 
 
-def maximum_for_sum(op: Operation, choice: random.Random) -> bool:
+@COLLECTIVE_FAULTS.of("a maximum for a sum", AllReduceOp, ReduceScatterOp)
+def _take_other_reducer(op: Operation, choice: random.Random) -> bool:
     """The maximum takes the place of the sum, or the sum that of the maximum."""
-    if not isinstance(op, AllReduceOp | ReduceScatterOp):
-        return False
     for inner in pre_order(op):
         other = _OPPOSITES.get(type(inner))
         if other is not None:
@@ -129,40 +177,16 @@ def maximum_for_sum(op: Operation, choice: random.Random) -> bool:
     return False
 
 
-def other_offset(op: Operation, choice: random.Random) -> bool:
-    """The offsets of the shards, one per device, move by one device."""
-    if not isinstance(op, ConstantOp) or op.value.is_splat:
-        return False
-    if len(shape_of(op.output)) != 1 or op.value.type.get_element_type() != i64:
-        return False
-    values = op.value.get_values()
-    op.value = DenseElementsAttr.from_values(op.value.type, (*values[1:], values[0]))
-    return True
-
-
-def other_direction(op: Operation, choice: random.Random) -> bool:
+@COLLECTIVE_FAULTS.of("a wrong direction", CollectivePermuteOp)
+def _reverse_direction(op: CollectivePermuteOp, choice: random.Random) -> bool:
     """A permutation sends from the targets to the sources."""
-    if not isinstance(op, CollectivePermuteOp):
-        return False
     ids = op.source_target_pairs.get_ints()
     swapped = [each for start in range(0, len(ids), 2) for each in (ids[start + 1], ids[start])]
     op.source_target_pairs = DenseElementsAttr.from_values(op.source_target_pairs.type, swapped)
     return True
 
 
-FAULTS: dict[str, Fault] = {
-    "a dropped collective": dropped,
-    "wrong groups": other_groups,
-    "a wrong axis": other_axis,
-    "a wrong dim": other_dim,
-    "a sum counted twice": counted_twice,
-    "a maximum for a sum": maximum_for_sum,
-    "a wrong offset": other_offset,
-    "a wrong direction": other_direction,
-}
-
-
-_OPPOSITES: dict[type[Operation], type[Operation]] = {AddOp: MaximumOp, MaximumOp: AddOp}
+FAULTS = FaultTable({**COLLECTIVE_FAULTS.entries, **DATA_FAULTS.entries})
 
 
 def _groups(op: Operation) -> list[list[int]] | None:
