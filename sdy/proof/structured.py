@@ -28,7 +28,7 @@ from sdy.proof.factors import (
 )
 from sdy.proof.known import as_view, moved
 from sdy.proof.masks import Shard, sharded_index, unshifted, without_clamp
-from sdy.proof.relations import FREE, Known, Relation, View, dim_of, have_same_bits
+from sdy.proof.relations import FREE, Known, Relation, View, dim_of, have_same_bits, plus
 from sdy.proof.reshapes import cleaned
 from sdy.proof.walk import Walk, element_of, known_or_view, shape_of
 
@@ -197,9 +197,16 @@ def by_rows(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
 
 
 def reverse(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: other dims than the reversed ones may be sharded."""
-    dims = ints(op, "dimensions")
-    return compute(walk, op, along(op, dims, dims), known_operands(operands))
+    """Lemma: the window of a reversed dim is as far from the end as it was from the start."""
+    dims, factors = ints(op, "dimensions"), tuple(range(len(shape_of(op.results[0]))))
+    parallel = Factors((factors,), (factors,), frozenset(factors), dims)
+    (found,) = compute(walk, op, parallel, known_operands(operands))
+    assert isinstance(found, View)
+    base = list(found.base)
+    for digits in (found.dims[dim] for dim in dims if dim_of(found.dims[dim]) != FREE):
+        dim = dim_of(digits)
+        base[dim] = plus(found.term.shape[dim] - digits[0].size, base[dim], -1)
+    return [replace(found, base=tuple(base))]
 
 
 def unsharded(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
