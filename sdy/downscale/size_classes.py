@@ -136,7 +136,8 @@ class SizeClasses:
             raise NoSizesError(f"{self.sizes[one]} would become {self.fixed(one)} and {self.fixed(other)}")
         if self._positions.get(one) != self._positions.get(other, self._positions.get(one)):
             raise NoSizesError(f"other devices would stay along a dim of {self.sizes[one]}")
-        self._check_kept(one, self._locks.get(other) if other not in self._fixed else None)
+        if other not in self._fixed:
+            _check_kept(self.sizes[one], self.fixed(one), self._locks.get(other))
         self._parents[other] = one
         if other in self._locks:
             self._locks.setdefault(one, self._locks[other])
@@ -166,13 +167,9 @@ class SizeClasses:
         Raises: NoSizesError if it is a number of devices that changes.
         """
         root = self.root(variable)
-        self._check_kept(root, reason)
+        _check_kept(self.sizes[root], self.fixed(root), reason)
         self.changes += root not in self._locks
         self._locks.setdefault(root, reason)
-
-    def _check_kept(self, root: Variable, reason: str | None) -> None:
-        if reason is not None and self.fixed(root) != self.sizes[root]:
-            raise NoSizesError(f"{self.sizes[root]} would become {self.fixed(root)}, but {reason}")
 
     def lock_reason(self, variable: Variable) -> str | None:
         """Return why the size of a class is kept; None if it is not."""
@@ -194,3 +191,9 @@ class SizeClasses:
     def roots(self) -> list[Variable]:
         """Return the representatives of all classes."""
         return [each for each, parent in enumerate(self._parents) if each == parent]
+
+
+def _check_kept(size: int, after: int, reason: str | None) -> None:
+    """Raise NoSizesError if a size is to be kept for a reason, but changes."""
+    if reason is not None and after != size:
+        raise NoSizesError(f"{size} would become {after}, but {reason}")
