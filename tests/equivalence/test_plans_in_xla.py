@@ -57,7 +57,7 @@ def runs(check: XlaCheck, kind: CollectiveKind) -> list[int]:
 
 
 def test_xla_follows_a_plan() -> None:
-    plan = sdy.Program.from_text(PROGRAM).search(mesh="model=4", fix=FIXED, memory="2MB", time_limit=10)
+    plan = sdy.Program.from_text(PROGRAM).search(mesh="model=4", fix=FIXED, memory="1.5MB", time_limit=10)
     check = plan.check_xla()
     assert check.agrees
     assert runs(check, CollectiveKind.ALL_REDUCE) == [0, 0, 1, 1]
@@ -68,7 +68,7 @@ def test_xla_follows_a_plan() -> None:
 
 
 def test_large_programs_are_compiled_and_not_run() -> None:
-    plan = sdy.Program.from_text(PROGRAM).search(mesh="model=4", fix=FIXED, memory="2MB", time_limit=10)
+    plan = sdy.Program.from_text(PROGRAM).search(mesh="model=4", fix=FIXED, memory="1.5MB", time_limit=10)
     gathered = plan.program.apply(sdy.replicate("result"), sdy.shard("arg0", dim=1, axis="model"))
     check = plan.check_xla(gathered.program, run=False)
     assert runs(check, CollectiveKind.ALL_REDUCE)[2:] == [1, 1]
