@@ -1,11 +1,12 @@
 """Reduced verification and proof reject the seeded faults of local programs that full verification rejects.
 
-By default a few faults of a few small models; with `pytest -m slow` more than 500, of all shared models and hard cases,
+By default a few faults of a few small models; with `pytest -m slow` about 500, of all shared models and hard cases,
 and of a large model that is too large for full verification.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ from sdy.proof.prove import prove
 
 SHARED = sorted(MODELS.glob("*.mlir"))
 SAMPLE = ("matmul_case4", "mlp_dp4_tp2", "shard_map_all_to_all", "shard_map_ring_psum_scatter")
-MOST_PER_PROGRAM = 60
+MOST_PER_PROGRAM, MOST_OF_LARGE = 60, 15
 pytestmark = pytest.mark.skipif(not SHARED, reason=MISSING)
 
 
@@ -96,7 +97,9 @@ class Outcome:
 def generated(script: str, folder: Path, *arguments: str) -> list[Path]:
     """Return the programs that a script of the shared models writes into a folder."""
     command = [sys.executable, str(MODELS / script), str(folder), *arguments]
-    subprocess.run(command, check=True, capture_output=True)
+    # The script asks JAX for as many devices as it needs; the flags of these tests would override it.
+    environment = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
     return sorted(folder.glob("*.mlir"))
 
 
@@ -126,7 +129,7 @@ def test_faults_of_a_large_model_are_found(tmp_path: Path) -> None:
     program = sdy.load(path)
     partitioned = program.partition()
     faults = rejected = 0
-    for name, local in islice(faulty_copies(partitioned.local, seed=1), MOST_PER_PROGRAM):
+    for name, local in islice(faulty_copies(partitioned.local, seed=1), MOST_OF_LARGE):
         faulty = FaultyProgram(program, replace(partitioned, local=local))
         is_verified = faulty.is_verified_in_reduced_sizes()
         if faulty.is_proved():
@@ -134,5 +137,5 @@ def test_faults_of_a_large_model_are_found(tmp_path: Path) -> None:
             continue
         faults += 1
         rejected += not is_verified
-    assert faults >= 50
+    assert faults >= 10
     assert rejected >= 0.9 * faults
