@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import resource
+import os
 import subprocess
 import sys
 import time
@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+from support.timing.commands import cpu_seconds
 from support.timing.medians import table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,8 +43,6 @@ def _median_seconds(packages: tuple[str, ...], folder: Path) -> tuple[float, flo
 
 def _seconds_of_install(packages: tuple[str, ...], environment: Path) -> tuple[float, float]:
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(environment)], check=True)
-    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([str(environment / "bin" / "pip"), "install", "--quiet", *packages], check=True, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    start = time.perf_counter()
+    cpu = cpu_seconds([str(environment / "bin" / "pip"), "install", "--quiet", *packages], os.environ)
     return time.perf_counter() - start, cpu

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from support.execution.on_shards import assert_same_on_shards, count_of_collectives
 
+from sdy.program.arrays import random_inputs
 from sdy.program.program import Program
 
 SELECT_AND_ADD = """({
@@ -40,13 +40,13 @@ func.func @main(%a: {operand} {sharding}, %g: {source} {sharding}) -> ({operand}
 def test_windows_that_tile_the_operand_stay_on_their_devices(size: int, window: int, stride: int) -> None:
     program = gradient_of_max_pooling(size, window, stride)
     assert count_of_collectives(program) == {}
-    assert_same_on_shards(program, _inputs(program))
+    assert_same_on_shards(program, random_inputs(program.module, 0))
 
 
 @pytest.mark.parametrize(("size", "window", "stride", "low"), [(12, 4, 3, 1), (8, 2, 2, 8), (16, 4, 4, 0)])
 def test_other_windows_compute_the_same(size: int, window: int, stride: int, low: int) -> None:
     program = gradient_of_max_pooling(size, window, stride, low)
-    assert_same_on_shards(program, _inputs(program))
+    assert_same_on_shards(program, random_inputs(program.module, 0))
 
 
 def triangular_solve(transpose: str, columns: int, *, is_left: bool) -> Program:
@@ -74,9 +74,4 @@ def test_each_device_solves_its_own_systems(transpose: str, columns: int, *, is_
         "all_gather"
     }  # of the result, which is replicated
     assert sum(count_of_collectives(program).values()) <= 1
-    assert_same_on_shards(program, _inputs(program))
-
-
-def _inputs(program: Program) -> list[np.ndarray]:
-    generator = np.random.default_rng(0)
-    return [generator.standard_normal(shape).astype(dtype) for shape, dtype in program.input_types]
+    assert_same_on_shards(program, random_inputs(program.module, 0))

@@ -1,4 +1,4 @@
-"""Plans for the shared models and for T32 are no slower than the annotations that their authors wrote.
+"""The plan of a shared model, or of T32, is at least as fast as the annotations of its author.
 
 The annotations are taken off before the search, since it would otherwise fall back to them. A plan may use as much
 memory as the program needs as annotated or without annotations, whichever is more. `pytest -m slow` runs this file.

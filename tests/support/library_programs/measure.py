@@ -74,7 +74,7 @@ class Measurement:
 
     @property
     def xla_repeats_products(self) -> bool:
-        """Whether XLA computes products on several devices that we compute on one, to send less."""
+        """True if XLA computes some products on several devices, and so has to send fewer bytes."""
         return self.xla is not None and self.xla.flops > MORE_FLOPS * self.ours.flops
 
     def __str__(self) -> str:

@@ -20,10 +20,13 @@ def measure_commands(commands: Mapping[str, Sequence[str]], cache: Path) -> dict
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     for _ in range(ROUNDS + 1):
         for name, command in commands.items():
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run(
-                command, check=True, capture_output=True, env=environment | {"PYTHONPYCACHEPREFIX": str(cache)}
-            )
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            spent[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+            spent[name].append(cpu_seconds(command, environment | {"PYTHONPYCACHEPREFIX": str(cache)}))
     return {name: median(times[1:]) for name, times in spent.items()}
+
+
+def cpu_seconds(command: Sequence[str], environment: Mapping[str, str]) -> float:
+    """Run a command, and return the CPU seconds that it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
