@@ -30,6 +30,7 @@ LARGER = MORE_MEMORY | OTHER_MESH | INVARIANT_PRODUCTS
 
 # Run by default, since they need no library: the bytes that XLA sends (jaxlib 0.10.2).
 SAMPLE = {
+    Case("plain_jax.dynamic_time_warping", "8", "sequence"): 16_640,
     Case("plain_jax.sinkhorn", "2x2x2", "random 0"): 3_968,
     Case("plain_jax.k_means", "8", "data"): 840,
     Case("collectives.ring_attention", "4x2", "tensor"): 5_440,

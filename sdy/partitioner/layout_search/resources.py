@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sdy.partitioner.layout_search.graph import LayoutGraph, LayoutNode
 from sdy.partitioner.layout_search.layout import Atoms
 from sdy.partitioner.layout_search.node import Run
 
-HELD_BYTE_COST = 1e-4  # of a byte held, in bytes sent; it decides between moves that send the same
+
+@dataclass(frozen=True, slots=True)
+class MemoryBudget:
+    """The bytes that a device may hold for one op, and the cost of each byte that it holds.
+
+    `max_held_bytes` is in bytes. `held_byte_cost` is in bytes sent per byte held: a small one decides between moves
+    that send the same, a larger one keeps the search from sending less by holding more.
+    """
+
+    max_held_bytes: float
+    held_byte_cost: float
 
 
 class NodeResources:
-    """The resources of all nodes. No op may hold more than `max_held_bytes`, or compute more than at the beginning."""
+    """The resources of all nodes. No op may exceed the memory budget, or compute more than at the beginning."""
 
-    def __init__(self, graph: LayoutGraph, atoms: Atoms, max_held_bytes: float) -> None:
+    def __init__(self, graph: LayoutGraph, atoms: Atoms, memory: MemoryBudget) -> None:
         self._graph = graph
         self._atoms = atoms
-        self._max_held_bytes = max_held_bytes
+        self._memory = memory
         self._known_held: dict[tuple[int, int, int | None], tuple[Run, float]] = {}
         self._flops = [self._local_flops(node, node.run) for node in graph.nodes]
 
     def held_change(self, move: Mapping[int, Run]) -> float:
         """Return the cost of the bytes that devices hold more after a move, by node."""
-        return HELD_BYTE_COST * sum(self._held(number, run) - self._held(number) for number, run in move.items())
+        held = sum(self._held(number, run) - self._held(number) for number, run in move.items())
+        return self._memory.held_byte_cost * held
 
     def exceeds_limits(self, number: int, run: Run) -> bool:
         """Return whether a device would compute more than before the search, or hold more at once than allowed."""
         if self.computes_more(number, run):
             return True
-        return not self._graph.nodes[number].is_edge and self._held(number, run, times=1) > self._max_held_bytes
+        return not self._graph.nodes[number].is_edge and self._held(number, run, times=1) > self._memory.max_held_bytes
 
     def computes_more(self, number: int, run: Run) -> bool:
         """Return whether a device would compute more of a contraction than before the search."""

@@ -14,7 +14,7 @@ from sdy.partitioner.layout_search.graph import LayoutGraph
 from sdy.partitioner.layout_search.layout import Atoms, Layout
 from sdy.partitioner.layout_search.node import Run
 from sdy.partitioner.layout_search.patterns import Patterns
-from sdy.partitioner.layout_search.resources import NodeResources
+from sdy.partitioner.layout_search.resources import MemoryBudget, NodeResources
 
 LayoutMove = Mapping[int, Run]  # by node
 
@@ -35,14 +35,14 @@ class Sent(NamedTuple):
 class SearchState:
     """The runs of all nodes of a graph, and the costs of its values in bytes.
 
-    `resources` limits the bytes that the device of an op holds to `max_held_bytes`.
+    `resources` limits the bytes that the device of an op holds, and prices them, by a memory budget.
     """
 
-    def __init__(self, graph: LayoutGraph, atoms: Atoms, patterns: Patterns, max_held_bytes: float) -> None:
+    def __init__(self, graph: LayoutGraph, atoms: Atoms, patterns: Patterns, memory: MemoryBudget) -> None:
         self.graph = graph
         self.atoms = atoms
         self.patterns = patterns
-        self.resources = NodeResources(graph, atoms, max_held_bytes)
+        self.resources = NodeResources(graph, atoms, memory)
         self._deliveries = Deliveries(atoms, patterns)
         self.transfers = self._deliveries.transfers
         self._nodes_of_value = [frozenset(end.node for end in value.ends) for value in graph.values]
@@ -118,7 +118,7 @@ class SearchState:
         return {value for number in move for value in self.graph.nodes[number].values}
 
     def change(self, move: LayoutMove) -> float:
-        """Return the bytes that a move adds, with a small penalty for the bytes that devices hold more."""
+        """Return the bytes that a move adds, with a penalty for the bytes that devices hold more."""
         sent = sum(self.cost(value, move) - self.costs[value] for value in self.touched(move))
         return sent + self.resources.held_change(move)
 
