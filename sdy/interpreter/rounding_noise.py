@@ -1,10 +1,12 @@
 """Random rounding: shows which results of a program depend on the order in which its sums are added.
 
-Two programs that add the same terms in different orders round differently. If the terms change at random by a unit in
-the last place, the results vary as much as they do between such programs.
+Two programs that add the same terms in different orders round differently, and so does everything that they compute
+from these sums. If each op rounds at random, the results vary as much as they do between such programs.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from xdsl.ir import Operation
@@ -14,7 +16,15 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.calls import CustomCallOp, is_lapack_call
 from sdy.dialects.stablehlo.collectives import AllReduceOp, CollectiveReduceOp, ReduceScatterOp
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
-from sdy.dialects.stablehlo.elementwise import AddOp, MultiplyOp
+from sdy.dialects.stablehlo.elementwise import (
+    AccuracyOp,
+    AddOp,
+    Atan2Op,
+    DivideOp,
+    MultiplyOp,
+    PowerOp,
+    SubtractOp,
+)
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
 from sdy.dialects.stablehlo.linalg import (
     BatchNormGradOp,
@@ -28,20 +38,9 @@ from sdy.dialects.stablehlo.window import ConvolutionOp, DynamicConvOp, ReduceWi
 from sdy.interpreter.arrays.element_types import Array, compute_dtype, is_complex, is_float
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext
 
-_SUMS = frozenset(
-    {
-        BatchNormGradOp,
-        BatchNormTrainingOp,
-        CholeskyOp,
-        ConvolutionOp,
-        DotGeneralOp,
-        DotOp,
-        DynamicConvOp,
-        FftOp,
-        RaggedDotOp,
-        TriangularSolveOp,
-    }
-)
+_FACTORIZATIONS = frozenset({BatchNormGradOp, BatchNormTrainingOp, CholeskyOp, FftOp, TriangularSolveOp})
+_CONTRACTIONS = frozenset({ConvolutionOp, DotGeneralOp, DotOp, DynamicConvOp, RaggedDotOp})
+_ELEMENTWISE = (AccuracyOp, AddOp, Atan2Op, DivideOp, MultiplyOp, PowerOp, SubtractOp)
 _REDUCTIONS = frozenset(
     {
         AllReduceOp,
@@ -56,33 +55,67 @@ _REDUCTIONS = frozenset(
 
 
 class RoundingNoise:
-    """Changes each term and the result of a sum or product at random by `relative` times its size, up or down."""
+    """Changes the result of each op that rounds at random by `relative` times its size, up or down.
+
+    The terms of a sum or product change too. Its result changes in proportion to the sum of the sizes of its terms,
+    since partial sums are as large even if the result is small, and to the root of the number of terms, since each
+    addition rounds. Integers, which are mostly exact, do not change.
+    """
 
     def __init__(self, seed: int, relative: float = np.finfo(np.float64).eps) -> None:
         self._random = np.random.default_rng(seed)
         self._relative = relative
 
     def around(self, op: Operation, kernel: Kernel) -> Kernel:
-        """Return the kernel with changed operands and results if the op adds or multiplies many terms."""
-        if not _is_sum(op):
+        """Return the kernel with changed results, and changed operands if the op adds or multiplies many terms."""
+        has_terms = _is_sum(op)
+        if not (has_terms or isinstance(op, _ELEMENTWISE)):
             return kernel
 
         def noisy(context: KernelContext, arrays: Arrays) -> Arrays:
-            results = kernel(context, tuple(map(self._changed, arrays)))
-            return tuple(map(self._changed, results))
+            terms = tuple(map(self._changed, arrays, arrays)) if has_terms else arrays
+            results = kernel(context, terms)
+            sizes = _sizes(kernel, context, arrays) if has_terms and not _is_factorization(op) else results
+            return tuple(map(self._changed, results, sizes))
 
         return noisy
 
-    def _changed(self, array: Array) -> Array:
-        if not (is_float(array.dtype) or is_complex(array.dtype)):
+    def _changed(self, array: Array, sizes: Array) -> Array:
+        """Return `array` with `relative` times `sizes` added or subtracted."""
+        if not _is_inexact(array):
             return array
         dtype = compute_dtype(array.dtype)
+        wide = array.astype(dtype, copy=False)
         signs = self._random.integers(0, 2, array.shape, np.int8) * 2 - 1
-        factors = np.asarray(1 + self._relative * signs, dtype)
-        return np.multiply(array, factors, dtype=dtype).astype(array.dtype)
+        with np.errstate(invalid="ignore"):  # infinities do not change
+            noise = np.multiply(sizes, np.asarray(self._relative * signs, dtype), dtype=dtype)
+            changed = wide + noise
+        return np.where(np.isfinite(noise) & (wide != np.rint(wide)), changed, wide).astype(array.dtype)
+
+
+def _sizes(kernel: Kernel, context: KernelContext, arrays: Arrays) -> Arrays:
+    """Return the sums of the sizes of all terms, times the root of the number of terms.
+
+    That number is estimated as the elements of the largest operand for each element of the result.
+    """
+    operand = max(array.size for array in arrays)
+    sums = kernel(context, tuple(map(_size, arrays)))
+    return tuple(np.multiply(each, math.sqrt(max(1.0, operand / max(1, each.size)))) for each in sums)
+
+
+def _is_inexact(array: Array) -> bool:
+    return is_float(array.dtype) or is_complex(array.dtype)
+
+
+def _size(array: Array) -> Array:
+    return np.abs(array).astype(array.dtype) if _is_inexact(array) else array
+
+
+def _is_factorization(op: Operation) -> bool:
+    return type(op) in _FACTORIZATIONS or (isinstance(op, CustomCallOp) and is_lapack_call(op))
 
 
 def _is_sum(op: Operation) -> bool:
     if type(op) in _REDUCTIONS:  # a maximum does not depend on the order
         return any(isinstance(inner, AddOp | MultiplyOp) for inner in pre_order(op))
-    return type(op) in _SUMS or (isinstance(op, CustomCallOp) and is_lapack_call(op))
+    return type(op) in _CONTRACTIONS or _is_factorization(op)

@@ -33,6 +33,22 @@ func.func @main(%a: tensor<32xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) 
   return %3 : tensor<f32>
 }
 """
+# Columns without their means have a sum of zero, up to the rounding of 4,096 additions one after the other.
+SUMS_OF_CENTERED_COLUMNS = """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<4096x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> tensor<64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %share = stablehlo.constant dense<2.44140625e-4> : tensor<64xf32>
+  %0 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<4096x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %mean = stablehlo.multiply %0, %share : tensor<64xf32>
+  %means = stablehlo.broadcast_in_dim %mean, dims = [1] : (tensor<64xf32>) -> tensor<4096x64xf32>
+  %1 = stablehlo.subtract %a, %means : tensor<4096x64xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<4096x64xf32>, tensor<f32>) -> tensor<64xf32>
+  return %2 : tensor<64xf32>
+}
+"""
 SUM = """
 sdy.mesh @m = <["x"=4]>
 func.func @main(%a: tensor<32xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<f32> {
@@ -58,6 +74,15 @@ def test_the_sign_of_a_sum_of_zero_is_rounding() -> None:
     assert (found.agrees, found.problem) == (True, "")
     assert found.amplification is not None
     assert found.amplification > 1e6
+
+
+@pytest.mark.parametrize("mean", [0, 1])
+def test_a_sum_of_many_terms_rounds_in_each_addition(mean: int) -> None:
+    program = sdy.Program.from_text(SUMS_OF_CENTERED_COLUMNS)
+    columns = np.random.default_rng(1).standard_normal((4096, 64)) + mean
+    (found,) = program.verify(columns.astype(np.float32))
+    assert (found.agrees, found.problem) == (True, "")
+    assert found.amplification is not None
 
 
 def test_a_small_error_that_only_the_exact_comparison_finds() -> None:
