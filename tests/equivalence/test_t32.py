@@ -31,7 +31,7 @@ from sdy.search.tactics import Replicate, Shard, replicate, shard
 pytestmark = pytest.mark.skipif(not MODELS.is_dir(), reason=MISSING)
 KINDS = ("all_gather", "all_reduce", "reduce_scatter", "all_to_all")
 LAYOUTS = ("bp", "mp", "bpmp", "z2", "z3", "z2_priorities", "z3_priorities")
-KINDS_KEPT = ("mp", "z2_priorities", "z3_priorities")  # in the others, reductions are shared, and gathered afterwards
+KINDS_KEPT = ("mp", "z2_priorities")  # in the others, reductions are shared, and gathered afterwards
 VERIFIED = ("bp", "z2", "z3_priorities")
 WEIGHTS = 19  # of two layers; followed by as many first and second moments, the tokens and the labels
 

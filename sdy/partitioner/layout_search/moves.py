@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import NamedTuple
 
 from sdy.partitioner.layout_search.graph import NodeTensor
 from sdy.partitioner.layout_search.layout import AtomTuple, Layout
 from sdy.partitioner.layout_search.node import Run, merged
-from sdy.partitioner.layout_search.state import LayoutMove, SearchState
+from sdy.partitioner.layout_search.state import NO_MOVE, LayoutMove, SearchState
 
 Grow = Callable[[SearchState, int, Run], LayoutMove]  # grows a move from a node and its new run
 
 MAX_NODES = 300  # of one move
+TOLERANCE = 4.0
 MAX_RETRIED_VALUES = 8  # of a node that is tried again after it did not join a move
 EPSILON = 1e-6
 
@@ -23,31 +26,68 @@ def single(state: SearchState, number: int, run: Run) -> LayoutMove:
 
 
 def flooded(state: SearchState, number: int, run: Run) -> LayoutMove:
-    """Return the move that starts with one node and spreads to neighbours, as long as that does not increase the cost.
+    """Return the move that starts with one node and spreads to neighbours, as long as it costs no more than no move.
 
     This propagates a layout through all ops between two transfers.
+    """
+    return _flooded(state, number, run, budget=0.0)
+
+
+def tolerant(state: SearchState, number: int, run: Run) -> LayoutMove:
+    """Return a move that spreads although the cost increases at first, and ends with the node where it is least.
+
+    The cost may exceed that before the move by `TOLERANCE` times the cost of the values of the first node. A value that
+    is used in a forward and a backward pass is transferred for the one until the ops of the other have joined, too.
+    """
+    budget = TOLERANCE * sum(state.costs[value] for value in {*state.graph.nodes[number].values})
+    return _flooded(state, number, run, budget) if budget else NO_MOVE
+
+
+def _flooded(state: SearchState, number: int, run: Run, budget: float) -> LayoutMove:
+    """Grow a move, and return it up to the last node with which its cost was least.
+
+    A node joins if it does not increase the cost, or if the cost of the move stays at most `budget`: what the first
+    nodes of a move save may be spent on the way to saving more.
     """
     move = {number: run}
     pending = deque([number])
     declined: set[int] = set()  # edges with many values: trying them is slow, and most would not join later
+    cost = least = state.change(move)
+    kept = 1
     while pending and len(move) < MAX_NODES:
         leader = pending.popleft()
         layouts = state.layouts(leader, move)
         for index, value in enumerate(state.graph.nodes[leader].values):
             dims = layouts[index].dims
             for end in state.graph.values[value].ends:
-                if end.node not in move and end.node not in declined:
-                    joining = _joining_run(state, end, dims, move)
-                    if joining is not None:
-                        move[end.node] = joining
-                        pending.append(end.node)
-                    elif len(state.graph.nodes[end.node].values) > MAX_RETRIED_VALUES:
-                        declined.add(end.node)
-    return move
+                if end.node in move or end.node in declined:
+                    continue
+                joining = _joining_run(state, end, dims, move, max(0.0, budget - cost))
+                if joining is not None:
+                    move[end.node] = joining.run
+                    pending.append(end.node)
+                    cost += joining.change
+                    if cost <= least + EPSILON:
+                        least, kept = cost, len(move)
+                elif len(state.graph.nodes[end.node].values) > MAX_RETRIED_VALUES:
+                    declined.add(end.node)
+    return dict(islice(move.items(), kept))
 
 
-def _joining_run(state: SearchState, end: NodeTensor, dims: tuple[AtomTuple, ...], move: dict[int, Run]) -> Run | None:
-    """Return the run with which a node uses or produces a value sharded like `dims`; None if that would cost more."""
+class _Joining(NamedTuple):
+    """The run with which a node joins a move, and the bytes sent that this adds."""
+
+    run: Run
+    change: float
+
+
+def _joining_run(
+    state: SearchState, end: NodeTensor, dims: tuple[AtomTuple, ...], move: dict[int, Run], budget: float
+) -> _Joining | None:
+    """Return the run with which a node uses or produces a value sharded like `dims`.
+
+    None if that would add more than `budget` bytes to the cost of the move.
+    """
     node = state.graph.nodes[end.node]
     if node.run.layouts[end.position].dims == dims:
         return None
@@ -60,14 +100,15 @@ def _joining_run(state: SearchState, end: NodeTensor, dims: tuple[AtomTuple, ...
     if not runs:
         return None
     values = {*node.values}
-    best, least = None, sum(state.cost(value, move) for value in values) + EPSILON
+    before = sum(state.cost(value, move) for value in values)
+    best, least = None, before + budget + EPSILON
     for run in runs:
         move[end.node] = run
         cost = _cost_up_to(state, least, values, move)
         if cost <= least:
             best, least = run, cost
     del move[end.node]
-    return best
+    return None if best is None else _Joining(best, least - before)
 
 
 def _cost_up_to(state: SearchState, limit: float, values: Iterable[int], move: LayoutMove) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sdy.partitioner.layout_search.alone import SingleNodeChange
 from sdy.partitioner.layout_search.candidates import candidates
-from sdy.partitioner.layout_search.moves import EPSILON, Grow, delayed, flooded, single
+from sdy.partitioner.layout_search.moves import EPSILON, Grow, delayed, flooded, single, tolerant
 from sdy.partitioner.layout_search.node import Run
 from sdy.partitioner.layout_search.state import NO_MOVE, LayoutMove, SearchState, Sent
 
@@ -79,8 +79,10 @@ class _LayoutSearch:
         runs = [run for run in candidates(state, number, alone) if not state.resources.exceeds_limits(number, run)]
         found = sorted(((alone.change(run), run) for run in runs), key=lambda found: found[0])[:MAX_STARTS]
         starts = [(change, MoveStart(run, single)) for change, run in found[:1]]
-        for _, run in found:
+        for rank, (_, run) in enumerate(found):
             for grow in self._growers:
+                if rank and grow is tolerant:
+                    continue  # it is the slowest, and grows to the same move from most runs
                 move = grow(state, number, run)
                 if len(move) > 1:
                     starts.append((state.change(move), MoveStart(run, grow)))
@@ -89,7 +91,7 @@ class _LayoutSearch:
 
 
 def _enabled_growers(state: SearchState) -> list[Grow]:
-    return [grow for grow, is_on in ((delayed, state.patterns.delay), (flooded, state.patterns.recut)) if is_on]
+    return [delayed] * state.patterns.delay + [flooded, tolerant] * state.patterns.recut
 
 
 def _costly(state: SearchState) -> list[int]:
