@@ -15,7 +15,7 @@ from sdy.propagation.graph import Value
 from sdy.propagation.trace import AxisMove, TraceStep, holders_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Arrival:
     """A step that propagated an axis to a holder: the target of `move`, or a member of the target's sharding group."""
 

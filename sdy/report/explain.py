@@ -26,7 +26,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.passes.manager.traced_propagation import TracedPropagation, trace_propagation
 from sdy.propagation.conflicts import conflicts_of
 from sdy.propagation.graph import Value
-from sdy.propagation.history import Arrival, PathLink
+from sdy.propagation.history import PathLink
 from sdy.report.conflict_text import conflict_lines
 from sdy.report.counterparts import Counterparts
 from sdy.report.trace_descriptions import TraceDescriptions, dims_text
@@ -132,17 +132,18 @@ class Explainer:
         text: str,
         source_lines: Mapping[int, str] | None = None,
         argument_names: Sequence[str] = (),
+        traced: TracedPropagation | None = None,
     ) -> None:
-        """Propagate a copy of the module. Raises: SdyError if propagation does not support the module."""
+        """Propagate a copy of the module, unless `traced` has the propagation of such a copy.
+
+        Raises: SdyError if propagation does not support the module.
+        """
         self.names = ValueNames(module, text, argument_names)
         """The names of the values of the program."""
-        self._traced: TracedPropagation = trace_propagation(context, module)
+        self._traced: TracedPropagation = traced or trace_propagation(context, module)
         self._counterparts = Counterparts(module, self._traced.module)
         self._descriptions = TraceDescriptions(self._traced, self.names, self._counterparts, source_lines or {})
         self._conflict_sites: list[ConflictSite] | None = None
-        # By the id of the arrival, which stays alive, or by the holder that an axis started from.
-        self._described: dict[int, tuple[Arrival, tuple[str, str]]] = {}
-        self._roots: dict[Value, tuple[str, str]] = {}
         self.values = TracedValues(self._traced, self._counterparts, self._descriptions)
 
     def value(self, query: str) -> Lines:
@@ -204,7 +205,7 @@ class Explainer:
         link: PathLink | None = self._traced.history.last_link(holder, axis)
         steps: list[tuple[str, str]] = []
         while link is not None:
-            steps.append(self.step(link))
+            steps.append(self._descriptions.step(link))
             link = link.before
         return tuple(reversed(steps))
 
@@ -216,22 +217,6 @@ class Explainer:
             if holder is not None and sharding is not None:
                 for dim, axis in _axes(sharding):
                     yield dim, axis, self._traced.history.last_link(holder, axis)
-
-    def step(self, link: PathLink) -> tuple[str, str]:
-        """Return the line and the description of the last step of a path, or of the annotation that it starts with.
-
-        They are made once: the paths of many values share steps.
-        """
-        if link.arrival is None:
-            root = self._roots.get(link.root)
-            if root is None:
-                root = self._roots[link.root] = self._descriptions.root(link.root)
-            return root
-        known = self._described.get(id(link.arrival))
-        if known is None:
-            known = link.arrival, _description(link.arrival, self._descriptions)
-            self._described[id(link.arrival)] = known
-        return known[1]
 
     def headline(self, written: SSAValue) -> str:
         """Return the name of a value of the user's program, its op and its line."""
@@ -269,15 +254,6 @@ def _copy_lines(copy: CopyExplanation) -> Lines:
             yield f"  dim {index} is sharded along {origin.axis}:"
             width = max(len(line) for line, _ in origin.steps)
             yield from (f"    {line:{width}}  {text}" for line, text in origin.steps)
-
-
-def _description(arrival: Arrival, descriptions: TraceDescriptions) -> tuple[str, str]:
-    site, move = arrival.step.site, arrival.move
-    source, target = descriptions.tensor(site, move.source), descriptions.tensor(site, move.target)
-    text = f"{descriptions.site(site)}: from {source} to {target}"
-    if arrival.holder is not arrival.target:
-        text += f", and to {descriptions.value(arrival.holder)} of its sharding group"
-    return descriptions.line(site), text
 
 
 def _conflict_sites(traced: TracedPropagation, descriptions: TraceDescriptions) -> Iterator[ConflictSite]:

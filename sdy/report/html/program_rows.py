@@ -58,7 +58,7 @@ class ProgramRows:
         self._counterparts = Counterparts(written, module)
         self._collectives = dict(collectives_with_ops(module))
         self._types = TypeTable(meshes_of(module))
-        self._steps = StepTable(explainer.step)
+        self._steps = StepTable(explainer.descriptions.step)
         self._values: list[ValueEntry] = []
         self._numbers: dict[SSAValue, int] = {}
         self._inserted: dict[str, int] = {}
