@@ -18,6 +18,7 @@ from sdy.cost.program_cost import ProgramCost, cost_of
 from sdy.cost.quantities import byte_count
 from sdy.cost.schedule import schedule_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
 from sdy.dialects.ir.symbols import main_function
@@ -64,7 +65,7 @@ class PartitionedProgram(ShardedProgram[R]):
     @garbage_collection_paused()
     def global_module(self) -> ModuleOp:
         """The module on global shapes, with shardings and collectives; repeated layers are unfolded."""
-        module = self.folded.clone()
+        module = copy_with_regions(self.folded)
         run_passes(make_context(), module, [UnfoldLayersPass()], verify_each=False)
         return module
 
@@ -192,7 +193,7 @@ def explained_partition(
 def _partitioned(
     module: ModuleOp, origin: Origin[R], passes: Sequence[ModulePass], *, optimize_communication: bool
 ) -> PartitionedProgram[R]:
-    context, copy = make_context(), module.clone()
+    context, copy = make_context(), copy_with_regions(module)
     with origin.named_lines():
         run_passes(context, copy, passes, verify_each=False)
         verify_module(copy)

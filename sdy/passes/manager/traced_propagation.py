@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.walk import pre_order
 from sdy.model.sharding import TensorSharding
 from sdy.passes.manager.pipelines import before_propagation
@@ -39,7 +40,7 @@ class TracedPropagation:
 
 def trace_propagation(ctx: Context, module: ModuleOp) -> TracedPropagation:
     """Propagate in a copy of `module`. Raises: SdyError if the module is not valid for propagation."""
-    imported = module.clone()
+    imported = copy_with_regions(module)
     run_passes(ctx, imported, before_propagation(), verify_each=False)
     return _traced(imported, flatten(ctx, imported))
 
@@ -70,7 +71,7 @@ class TracedPropagatePass(ModulePass):
         order = op_order(op)
         flat = flatten(ctx, op)
         values: dict[SSAValue, SSAValue] = {}
-        copy = op.clone(values)
+        copy = copy_with_regions(op, values)
         ops = dict(zip(pre_order(op), pre_order(copy), strict=True))
         self.found.append(_traced(copy, flat.of_copy(ops, values)))
         write_result(op, order, flat, keep_rules=True)
