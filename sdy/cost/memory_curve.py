@@ -56,6 +56,7 @@ class _AliveValues:
         self._buffers = Buffers(local)
         self._last_reads: dict[Block, dict[Operation, set[SSAValue]]] = {}
         self._main = main_function(local).body.block
+        self._sizes: AliveBytes = {}
         self.alive: AliveBytes = {}
         self._total = 0
 
@@ -101,7 +102,9 @@ class _AliveValues:
 
     def _add(self, values: Iterable[SSAValue]) -> None:
         for value in values:
-            size = 0 if self._buffers.is_shared(value) else self._bytes_of(value)
+            size = self._sizes.get(value)
+            if size is None:
+                size = self._sizes[value] = 0 if self._buffers.is_shared(value) else self._bytes_of(value)
             self._total += size - self.alive.get(value, 0)
             self.alive[value] = size
 
