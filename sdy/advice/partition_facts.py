@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from sdy.advice.collectives import Collective, collectives_of_schedule
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes
-from sdy.cost.memory_curve import memory_curve, values_at_peak
+from sdy.cost.memory_curve import values_at_peak
 from sdy.cost.schedule import ScheduledOp, schedule_of
 from sdy.dialects.data_flow import op_of
 from sdy.grammar.parse import TENSOR_SHARDING
@@ -64,7 +64,7 @@ class PartitionFacts(HtmlRepr):
     def largest_at_peak(self, count: int) -> Iterator[str]:
         """Yield descriptions of the largest values alive at the peak: `params['up'] (line 3): 524,288 bytes`."""
         written = Counterparts(self.program.written, self.program.local)
-        at_peak = values_at_peak(self.program.local, memory_curve(self.program.local)).values
+        at_peak = values_at_peak(self.program.local).values
         for value, size in sorted(at_peak.items(), key=lambda each: -each[1])[:count]:
             yield f"{_value_name(self.program, value, written.written(value))}: {size:,} bytes"
 

@@ -21,43 +21,42 @@ AliveBytes = dict[SSAValue, int]
 
 @dataclass(frozen=True, slots=True)
 class PeakValues:
-    """The values alive at the peak, with the bytes of each, and the index of the peak in the curve."""
+    """The memory curve of a program, the index of its peak, and the values alive there with the bytes of each."""
 
+    curve: list[int]
     index: int
     values: AliveBytes
 
 
 def memory_curve(local: ModuleOp) -> list[int]:
     """Return the bytes alive while each op runs: one number for each of `visits(local)`, in the same order."""
-    return list(_AliveValues(local).walk())
+    return list(_AliveValues(local, bytes_of_tensor).walk())
 
 
-def values_at_peak(
-    local: ModuleOp, curve: list[int] | None = None, bytes_of: Callable[[SSAValue], int] = bytes_of_tensor
-) -> PeakValues:
-    """Return the values alive at the maximum of the curve; the arguments of a program without ops.
+def values_at_peak(local: ModuleOp, bytes_of: Callable[[SSAValue], int] = bytes_of_tensor) -> PeakValues:
+    """Return the memory curve, where each value has the size that `bytes_of` returns, and the values at its maximum.
 
-    Without a curve, it is computed, with the size of each value that `bytes_of` returns.
+    These are the arguments of a program without ops.
     """
-    if curve is None:
-        curve = list(_AliveValues(local, bytes_of).walk())
     lives = _AliveValues(local, bytes_of)
+    curve = list(lives.walk())
     index = max(range(len(curve)), key=curve.__getitem__, default=0)
     for point, _ in enumerate(lives.walk()):
         if point == index:
             break
-    return PeakValues(index, dict(lives.alive))
+    return PeakValues(curve, index, dict(lives.alive))
 
 
 class _AliveValues:
     """A walk through a program; `alive` has the values alive at the point that was reached."""
 
-    def __init__(self, local: ModuleOp, bytes_of: Callable[[SSAValue], int] = bytes_of_tensor) -> None:
+    def __init__(self, local: ModuleOp, bytes_of: Callable[[SSAValue], int]) -> None:
         self._bytes_of = bytes_of
         self._functions = functions_of(local)
         self._buffers = Buffers(local)
         self._last_reads: dict[Block, dict[Operation, set[SSAValue]]] = {}
         self._main = main_function(local).body.block
+        self._sizes: AliveBytes = {}
         self.alive: AliveBytes = {}
         self._total = 0
 
@@ -103,7 +102,9 @@ class _AliveValues:
 
     def _add(self, values: Iterable[SSAValue]) -> None:
         for value in values:
-            size = 0 if self._buffers.is_shared(value) else self._bytes_of(value)
+            size = self._sizes.get(value)
+            if size is None:
+                size = self._sizes[value] = 0 if self._buffers.is_shared(value) else self._bytes_of(value)
             self._total += size - self.alive.get(value, 0)
             self.alive[value] = size
 

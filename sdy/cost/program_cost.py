@@ -113,11 +113,12 @@ def cost_of(
     hardware: Hardware,
     free_bytes: float | None = None,
     schedule: Iterable[ScheduledOp] | None = None,
+    peak: int | None = None,
 ) -> ProgramCost:
     """Return the cost of a local program, as produced by `sdy-local-pipeline`, on the devices of `mesh`.
 
-    `free_bytes` is the memory of a device that the program may use, by default all of it. `schedule` is that of the
-    program, if it is known.
+    `free_bytes` is the memory of a device that the program may use, by default all of it. `schedule` and `peak`,
+    the most bytes alive at once, are those of the program, if they are known.
     Raises: SdyError SDY-T210 if a collective refers to a device that is not in the mesh.
     """
     compute = memory = seconds = 0.0
@@ -135,7 +136,8 @@ def cost_of(
                 collectives[key] = _with_runs(collectives.get(key, CollectiveCost(*key)), run, scheduled.visit.times)
     free = hardware.hbm_bytes if free_bytes is None else free_bytes
     found, axes = tuple(collectives.values()), tuple(axis.name for axis in mesh.axes)
-    return ProgramCost(hardware, found, compute, memory, seconds, peak_bytes(local), free, axes)
+    most = peak_bytes(local) if peak is None else peak
+    return ProgramCost(hardware, found, compute, memory, seconds, most, free, axes)
 
 
 def _with_runs(so_far: CollectiveCost, run: CollectiveRun, times: int) -> CollectiveCost:

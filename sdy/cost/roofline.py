@@ -46,10 +46,13 @@ class OpTime:
         return self.compute_seconds > self.memory_seconds
 
 
+_WITHOUT_TIME = frozenset[type[Operation]]((*FREE_OPS, *COLLECTIVE_KINDS))  # op classes have no subclasses
+
+
 def op_time(op: Operation, hardware: Hardware) -> OpTime:
     """Return the time of an op on one device; 0 for collectives and for shapes that are not static."""
     values = (*op.operands, *op.results)
-    if isinstance(op, (*FREE_OPS, *COLLECTIVE_KINDS)) or op.has_trait(IsTerminator):
+    if type(op) in _WITHOUT_TIME or op.has_trait(IsTerminator):
         return OpTime(0.0, 0.0)
     moved = sum(tensor_bytes(value.type) for value in values)
     is_static = all(static_shape(value.type) is not None for value in values)

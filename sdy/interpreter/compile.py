@@ -19,6 +19,7 @@ from sdy.interpreter.failure import check_size, failure, out_of_memory
 from sdy.interpreter.kernel import Kernel, KernelTable, leaf_count
 from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
 from sdy.interpreter.split_collectives import split_collectives
+from sdy.interpreter.sums_of_products import with_sums_of_products
 
 
 def captured_by(op: Operation) -> tuple[SSAValue, ...]:
@@ -54,11 +55,13 @@ def compile_block(
             operands = numbering.slots_of((*op.operands, *captured_by(op)))
             kernel = _kernel_of(op, kernels)
             steps.append(CompiledOp(op, kernel, operands, numbering.add_all(op.results), dead=()))
+    if not op_by_op:
+        steps = with_sums_of_products(split_collectives(steps), results)
     return CompiledBlock(
         argument_count=sum(leaf_count(value.type) for value in block.args),
         captured_count=sum(leaf_count(value.type) for value in captured),
         slot_count=numbering.count,
-        steps=_with_dead_slots(steps if op_by_op else split_collectives(steps), results),
+        steps=_with_dead_slots(steps, results),
         results=results,
     )
 

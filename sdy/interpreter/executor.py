@@ -22,7 +22,7 @@ from sdy.interpreter.failure import failure, out_of_memory
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.ops.collective_groups import groups_in
-from sdy.interpreter.reuse import UFUNCS, computed_in_place
+from sdy.interpreter.reuse import IN_PLACE
 from sdy.interpreter.rounding_noise import RoundingNoise
 
 DEEPEST_CALL = 100
@@ -76,8 +76,8 @@ class Executor:
         slots[len(arguments) : len(arguments) + len(captured)] = captured
         del arguments, captured
         for step in compiled.steps:
-            ufunc = UFUNCS.get(type(step.op))
-            written = None if ufunc is None else computed_in_place(ufunc, slots, step.operands, step.dead)
+            in_place = IN_PLACE.get(type(step.op))
+            written = None if in_place is None else in_place(slots, step.operands, step.dead)
             results = self._results_of(step, context, slots) if written is None else (written,)
             if self._observer is not None:
                 self._observer(context, step.op, results)

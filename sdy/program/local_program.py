@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.dialects.ir.context import SdyContext
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import make_context
 from sdy.dialects.sdy.attrs import MeshAttr
@@ -22,7 +23,7 @@ def local_program(global_module: ModuleOp, context: SdyContext, *, optimize_comm
 
     Raises: SdyError at the first op that cannot run on shards.
     """
-    local = global_module.clone()
+    local = copy_with_regions(global_module)
     run_passes(context, local, [LocalPipeline(optimize_communication, keep_layers=True)], verify_each=False)
     for op in pre_order(local):
         # Custom sharding rules describe the global ops; the passes above still used them.
@@ -35,7 +36,7 @@ def local_program(global_module: ModuleOp, context: SdyContext, *, optimize_comm
 def local_program_by_position(global_module: ModuleOp, mesh: Mesh, *, optimize_communication: bool = True) -> ModuleOp:
     """Return the local program with devices numbered by their position in `mesh`."""
     number_of = {device: number for number, device in enumerate(mesh.listed_devices())}
-    renumbered = global_module.clone()
+    renumbered = copy_with_regions(global_module)
     for op in renumbered.ops:
         if isinstance(op, MeshOp) and op.mesh.data.device_count == mesh.device_count:
             numbers = tuple(number_of[device] for device in op.mesh.data.listed_devices())

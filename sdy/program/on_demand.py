@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sdy.advice.partition_facts import PartitionFacts as PartitionFacts
     from sdy.advice.why_not import WhyNot as WhyNot
     from sdy.interpreter.single import interpret as interpret
+    from sdy.passes.manager.traced_propagation import with_trace as with_trace
     from sdy.program.arrays import input_types as input_types
     from sdy.program.at_scale.verified_call import VerifiedCall as VerifiedCall
     from sdy.program.at_scale.verified_call import compare_call as compare_call
@@ -75,6 +76,7 @@ _HOME = {
     "summary_html": "sdy.report.html.summary",
     "text_with_changes": "sdy.advice.lint.annotated_text",
     "VerifiedCall": "sdy.program.at_scale.verified_call",
+    "with_trace": "sdy.passes.manager.traced_propagation",
     "WIDTH": "sdy.report.program_report",
     "WhyNot": "sdy.advice.why_not",
 }

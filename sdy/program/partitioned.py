@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from sdy.cost.hardware import Hardware
 from sdy.cost.hardware_file import resolve_hardware
@@ -17,6 +18,7 @@ from sdy.cost.program_cost import ProgramCost, cost_of
 from sdy.cost.quantities import byte_count
 from sdy.cost.schedule import schedule_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
 from sdy.dialects.ir.symbols import main_function
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from sdy.interpreter.arrays.element_types import Array
     from sdy.interpreter.devices.values import DeviceArray
     from sdy.interpreter.executor import OpObserver
+    from sdy.report.explain import Explainer
+    from sdy.report.reported_program import ReportedProgram
 
 R = TypeVar("R", default="list[Array]")
 
@@ -61,7 +65,7 @@ class PartitionedProgram(ShardedProgram[R]):
     @garbage_collection_paused()
     def global_module(self) -> ModuleOp:
         """The module on global shapes, with shardings and collectives; repeated layers are unfolded."""
-        module = self.folded.clone()
+        module = copy_with_regions(self.folded)
         run_passes(make_context(), module, [UnfoldLayersPass()], verify_each=False)
         return module
 
@@ -166,16 +170,48 @@ class PartitionedProgram(ShardedProgram[R]):
         return print_module(self.local)
 
 
-@garbage_collection_paused()
 def partitioned_program(module: ModuleOp, origin: Origin[R], *, optimize_communication: bool) -> PartitionedProgram[R]:
     """Propagate the shardings of a copy of a module, then partition it.
 
     Raises: SdyError at the first op that is unsupported.
     """
-    context, copy = make_context(), module.clone()
+    pipeline = PartitionPipeline(optimize_communication, keep_layers=True)
+    return _partitioned(module, origin, [pipeline], optimize_communication=optimize_communication)
+
+
+def explained_partition(
+    module: ModuleOp, origin: Origin[R], *, optimize_communication: bool
+) -> tuple[PartitionedProgram[R], Explainer]:
+    """Partition as `partitioned_program` does, and explain its propagation, which runs only once. Raises: likewise."""
+    passes, traced = on_demand.with_trace([PartitionPipeline(optimize_communication, keep_layers=True)])
+    partitioned = _partitioned(module, origin, passes, optimize_communication=optimize_communication)
+    texts = origin.text, origin.source_lines, origin.argument_names
+    return partitioned, on_demand.Explainer(make_context(), module, *texts, traced=traced.found[0])
+
+
+@garbage_collection_paused()
+def _partitioned(
+    module: ModuleOp, origin: Origin[R], passes: Sequence[ModulePass], *, optimize_communication: bool
+) -> PartitionedProgram[R]:
+    context, copy = make_context(), copy_with_regions(module)
     with origin.named_lines():
-        run_passes(context, copy, [PartitionPipeline(optimize_communication, keep_layers=True)], verify_each=False)
+        run_passes(context, copy, passes, verify_each=False)
         verify_module(copy)
         local = local_program(copy, context, optimize_communication=optimize_communication)
     remarks = tuple(with_sources(each, origin.source_lines) for each in context.diagnostics)
     return PartitionedProgram(copy, local, boundary_of(copy), origin, remarks, optimize_communication)
+
+
+def reported_program(written: ModuleOp, partitioned: PartitionedProgram[R], explainer: Explainer) -> ReportedProgram:
+    """Return everything that reports need; `written` is the module of the user, which `explainer` explains."""
+    return on_demand.ReportedProgram(
+        written=written,
+        global_module=partitioned.global_module,
+        local=partitioned.local,
+        mesh=partitioned.boundary.mesh,
+        explainer=explainer,
+        text=partitioned.origin.text,
+        source_lines=partitioned.origin.source_lines,
+        argument_names=partitioned.origin.argument_names,
+        remarks=partitioned.remarks,
+    )

@@ -21,7 +21,7 @@ from sdy.dialects.module_text import make_context, parse_module_with_source_line
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.program import on_demand
 from sdy.program.origin import Origin
-from sdy.program.partitioned import PartitionedProgram, partitioned_program
+from sdy.program.partitioned import PartitionedProgram, explained_partition, partitioned_program, reported_program
 from sdy.program.sharded_program import PropagatedProgram, propagated_program, summary
 from sdy.program.signature import FlatSignature
 from sdy.program.source_text import argument_names, read_module
@@ -352,18 +352,10 @@ class Program(Generic[R]):
 
     @cached_property
     def _reported(self) -> ReportedProgram:
-        partitioned, origin = self.partition(), self.origin
-        return on_demand.ReportedProgram(
-            written=self.module,
-            global_module=partitioned.global_module,
-            local=partitioned.local,
-            mesh=partitioned.boundary.mesh,
-            explainer=self._explainer,
-            text=origin.text,
-            source_lines=origin.source_lines,
-            argument_names=origin.argument_names,
-            remarks=partitioned.remarks,
-        )
+        if not {"_partitioned", "_explainer"} & vars(self).keys():  # one propagation does for both
+            both = explained_partition(self.module, self.origin, optimize_communication=self.optimize_communication)
+            vars(self).update(zip(("_partitioned", "_explainer"), both, strict=True))
+        return reported_program(self.module, self.partition(), self._explainer)
 
     @cached_property
     def _explainer(self) -> Explainer:

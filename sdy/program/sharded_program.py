@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
@@ -82,7 +83,7 @@ class PropagatedProgram(ShardedProgram[R]):
 @garbage_collection_paused()
 def propagated_program(module: ModuleOp, origin: Origin[R]) -> PropagatedProgram[R]:
     """Propagate the shardings of a copy of a module. Raises: SdyError if propagation does not support it."""
-    copy = module.clone()
+    copy = copy_with_regions(module)
     pipeline = PropagationPipeline(through_chlo=True, on_one_mesh=True)
     with origin.named_lines():
         run_passes(make_context(), copy, [pipeline], verify_each=False)

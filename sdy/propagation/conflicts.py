@@ -66,15 +66,38 @@ class Conflict:
 def conflicts_of(graph: Graph, history: History) -> Iterator[Conflict]:
     """Yield the conflicts of a graph after propagation, in program order. Barriers are not conflicts."""
     sites: list[Site] = [node for node in graph.nodes if node.kind in (NodeKind.RULE, NodeKind.EDGE)]
+    without: set[SiteKey] = set()  # the keys of sites without conflicts, of which most programs have few
     for site in (*sites, *graph.main_results):
         if isinstance(site, Node) and site.is_erased:
             continue
-        rule, projection = graph.rules.value(site.rule), _projection(graph, site)
-        if projection is not None:
-            for number in range(len(rule.factor_sizes)):
-                if number not in rule.blocked:
-                    for conflict in _along_factor(site, projection, FactorIndex(number)):
-                        yield _with_contest(conflict, history)
+        key = _key(site)
+        if key not in without:
+            conflicts = list(_at_site(graph, site))
+            yield from (_with_contest(conflict, history) for conflict in conflicts)
+            if not conflicts:
+                without.add(key)
+
+
+SiteKey = tuple[object, ...]
+
+
+def _key(site: Site) -> SiteKey:
+    """Return a key that is equal for sites which have conflicts along the same factors: their rules and shardings."""
+    holders = holders_of(site)
+    numbers = tuple(MISSING if holder is None else holder.sharding for holder in holders)
+    same_holders = tuple(map(holders.index, holders))
+    has_tensor = tuple(holder is not None for holder in holders)
+    own = (site.boundary, site.is_elementwise) if isinstance(site, Node) else ()
+    return site.rule, numbers, same_holders, has_tensor, own
+
+
+def _at_site(graph: Graph, site: Site) -> Iterator[Conflict]:
+    """Yield the conflicts at a site, without the steps that led to them."""
+    rule, projection = graph.rules.value(site.rule), _projection(graph, site)
+    if projection is not None:
+        for number in range(len(rule.factor_sizes)):
+            if number not in rule.blocked:
+                yield from _along_factor(site, projection, FactorIndex(number))
 
 
 def conflict_at(graph: Graph, history: History, tie: Tie, axis: AxisRef) -> Conflict | None:

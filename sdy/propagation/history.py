@@ -15,7 +15,7 @@ from sdy.propagation.graph import Value
 from sdy.propagation.trace import AxisMove, TraceStep, holders_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Arrival:
     """A step that propagated an axis to a holder: the target of `move`, or a member of the target's sharding group."""
 
@@ -43,11 +43,24 @@ class AxisPath:
     arrivals: tuple[Arrival, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PathLink:
+    """The last step of the path of an axis to a holder, and the path before that step.
+
+    `arrival` and `before` are None at `root`, the holder that the axis started from. Paths share their common links.
+    """
+
+    root: Value
+    arrival: Arrival | None = None
+    before: PathLink | None = None
+
+
 class History:
     """The arrivals of axes in the trace of a run, by holder. `initial` has the shardings before the run."""
 
     def __init__(self, initial: Mapping[Value, TensorSharding], steps: Sequence[TraceStep]) -> None:
         self._initial = initial
+        self._links: dict[tuple[Value, AxisRef], PathLink] = {}
         self._arrivals: dict[Value, list[Arrival]] = {}
         for step in steps:
             holders = holders_of(step.site)
@@ -57,14 +70,45 @@ class History:
 
     def path(self, holder: Value, axis: AxisRef) -> AxisPath:
         """Return the path of `axis` to `holder`, through the first step that propagated it each time."""
+        last = self.last_link(holder, axis)
         arrivals: list[Arrival] = []
+        link = last
+        while link.arrival is not None and link.before is not None:
+            arrivals.append(link.arrival)
+            link = link.before
+        return AxisPath(axis, last.root, tuple(reversed(arrivals)))
+
+    def last_link(self, holder: Value, axis: AxisRef) -> PathLink:
+        """Return the path of `axis` to `holder` as links, each of which is made once."""
+        found: list[tuple[Arrival, tuple[Value, AxisRef] | None]] = []  # with the key of the link if it is kept
         current, before = axis, None
-        while (arrival := self.arrival(holder, current, before)) is not None and arrival.source is not None:
-            arrivals.append(arrival)
-            before, holder = arrival.step.number, arrival.source
+        while (known := self._known_link(holder, current, before)) is None:
+            first = self.arrival(holder, current)
+            is_first = first is None or before is None or first.step.number < before
+            arrival = first if is_first else self.arrival(holder, current, before)
+            source = None if arrival is None else arrival.source
+            key = (holder, current) if is_first else None
+            if arrival is None or source is None:
+                known = self._kept(key, PathLink(holder))
+                break
+            found.append((arrival, key))
+            before, holder = arrival.step.number, source
             if contains(current, arrival.move.axis):
                 current = arrival.move.axis
-        return AxisPath(axis, holder, tuple(reversed(arrivals)))
+        for arrival, key in reversed(found):
+            known = self._kept(key, PathLink(known.root, arrival, known))
+        return known
+
+    def _kept(self, key: tuple[Value, AxisRef] | None, link: PathLink) -> PathLink:
+        if key is not None:
+            self._links[key] = link
+        return link
+
+    def _known_link(self, holder: Value, axis: AxisRef, before: int | None) -> PathLink | None:
+        """Return the link that was made for the first arrival of the axis, if it was before that step."""
+        link = self._links.get((holder, axis))
+        is_before = link is not None and (before is None or link.arrival is None or link.arrival.step.number < before)
+        return link if is_before else None
 
     def arrival(self, holder: Value, axis: AxisRef, before: int | None = None) -> Arrival | None:
         """Return the first step that propagated `axis` to `holder`, among those `before` a step number if given.

@@ -31,8 +31,9 @@ class Counterparts:
 
     def written(self, value: SSAValue) -> SSAValue | None:
         """Return the corresponding value of the user's program; for a data-flow edge, that of the edge owner."""
-        while isinstance(value.owner, DataFlowEdgeOp):
-            value = value.owner.input
+        # Op classes have no subclasses, and `isinstance` is slow for them.
+        while type(owner := value.owner) is DataFlowEdgeOp:
+            value = owner.input
         return self._written.get(value)
 
     def transformed(self, value: SSAValue) -> list[SSAValue]:
@@ -46,7 +47,7 @@ class Counterparts:
             for result, original_result in zip(op.results, original.results, strict=False):
                 self._enter(original_result, result)
         arguments_of = original
-        if isinstance(op, NamedComputationOp) and isinstance(original, CallOp):
+        if type(op) is NamedComputationOp and type(original) is CallOp:
             arguments_of = self._functions.get(op.computation_name.data)
         if arguments_of is not None:
             for region, original_region in zip(op.regions, arguments_of.regions, strict=False):
@@ -61,7 +62,7 @@ class Counterparts:
 
 def _corresponds(op: Operation, original: Operation) -> bool:
     """Return whether `op` was made from `original`, and is not an op that a pass inserted with the same location."""
-    if isinstance(op, ConstantOp | NamedComputationOp):
+    if type(op) in (ConstantOp, NamedComputationOp):
         return op.result_types == original.result_types
     return type(op) is type(original)
 

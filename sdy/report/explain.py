@@ -26,7 +26,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.passes.manager.traced_propagation import TracedPropagation, trace_propagation
 from sdy.propagation.conflicts import conflicts_of
 from sdy.propagation.graph import Value
-from sdy.propagation.history import Arrival
+from sdy.propagation.history import PathLink
 from sdy.report.conflict_text import conflict_lines
 from sdy.report.counterparts import Counterparts
 from sdy.report.trace_descriptions import TraceDescriptions, dims_text
@@ -132,16 +132,18 @@ class Explainer:
         text: str,
         source_lines: Mapping[int, str] | None = None,
         argument_names: Sequence[str] = (),
+        traced: TracedPropagation | None = None,
     ) -> None:
-        """Propagate a copy of the module. Raises: SdyError if propagation does not support the module."""
+        """Propagate a copy of the module, unless `traced` has the propagation of such a copy.
+
+        Raises: SdyError if propagation does not support the module.
+        """
         self.names = ValueNames(module, text, argument_names)
         """The names of the values of the program."""
-        self._traced: TracedPropagation = trace_propagation(context, module)
+        self._traced: TracedPropagation = traced or trace_propagation(context, module)
         self._counterparts = Counterparts(module, self._traced.module)
         self._descriptions = TraceDescriptions(self._traced, self.names, self._counterparts, source_lines or {})
         self._conflict_sites: list[ConflictSite] | None = None
-        # By the id of the arrival, which stays alive.
-        self._described: dict[int, tuple[Arrival, tuple[str, str]]] = {}
         self.values = TracedValues(self._traced, self._counterparts, self._descriptions)
 
     def value(self, query: str) -> Lines:
@@ -200,8 +202,21 @@ class Explainer:
 
     def steps(self, holder: Value, axis: AxisRef) -> tuple[tuple[str, str], ...]:
         """Return the line and the description of each step that propagated an axis to a holder."""
-        chain = self._traced.history.path(holder, axis)
-        return (self._descriptions.root(chain.root), *map(self._step, chain.arrivals))
+        link: PathLink | None = self._traced.history.last_link(holder, axis)
+        steps: list[tuple[str, str]] = []
+        while link is not None:
+            steps.append(self._descriptions.step(link))
+            link = link.before
+        return tuple(reversed(steps))
+
+    def paths(self, written: SSAValue) -> Iterator[tuple[int, AxisRef, PathLink]]:
+        """Yield the dim and the path of each axis of a value; if each use has a separate copy, of the first copy."""
+        for copy in self._counterparts.transformed(written)[:1]:
+            holder = self._traced.flat.value(copy).holder
+            sharding = None if holder is None else self._traced.flat.graph.sharding(holder)
+            if holder is not None and sharding is not None:
+                for dim, axis in _axes(sharding):
+                    yield dim, axis, self._traced.history.last_link(holder, axis)
 
     def headline(self, written: SSAValue) -> str:
         """Return the name of a value of the user's program, its op and its line."""
@@ -218,17 +233,13 @@ class Explainer:
         sharding = None if holder is None else self._traced.flat.graph.sharding(holder)
         if holder is None or sharding is None:
             return CopyExplanation(None)
-        axes = ((index, axis) for index, dim in enumerate(sharding.dims) for axis in dim.axes)
-        return CopyExplanation(
-            sharding, tuple(AxisOrigin(index, axis, self.steps(holder, axis)) for index, axis in axes)
-        )
+        origins = (AxisOrigin(dim, axis, self.steps(holder, axis)) for dim, axis in _axes(sharding))
+        return CopyExplanation(sharding, tuple(origins))
 
-    def _step(self, arrival: Arrival) -> tuple[str, str]:
-        """Return the line and the description of a step, computed once: the paths of many values share steps."""
-        known = self._described.get(id(arrival))
-        if known is None:
-            known = self._described[id(arrival)] = arrival, _description(arrival, self._descriptions)
-        return known[1]
+
+def _axes(sharding: TensorSharding) -> Iterator[tuple[int, AxisRef]]:
+    """Yield the axes that dims are sharded along, each with its dim."""
+    return ((index, axis) for index, dim in enumerate(sharding.dims) for axis in dim.axes)
 
 
 def _copy_lines(copy: CopyExplanation) -> Lines:
@@ -243,15 +254,6 @@ def _copy_lines(copy: CopyExplanation) -> Lines:
             yield f"  dim {index} is sharded along {origin.axis}:"
             width = max(len(line) for line, _ in origin.steps)
             yield from (f"    {line:{width}}  {text}" for line, text in origin.steps)
-
-
-def _description(arrival: Arrival, descriptions: TraceDescriptions) -> tuple[str, str]:
-    site, move = arrival.step.site, arrival.move
-    source, target = descriptions.tensor(site, move.source), descriptions.tensor(site, move.target)
-    text = f"{descriptions.site(site)}: from {source} to {target}"
-    if arrival.holder is not arrival.target:
-        text += f", and to {descriptions.value(arrival.holder)} of its sharding group"
-    return descriptions.line(site), text
 
 
 def _conflict_sites(traced: TracedPropagation, descriptions: TraceDescriptions) -> Iterator[ConflictSite]:

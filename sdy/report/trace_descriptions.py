@@ -16,6 +16,7 @@ from sdy.model.rule import FactorIndex
 from sdy.model.sharding import TensorSharding
 from sdy.passes.manager.traced_propagation import TracedPropagation
 from sdy.propagation.graph import Node, Value
+from sdy.propagation.history import Arrival, PathLink
 from sdy.propagation.trace import Site, holders_of
 from sdy.report.counterparts import Counterparts
 from sdy.report.result_names import shown_result_name
@@ -40,6 +41,8 @@ class TraceDescriptions:
         self._stored_on = traced.flat.stored_on()
         self._results = {each.holder: index for index, each in enumerate(traced.flat.graph.main_results)}
         self._main = main_function(traced.module)
+        # By arrival, or by the holder that an axis started from: described once, since many paths share them.
+        self._steps: dict[Arrival | Value, tuple[str, str]] = {}
 
     def value(self, holder: Value | None) -> str:
         """Return the name of the value whose sharding is stored in `holder`."""
@@ -102,6 +105,15 @@ class TraceDescriptions:
         dims = [index for index, factors in enumerate(mapping) if factor in factors]
         return f"dim {dims[0]}" if dims else "no dim"
 
+    def step(self, link: PathLink) -> tuple[str, str]:
+        """Return the line and the description of the last step of a path, or of the annotation that it starts with."""
+        key = link.arrival or link.root
+        known = self._steps.get(key)
+        if known is None:
+            found = self.root(link.root) if link.arrival is None else _described(self, link.arrival)
+            known = self._steps[key] = found
+        return known
+
     def root(self, holder: Value) -> tuple[str, str]:
         """Return the line on which a chain of propagation steps begins, and the annotation on that line."""
         if holder in self._results:
@@ -149,6 +161,15 @@ class TraceDescriptions:
     def _initial_text(self, holder: Value) -> str:
         sharding = self._traced.initial.get(holder)
         return "no sharding" if sharding is None else dims_text(sharding)
+
+
+def _described(descriptions: TraceDescriptions, arrival: Arrival) -> tuple[str, str]:
+    site, move = arrival.step.site, arrival.move
+    source, target = descriptions.tensor(site, move.source), descriptions.tensor(site, move.target)
+    text = f"{descriptions.site(site)}: from {source} to {target}"
+    if arrival.holder is not arrival.target:
+        text += f", and to {descriptions.value(arrival.holder)} of its sharding group"
+    return descriptions.line(site), text
 
 
 def dims_text(sharding: TensorSharding) -> str:

@@ -92,7 +92,8 @@ def _copy_block(block: Block, values: dict[SSAValue, SSAValue]) -> Block:
     for index, argument in enumerate(block.args):
         copy.insert_arg(argument.type, index, argument.location)
     _map_values(block.args, copy.args, values)
-    copy.add_ops([copy_with_regions(op, values) for op in block.ops])
+    for op in block.ops:
+        append_op(copy, copy_with_regions(op, values))
     return copy
 
 

@@ -22,20 +22,40 @@ class ContractedDims:
     rhs_summed: StaticShape
 
 
-def contracted(context: KernelContext, lhs: Array, rhs: Array, dims: ContractedDims, dtype: DType) -> Array:
+def contracted(
+    context: KernelContext, lhs: Array, rhs: Array, dims: ContractedDims, dtype: DType, over: tuple[int, ...] = ()
+) -> Array:
     """Return the contraction: batch dims, then the free dims of `lhs`, then those of `rhs`, as elements of `dtype`.
 
-    Each device multiplies its own matrices. In one product of the rows of all devices, equal rows could be rounded
-    differently: BLAS computes the last rows and columns of a matrix by other kernels than the rest.
+    The products of the devices along the grid axes `over` are added, as terms of one sum of `dtype`.
+
+    Otherwise, each device multiplies its own matrices. In one product of the rows of all devices, equal rows could be
+    rounded differently: BLAS computes the last rows and columns of a matrix by other kernels than the rest.
     """
     wide = _product_dtype(lhs.dtype, rhs.dtype, dtype)
-    left = _Operand(context, lhs.astype(wide, copy=False), dims.lhs_batch, dims.lhs_summed)
-    right = _Operand(context, rhs.astype(wide, copy=False), dims.rhs_batch, dims.rhs_summed)
+    left = _Operand(context, lhs.astype(wide, copy=False), dims.lhs_batch, dims.lhs_summed, over)
+    right = _Operand(context, rhs.astype(wide, copy=False), dims.rhs_batch, dims.rhs_summed, over)
     lefts, rights = left.matrices(left.free, left.summed), right.matrices(right.summed, right.free)
     product = _matrix_product(lefts, rights, prod(left.sizes(left.batch)))
-    # NumPy combines i1 by and/or and wraps integers, as StableHLO does.
     sizes = left.sizes(left.batch) + left.sizes(left.free) + right.sizes(right.free)
-    return product.reshape(context.leading(product) + sizes).astype(dtype, copy=False)
+    leading = iter(product.shape)
+    devices = tuple(1 if axis in over else next(leading) for axis in range(context.rank))
+    # NumPy combines i1 by and/or and wraps integers, as StableHLO does.
+    return product.reshape(devices + sizes).astype(dtype, copy=False)
+
+
+def can_contract_over(
+    context: KernelContext, lhs: Array, rhs: Array, dims: ContractedDims, dtype: DType, over: tuple[int, ...]
+) -> bool:
+    """Return whether `contracted` adds the products along `over` in as many operations as computing each of them takes.
+
+    Operands of other dtypes and small products are excluded: the products of the devices are rounded to `dtype`, and
+    small ones are summed in order.
+    """
+    varies = all(lhs.shape[axis] > 1 or rhs.shape[axis] > 1 for axis in over)
+    free = prod(size for dim, size in enumerate(context.local(rhs)) if dim not in dims.rhs_batch + dims.rhs_summed)
+    is_large = prod(context.local(lhs)) * free > MOST_IN_ORDER
+    return varies and is_large and lhs.dtype == rhs.dtype == dtype
 
 
 MOST_IN_ORDER = 1 << 14
@@ -49,20 +69,37 @@ def _matrix_product(left: Array, right: Array, count: int) -> Array:
     rows, summed, columns = left.shape[-2], left.shape[-1], right.shape[-1]
     if left.dtype.kind not in "fc" or not 0 < summed * rows * columns * count <= MOST_IN_ORDER:
         return np.matmul(left, right)
-    total: Array = np.zeros((*left.shape[:-1], columns), left.dtype)
-    for place in range(summed):
-        total = np.add(total, np.multiply(left[..., :, place, None], right[..., place, None, :]))
+    if rows > columns:  # NumPy is faster the longer the last dim
+        return _sum_in_order(right.swapaxes(-1, -2), left.swapaxes(-1, -2)).swapaxes(-1, -2)
+    return _sum_in_order(left, right)
+
+
+def _sum_in_order(left: Array, right: Array) -> Array:
+    """Return the products of stacks of matrices, adding one term of each element after another."""
+    stack = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    total: Array = np.zeros((*stack, left.shape[-2], right.shape[-1]), left.dtype)
+    term = np.empty_like(total)
+    right = np.ascontiguousarray(right)
+    for place in range(left.shape[-1]):
+        np.multiply(left[..., :, place, None], right[..., place, None, :], out=term)
+        np.add(total, term, out=total)
     return total
 
 
 class _Operand:
-    """One operand of the contraction: which of its dims are batch, free or summed."""
+    """One operand of the contraction: which of its dims are batch, free or summed.
 
-    def __init__(self, context: KernelContext, array: Array, batch: StaticShape, summed: StaticShape) -> None:
-        self.array = array
-        self.context = context
+    The dims of the grid axes `over` have their full size and are the first summed dims.
+    """
+
+    def __init__(
+        self, context: KernelContext, array: Array, batch: StaticShape, summed: StaticShape, over: tuple[int, ...]
+    ) -> None:
+        sizes = [context.batch[dim] if dim in over else size for dim, size in enumerate(array.shape)]
+        self.array = np.broadcast_to(array, sizes) if over else array
         self.batch = context.dims(batch)
-        self.summed = context.dims(summed)
+        self.summed = over + context.dims(summed)
+        self.devices = tuple(axis for axis in range(context.rank) if axis not in over)
         taken = {*self.batch, *self.summed}
         self.free = tuple(dim for dim in range(context.rank, array.ndim) if dim not in taken)
 
@@ -71,10 +108,9 @@ class _Operand:
 
     def matrices(self, rows: StaticShape, columns: StaticShape) -> Array:
         """Return the array as a stack of matrices with these dims as rows and columns, per device and batch."""
-        rank = self.context.rank
-        ordered = self.array.transpose([*range(rank), *self.batch, *rows, *columns])
-        stack = ordered.shape[: rank + len(self.batch)]
-        return ordered.reshape((*stack, prod(self.sizes(rows)), prod(self.sizes(columns))))
+        stack = self.devices + self.batch
+        ordered = self.array.transpose([*stack, *rows, *columns])
+        return ordered.reshape((*self.sizes(stack), prod(self.sizes(rows)), prod(self.sizes(columns))))
 
 
 def _product_dtype(lhs: DType, rhs: DType, result: DType) -> DType:

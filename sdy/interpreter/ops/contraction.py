@@ -22,23 +22,31 @@ KERNELS = KernelTable()
 @KERNELS.of(ops.DotGeneralOp)
 def dot_general(op: ops.DotGeneralOp) -> Kernel:
     """Contract; the result has batch dims, then free dims of lhs, then free dims of rhs."""
-    numbers = op.dot_dimension_numbers.data
-    dims = ContractedDims(
-        numbers.lhs_batching_dimensions,
-        numbers.rhs_batching_dimensions,
-        numbers.lhs_contracting_dimensions,
-        numbers.rhs_contracting_dimensions,
-    )
-    dtype = dtype_of_type(op.result.type)
-    return lambda context, arrays: (contracted(context, arrays[0], arrays[1], dims, dtype),)
+    return _contraction(op)
 
 
 @KERNELS.of(ops.DotOp)
 def dot(op: ops.DotOp) -> Kernel:
     """Contract the last dim of lhs with the first of rhs."""
-    dims = ContractedDims((), (), (rank_of(op.lhs) - 1,), (0,))
-    dtype = dtype_of_type(op.result.type)
+    return _contraction(op)
+
+
+def _contraction(op: ops.DotGeneralOp | ops.DotOp) -> Kernel:
+    dims, dtype = contracted_dims(op), dtype_of_type(op.result.type)
     return lambda context, arrays: (contracted(context, arrays[0], arrays[1], dims, dtype),)
+
+
+def contracted_dims(op: ops.DotGeneralOp | ops.DotOp) -> ContractedDims:
+    """Return how the dims of the operands are paired."""
+    if isinstance(op, ops.DotOp):
+        return ContractedDims((), (), (rank_of(op.lhs) - 1,), (0,))
+    numbers = op.dot_dimension_numbers.data
+    return ContractedDims(
+        numbers.lhs_batching_dimensions,
+        numbers.rhs_batching_dimensions,
+        numbers.lhs_contracting_dimensions,
+        numbers.rhs_contracting_dimensions,
+    )
 
 
 @KERNELS.of(ops.EinsumOp)

@@ -13,6 +13,7 @@ from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, KernelContext, uniform
 from sdy.interpreter.ops.conversion import converted
 from sdy.interpreter.ops.reducer import Fold, Reducer
+from sdy.model.shape import StaticShape
 
 
 def scatter_into(
@@ -31,29 +32,44 @@ def scatter_into(
     first = np.arange(copies).reshape(copies, 1) * count
     rows_of_updates = np.where(rows < 0, copies * count, rows + first).reshape(-1)
     state = tuple(
-        converted(np.broadcast_to(array, (*leading, count, size)).reshape(copies * count, size), dtype)
+        _copy_of(converted(array, dtype), (*leading, count, size)).reshape(copies * count, size)
         for array, dtype in zip(blocks, reducer.dtypes, strict=True)
     )
+    kept = np.flatnonzero(rows_of_updates < copies * count)
+    order = kept[np.argsort(rows_of_updates[kept], kind="stable")]
     new_rows = tuple(
-        converted(np.broadcast_to(array, leading + context.local(array)).reshape(copies * per_copy, size), dtype)
+        converted(_chosen_rows(context, array, (*leading, per_copy), size, order), dtype)
         for array, dtype in zip(updates, reducer.dtypes, strict=True)
     )
     shared = tuple(uniform(context, value, "a value that the update computation captures") for value in captured)
     alone = replace(context, batch=(), grid=None)
-    results = _combined(alone, reducer, state, rows_of_updates, new_rows, shared)
+    results = _combined(alone, reducer, state, rows_of_updates[order], new_rows, shared)
     return tuple(result.reshape((*leading, count, size)) for result in results)
+
+
+def _copy_of(array: Array, shape: StaticShape) -> Array:
+    """Return a new array of this shape with the elements of `array`, which is broadcast."""
+    copy = np.empty(shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
+def _chosen_rows(context: KernelContext, updates: Array, shape: StaticShape, size: int, chosen: IntArray) -> Array:
+    """Return the chosen updates of all devices; `shape` has their batch dims and the number of updates per device.
+
+    Updates that do not vary along a batch dim are not repeated: most of them may be dropped on each device.
+    """
+    rows = updates.reshape(-1, size)
+    numbers = np.arange(len(rows)).reshape((*context.leading(updates), shape[-1]))
+    return rows[np.broadcast_to(numbers, shape).reshape(-1)[chosen]]
 
 
 def _combined(
     context: KernelContext, reducer: Reducer, state: Arrays, targets: IntArray, updates: Arrays, captured: Arrays
 ) -> Arrays:
-    """Combine the rows `updates` into the rows `targets` of `state`; targets past the end are dropped."""
-    state = tuple(array.copy() for array in state)
-    kept = np.flatnonzero(targets < len(state[0]))
-    order = kept[np.argsort(targets[kept], kind="stable")]
-    if not len(order):
+    """Write the rows `updates`, sorted by their `targets`, combined into these rows of `state`; return `state`."""
+    if not len(targets):
         return state
-    targets, updates = targets[order], tuple(update[order] for update in updates)
     firsts = np.flatnonzero(np.diff(targets, prepend=-1))  # index of the first update of each row
     if reducer.folds is not None and len(firsts) < len(targets):
         for fold, array, update in zip(reducer.folds, state, updates, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
@@ -37,6 +38,16 @@ class FlatModule:
     def value(self, ssa: SSAValue) -> Value:
         """Return the graph value of `ssa`."""
         return self._values[id(ssa)]
+
+    def of_copy(self, ops: Mapping[Operation, Operation], values: Mapping[SSAValue, SSAValue]) -> FlatModule:
+        """Return the same graph for a copy of the module; `ops` and `values` map those of the module to the copy's."""
+        return FlatModule(
+            self.graph,
+            [ops[op] for op in self._ops],
+            {id(copy): self._values[id(ssa)] for ssa, copy in values.items() if id(ssa) in self._values},
+            {holder: values[ssa] for holder, ssa in self._stored_on.items()},
+            {(cast(FuncOp, ops[func]), index): value for (func, index), value in self._function_results.items()},
+        )
 
     def operations(self) -> dict[Node, Operation]:
         """Return the op of each node."""

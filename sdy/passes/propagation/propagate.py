@@ -27,7 +27,7 @@ from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
 from sdy.passes.propagation.flat_module import FlatModule
 from sdy.passes.propagation.flatten import build_flat_module
 from sdy.passes.propagation.sharding_groups import groups_of, synchronize
-from sdy.passes.rewriting.op_order import keep_order_without, op_order
+from sdy.passes.rewriting.op_order import OpOrder, keep_order_without, op_order
 from sdy.passes.save_module import save_module
 from sdy.propagation.directions import NO_PRIORITIES, OP_PRIORITIES
 from sdy.propagation.engine import Engine, Schedule
@@ -62,7 +62,6 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: Propa
     """
     records = None if options.records is None else DebugRecords(module, options.records)
     order = op_order(module)
-    has_groups = bool(order.of(ShardingGroupOp))  # synchronizing them may insert constraints
     flat = flatten(ctx, module, conservative=schedule.conservative)
     trace = Trace()
     engine = Engine(flat.graph, schedule, on_update=None if records is None else trace.record)
@@ -71,17 +70,22 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: Propa
         run_by_user_priority(flat.graph, engine, dump)
     else:
         engine.run()
-    if options.keep_rules:
-        _write_rules(flat)
-    flat.write_back()
-    if not options.keep_rules:
-        drop_rules(order.ops)
-    if not has_groups:
-        keep_order_without(module, flat.erased())
+    write_result(module, order, flat, keep_rules=options.keep_rules)
     if records is not None:
         records.add_trace(trace.steps, flat.operations(), flat.stored_on())
         records.write()
     flat.graph.dissolve()
+
+
+def write_result(module: ModuleOp, order: OpOrder, flat: FlatModule, *, keep_rules: bool) -> None:
+    """Write the shardings of a graph to its module, whose `order` was that before it was flattened."""
+    if keep_rules:
+        _write_rules(flat)
+    flat.write_back()
+    if not keep_rules:
+        drop_rules(order.ops)
+    if not order.of(ShardingGroupOp):  # synchronizing sharding groups may insert constraints
+        keep_order_without(module, flat.erased())
 
 
 def flatten(ctx: Context, module: ModuleOp, *, conservative: bool = False) -> FlatModule:

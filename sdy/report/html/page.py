@@ -7,6 +7,7 @@ from importlib.resources import files
 from json import dumps
 
 from sdy.cost.hardware import Hardware
+from sdy.cost.memory_curve import values_at_peak
 from sdy.cost.program_cost import cost_of
 from sdy.cost.schedule import schedule_of
 from sdy.diagnostics.diagnostic import render
@@ -41,13 +42,14 @@ def page_data(program: ReportedProgram, hardware: Hardware) -> Json:
     """Return the data of the page as JSON."""
     slots = list(schedule_of(program.local, program.mesh, hardware))
     rows = ProgramRows(program.written, program.global_module, program.explainer, program.argument_names)
+    peak = values_at_peak(program.local)
     causes = CollectiveCauses(program.explainer, program.remarks)
     return {
         "file": _file(program),
-        "cost": cost_of(program.local, program.mesh, hardware, schedule=slots).to_json(),
+        "cost": cost_of(program.local, program.mesh, hardware, schedule=slots, peak=max(peak.curve)).to_json(),
         "meshes": [_mesh_json(name, mesh) for name, mesh in meshes_of(program.global_module).items() if mesh.axes],
         "collectives": collective_rows(slots, program.source_lines, causes),
-        "memory": memory_json(program.local, slots, program.written, program.explainer.names),
+        "memory": memory_json(program.local, peak, slots, program.written, program.explainer.names),
         "conflicts": [
             [site.line, site.line_text, site.op, site.sentences] for site in program.explainer.conflict_sites()
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute, SSAValue
@@ -15,6 +15,7 @@ from sdy.grammar.write import write_axis_ref, write_sharding
 from sdy.model.axis import AxisRef
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
+from sdy.propagation.history import PathLink
 
 Json = dict[str, object]
 
@@ -59,20 +60,30 @@ class TypeTable:
         return row
 
 
-@dataclass
 class StepTable:
-    """The propagation steps of axes. Each step refers to the previous one, so that chains share common prefixes."""
+    """The propagation steps of axes. Each step refers to the previous one, so that chains share common prefixes.
 
-    rows: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])  # previous, line, text
-    _numbers: dict[tuple[int, str, str], int] = field(default_factory=dict[tuple[int, str, str], int])
+    `describe` returns the line and the text of the last step of a path.
+    """
 
-    def number(self, steps: Iterable[tuple[str, str]]) -> int:
-        """Return the index of the last of the steps, or -1 if there are none."""
-        last = -1
-        for line, text in steps:
-            key = last, line, text
+    def __init__(self, describe: Callable[[PathLink], tuple[str, str]]) -> None:
+        self.rows: list[tuple[int, str, str]] = []  # previous, line, text
+        self._describe = describe
+        self._of_links: dict[PathLink, int] = {}
+        self._numbers: dict[tuple[int, str, str], int] = {}
+
+    def number(self, path: PathLink) -> int:
+        """Return the index of the last step of a path."""
+        pending: list[PathLink] = []
+        link: PathLink | None = path
+        while link is not None and link not in self._of_links:
+            pending.append(link)
+            link = link.before
+        last = -1 if link is None else self._of_links[link]
+        for each in reversed(pending):
+            key = (last, *self._describe(each))
             if key not in self._numbers:
                 self._numbers[key] = len(self.rows)
                 self.rows.append(key)
-            last = self._numbers[key]
+            last = self._of_links[each] = self._numbers[key]
         return last

@@ -58,7 +58,7 @@ class ProgramRows:
         self._counterparts = Counterparts(written, module)
         self._collectives = dict(collectives_with_ops(module))
         self._types = TypeTable(meshes_of(module))
-        self._steps = StepTable()
+        self._steps = StepTable(explainer.descriptions.step)
         self._values: list[ValueEntry] = []
         self._numbers: dict[SSAValue, int] = {}
         self._inserted: dict[str, int] = {}
@@ -108,8 +108,8 @@ class ProgramRows:
             []
             if written is None
             else [
-                (origin.dim, axis_cells([origin.axis])[0], self._steps.number(origin.steps))
-                for origin in self._explainer.origins(written)
+                (dim, axis_cells([axis])[0], self._steps.number(path))
+                for dim, axis, path in self._explainer.paths(written)
             ]
         )
         self._numbers[value] = len(self._values)

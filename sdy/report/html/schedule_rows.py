@@ -8,7 +8,7 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from sdy.cost.memory_curve import memory_curve, values_at_peak
+from sdy.cost.memory_curve import PeakValues
 from sdy.cost.schedule import CollectiveRun, ScheduledOp
 from sdy.dialects.data_flow import op_of
 from sdy.report.causes import CollectiveCauses, argument_number
@@ -81,15 +81,15 @@ def collective_rows(
     return found
 
 
-def memory_json(local: ModuleOp, slots: Sequence[ScheduledOp], written: ModuleOp, names: ValueNames) -> Json:
+def memory_json(
+    local: ModuleOp, peak: PeakValues, slots: Sequence[ScheduledOp], written: ModuleOp, names: ValueNames
+) -> Json:
     """Return the memory curve of a local program, its peak, and the live values there, the largest first."""
-    curve = memory_curve(local)
-    peak = values_at_peak(local, curve)
     counterparts = Counterparts(written, local)
     largest = sorted(peak.values.items(), key=lambda each: -each[1])
     return {
-        "points": _thinned([_point(*each) for each in zip(slots, curve, strict=True)]),
-        "peak": _point(slots[peak.index], curve[peak.index]),
+        "points": _thinned([_point(*each) for each in zip(slots, peak.curve, strict=True)]),
+        "peak": _point(slots[peak.index], peak.curve[peak.index]),
         "seconds": slots[-1].end,
         "values": [_alive(value, size, counterparts, names) for value, size in largest[:MAX_VALUES]],
         "value_count": len(largest),

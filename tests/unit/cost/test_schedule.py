@@ -70,7 +70,8 @@ def test_the_memory_curve_has_one_point_per_visit_and_its_maximum_is_the_peak(na
     curve = memory_curve(local)
     assert len(curve) == len(list(visits(local)))
     assert max(curve) == peak_bytes(local)
-    peak = values_at_peak(local, curve)
+    peak = values_at_peak(local)
+    assert peak.curve == curve
     assert sum(peak.values.values()) == curve[peak.index] == max(curve)
 
 
@@ -87,7 +88,8 @@ func.func @main(%a: tensor<8xf32> {jax.buffer_donor = true}) -> tensor<8xf32> {
     local = sdy.load(file).partition().local
     curve = memory_curve(local)
     assert curve == [32 + 64, 64 + 128, 128 + 32, 32]
-    peak = values_at_peak(local, curve)
+    peak = values_at_peak(local)
+    assert peak.curve == curve
     assert [(value.index, size) for value, size in peak.values.items() if isinstance(value, OpResult)] == [
         (0, 64),
         (0, 128),

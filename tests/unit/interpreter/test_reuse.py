@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.reuse import computed_in_place
+from sdy.interpreter.reuse import computed_in_place, selected_in_place
 
 Slots = list[Array | None]
 
@@ -76,3 +76,20 @@ def test_array_that_cannot_hold_the_result_is_not_reused(slots: Slots) -> None:
 
 def test_operand_used_twice_is_not_reused() -> None:
     assert computed_in_place(np.add, _slots((2,)), (0, 0), (0,)) is None
+
+
+@pytest.mark.parametrize(("dead", "slot"), [((1,), 1), ((2,), 2), ((0, 1, 2), 1)])
+def test_selection_reuses_the_memory_of_a_dead_value(dead: tuple[int, ...], slot: int) -> None:
+    slots: Slots = [np.array([[True], [False]]), np.ones((2, 3)), np.zeros((2, 3))]
+    address = _address(slots, slot)
+    result = selected_in_place(slots, (0, 1, 2), dead)
+    assert result is not None
+    assert result.ctypes.data == address
+    np.testing.assert_array_equal(result, [[1.0] * 3, [0.0] * 3])
+
+
+def test_selection_that_is_larger_or_has_a_scalar_predicate_is_not_in_place() -> None:
+    mask, values = np.array([True, False]), np.ones((3, 2))
+    assert selected_in_place([mask, values.copy(), values.copy()], (0, 1, 2), (1,)) is None  # another rank
+    assert selected_in_place([np.ones((3, 2), np.bool_), np.ones((1, 2)), np.ones((1, 2))], (0, 1, 2), (1, 2)) is None
+    assert selected_in_place([mask, np.ones(2), np.zeros(2)], (0, 1, 2), ()) is None  # both are used again

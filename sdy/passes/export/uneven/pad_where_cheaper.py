@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.ir.context import remark
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.module_text import make_context
 from sdy.passes.export.uneven.pad_uneven_dims import PadUnevenDimsPass, padding_plan
 from sdy.passes.run import run_passes
@@ -44,7 +45,7 @@ class PadWhereCheaperPass(ModulePass):
         remark(ctx, "SDY-L122", message, op)
 
     def _statistics(self, module: ModuleOp, first: tuple[ModulePass, ...]) -> Statistics:
-        local = module.clone()
+        local = copy_with_regions(module)
         run_passes(make_context(), local, (*first, *self.to_shards), verify_each=False)
         return statistics_of(local)
 

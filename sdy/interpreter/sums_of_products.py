@@ -1,0 +1,134 @@
+"""Sum matrix products over devices without storing the product of each device.
+
+    before  a = dot x, v               after  d = all_reduce(add(dot(x, v), dot(y, w)))
+            b = dot y, w
+            c = add a, b
+            d = all_reduce c (a sum)
+
+The devices of a group hold blocks of two matrices along the contracting dim. One product of the joined blocks is the
+sum of their products. It takes as many operations, but no memory for the partial sums of all devices. Each group
+multiplies its own matrices. The terms are added in another order, which devices are free to choose.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sdy.dialects.stablehlo.collectives import AllReduceOp
+from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
+from sdy.dialects.stablehlo.elementwise import AddOp
+from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type
+from sdy.interpreter.compiled_block import CompiledOp, SlotNumbers
+from sdy.interpreter.devices.replica_groups import AxisGroups, layouts_of
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext
+from sdy.interpreter.ops.collective_groups import groups_of
+from sdy.interpreter.ops.contract import ContractedDims, can_contract_over, contracted
+from sdy.interpreter.ops.contraction import contracted_dims
+from sdy.interpreter.ops.reducer import FOLDS, Reducer
+from sdy.interpreter.reuse import DTYPES
+
+Slots = dict[int, Array]
+
+
+def with_sums_of_products(steps: Sequence[CompiledOp], results: SlotNumbers) -> list[CompiledOp]:
+    """Return the steps with each all-reduce of sums of matrix products joined with the steps that compute these sums.
+
+    A product or sum that has another user, or is in `results`, the slots of the results of the block, is not joined.
+    """
+    uses = Counter([*(slot for step in steps for slot in step.operands), *results])
+    temporary: dict[int, CompiledOp] = {
+        slot: step
+        for step in steps
+        if isinstance(step.op, DotGeneralOp | DotOp | AddOp)
+        for slot in step.results
+        if uses[slot] == 1
+    }
+    all_parts = {step.results: _parts(step, temporary) for step in steps if _is_sum_of_floats(step)}
+    joined = {slot for parts in all_parts.values() for part in parts for slot in part.results}
+    rewritten: list[CompiledOp] = []
+    for step in steps:
+        parts = all_parts.get(step.results, ())
+        if parts:
+            inputs = tuple(slot for part in parts for slot in part.operands if slot not in joined)
+            rewritten.append(replace(step, kernel=_kernel(parts, step, inputs), operands=inputs))
+        elif not joined.intersection(step.results):
+            rewritten.append(step)
+    return rewritten
+
+
+def _is_sum_of_floats(step: CompiledOp) -> bool:
+    """Return whether the step is an all-reduce that adds one operand, of a dtype whose products are not rounded."""
+    if not isinstance(step.op, AllReduceOp) or len(step.operands) != 1:
+        return False
+    is_sum = Reducer(step.op.computation.block).folds == (FOLDS[AddOp],)
+    return is_sum and dtype_of_type(step.op.result[0].type) in DTYPES
+
+
+def _parts(all_reduce: CompiledOp, temporary: dict[int, CompiledOp]) -> tuple[CompiledOp, ...]:
+    """Return the products that the operand adds and these additions, in order; none if it adds other values too."""
+    found: list[CompiledOp] = []
+    pending = list(all_reduce.operands)
+    while pending:
+        part = temporary.get(pending.pop())
+        if part is None:
+            return ()
+        found.append(part)
+        if isinstance(part.op, AddOp):
+            pending += part.operands
+    return tuple(reversed(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """A product among the parts, which can be contracted over devices as well."""
+
+    step: CompiledOp
+    dims: ContractedDims
+    dtype: DType
+
+    def is_summable(self, context: KernelContext, slots: Slots, axes: tuple[int, ...]) -> bool:
+        lhs, rhs = (slots[slot] for slot in self.step.operands)
+        return can_contract_over(context, lhs, rhs, self.dims, self.dtype, axes)
+
+    def summed(self, context: KernelContext, slots: Slots, axes: tuple[int, ...]) -> Array:
+        lhs, rhs = (slots[slot] for slot in self.step.operands)
+        return contracted(context, lhs, rhs, self.dims, self.dtype, axes)
+
+
+def _kernel(parts: Sequence[CompiledOp], all_reduce: CompiledOp, inputs: SlotNumbers) -> Kernel:
+    """Return the kernel of the joined step: it runs the steps one by one if it cannot contract over the devices."""
+    products = [
+        _Product(part, contracted_dims(part.op), dtype_of_type(part.op.result.type))
+        for part in parts
+        if isinstance(part.op, DotGeneralOp | DotOp)
+    ]
+    additions = [part for part in parts if isinstance(part.op, AddOp)]
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        slots = dict(zip(inputs, arrays, strict=True))
+        axes = _summed_axes(context, all_reduce)
+        if axes is None or not all(product.is_summable(context, slots, axes) for product in products):
+            return _run((*parts, all_reduce), context, slots)
+        for product in products:
+            (slot,) = product.step.results
+            slots[slot] = product.summed(context, slots, axes)
+        return _run(additions, context, slots) if additions else (slots[all_reduce.operands[0]],)
+
+    return kernel
+
+
+def _summed_axes(context: KernelContext, all_reduce: CompiledOp) -> tuple[int, ...] | None:
+    """Return the grid axes along which the devices of a group differ; None if the groups are not a product of axes."""
+    if context.grid is None or not isinstance(all_reduce.op, AllReduceOp):
+        return None
+    layouts = layouts_of(groups_of(all_reduce.op), context.grid)
+    return layouts[0].axes if len(layouts) == 1 and isinstance(layouts[0], AxisGroups) else None
+
+
+def _run(steps: Sequence[CompiledOp], context: KernelContext, slots: Slots) -> Arrays:
+    """Run the steps, each of which has one result, and return the last one."""
+    for step in steps:
+        (slots[step.results[0]],) = step.kernel(context, tuple(slots[slot] for slot in step.operands))
+    return (slots[steps[-1].results[0]],)
