@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
-from sdy.downscale.size_classes import SizeClasses, Sum, Variable, variables_of
+from sdy.downscale.size_classes import Product, SizeClasses, Sum, Variable, variables_of
 
 ALL_PROGRAMS = {0, 1}  # the program and its local program
 
@@ -47,6 +48,24 @@ def related_classes(classes: SizeClasses) -> dict[Variable, set[Variable]]:
             roots = {root for root in roots if classes.sizes[root] > 1}
             for root in roots:
                 found.setdefault(root, set()).update(roots)
+    return found
+
+
+def parts_of_wholes(classes: SizeClasses, related: Mapping[Variable, set[Variable]]) -> dict[Variable, set[Variable]]:
+    """Return, per class of shards, the classes that occur in a sum with the dims that they are shards of."""
+    wholes: dict[Variable, set[Variable]] = {}
+    for equation in classes.equations:
+        if isinstance(equation, Product) and len(equation.right) == 1:
+            for shard in equation.left:
+                wholes.setdefault(classes.root(shard), set()).add(classes.root(equation.right[0]))
+    found: dict[Variable, set[Variable]] = {}
+    for shard in wholes:
+        above, pending = set[Variable](), [shard]
+        while pending:  # a dim may be a shard of one that is itself a shard
+            new = wholes.get(pending.pop(), set()) - above
+            above |= new
+            pending += new
+        found[shard] = {part for whole in above for part in related.get(whole, ())}
     return found
 
 
