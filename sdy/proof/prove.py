@@ -13,13 +13,13 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.proof.compute import moved_readings, plain_readings
 from sdy.proof.control import placed_like
-from sdy.proof.element_ops import Follower
 from sdy.proof.known import as_view, whole
 from sdy.proof.lemmas import LEMMAS
 from sdy.proof.outcome import Proof
 from sdy.proof.placement import argument, bases, contributions_of
 from sdy.proof.relations import Known, NotProvedError, Partial, Relation, Unknown, View, dim_of
 from sdy.proof.reshapes import cleaned, recast, root
+from sdy.proof.small_values.follower import Follower
 from sdy.proof.terms import TermTable
 from sdy.proof.walk import Walk, element_of, shape_of
 

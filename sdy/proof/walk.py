@@ -19,6 +19,7 @@ from sdy.proof.relations import FREE, Digit, Elements, Known, NotProvedError, Re
 from sdy.proof.terms import Shape, Term, TermTable
 
 Environment = dict[SSAValue, Relation]
+Origin = tuple[Operation, list[Relation], View]
 Lemma = Callable[["Walk", Operation, list[Relation]], list[Relation]]
 
 
@@ -38,6 +39,7 @@ class Walk:
     depth: int = 0  # of regions on scalars around the op
     environment: Environment = field(default_factory=dict[SSAValue, Relation])
     last_resort: Lemma | None = None  # for ops for which no lemma of the list holds
+    origins: dict[Term, Origin] = field(default_factory=dict[Term, Origin])  # of terms that depend on the device
     _calls: dict[Hashable, list[Relation]] = field(default_factory=dict[Hashable, list[Relation]])
 
     def run(self, module: ModuleOp, main: FuncOp, arguments: Sequence[Relation]) -> list[Relation]:
@@ -77,8 +79,11 @@ class Walk:
             self.unproved.add(op)
             self.reasons.setdefault(op, str(error))
             return unknown
-        if any(isinstance(each, Unknown) for each in found):
-            self.unproved.add(op)
+        for each in found:
+            if isinstance(each, Unknown):
+                self.unproved.add(op)
+            elif isinstance(each, View) and each.term.is_varying:
+                self.origins.setdefault(each.term, (op, operands, each))
         self.used[op.name] += 1
         return found
 

@@ -8,10 +8,10 @@ constant, or an op on elements. Codes that form a window of a term of the global
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from math import prod
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -26,30 +26,17 @@ from sdy.proof.relations import (
     Known,
     NotProvedError,
     Offset,
+    Partial,
     Relation,
     View,
     at,
     offset,
     tidy,
 )
-from sdy.proof.terms import Arguments, Term, TermTable
+from sdy.proof.terms import Arguments, Shape, Term, TermTable
 
 LARGEST = 2**17  # elements on all devices
 ARBITRARY = -1
-
-
-def _clamp(low: int, value: int, high: int) -> int:
-    return min(max(value, low), high)
-
-
-INTEGER_OPS: dict[str, Callable[..., int]] = {
-    "stablehlo.add": int.__add__,
-    "stablehlo.subtract": int.__sub__,
-    "stablehlo.convert": int,
-    "stablehlo.maximum": max,
-    "stablehlo.minimum": min,
-    "stablehlo.clamp": _clamp,
-}
 ELEMENTWISE = frozenset(each.name for each in elementwise.OPS)
 MOST_PLACES = 16  # at which a code of a term is looked for
 
@@ -61,7 +48,10 @@ class ElementTable:
     table: TermTable
     devices: int
     terms: dict[Term, Codes] = field(default_factory=dict[Term, Codes])
-    updates: list[list[Codes]] = field(default_factory=list[list[Codes]])  # operands and result of those of slices
+    # Operands and results of updates and scatters, with what else determines them.
+    updates: list[tuple[Hashable, list[Codes]]] = field(default_factory=lambda: [])
+    origin: Callable[[Term], Codes] | None = None  # of terms that depend on the device
+    _varying: dict[Term, Codes] = field(default_factory=dict[Term, Codes])
     _ops: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _keys: dict[int, tuple[Hashable, ...]] = field(default_factory=dict[int, tuple[Hashable, ...]])
     _constants: dict[int, tuple[str, bytes]] = field(default_factory=dict[int, tuple[str, bytes]])
@@ -81,46 +71,14 @@ class ElementTable:
         self._constants[code] = element, raw
         return code
 
-    def of_constant(self, code: int) -> bytes | None:
-        """Return the bytes of a constant, or None."""
-        return self._constants[code][1] if code in self._constants else None
+    def of_constant(self, code: int) -> tuple[str, bytes] | None:
+        """Return the element type and the bytes of a constant, or None."""
+        return self._constants.get(code)
 
-    def integer(self, code: int) -> int | None:
-        """Return the integer that a code stands for; None if it is not known."""
-        element, raw = self._constants.get(code, ("", b""))
-        return int(np.frombuffer(raw, DTYPES[element])[0]) if element.strip("u")[:1] == "i" else None
-
-    def integers(self, value: Elements) -> Codes:
-        """Return the integers that elements are. Raises: NotProvedError if they are not known."""
-        found = [self.integer(int(each)) for each in value.codes.reshape(-1)]
-        if None in found:
-            raise NotProvedError("expected starts that are known")
-        return np.array(found, np.int64).reshape(value.codes.shape)
-
-    def value(self, code: int, symbol: int, value: int, last: int) -> int | None:
-        """Return the integer that `code` stands for if `symbol`, clamped to `[0, last]`, is `value`.
-
-        None if that is not known: the symbol may occur in this clamp only.
-        """
-        if (known := self.integer(code)) is not None:
-            return known
-        name, _, element, *operands = self._keys.get(code, ("", None, ""))
-        codes = cast("list[int]", operands)
-        if name == "stablehlo.clamp" and codes[1] == symbol:
-            return value if (self.integer(codes[0]), self.integer(codes[2])) == (0, last) else None
-        found = [self.value(each, symbol, value, last) for each in codes] if name in INTEGER_OPS else [None]
-        if None in found or not str(element).strip("u").startswith("i"):
-            return None
-        result = INTEGER_OPS[cast("str", name)](*cast("list[int]", found))
-        limits = np.iinfo(cast("type[np.integer[Any]]", DTYPES[str(element)]))
-        return result if limits.min <= result <= limits.max else None
-
-    def note_update(self, relations: Sequence[Relation]) -> None:
-        """Note the operands and the result of an update of a slice in the global program, if they are small."""
-        try:
-            self.updates.append([self.lifted(each).codes[0] for each in relations])
-        except NotProvedError:
-            return
+    def of_op(self, code: int) -> tuple[str, str, list[int]]:
+        """Return the name, the element type and the codes of the operands of an op on elements; "" for none."""
+        name, _, element, *codes = self._keys.get(code, ("", None, ""))
+        return cast("str", name), str(element), cast("list[int]", codes)
 
     def of_term(self, term: Term) -> Codes:
         """Return the codes of a term: those of the term that it is a part or another arrangement of, or new ones."""
@@ -160,17 +118,12 @@ class ElementTable:
             return self._of_known(relation)
         if not isinstance(relation, View):
             raise NotProvedError("an operand has no known relation")
-        if relation.partial is None and relation.term.is_varying and not relation.base:
-            codes = np.array([self._of_scalar(relation.term, device) for device in range(self.devices)], np.int64)
-            shape = (self.devices, *(1,) * len(relation.shape))
-            everywhere = np.broadcast_to(codes.reshape(shape), (self.devices, *relation.shape))
-            return Elements(relation.term.element, everywhere.copy())
-        if relation.partial is not None or relation.term.is_varying:
-            raise NotProvedError("the elements of contributions, or of a value that depends on the device")
-        uniform = all(isinstance(base, int) for base in relation.base)
+        if relation.partial is not None:
+            return self._of_contributions(relation, relation.partial)
+        source, ends = self._on_devices(relation.term), relation.term.shape
+        uniform = len(source) == 1 and all(isinstance(base, int) for base in relation.base)
         count = 1 if uniform else self.devices
         check_size(count * prod(relation.shape))
-        source, ends = self.of_term(relation.term), relation.term.shape
         outside = ARBITRARY
         if relation.outside is not None and not relation.outside.shape and not relation.outside.is_varying:
             outside = int(self.of_term(relation.outside))
@@ -184,22 +137,44 @@ class ElementTable:
                 place += along.reshape((-1, *(1,) * (len(relation.shape) - local - 1)))
             is_inside &= (place >= 0) & (place < size)
             places.append(np.clip(place, 0, size - 1))
-        found = source[tuple(places)] if places else np.broadcast_to(source, shape)
+        device = np.arange(count).reshape((-1, *(1,) * len(relation.shape))) % len(source)
+        found = np.broadcast_to(source[(device, *places)], shape)
         return Elements(relation.term.element, np.where(is_inside, found, outside))
 
-    def _of_scalar(self, term: Term, device: int) -> int:
-        """Return the code of a scalar on a device."""
+    def _of_contributions(self, view: View, partial: Partial) -> Elements:
+        """Return the elements of a value that some devices have, and of which the others have zeros."""
+        if partial.kind != "add" or any(mask not in (0, partial.whole) for mask in partial.masks):
+            raise NotProvedError("the elements of contributions")
+        whole = self.lifted(replace(view, partial=None))
+        has_value = np.array(partial.masks).reshape((-1, *(1,) * len(view.shape))) != 0
+        return Elements(whole.element, np.where(has_value, whole.codes, zero(self, whole.element)))
+
+    def _on_devices(self, term: Term) -> Codes:
+        """Return the codes of a term, which may depend on the device, with a dim of devices, or one for all."""
         if term.op == "device":
             raw = cast("bytes", term.attributes)
             width = len(raw) // self.devices
-            return self.constant(term.element, raw[device * width : (device + 1) * width])
+            return np.array([self.constant(term.element, raw[n : n + width]) for n in range(0, len(raw), width)])
         if not term.is_varying:
-            return int(self.of_term(term))
-        if not _is_on_scalars(term):
-            raise NotProvedError("the elements of a value that depends on the device")
-        assert isinstance(term.attributes, Arguments)
-        codes = [self._of_scalar(each, device) for each in term.operands]
-        return self.code(term.op, term.attributes.own, term.element, *codes)
+            return self.of_term(term)[None]
+        if term not in self._varying:
+            if self.origin is None:
+                raise NotProvedError("the elements of a value that depends on the device")
+            self._varying[term] = self.origin(term)
+        return self._varying[term]
+
+    def computed(self, key: tuple[Hashable, ...], operands: Sequence[Codes], shape: Shape) -> Codes:
+        """Return the codes of an elementwise op, given as its name, attributes and element type."""
+        rows = [np.broadcast_to(each, shape).reshape(-1) for each in operands]
+        distinct, inverse = np.unique(np.stack(rows, 1), axis=0, return_inverse=True)
+        found = [self._on_elements(key, list(map(int, row))) for row in distinct]
+        return np.array(found, np.int64)[inverse.reshape(-1)].reshape(shape)
+
+    def _on_elements(self, key: tuple[Hashable, ...], codes: list[int]) -> int:
+        """Return the code of an op on elements; a select by a constant is one of them."""
+        if key[0] == "stablehlo.select" and (mask := self.of_constant(codes[0])) is not None:
+            return codes[1] if any(mask[1]) else codes[2]
+        return ARBITRARY if ARBITRARY in codes else self.code(*key, *codes)
 
     def _of_known(self, value: Known) -> Elements:
         rows = value.rows
@@ -214,8 +189,11 @@ class ElementTable:
             value.element, np.broadcast_to(codes.reshape((len(rows), *shape)), (len(rows), *value.shape)).copy()
         )
 
-    def readings(self, value: Elements) -> Iterator[View | Known]:
-        """Yield the elements as a known value, and as windows of terms of the global program."""
+    def readings(self, value: Elements, *, is_exact: bool) -> Iterator[View | Known]:
+        """Yield the elements as a known value, and as windows of terms of the global program.
+
+        Unless `is_exact`, the windows may leave elements arbitrary that lie outside of the term.
+        """
         known = self._as_known(value)
         if known is not None:
             yield known
@@ -226,41 +204,38 @@ class ElementTable:
         for term in sorted(self.terms, key=lambda each: each.number):
             codes = self.terms[term]
             if self.table.is_global(term) and not term.is_varying and bool((codes == sample).any()):
-                found = self._as_window(value, term, codes)
+                found = self._as_window(value, term, codes, is_exact=is_exact)
                 if found is not None:
                     yield found
 
     def _as_known(self, value: Elements) -> Known | None:
         """Return constants that vary along at most one dim as a known value, otherwise None."""
         distinct, inverse = np.unique(value.codes, return_inverse=True)
-        raws = [self.of_constant(int(each)) for each in distinct]
-        if value.element not in DTYPES or None in raws:
+        raws = [self._constants[code][1] for code in map(int, distinct) if code in self._constants]
+        if value.element not in DTYPES or len(raws) < len(distinct):
             return None
         codes = value.codes
         varying = [dim for dim in range(1, codes.ndim) if bool((codes != codes.take([0], dim)).any())]
         if len(varying) > 1:
             return None
         dim = varying[0] if varying else None
-        numbers = np.frombuffer(b"".join(cast("list[bytes]", raws)), DTYPES[value.element])[
-            inverse.reshape(codes.shape)
-        ]
+        numbers = np.frombuffer(b"".join(raws), DTYPES[value.element])
         index = tuple(slice(None) if each in (0, dim) else 0 for each in range(codes.ndim))
-        rows = numbers[index].reshape(len(codes), -1)
+        rows = numbers[inverse.reshape(codes.shape)[index]].reshape(len(codes), -1)
         return Known(value.element, value.shape, None if dim is None else dim - 1, rows)
 
-    def _as_window(self, value: Elements, term: Term, codes: Codes) -> View | None:
+    def _as_window(self, value: Elements, term: Term, codes: Codes, *, is_exact: bool) -> View | None:
         """Return the elements as a window of a term, whose dims may be in another order; None if they are none."""
         shape = value.shape
         for dims in permutations(range(len(shape)), codes.ndim):
             repeated = [dim for dim in range(len(shape)) if dim not in dims]
-            one = value.codes[
-                tuple(slice(None) if d == 0 or d - 1 in dims else slice(1) for d in range(len(shape) + 1))
-            ]
+            kept = (slice(None) if dim in dims else slice(1) for dim in range(len(shape)))
+            one = value.codes[(slice(None), *kept)]
             if any(shape[dim] > 1 for dim in repeated) and not bool((one == value.codes).all()):
                 continue
             rows = one.reshape((len(one), *(shape[dim] for dim in sorted(dims))))
             order = np.argsort(np.argsort(dims)).tolist()
-            bases = [next(places_of(row.transpose(order), codes), None) for row in rows]
+            bases = [next(places_of(row.transpose(order), codes, is_exact=is_exact), None) for row in rows]
             if None in bases:
                 continue
             found = cast("list[tuple[int, ...]]", bases)
@@ -277,8 +252,16 @@ def _is_on_scalars(term: Term) -> bool:
     return term.op in ELEMENTWISE and not any(each.shape for each in (term, *term.operands))
 
 
-def places_of(part: Codes, codes: Codes) -> Iterator[tuple[int, ...]]:
-    """Yield where the codes of a term have those of a part, as far as it lies in the term and is not arbitrary."""
+def zero(table: ElementTable, element: str) -> int:
+    """Return the code of a zero of either sign."""
+    return table.code("zero", None, element)
+
+
+def places_of(part: Codes, codes: Codes, *, is_exact: bool) -> Iterator[tuple[int, ...]]:
+    """Yield where the codes of a term have those of a part, as far as it lies in the term and is not arbitrary.
+
+    If `is_exact`, elements outside of the term must be arbitrary.
+    """
     if part.ndim == 0:
         if int(part) in (int(codes), ARBITRARY):
             yield ()
@@ -293,7 +276,7 @@ def places_of(part: Codes, codes: Codes) -> Iterator[tuple[int, ...]]:
             low, high = np.maximum(base, 0), np.minimum(base + part.shape, codes.shape)
             inner = codes[tuple(map(slice, low, high))]
             mine = part[tuple(map(slice, low - base, high - base))]
-            if bool((inner == mine).all()):
+            if bool((inner == mine).all()) and (not is_exact or mine.size == len(named)):
                 yield tuple(base.tolist())
 
 
