@@ -69,6 +69,29 @@ def parts_of_wholes(classes: SizeClasses, related: Mapping[Variable, set[Variabl
     return found
 
 
+def keep_aligned(classes: SizeClasses) -> None:
+    """Keep parts of a sharded dim that end where a shard does: they stay as many shards.
+
+    A dim with fewer devices has fewer shards, of which some end elsewhere.
+    """
+    shards: dict[Variable, set[Variable]] = {}
+    for equation in classes.equations:
+        match equation:
+            case Product((count, shard), (whole,)) if classes.is_constant(count):
+                shards.setdefault(classes.root(whole), set()).add(classes.root(shard))
+            case _:
+                pass
+    for equation in list(classes.equations):
+        if not isinstance(equation, Sum):
+            continue
+        parts = [classes.root(each) for _, each in equation.terms]
+        for shard in {shard for part in parts for shard in shards.get(part, ())}:
+            for part in parts:
+                count, rest = divmod(classes.sizes[part], classes.sizes[shard])
+                if count and not rest and not classes.is_constant(part):
+                    classes.tie_product((classes.constant(count), shard), (part,))
+
+
 def lock_windows(classes: SizeClasses) -> None:
     """Keep all sizes of a window, its start and its dim if one of them is kept: constants may depend on them."""
     is_changed = True

@@ -19,7 +19,7 @@ from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.downscale import elementwise_ties, indexing_ties, movement_ties, region_ties, window_ties
-from sdy.downscale.connections import lock_unshared, parts_of_wholes, related_classes
+from sdy.downscale.connections import keep_aligned, lock_unshared, parts_of_wholes, related_classes
 from sdy.downscale.devices import SmallerMesh, smaller_mesh
 from sdy.downscale.index_values import IndexValues, are_aligned, mapped, needed_size, numbers_of, of_shards
 from sdy.downscale.links import tie_boundary, tie_same_lines
@@ -93,6 +93,7 @@ def _reduced(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, mes
     tie_same_lines(programs[0], programs[1])
     values.tie_equal_dims()
     lock_unshared(classes)
+    keep_aligned(classes)
     while True:
         sizes, changes = Solver(classes).solve(), classes.changes
         constants = _new_constants(values, classes, sizes, boundary.mesh.device_count, mesh)

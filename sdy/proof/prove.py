@@ -95,7 +95,7 @@ def _difference(
 
 def _mismatch(walk: Walk, relation: Relation, target: View, goal: View, partial: Partial | None) -> str | None:
     if not isinstance(relation, View | Known):
-        return f"its elements are no window of {target.term}"
+        return f"expected elements of {target.term}"
     own = relation.partial if isinstance(relation, View) else None
     if own != partial:
         return f"expected an all-reduce before it: it is a partial {own.kind}" if own else "expected a partial value"

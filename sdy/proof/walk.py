@@ -95,7 +95,7 @@ class Walk:
             raise NotProvedError("expected tensors of static shape")
         try:
             if op.name not in PASSING and any(isinstance(each, Elements) for each in operands):
-                raise NotProvedError("the elements of an operand are no window of a value of the program")
+                raise NotProvedError("expected windows of a value of the program, got other elements")
             return lemma(self, op, operands)
         except NotProvedError as error:
             if self.last_resort is None:
@@ -192,5 +192,5 @@ def known_or_view(relation: Relation) -> View | Known:
     if isinstance(relation, Unknown):
         raise NotProvedError("an operand has no known relation")
     if isinstance(relation, Elements):
-        raise NotProvedError("the elements of an operand are no window of a value of the program")
+        raise NotProvedError("expected windows of a value of the program, got other elements")
     return relation

@@ -129,7 +129,7 @@ def _as_windows(table: ElementTable, walk: Walk, op: Operation, operands: Sequen
             return found
         first = first or found
     if first is None:
-        raise NotProvedError("the elements are no windows for which a lemma holds")
+        raise NotProvedError("expected windows for which a lemma holds, got other elements")
     return first
 
 
