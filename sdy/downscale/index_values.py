@@ -95,6 +95,10 @@ class IndexValues:
                 for each in copies:
                     yield each, dims, is_start
 
+    def other_numbers(self) -> set[Operation]:
+        """Return the constants that are measured like values that are positions along no dim, such as trip counts."""
+        return {op for value, op in self._constants if not self._dims.get(self._root(value))}
+
     def _uses(self) -> Iterator[tuple[Operation, frozenset[Variable], bool]]:
         for value, op in self._constants:
             dims = self._dims.get(self._root(value))
@@ -130,17 +134,19 @@ def mapped(
     has sizes of dims before they were padded or sliced. A position that may mean several ones has none.
     """
     sizes = {**dict(related), **dict(anchors)}
+    starts: set[float] = {sizes[one] - sizes[other] for one in sizes for other in sizes if one - other == number}
     if 2 * abs(number) <= min(new for _, new in (*anchors, *related)):
-        return number  # near the start, which all dims have in common
+        # Near the start, which all dims have in common.
+        return number if number == 0 or starts <= {number} else None
     if any(sizes[one] != other for one, other in (*anchors, *related)):
         return None
     if all(one == other for one, other in sizes.items()) or abs(number) > 2 * devices * anchors[-1][0]:
         return number
     near = _near(number, anchors, sizes, devices if shards is None else shards)
-    starts: set[float] = {sizes[one] - sizes[other] for one in sizes for other in sizes if one - other == number}
-    if number not in sizes and starts and near is not None:
-        starts.add(near)
-    return near if number in sizes or not starts else starts.pop() if len(starts) == 1 else None
+    if number in sizes or not starts:
+        return near
+    starts |= set() if near is None else {near}
+    return starts.pop() if len(starts) == 1 else None
 
 
 def _near(number: float, anchors: Anchors, sizes: Mapping[int, int], shards: int) -> float | None:

@@ -142,6 +142,7 @@ def _new_constants(
     used: dict[Operation, set[Variable]] = defaultdict(set)
     related = related_classes(classes)
     wholes = parts_of_wholes(classes, related)
+    others_too = values.other_numbers()
     is_solved = True
     for op, dims, is_start in values.constants():
         roots = {classes.root(dim) for dim in dims}
@@ -163,7 +164,10 @@ def _new_constants(
             new = mapped(number, anchors, devices, exact, shards)
             # In a shard, the size of a part of its dim is probably where that part ends.
             ends = () if is_start else (sizes[each] for each in parts if classes.sizes[each] == number)
-            if new is None or any(end != new for end in ends):
+            if new not in (None, number) and op in others_too:
+                is_solved = False
+                _lock(roots, f"the constant {number:g} is also a number of something else", op, classes)
+            elif new is None or any(end != new for end in ends):
                 is_solved = False
                 _keep(roots | others | parts, number, op, classes, sizes)
             elif found[op].setdefault(number, new) != new:

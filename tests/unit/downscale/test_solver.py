@@ -109,6 +109,11 @@ def test_a_position_that_is_near_a_shard_and_that_of_the_last_window_has_no_coun
     assert mapped(7, ((8, 3), (9, 3), (16, 6)), 2) is None
 
 
+def test_a_small_position_may_be_where_the_last_window_starts() -> None:
+    assert mapped(1, ((15, 2), (16, 8)), 2) is None
+    assert mapped(1, ((15, 7), (16, 8)), 2) == 1
+
+
 def test_starts_of_shards_are_multiples_of_one_size() -> None:
     assert of_shards((0, 6, 12), ((3, 2), (24, 24)), ((6, 6),)) == (((6, 6),), ((3, 2), (24, 24), (6, 6)))
     assert of_shards((0, 5, 10), ((3, 2), (24, 24)), ()) == (((3, 2), (24, 24)), ())
