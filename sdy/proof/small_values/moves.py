@@ -109,7 +109,7 @@ def _gather(op: Operation, codes: Sequence[Codes]) -> Codes:
 
 
 def _along(dim: int, shape: Shape) -> Codes:
-    """Return the position along a dim of each element of a shape, behind a dim of devices."""
+    """Return the position along a dim of each element of a shape, after a dim of devices."""
     return np.arange(shape[dim], dtype=np.int64).reshape((-1, *(1,) * (len(shape) - dim - 1)))
 
 
