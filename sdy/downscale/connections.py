@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
-from sdy.downscale.size_classes import SizeClasses, Sum, Variable, variables_of
+from sdy.downscale.size_classes import Product, SizeClasses, Sum, Variable, variables_of
 
 ALL_PROGRAMS = {0, 1}  # the program and its local program
 
@@ -48,6 +49,47 @@ def related_classes(classes: SizeClasses) -> dict[Variable, set[Variable]]:
             for root in roots:
                 found.setdefault(root, set()).update(roots)
     return found
+
+
+def parts_of_wholes(classes: SizeClasses, related: Mapping[Variable, set[Variable]]) -> dict[Variable, set[Variable]]:
+    """Return, per class of shards, the classes that occur in a sum with the dims that they are shards of."""
+    wholes: dict[Variable, set[Variable]] = {}
+    for equation in classes.equations:
+        if isinstance(equation, Product) and len(equation.right) == 1:
+            for shard in equation.left:
+                wholes.setdefault(classes.root(shard), set()).add(classes.root(equation.right[0]))
+    found: dict[Variable, set[Variable]] = {}
+    for shard in wholes:
+        above, pending = set[Variable](), [shard]
+        while pending:  # a dim may be a shard of one that is itself a shard
+            new = wholes.get(pending.pop(), set()) - above
+            above |= new
+            pending += new
+        found[shard] = {part for whole in above for part in related.get(whole, ())}
+    return found
+
+
+def keep_aligned(classes: SizeClasses) -> None:
+    """Keep parts of a sharded dim that end where a shard does: they stay as many shards.
+
+    A dim with fewer devices has fewer shards, of which some end elsewhere.
+    """
+    shards: dict[Variable, set[Variable]] = {}
+    for equation in classes.equations:
+        match equation:
+            case Product((count, shard), (whole,)) if classes.is_constant(count):
+                shards.setdefault(classes.root(whole), set()).add(classes.root(shard))
+            case _:
+                pass
+    for equation in list(classes.equations):
+        if not isinstance(equation, Sum):
+            continue
+        parts = [classes.root(each) for _, each in equation.terms]
+        for shard in {shard for part in parts for shard in shards.get(part, ())}:
+            for part in parts:
+                count, rest = divmod(classes.sizes[part], classes.sizes[shard])
+                if count and not rest and not classes.is_constant(part):
+                    classes.tie_product((classes.constant(count), shard), (part,))
 
 
 def lock_windows(classes: SizeClasses) -> None:

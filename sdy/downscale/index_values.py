@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import gcd
 
 from xdsl.ir import Operation, SSAValue
 
@@ -94,6 +95,10 @@ class IndexValues:
                 for each in copies:
                     yield each, dims, is_start
 
+    def other_numbers(self) -> set[Operation]:
+        """Return the constants that are measured like values that are positions along no dim, such as trip counts."""
+        return {op for value, op in self._constants if not self._dims.get(self._root(value))}
+
     def _uses(self) -> Iterator[tuple[Operation, frozenset[Variable], bool]]:
         for value, op in self._constants:
             dims = self._dims.get(self._root(value))
@@ -125,19 +130,31 @@ def mapped(
     """Return the position in the small program that corresponds to a position, or None if there is none.
 
     Sizes become sizes, up to `shards` multiples of the smallest size multiples, and what is near one stays as near.
-    Numbers far outside of a dim on all devices stay. `related` has sizes of dims before they were padded or sliced.
+    Where the last window of a dim starts, it still does. Numbers far outside of a dim on all devices stay. `related`
+    has sizes of dims before they were padded or sliced. A position that may mean several ones has none.
     """
     sizes = {**dict(related), **dict(anchors)}
+    starts: set[float] = {sizes[one] - sizes[other] for one in sizes for other in sizes if one - other == number}
     if 2 * abs(number) <= min(new for _, new in (*anchors, *related)):
-        return number  # near the start, which all dims have in common
+        # Near the start, which all dims have in common.
+        return number if number == 0 or starts <= {number} else None
     if any(sizes[one] != other for one, other in (*anchors, *related)):
         return None
     if all(one == other for one, other in sizes.items()) or abs(number) > 2 * devices * anchors[-1][0]:
         return number
+    near = _near(number, anchors, sizes, devices if shards is None else shards)
+    if number in sizes or not starts:
+        return near
+    starts |= set() if near is None else {near}
+    return starts.pop() if len(starts) == 1 else None
+
+
+def _near(number: float, anchors: Anchors, sizes: Mapping[int, int], shards: int) -> float | None:
+    """Return the position as near to the start, to a size or to a multiple of the smallest size, or None."""
     old, new = anchors[0]
     count, rest = divmod(number, old)
     points = [(size * sign, after * sign) for size, after in {0: 0, **sizes}.items() for sign in (1, -1)]
-    if abs(count) <= (devices if shards is None else shards):
+    if abs(count) <= shards:
         points += [(each * old, each * new) for each in (count, count + 1)]
     near, after = min(points, key=lambda point: abs(number - point[0]))
     if 2 * abs(number - near) <= new:
@@ -152,6 +169,19 @@ def are_aligned(numbers: Sequence[float], sizes: Sequence[int]) -> bool:
     Other windows, such as those of a halo, may lie at the ends of several shards, which all depend on the sizes.
     """
     return all(number % sizes[0] == 0 for number in numbers)
+
+
+def of_shards(numbers: Sequence[float], anchors: Anchors, related: Anchors) -> tuple[Anchors, Anchors]:
+    """Return anchors and related sizes with the size of a shard as the only anchor, for numbers that are its multiples.
+
+    The largest common divisor of the starts of all shards of a dim is the size of a shard.
+    """
+    sizes = (*anchors, *related)
+    if not all(isinstance(each, int) for each in numbers):
+        return anchors, related
+    shard = gcd(*map(int, numbers))
+    found = tuple(sorted({each for each in sizes if each[0] == shard}))
+    return (found, sizes) if found else (anchors, related)
 
 
 def needed_size(number: float, old: int) -> int | None:

@@ -12,7 +12,7 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.stablehlo import elementwise, gather_scatter, linalg, reduction, shape, window
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
-from sdy.dialects.stablehlo.slicing import SliceOp
+from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.downscale.size_classes import Variable
 from sdy.downscale.ties import Ties
 from sdy.model.axis_list import sharded_size
@@ -29,6 +29,7 @@ KEPT = (
     shape.IotaOp,
     DotGeneralOp,
     SliceOp,
+    PadOp,
 )
 _Key = tuple[object, str, int]
 
@@ -75,6 +76,9 @@ def tie_same_lines(written: Ties, local: Ties) -> None:
             written.values.copies(ops[0], *others)
         if len(ops) in (1, len(others)):
             for op, other in zip(ops * (len(others) // len(ops)), others, strict=True):
+                if isinstance(op, PadOp):
+                    _tie_pads(local, op, other, written)
+                    continue
                 if isinstance(op, SliceOp):
                     _tie_slices(local, op, other, written)
                 _tie_shards(local, (*op.results, *op.operands), (*other.results, *other.operands), written)
@@ -90,14 +94,32 @@ def _tie_slices(local: Ties, op: Operation, other: Operation, written: Ties) -> 
                 local.tie(one, two)
 
 
+def _tie_pads(local: Ties, op: Operation, other: Operation, written: Ties) -> None:
+    """Tie the dims and the padding of pads along the dims along which they are the same; others may be halos."""
+    sizes = local.classes.sizes
+    for dim in range(len(written.of(op.results[0]))):
+        ones, others = (
+            [
+                ties.of(pad.operands[0])[dim],
+                ties.of(pad.results[0])[dim],
+                *(ties.attribute(pad, name, dim) for name in ("edge_padding_low", "edge_padding_high")),
+            ]
+            for ties, pad in ((written, op), (local, other))
+        )
+        if [sizes[each] for each in ones] == [sizes[each] for each in others]:
+            for one, two in zip(ones, others, strict=True):
+                local.tie(one, two)
+
+
 def _tie_shards(local: Ties, wholes: Sequence[SSAValue], shards: Sequence[SSAValue], written: Ties) -> None:
     for whole, shard in zip(wholes, shards, strict=False):
         dims, others = written.of(whole), local.of(shard)
         for one, other in zip(dims, others, strict=True) if len(dims) == len(others) else ():
             size, extent = local.classes.sizes[one], local.classes.sizes[other]
-            after = local.mesh.ratio(size // extent) if extent and size % extent == 0 else None
-            if after is not None:
-                local.tie_ratio(other, one, after)
+            count = -(-size // extent) if extent else 0
+            after = local.mesh.ratio(count)
+            if after is not None and 0 <= count * extent - size < extent:
+                _tie_shard(local, one, other, count, after)
         local.values.same(whole, shard)
 
 

@@ -139,6 +139,8 @@ def _slice(ties: Ties, op: SliceOp) -> None:
         else:
             rest = limits[dim] - starts[dim] - strides[dim] * ties.classes.sizes[other]
             ties.classes.tie_sum(((1, limit), (-1, start), (-strides[dim], other)), rest)
+        if isinstance(op.operand.owner, DynamicUpdateSliceOp):
+            _tie_margins(ties, ties.of(op.operand.owner.update)[dim], start)
     ties.values.same(op.operand, op.result)
 
 
@@ -174,7 +176,19 @@ def _dynamic_update_slice(ties: Ties, op: DynamicUpdateSliceOp) -> None:
     ties.same_dims(op.operand, op.result)
     for window, whole, start in zip(ties.of(op.update), ties.of(op.operand), op.start_indices, strict=True):
         tie_window(ties, window, whole, start)
+    pad = op.operand.owner
+    if isinstance(pad, PadOp):
+        for dim, window in enumerate(ties.of(op.update)):
+            names = ("edge_padding_low", "edge_padding_high")
+            _tie_margins(ties, window, *(ties.attribute(pad, name, dim) for name in names))
     ties.values.same(op.operand, op.update, op.result)
+
+
+def _tie_margins(ties: Ties, window: Variable, *margins: Variable) -> None:
+    """Tie the margins of a shard that are as long as an update, which may lie in them instead of in the shard."""
+    for margin in margins:
+        if ties.classes.sizes[margin] == ties.classes.sizes[window]:
+            ties.tie(margin, window)
 
 
 def tie_window(ties: Ties, window: Variable, whole: Variable, start: SSAValue) -> None:

@@ -19,9 +19,9 @@ from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.downscale import elementwise_ties, indexing_ties, movement_ties, region_ties, window_ties
-from sdy.downscale.connections import lock_unshared, related_classes
+from sdy.downscale.connections import keep_aligned, lock_unshared, parts_of_wholes, related_classes
 from sdy.downscale.devices import SmallerMesh, smaller_mesh
-from sdy.downscale.index_values import IndexValues, are_aligned, mapped, needed_size, numbers_of
+from sdy.downscale.index_values import IndexValues, are_aligned, mapped, needed_size, numbers_of, of_shards
 from sdy.downscale.links import tie_boundary, tie_same_lines
 from sdy.downscale.rewrite import Numbers, rewritten
 from sdy.downscale.size_classes import NoSizesError, SizeClasses, Variable
@@ -93,6 +93,7 @@ def _reduced(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, mes
     tie_same_lines(programs[0], programs[1])
     values.tie_equal_dims()
     lock_unshared(classes)
+    keep_aligned(classes)
     while True:
         sizes, changes = Solver(classes).solve(), classes.changes
         constants = _new_constants(values, classes, sizes, boundary.mesh.device_count, mesh)
@@ -140,14 +141,19 @@ def _new_constants(
     found: dict[Operation, dict[float, float]] = defaultdict(dict)
     used: dict[Operation, set[Variable]] = defaultdict(set)
     related = related_classes(classes)
+    wholes = parts_of_wholes(classes, related)
+    others_too = values.other_numbers()
     is_solved = True
     for op, dims, is_start in values.constants():
         roots = {classes.root(dim) for dim in dims}
         anchors = tuple(sorted({(classes.sizes[root], sizes[root]) for root in roots} | _unit_of(op, mesh)))
         others = {other for root in roots for other in related.get(root, ())}
         exact = tuple((classes.sizes[root], sizes[root]) for root in others)
+        parts = {part for root in roots for part in wholes.get(root, ())}
         used[op] |= roots
         numbers = mesh.tables[op].offsets if op in mesh.tables else numbers_of(op)
+        if is_start:
+            anchors, exact = of_shards(numbers, anchors, exact)
         if is_start and not are_aligned(numbers, [old for old, _ in anchors]) and any(a != b for a, b in anchors):
             is_solved = False
             _lock(roots, "windows start at other positions than shards do", op, classes)
@@ -156,9 +162,14 @@ def _new_constants(
         shards = None if is_start or mesh.before == mesh.after else 1
         for number in numbers:
             new = mapped(number, anchors, devices, exact, shards)
-            if new is None:
+            # In a shard, the size of a part of its dim is probably where that part ends.
+            ends = () if is_start else (sizes[each] for each in parts if classes.sizes[each] == number)
+            if new not in (None, number) and op in others_too:
                 is_solved = False
-                _keep(roots | others, number, op, classes, sizes)
+                _lock(roots, f"the constant {number:g} is also a number of something else", op, classes)
+            elif new is None or any(end != new for end in ends):
+                is_solved = False
+                _keep(roots | others | parts, number, op, classes, sizes)
             elif found[op].setdefault(number, new) != new:
                 is_solved = False
                 _lock(used[op], f"the constant {number:g} is a position along several dims", op, classes)

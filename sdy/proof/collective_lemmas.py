@@ -32,7 +32,7 @@ from sdy.proof.walk import Lemma, Walk, element_of, known_or_view, shape_of
 Groups = Sequence[Sequence[int]]
 
 
-def _groups(walk: Walk, op: Operation) -> Groups:
+def groups_of(walk: Walk, op: Operation) -> Groups:
     """Return the groups of devices of a collective. Raises: NotProvedError if they are not lists of all devices."""
     table = op.properties.get("replica_groups")
     needs_global = op.name != "stablehlo.all_to_all"
@@ -51,7 +51,7 @@ def _view(walk: Walk, relation: Relation) -> View:
 
 def all_gather(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: an all-gather along the windows of a group joins them to one window."""
-    groups, dim = _groups(walk, op), number(op, "all_gather_dim")
+    groups, dim = groups_of(walk, op), number(op, "all_gather_dim")
     return [gathered(_view(walk, each), dim, groups, walk.devices) for each in operands]
 
 
@@ -62,7 +62,7 @@ def all_reduce(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rela
 
 def _reduced(walk: Walk, op: Operation, view: View) -> View:
     _, kind = walk.fingerprint(op.regions[0])
-    groups = _groups(walk, op)
+    groups = groups_of(walk, op)
     if not kind or view.term.is_varying:
         raise NotProvedError("expected a sum, product, maximum, minimum, and, or: of a value that all devices share")
     if view.partial is not None:
@@ -81,13 +81,13 @@ def _reduced(walk: Walk, op: Operation, view: View) -> View:
 
 def reduce_scatter(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a reduce-scatter is an all-reduce of which each device keeps its part."""
-    dim, groups = number(op, "scatter_dimension"), _groups(walk, op)
+    dim, groups = number(op, "scatter_dimension"), groups_of(walk, op)
     return [scattered(_reduced(walk, op, _view(walk, each)), dim, groups, walk.devices) for each in operands]
 
 
 def all_to_all(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: an all-to-all moves windows from one dim to another."""
-    groups, split, concat = _groups(walk, op), number(op, "split_dimension"), number(op, "concat_dimension")
+    groups, split, concat = groups_of(walk, op), number(op, "split_dimension"), number(op, "concat_dimension")
     if number(op, "split_count") != len(groups[0]):
         raise NotProvedError("expected as many parts as devices in a group")
     return [exchanged(_view(walk, each), split, concat, groups, walk.devices) for each in operands]
@@ -95,12 +95,17 @@ def all_to_all(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rela
 
 def collective_permute(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a permutation gives each target the window of its source."""
+    pairs = pairs_of(op)
+    return [permuted(_view(walk, each), pairs, walk.devices, zero(walk, op)) for each in operands]
+
+
+def pairs_of(op: Operation) -> list[tuple[int, int]]:
+    """Return the sources and targets of a permutation. Raises: NotProvedError if they are not numbers of devices."""
     table = op.properties["source_target_pairs"]
     if not has_channel(op) or not isinstance(table, DenseElementsAttr):
         raise NotProvedError("expected pairs of device numbers, got pairs of replicas")
     ids = table.get_ints()
-    pairs = [(ids[n], ids[n + 1]) for n in range(0, len(ids), 2)]
-    return [permuted(_view(walk, each), pairs, walk.devices, zero(walk, op)) for each in operands]
+    return [(ids[n], ids[n + 1]) for n in range(0, len(ids), 2)]
 
 
 def zero(walk: Walk, op: Operation) -> Term:

@@ -75,8 +75,8 @@ def _guess(walk: Walk, relation: Relation) -> Relation:
     """Return the relation of a carried value before the loop, as a view if it is the same on all devices."""
     if isinstance(relation, Unknown):
         return relation
-    view = as_view(relation, walk.table) if isinstance(relation, Known) else relation
-    view = cleaned(view, walk.table)
+    known = known_or_view(relation)
+    view = cleaned(as_view(known, walk.table) if isinstance(known, Known) else known, walk.table)
     if view.partial is not None or view.term.is_varying:
         raise NotProvedError("expected a carried value that is neither partial nor depends on the device")
     return view
@@ -94,7 +94,7 @@ def _placed(walk: Walk, found: Relation, guess: Relation) -> Relation:
     if isinstance(found, Unknown) or isinstance(guess, Unknown):
         return Unknown(found.shape)
     assert isinstance(guess, View)
-    return placed_like(walk, found, guess)
+    return placed_like(walk, known_or_view(found), guess)
 
 
 def placed_like(walk: Walk, found: View | Known, guess: View) -> View:
@@ -171,7 +171,8 @@ def _results(
     """Return the relations after the loop; the term of each is the loop on all carried values."""
     if isinstance(condition, Unknown):
         raise NotProvedError("the condition of the loop is not proved")
-    test = as_view(condition, walk.table) if isinstance(condition, Known) else condition
+    known = known_or_view(condition)
+    test = as_view(known, walk.table) if isinstance(known, Known) else known
     if test.term.is_varying or test.partial is not None:
         raise NotProvedError("the condition of the loop depends on the device")
     terms: list[Term] = [test.term]

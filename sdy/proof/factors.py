@@ -104,13 +104,13 @@ def contraction_factors(op: DotGeneralOp | DotOp) -> Factors:
 
 
 def reduce(op: Operation, kind: str, body: Hashable) -> Factors:
-    """Return the factors of a reduction of inputs, which are followed by as many init values."""
+    """Return the factors of a reduction of one value and its initial value; of all values of an op without a kind."""
     dims = ints(op, "dimensions")
     rank = len(shape_of(op.operands[0]))
-    count = len(op.operands) // 2
+    count = 1 if kind else len(op.operands) // 2
     kept = tuple(dim for dim in range(rank) if dim not in dims)
     operands = (*(tuple(range(rank)),) * count, *((),) * count)
-    reduced = frozenset(dims) if kind and count == 1 else frozenset[int]()
+    reduced = frozenset(dims) if kind else frozenset[int]()
     linear = frozenset({(0,)}) if kind == "add" else frozenset[tuple[int, ...]]()
     return Factors(
         operands, (kept,) * count, frozenset(kept), body, reduced, kind, (1,), is_symmetric=True, linear=linear

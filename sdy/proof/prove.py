@@ -19,6 +19,7 @@ from sdy.proof.outcome import Proof
 from sdy.proof.placement import argument, bases, contributions_of
 from sdy.proof.relations import Known, NotProvedError, Partial, Relation, Unknown, View, dim_of
 from sdy.proof.reshapes import cleaned, recast, root
+from sdy.proof.small_values.follower import Follower
 from sdy.proof.terms import TermTable
 from sdy.proof.walk import Walk, element_of, shape_of
 
@@ -35,7 +36,8 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
         whole_arguments.append(whole(table.make("argument", number, (), kept, element_of(value)), shape))
     expected = global_walk.run(written, main, whole_arguments)
     table.is_recording = False
-    walk = Walk(devices, table, LEMMAS)
+    follower = Follower(global_walk, written)
+    walk = Walk(devices, table, LEMMAS, last_resort=follower.lemma)
     arguments: list[Relation] = []
     for number, (value, placement) in enumerate(zip(local_main.body.block.args, boundary.arguments, strict=True)):
         try:
@@ -47,7 +49,7 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
     for op, reason in global_walk.reasons.items():
         failures.append(Diagnostic("SDY-V002", f"the global {op.name} is not supported: {reason}", span_of(op)))
     for number, (relation, wanted, placement) in enumerate(zip(found, expected, boundary.results, strict=True)):
-        reason = _difference(walk, relation, wanted, placement)
+        reason = _difference(walk, follower, relation, wanted, placement)
         if reason is not None:
             failures.append(Diagnostic("SDY-V003", f"result {number} is not proved: {reason}", span_of(local_main)))
     used = tuple(sorted(walk.used.items()))
@@ -58,11 +60,13 @@ def _failure(op: Operation, reason: str) -> Diagnostic:
     return Diagnostic("SDY-V001", f"{op.name} is not proved: {reason}", span_of(op))
 
 
-def _difference(walk: Walk, relation: Relation, wanted: Relation, placement: TensorPlacement) -> str | None:
+def _difference(
+    walk: Walk, follower: Follower, relation: Relation, wanted: Relation, placement: TensorPlacement
+) -> str | None:
     """Return why a local result is not the shard of the global one, or None."""
     if isinstance(relation, Unknown):
         return "it follows from ops that are not proved"
-    if isinstance(wanted, Unknown):
+    if not isinstance(wanted, View | Known):
         return "the global program has ops that are not supported"
     try:
         tables = bases(placement, relation.shape, walk.devices)
@@ -70,42 +74,40 @@ def _difference(walk: Walk, relation: Relation, wanted: Relation, placement: Ten
         target = cleaned(as_view(wanted, walk.table) if isinstance(wanted, Known) else wanted, walk.table)
         walk.table.is_recording = False
         # The view that the local value must be.
-        base = [0 if not isinstance(each, int) else each for each in target.base]
-        goal: list[int | tuple[int, ...]] = list(base)
+        base: list[int | tuple[int, ...]] = [0 if not isinstance(each, int) else each for each in target.base]
         for dim, digits in enumerate(target.dims):
             if dim_of(digits) >= 0:
-                goal[dim_of(digits)] = tables[dim]
-        partial = contributions_of(placement)
-        return _mismatch(walk, relation, target, tuple(goal), partial)
+                base[dim_of(digits)] = tables[dim]
+        sizes = zip(target.dims, relation.shape, strict=True)
+        dims = tuple(tuple(each._replace(size=size) for each in digits[:1]) for digits, size in sizes)
+        goal, partial = replace(target, base=tuple(base), dims=dims), contributions_of(placement)
+        try:
+            reason = _mismatch(walk, relation, target, goal, partial)
+        except NotProvedError as error:
+            reason = str(error)
+        is_equal = reason is not None and partial is None and follower.are_equal(relation, goal)
+        return None if is_equal else reason
     except NotProvedError as error:
         return str(error)
     finally:
         walk.table.is_recording = False
 
 
-def _mismatch(
-    walk: Walk, relation: View | Known, target: View, goal: tuple[int | tuple[int, ...], ...], partial: Partial | None
-) -> str | None:
-    guess = replace(
-        target,
-        base=goal,
-        dims=tuple(
-            tuple(d._replace(size=size) for d in digits[:1])
-            for digits, size in zip(target.dims, relation.shape, strict=True)
-        ),
-    )
+def _mismatch(walk: Walk, relation: Relation, target: View, goal: View, partial: Partial | None) -> str | None:
+    if not isinstance(relation, View | Known):
+        return f"expected elements of {target.term}"
     own = relation.partial if isinstance(relation, View) else None
     if own != partial:
         return f"expected an all-reduce before it: it is a partial {own.kind}" if own else "expected a partial value"
     if isinstance(relation, View):
         relation = replace(relation, partial=None)
-    for view in _readings(walk, relation, target, guess):
+    for view in _readings(walk, relation, target, goal):
         if view.term is target.term:
             for one, other in zip(view.dims, target.dims, strict=True):
                 if dim_of(one) != dim_of(other):
                     return "its dims are permuted"
-            if view.base != goal:
-                return f"expected windows from {goal}, got {view.base}"
+            if view.base != goal.base:
+                return f"expected windows from {goal.base}, got {view.base}"
             return None
     return f"it is {relation.term if isinstance(relation, View) else 'known'}, not {target.term}"
 

@@ -15,6 +15,7 @@ from sdy.proof.terms import Shape, Term
 
 Offset = int | tuple[int, ...]  # of a window: the same on all devices, or one per device
 FREE = -1
+Codes = npt.NDArray[np.int64]
 
 
 class NotProvedError(Exception):
@@ -121,6 +122,29 @@ class Known:
         return self.rows.shape[0] == 1
 
 
+class Elements:
+    """A value as codes, of shape `[devices or 1, *shape]`."""
+
+    __slots__ = ("_key", "codes", "element")
+
+    def __init__(self, element: str, codes: Codes) -> None:
+        if len(codes) > 1 and bool((codes == codes[:1]).all()):
+            codes = codes[:1]
+        self.element, self.codes = element, codes
+        self._key = (element, codes.shape, codes.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Elements) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The local shape."""
+        return self.codes.shape[1:]
+
+
 @dataclass(frozen=True, slots=True)
 class Unknown:
     """No relation is known."""
@@ -128,7 +152,7 @@ class Unknown:
     shape: Shape
 
 
-Relation = View | Known | Unknown
+Relation = View | Known | Elements | Unknown
 
 
 @lru_cache(maxsize=65536)

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
@@ -77,24 +77,42 @@ def as_contribution(walk: Walk, value: View | Known) -> View:
 
 
 def reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: a reduction of shards gives contributions, if its initial value is neutral."""
-    body, kind = walk.fingerprint(op.regions[0])
-    known = known_operands(operands)
-    factors = reduce(op, kind, body)
-    if kind and len(known) == 2:
-        value = cleaned(to_view(walk, known[0]), walk.table) if not isinstance(known[0], Known) else known[0]
+    """Lemma: a reduction of shards gives contributions, if its initial value is neutral.
+
+    A reduction of several values that combines each of them alone is a reduction of each.
+    """
+    body, kinds = walk.combined_alone(op.regions[0])
+    known, count = known_operands(operands), len(op.results)
+    if count > 1 and not all(kinds):
+        return compute(walk, op, reduce(op, "", body), known)
+    results: list[Relation] = []
+    for position, (kind, result) in enumerate(zip(kinds, op.results, strict=True)):
+        alone = body if count == 1 else (kind, count)
+        found = _reduced(walk, op, [known[position], known[count + position]], kind, alone, result)
+        results.append(found)
+    return results
+
+
+def _reduced(
+    walk: Walk, op: Operation, known: list[View | Known], kind: str, body: Hashable, result: SSAValue
+) -> Relation:
+    """Return the relation of the reduction of one value."""
+    shape = shape_of(result)
+    if kind:
+        value = cleaned(known[0], walk.table) if isinstance(known[0], View) else known[0]
         dims = ints(op, "dimensions")
         init = to_view(walk, known[1])
         if all(value.shape[dim] == 1 for dim in dims) and is_neutral(init.term, kind):
             if isinstance(value, Known):
                 kept = [dim for dim in range(len(value.shape)) if dim not in dims]
-                return [moved(value, shape_of(op.results[0]), None if value.dim is None else kept.index(value.dim))]
+                return moved(value, shape, None if value.dim is None else kept.index(value.dim))
             if all(not value.dims[dim] for dim in dims):
-                return [replace(value, dims=tuple(d for dim, d in enumerate(value.dims) if dim not in dims))]
+                return replace(value, dims=tuple(d for dim, d in enumerate(value.dims) if dim not in dims))
         known[0] = value
-    if kind == "add" and len(known) == 2:
+    if kind == "add":
         known[1] = as_contribution(walk, known[1])
-    return compute(walk, op, factors, known)
+    work = Computation(op.name, reduce(op, kind, body), (shape,), (element_of(result),), walk.devices)
+    return computed(work, known, walk.table)[0]
 
 
 def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -145,23 +163,24 @@ def scatter_elements(walk: Walk, op: Operation, operands: list[Relation]) -> lis
 
 
 def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: batch and output features are computed on their shards; input features are contracted."""
+    """Lemma: batch and output features are computed on their shards; input features are contracted.
+
+    In groups of features, only the batch is computed on shards.
+    """
     assert isinstance(op, ConvolutionOp)
-    text = str(op.properties["dimension_numbers"])
-    grouped = number(op, "feature_group_count") != 1 or number(op, "batch_group_count") != 1
-    attributes = attributes_of(op)
-    if grouped:
+    text, attributes = str(op.properties["dimension_numbers"]), attributes_of(op)
+    if number(op, "batch_group_count") != 1:
         return compute(walk, op, all_whole(op, attributes), known_operands(operands))
+    is_grouped = number(op, "feature_group_count") != 1
     left, right, result = _convolution_dims(op)
     rank = len(left)
-    factors = {"batch": 0, "in": 1, "out": 2}
+    factors = {"batch": 0} if is_grouped else {"batch": 0, "in": 1, "out": 2}
     operand = tuple(factors.get(each, 10 + n) for n, each in enumerate(left))
     kernel = tuple(factors.get(each, 10 + rank + n) for n, each in enumerate(right))
     out = tuple(factors.get(each, 10 + 2 * rank + n) for n, each in enumerate(result))
+    parallel, reduced = frozenset({0} if is_grouped else {0, 2}), frozenset(set[int]() if is_grouped else {1})
     linear = frozenset({(0,), (1,)})
-    found = Factors(
-        (operand, kernel), (out,), frozenset({0, 2}), (attributes, text), frozenset({1}), "add", linear=linear
-    )
+    found = Factors((operand, kernel), (out,), parallel, (attributes, text), reduced, "add", linear=linear)
     return compute(walk, op, found, known_operands(operands))
 
 

@@ -15,10 +15,11 @@ from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.proof.known import element_type
-from sdy.proof.relations import FREE, Digit, Known, NotProvedError, Relation, Unknown, View, tidy
+from sdy.proof.relations import FREE, Digit, Elements, Known, NotProvedError, Relation, Unknown, View, tidy
 from sdy.proof.terms import Shape, Term, TermTable
 
 Environment = dict[SSAValue, Relation]
+Origin = tuple[Operation, list[Relation], View]
 Lemma = Callable[["Walk", Operation, list[Relation]], list[Relation]]
 
 
@@ -37,6 +38,8 @@ class Walk:
     level: int = 0  # of loops around the op
     depth: int = 0  # of regions on scalars around the op
     environment: Environment = field(default_factory=dict[SSAValue, Relation])
+    last_resort: Lemma | None = None  # for ops for which no lemma of the list holds
+    origins: dict[Term, Origin] = field(default_factory=dict[Term, Origin])  # of terms that depend on the device
     _calls: dict[Hashable, list[Relation]] = field(default_factory=dict[Hashable, list[Relation]])
 
     def run(self, module: ModuleOp, main: FuncOp, arguments: Sequence[Relation]) -> list[Relation]:
@@ -61,7 +64,7 @@ class Walk:
         self.level += 1
         found = self.block(region.block, arguments)
         self.level -= 1
-        return found
+        return [Unknown(each.shape) if isinstance(each, Elements) else each for each in found]
 
     def op(self, op: Operation, operands: list[Relation]) -> list[Relation]:
         """Return the relations of the results of an op; unknown if no lemma applies."""
@@ -71,20 +74,36 @@ class Walk:
             self.unproved.add(op)
             return unknown
         try:
-            lemma = self.lemmas.get(op.name)
-            if lemma is None:
-                raise NotProvedError(f"the proof does not support {op.name}")
-            if any(as_tensor(each.type) is None or -1 in shape_of(each) for each in (*op.operands, *op.results)):
-                raise NotProvedError("expected tensors of static shape")
-            found = lemma(self, op, operands)
+            found = self._by_lemma(op, operands)
         except NotProvedError as error:
             self.unproved.add(op)
             self.reasons.setdefault(op, str(error))
             return unknown
-        if any(isinstance(each, Unknown) for each in found):
-            self.unproved.add(op)
+        for each in found:
+            if isinstance(each, Unknown):
+                self.unproved.add(op)
+            elif isinstance(each, View) and each.term.is_varying:
+                self.origins.setdefault(each.term, (op, operands, each))
         self.used[op.name] += 1
         return found
+
+    def _by_lemma(self, op: Operation, operands: list[Relation]) -> list[Relation]:
+        lemma = self.lemmas.get(op.name)
+        if lemma is None:
+            raise NotProvedError(f"the proof does not support {op.name}")
+        if any(as_tensor(each.type) is None or -1 in shape_of(each) for each in (*op.operands, *op.results)):
+            raise NotProvedError("expected tensors of static shape")
+        try:
+            if op.name not in PASSING and any(isinstance(each, Elements) for each in operands):
+                raise NotProvedError("expected windows of a value of the program, got other elements")
+            return lemma(self, op, operands)
+        except NotProvedError as error:
+            if self.last_resort is None:
+                raise
+            try:
+                return self.last_resort(self, op, operands)
+            except NotProvedError:
+                raise error from None
 
     def call(self, op: CallOp, operands: list[Relation]) -> list[Relation]:
         """Return the relations of the results of a call; the function is proved once per tuple of relations."""
@@ -116,6 +135,14 @@ class Walk:
 
         Raises: NotProvedError if the region is not proved.
         """
+        terms, kinds = self.combined_alone(region)
+        return terms, kinds[0] if len(kinds) == 1 else ""
+
+    def combined_alone(self, region: Region) -> tuple[Hashable, list[str]]:
+        """Return what a region on scalars computes, and per result the name of an op on its two arguments alone.
+
+        Raises: NotProvedError if the region is not proved.
+        """
         # Named apart from the level of loops, so that an op that is moved out of a loop is the same term.
         variables: list[Term] = []
         for number, value in enumerate(region.block.args):
@@ -126,14 +153,18 @@ class Walk:
         if not all(isinstance(each, View) and not each.dims and not each.term.is_varying for each in found):
             raise NotProvedError("the region is not a function of scalars")
         terms = tuple(cast("View", each).term for each in found)
-        is_op = len(terms) == 1 and len(variables) == 2 and set(terms[0].operands) == set(variables)
-        kind = terms[0].op.removeprefix("stablehlo.") if is_op and len(terms[0].operands) == 2 else ""
-        return terms, kind if kind in KINDS else ""
+        kinds: list[str] = []
+        for number, term in enumerate(terms):
+            kind, pair = term.op.removeprefix("stablehlo."), variables[number :: len(terms)]
+            is_alone = len(term.operands) == len(pair) == 2 and set(term.operands) == set(pair)
+            kinds.append(kind if is_alone and kind in KINDS else "")
+        return terms, kinds
 
 
 PARTIALLY_KNOWN = frozenset({"func.call", "stablehlo.optimization_barrier"}) | {
     f"stablehlo.{name}" for name in ("while", "case", "if")
 }
+PASSING = frozenset({"func.call", "stablehlo.optimization_barrier"})  # their operands, of any relation
 KINDS = frozenset({"add", "multiply", "maximum", "minimum", "and", "or"})
 
 
@@ -160,4 +191,6 @@ def known_or_view(relation: Relation) -> View | Known:
     """Return a relation that is not unknown. Raises: NotProvedError if it is."""
     if isinstance(relation, Unknown):
         raise NotProvedError("an operand has no known relation")
+    if isinstance(relation, Elements):
+        raise NotProvedError("expected windows of a value of the program, got other elements")
     return relation

@@ -12,6 +12,7 @@ from math import prod
 import numpy as np
 
 from sdy.interpreter.arrays.element_types import Array, is_float
+from sdy.interpreter.arrays.extremes import extreme
 from sdy.interpreter.devices.grid import Grid, axes_of_ref, grid_of_mesh
 from sdy.interpreter.devices.values import DeviceArray, regridded
 from sdy.model.axis import AxisList, AxisRef
@@ -165,6 +166,6 @@ def _combined(array: Array, grid: Grid, sharding: TensorSharding, mesh: Mesh) ->
             wide = np.float32 if is_float(array.dtype) and array.dtype.itemsize < 4 else array.dtype
             return np.add.reduce(full, axis=axes, dtype=wide, keepdims=True).astype(array.dtype)
         case ReductionKind.MAX:
-            return np.maximum.reduce(full, axis=axes, keepdims=True)
+            return extreme(np.maximum, full, axes)
         case ReductionKind.MIN:
-            return np.minimum.reduce(full, axis=axes, keepdims=True)
+            return extreme(np.minimum, full, axes)

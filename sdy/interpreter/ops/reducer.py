@@ -21,6 +21,8 @@ from sdy.interpreter.arrays.element_types import (
     is_bool,
     is_integer,
 )
+from sdy.interpreter.arrays.extremes import with_signs_of_zeros
+from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, KernelContext, with_unit_dims
 from sdy.interpreter.ops import arithmetic
 from sdy.interpreter.ops.arithmetic import Compute
@@ -45,7 +47,13 @@ class Fold:
             # NumPy starts from 0.0, which would turn a sum of -0.0 into 0.0.
             total = np.add.reduce(array, axis=axes, dtype=wide, initial=_MINUS_ZERO[wide.kind])
             return np.asarray(total).astype(dtype, copy=False)
-        return np.asarray(self.ufunc.reduce(array, axis=axes, dtype=wide)).astype(dtype, copy=False)
+        found = np.asarray(self.ufunc.reduce(array, axis=axes, dtype=wide)).astype(dtype, copy=False)
+        return with_signs_of_zeros(self.ufunc, found, array, lambda mask: np.any(mask, axis=axes))
+
+    def reduced_runs(self, array: Array, firsts: IntArray) -> Array:
+        """Reduce each run of rows, which begin at `firsts`, to one row."""
+        found = self.ufunc.reduceat(array.astype(compute_dtype(array.dtype)), firsts, axis=0).astype(array.dtype)
+        return with_signs_of_zeros(self.ufunc, found, array, lambda mask: np.logical_or.reduceat(mask, firsts, axis=0))
 
 
 _MINUS_ZERO = {"f": -0.0, "c": complex(-0.0, -0.0)}

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 from xdsl.ir import Block, BlockArgument
 
-from sdy.interpreter.arrays.element_types import Array, compute_dtype, is_integer
+from sdy.interpreter.arrays.element_types import Array, is_integer
 from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, KernelContext, uniform
 from sdy.interpreter.ops.conversion import converted
@@ -108,9 +108,8 @@ def _fold_into(fold: Fold, array: Array, targets: IntArray, update: Array, first
         elements = targets[:, np.newaxis] * size + np.arange(size, dtype=np.int64)
         fold.ufunc.at(array.reshape(-1), elements.reshape(-1), update.reshape(-1))
         return
-    folded = fold.ufunc.reduceat(update.astype(compute_dtype(update.dtype)), firsts, axis=0).astype(update.dtype)
     rows = targets[firsts]
-    array[rows] = fold.combine(array[rows], folded)
+    array[rows] = fold.combine(array[rows], fold.reduced_runs(update, firsts))
 
 
 def _replaces_old(block: Block) -> bool:

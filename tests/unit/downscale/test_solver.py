@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.downscale.index_values import are_aligned, mapped, needed_size
+from sdy.downscale.index_values import are_aligned, mapped, needed_size, of_shards
 from sdy.downscale.movement_ties import reshape_groups
 from sdy.downscale.size_classes import NoSizesError, SizeClasses
 from sdy.downscale.solver import Solver
@@ -98,6 +98,25 @@ def test_a_position_far_from_the_ends_of_shards_has_no_counterpart() -> None:
 def test_a_position_that_two_sizes_contradict_has_no_counterpart() -> None:
     assert mapped(9, ((9, 3), (9, 4)), 1) is None
     assert mapped(0, ((9, 3), (9, 4)), 1) == 0
+
+
+def test_the_last_window_of_a_dim_stays_the_last_one() -> None:
+    assert mapped(3 * 512, ((512, 4), (4 * 512, 16)), 1) == 12
+    assert mapped(7, ((9, 3), (16, 6)), 2) == 3
+
+
+def test_a_position_that_is_near_a_shard_and_that_of_the_last_window_has_no_counterpart() -> None:
+    assert mapped(7, ((8, 3), (9, 3), (16, 6)), 2) is None
+
+
+def test_a_small_position_may_be_where_the_last_window_starts() -> None:
+    assert mapped(1, ((15, 2), (16, 8)), 2) is None
+    assert mapped(1, ((15, 7), (16, 8)), 2) == 1
+
+
+def test_starts_of_shards_are_multiples_of_one_size() -> None:
+    assert of_shards((0, 6, 12), ((3, 2), (24, 24)), ((6, 6),)) == (((6, 6),), ((3, 2), (24, 24), (6, 6)))
+    assert of_shards((0, 5, 10), ((3, 2), (24, 24)), ()) == (((3, 2), (24, 24)), ())
 
 
 def test_windows_are_shards_if_they_start_at_multiples() -> None:

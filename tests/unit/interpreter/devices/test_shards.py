@@ -50,6 +50,13 @@ def test_unreduced_value_is_on_the_first_device_and_summed_by_unshard() -> None:
     assert unshard(DeviceArray(np.array([[[5]], [[7]]]), grid_of_mesh(MESH)), partial, MESH, (1,)).tolist() == [12]
 
 
+def test_the_maximum_of_zeros_of_both_signs_is_positive() -> None:
+    largest = sharding('[{}], unreduced=max{"x"}')
+    for values in ([[[0.0]], [[-0.0]]], [[[-0.0]], [[0.0]]]):
+        found = unshard(DeviceArray(np.array(values), grid_of_mesh(MESH)), largest, MESH, (1,))
+        assert not np.signbit(found).any()
+
+
 def test_sharding_of_rank_0_returns_the_global_shape() -> None:
     assert shard(np.zeros((3, 2)), sharding("[]"), MESH).local_shape == (3, 2)
 

@@ -69,6 +69,14 @@ def test_updates_of_one_index_are_all_combined() -> None:
     assert result.tolist() == [0, 8, 0, 2]
 
 
+def test_of_zeros_of_both_signs_the_largest_update_is_positive() -> None:
+    line = scatter(region("f32", "stablehlo.maximum %a, %b"), "4", "f32")
+    updates = np.array([0.0, -0.0, -0.0, -0.0], np.float32)
+    found = run_op(line, "tensor<4xf32>", x=np.full(4, -np.inf, np.float32), i=column(1, 1, 3, 3), u=updates)
+    assert [found[1], found[3]] == [0.0, 0.0]
+    assert np.signbit(found[[1, 3]]).tolist() == [False, True]
+
+
 def test_last_update_of_an_index_wins() -> None:
     result = run_op(scatter(KEEP_NEW, "3"), "tensor<4xi32>", x=i32(9, 9, 9, 9), i=column(2, 0, 2), u=i32(1, 2, 3))
     assert result.tolist() == [2, 9, 3, 9]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
+import pytest
 from support.execution.run_text import f32, i32, run, run_op, run_ops
 from support.random_ops.draft import region
 
@@ -31,6 +32,22 @@ def test_integers_wrap_in_their_own_type() -> None:
 def test_no_elements_give_the_init_value() -> None:
     line = reduce("stablehlo.maximum %a, %b", "f32", 0)
     assert run_op(line, "tensor<f32>", x=f32(), i=np.array(-7, np.float32)) == -7
+
+
+@pytest.mark.parametrize(
+    ("op", "values", "negative"),
+    [
+        ("maximum", (-0.0, 0.0, -0.0), False),
+        ("maximum", (0.0, -0.0, -1.0), False),
+        ("maximum", (-0.0, -0.0, -1.0), True),
+        ("minimum", (0.0, -0.0, 0.0), True),
+        ("minimum", (0.0, 0.0, 1.0), False),
+    ],
+)
+def test_a_zero_is_larger_than_a_negative_zero(op: str, values: tuple[float, ...], *, negative: bool) -> None:
+    line = reduce(f"stablehlo.{op} %a, %b", "f32", 3)
+    infinity = np.array(-np.inf if op == "maximum" else np.inf, np.float32)
+    assert np.signbit(run_op(line, "tensor<f32>", x=np.array(values, np.float32), i=infinity)) == negative
 
 
 def test_regions_that_are_more_than_one_op_fold_as_a_tree() -> None:

@@ -1,0 +1,244 @@
+"""The lemma of small values by brute force: codes move like numbers, and what is proved of updates is right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice, product
+
+import numpy as np
+import pytest
+from support.execution.faults import faulty_copies
+from support.execution.one_op import MESHES, is_proved, is_right, placement
+from support.execution.run_text import run_op
+from support.random_ops.draft import region
+
+import sdy
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.module_text import parse_module
+from sdy.interpreter.arrays.element_types import Array
+from sdy.model.devices.placement import ProgramPlacement
+from sdy.program.arrays import random_inputs
+from sdy.program.verification import compare_runs
+from sdy.proof.prove import prove
+from sdy.proof.small_values.moves import MOVES, updated_at_known
+
+VALUE = np.arange(24, dtype=np.int32).reshape(4, 6)
+OTHER = np.arange(24, 36, dtype=np.int32).reshape(4, 3)
+FILLING = np.array(99, np.int32)
+GATHER = "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1"
+BATCHED = "operand_batching_dims = [0], start_indices_batching_dims = [1], start_index_map = [1], index_vector_dim = 0"
+MOVED: list[tuple[str, str, dict[str, Array]]] = [
+    ("stablehlo.slice %x [1:4:2, 0:6:3] : (tensor<4x6xi32>) -> tensor<2x2xi32>", "tensor<2x2xi32>", {"x": VALUE}),
+    ("stablehlo.reverse %x, dims = [1] : tensor<4x6xi32>", "tensor<4x6xi32>", {"x": VALUE}),
+    ("stablehlo.transpose %x, dims = [1, 0] : (tensor<4x6xi32>) -> tensor<6x4xi32>", "tensor<6x4xi32>", {"x": VALUE}),
+    ("stablehlo.reshape %x : (tensor<4x6xi32>) -> tensor<2x12xi32>", "tensor<2x12xi32>", {"x": VALUE}),
+    (
+        "stablehlo.broadcast_in_dim %x, dims = [2, 0] : (tensor<4x6xi32>) -> tensor<6x2x4xi32>",
+        "tensor<6x2x4xi32>",
+        {"x": VALUE},
+    ),
+    (
+        "stablehlo.concatenate %x, %y, dim = 1 : (tensor<4x6xi32>, tensor<4x3xi32>) -> tensor<4x9xi32>",
+        "tensor<4x9xi32>",
+        {"x": VALUE, "y": OTHER},
+    ),
+    (
+        "stablehlo.dynamic_slice %x, %i, %j, sizes = [2, 4] : (tensor<4x6xi32>, tensor<i32>, tensor<i32>)"
+        " -> tensor<2x4xi32>",
+        "tensor<2x4xi32>",
+        {"x": VALUE, "i": np.array(9, np.int32), "j": np.array(1, np.int32)},
+    ),
+    (
+        f'"stablehlo.gather"(%x, %i) <{{dimension_numbers = #stablehlo.gather<{GATHER}>, slice_sizes = array<i64: 1,'
+        " 5>}> : (tensor<4x6xi32>, tensor<3x1xi32>) -> tensor<3x5xi32>",
+        "tensor<3x5xi32>",
+        {"x": VALUE, "i": np.array([[2], [-1], [7]], np.int32)},
+    ),
+    (
+        f'"stablehlo.gather"(%x, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1], {BATCHED}>,'
+        " slice_sizes = array<i64: 1, 2>}> : (tensor<4x6xi32>, tensor<1x4xi32>) -> tensor<4x2xi32>",
+        "tensor<4x2xi32>",
+        {"x": VALUE, "i": np.array([[2, 0, 5, 1]], np.int32)},
+    ),
+]
+PADDINGS = [(low, high, interior) for low, high, interior in product((-2, 0, 1), (-1, 0, 2), (0, 1, 2))]
+
+
+def check_move(line: str, result: str, operands: dict[str, Array]) -> None:
+    arguments = ", ".join(
+        f"%{name}: tensor<{'x'.join((*map(str, each.shape), 'i32'))}>" for name, each in operands.items()
+    )
+    module = parse_module(f"func.func @main({arguments}) -> {result} {{\n  %r = {line}\n  return %r : {result}\n}}")
+    (op,) = (each for each in pre_order(module) if each.name in MOVES)
+    codes = [each[None].astype(np.int64) for each in operands.values()]
+    assert MOVES[op.name](op, codes)[0].tolist() == run_op(line, result, **operands).tolist()
+
+
+@pytest.mark.parametrize(("line", "result", "operands"), MOVED)
+def test_codes_move_like_numbers(line: str, result: str, operands: dict[str, Array]) -> None:
+    check_move(line, result, operands)
+
+
+@pytest.mark.parametrize(("low", "high", "interior"), PADDINGS)
+def test_codes_are_padded_like_numbers(low: int, high: int, interior: int) -> None:
+    size = max(0, 6 + low + high + 5 * interior)
+    line = (
+        f"stablehlo.pad %x, %f, low = [0, {low}], high = [1, {high}], interior = [0, {interior}]"
+        f" : (tensor<4x6xi32>, tensor<i32>) -> tensor<5x{size}xi32>"
+    )
+    check_move(line, f"tensor<5x{size}xi32>", {"x": VALUE, "f": FILLING})
+
+
+@pytest.mark.parametrize("starts", [(0, 0), (2, 1), (9, -3)])
+def test_codes_are_updated_like_numbers(starts: tuple[int, int]) -> None:
+    line = (
+        "stablehlo.dynamic_update_slice %x, %u, %i, %j"
+        " : (tensor<4x6xi32>, tensor<2x3xi32>, tensor<i32>, tensor<i32>) -> tensor<4x6xi32>"
+    )
+    first, second = (np.array(each, np.int32) for each in starts)
+    update = OTHER[:2]
+    codes = [each[None].astype(np.int64) for each in (VALUE, update, first, second)]
+    expected = run_op(line, "tensor<4x6xi32>", x=VALUE, u=update, i=first, j=second)
+    assert updated_at_known(codes)[0].tolist() == expected.tolist()
+
+
+SIZE = 8  # of a value, in shards of 4
+PARTS = {"dynamic_update_slice": 2, "scatter": 1}  # sizes of an update
+TABLE = """%t = stablehlo.constant dense<[0, 4]> : tensor<2xi32>
+  %p = stablehlo.partition_id : tensor<ui32>
+  %q = stablehlo.dynamic_slice %t, %p, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+  %o = stablehlo.reshape %q : (tensor<1xi32>) -> tensor<i32>"""
+
+
+def margins(op: str, margin: int, shift: int, last: int) -> str:
+    """Return a program that updates a shard with margins, at a start that is clamped before it is shifted."""
+    part = PARTS[op]
+    size = SIZE // 2 + 2 * margin
+    types = f"(tensor<{size}xi32>, tensor<{part}xi32>, tensor<i32>) -> tensor<{size}xi32>"
+    update = f"stablehlo.dynamic_update_slice %padded, %u, %start : {types}"
+    if op == "scatter":
+        types = f"(tensor<{size}xi32>, tensor<i32>, tensor<{part}xi32>) -> tensor<{size}xi32>"
+        update = scatter("%padded, %start, %u", types)
+    clamped = "%n = stablehlo.clamp %zero, %i, %last : tensor<i32>" if op != "scatter" else ""
+    return f"""func.func @main(%x: tensor<{SIZE // 2}xi32>, %u: tensor<{part}xi32>, %i: tensor<i32>) -> tensor<4xi32> {{
+  {TABLE}
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %last = stablehlo.constant dense<{last}> : tensor<i32>
+  %shift = stablehlo.constant dense<{shift}> : tensor<i32>
+  %padded = stablehlo.pad %x, %zero, low = [{margin}], high = [{margin}], interior = [0]
+      : (tensor<4xi32>, tensor<i32>) -> tensor<{size}xi32>
+  {clamped}
+  %own = stablehlo.subtract {"%i" if op == "scatter" else "%n"}, %o : tensor<i32>
+  %start = stablehlo.add %own, %shift : tensor<i32>
+  %new = {update}
+  %r = stablehlo.slice %new [{margin}:{margin + 4}] : (tensor<{size}xi32>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}}"""
+
+
+def scatter(operands: str, types: str) -> str:
+    numbers = "update_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 0"
+    attributes = f"scatter_dimension_numbers = #stablehlo.scatter<{numbers}>"
+    body = region("i32", "stablehlo.add %a, %b")
+    return f'"stablehlo.scatter"({operands}) <{{{attributes}}}> {body} : {types}'
+
+
+def whole_update(op: str) -> str:
+    part, value = PARTS[op], f"tensor<{SIZE}xi32>"
+    update = f"stablehlo.dynamic_update_slice %x, %u, %i : ({value}, tensor<{part}xi32>, tensor<i32>) -> {value}"
+    if op == "scatter":
+        update = scatter("%x, %i, %u", f"({value}, tensor<i32>, tensor<{part}xi32>) -> {value}")
+    arguments = f"%x: {value}, %u: tensor<{part}xi32>, %i: tensor<i32>"
+    return f"func.func @main({arguments}) -> {value} {{\n  %r = {update}\n  return %r : {value}\n}}"
+
+
+@pytest.mark.parametrize("op", ["dynamic_update_slice", "scatter"])
+def test_what_is_proved_of_an_update_in_margins_is_right(op: str) -> None:
+    """Try margins, shifts and bounds, most of them wrong; a program that is proved is run with every start."""
+    mesh = MESHES[0]
+    places = placement((SIZE,), (("x",),), mesh), placement((PARTS[op],), ((),), mesh), placement((), (), mesh)
+    boundary = ProgramPlacement(mesh, places, places[:1])
+    whole = whole_update(op)
+    starts = [np.array(start, np.int32) for start in range(-6, SIZE + 6)]
+    value, part = np.arange(10, 10 + SIZE, dtype=np.int32), np.array([1, 2], np.int32)[: PARTS[op]]
+    proved = 0
+    for margin, shift, last in product(range(4), range(-1, 4), range(4, 8) if op != "scatter" else (0,)):
+        local = margins(op, margin, shift, last)
+        if is_proved(local, whole, boundary):
+            proved += 1
+            for start in starts:
+                assert is_right(local, whole, boundary, [value, part, start]), (margin, shift, last, start)
+    assert proved
+
+
+PROGRAMS = {
+    "roll": """
+  %0 = stablehlo.slice %x [5:8, 0:4] : (tensor<8x4xf32>) -> tensor<3x4xf32>
+  %1 = stablehlo.slice %x [0:5, 0:4] : (tensor<8x4xf32>) -> tensor<5x4xf32>
+  %r = stablehlo.concatenate %0, %1, dim = 0 : (tensor<3x4xf32>, tensor<5x4xf32>) -> tensor<8x4xf32>""",
+    "an update of rows": """
+  %u = stablehlo.slice %w [0:3, 0:4] : (tensor<4x4xf32>) -> tensor<3x4xf32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %r = stablehlo.dynamic_update_slice %x, %u, %i, %z
+      : (tensor<8x4xf32>, tensor<3x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>""",
+    "known rows": """
+  %n = stablehlo.constant dense<[[7], [0], [3]]> : tensor<3x1xi32>
+  %0 = "stablehlo.gather"(%x, %n) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims =
+      [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}>
+      : (tensor<8x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
+  %r = stablehlo.concatenate %0, %x, dim = 0 : (tensor<3x4xf32>, tensor<8x4xf32>) -> tensor<11x4xf32>""",
+    "a convolution in groups": """
+  %0 = stablehlo.reshape %x : (tensor<8x4xf32>) -> tensor<8x1x4xf32>
+  %1 = stablehlo.slice %w [0:2, 0:4] : (tensor<4x4xf32>) -> tensor<2x4xf32>
+  %2 = stablehlo.reshape %1 : (tensor<2x4xf32>) -> tensor<1x2x4xf32>
+  %3 = stablehlo.convolution(%0, %2) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 2 : i64}
+      : (tensor<8x1x4xf32>, tensor<1x2x4xf32>) -> tensor<8x1x4xf32>
+  %r = stablehlo.reshape %3 : (tensor<8x1x4xf32>) -> tensor<8x4xf32>""",
+}
+TWO_SUMS = """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<4xf32>, tensor<4xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.tanh %x : tensor<8x4xf32>
+  %r:2 = "stablehlo.reduce"(%x, %0, %z, %z) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<f32>, %d: tensor<f32>):
+      %s = stablehlo.add %a, %c : tensor<f32>
+      %t = stablehlo.maximum %b, %d : tensor<f32>
+      stablehlo.return %s, %t : tensor<f32>, tensor<f32>
+  }) : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
+"""
+
+
+def text_of(name: str) -> str:
+    body = PROGRAMS[name]
+    result = body.rsplit("->", maxsplit=1)[1].strip()
+    columns = "{}" if "groups" in name else '{"y"}'  # groups of features are unsharded
+    return f"""
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%x: tensor<8x4xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}, {columns}]>}},
+    %w: tensor<4x4xf32>, %i: tensor<i32>) -> {result} {{{body}
+  return %r : {result}
+}}
+"""
+
+
+@pytest.mark.parametrize("text", [*map(text_of, PROGRAMS), TWO_SUMS], ids=[*PROGRAMS, "two sums at once"])
+def test_programs_of_small_values_are_proved_and_their_faults_are_not(text: str) -> None:
+    program = sdy.Program.from_text(text)
+    partitioned = program.partition()
+    proof = program.prove()
+    assert proof.is_proved, proof.failures
+    for fault, faulty in islice(faulty_copies(partitioned.local, seed=5), 12):
+        if prove(program.module, faulty, partitioned.boundary).is_proved:
+            for seed in range(4):
+                inputs = tuple(random_inputs(program.module, seed))
+                try:
+                    results = compare_runs(program.module, replace(partitioned, local=faulty), inputs)
+                except SdyError:
+                    results = []
+                assert results, fault
+                assert all(each.agrees for each in results), fault
