@@ -29,6 +29,7 @@ from sdy.partitioner.layout_search.layout import Atoms, Layout
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.search.annotations import boundary_edits, with_constraints
 from sdy.search.goal import Goal
+from sdy.search.memory import LeastMemory
 from sdy.search.neighbours import Neighbours
 from sdy.search.planned_shardings import PlannedShardings, planned_shardings
 from sdy.search.program_network import ProgramNetwork
@@ -133,6 +134,11 @@ class ShardingSearch:
         """Return the best solution of the cost network alone, which compares meshes without partitioning."""
         solver, _ = self.solver(objective)
         return solver.solve(self._free(), seconds)
+
+    def least_memory(self) -> LeastMemory:
+        """Return the bytes that a device needs under every sharding that the search knows; 0 if it needed no bound."""
+        solver, _ = self.solver(self.request.goal.objectives()[0])
+        return solver.least_memory()
 
     def _free(self) -> float:
         return 0.0 if self.request.goal is Goal.MEMORY else self.request.free_bytes

@@ -26,7 +26,7 @@ from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.program.origin import Origin
 from sdy.program.partitioners.runs import ComparedProgram
-from sdy.program.planning.plan import ShardingPlan
+from sdy.program.planning.plan import HeldMemory, LeastMemory, ShardingPlan
 from sdy.report.boundary import BoundaryValue, boundary_values
 from sdy.report.notation import read_any
 from sdy.report.value_names import ValueNames, source_text
@@ -196,8 +196,30 @@ def _plan(
         result.tried,
         result.is_complete,
         result.can_shard,
+        _least_memory(search, program.origin) if not best.cost.fits else None,
         partial(_explanation, search, shardings, argument_names),
     )
+
+
+def _least_memory(search: ShardingSearch, origin: Origin[Any]) -> LeastMemory | None:
+    """Return the memory that every sharding needs; None if that is not known to exceed the free memory."""
+    found = search.least_memory()
+    if found.bytes <= search.request.free_bytes:
+        return None
+    rows = ((_source(each.value, origin), str(each.value.type), each.count, each.bytes) for each in found.values)
+    groups: dict[tuple[str, str], tuple[int, float]] = {}
+    for source, type_text, count, size in rows:
+        known = groups.get((source, type_text), (0, 0.0))
+        groups[source, type_text] = known[0] + count, known[1] + size
+    held = [HeldMemory(*key, count, round(size)) for key, (count, size) in groups.items()]
+    return LeastMemory(round(found.bytes), tuple(sorted(held, key=lambda each: -each.bytes)))
+
+
+def _source(value: SSAValue, origin: Origin[Any]) -> str:
+    """Return the line that computes a value; empty if it is unknown."""
+    op = op_of(value)
+    span = None if op is None else span_of(op)
+    return "" if span is None else source_text(span.line, origin.source_lines)
 
 
 def _explanation(
@@ -239,7 +261,5 @@ def _described(names: Sequence[str], values: Sequence[BoundaryValue]) -> Iterato
 def _constraints(edits: Sequence[Edit], names: ValueNames, origin: Origin[Any]) -> Iterator[PlannedValue]:
     for edit in edits:
         if edit.is_constraint and isinstance(edit.target, SSAValue):
-            op = op_of(edit.target)
-            span = None if op is None else span_of(op)
-            source = "" if span is None else source_text(span.line, origin.source_lines)
+            source = _source(edit.target, origin)
             yield PlannedValue(names[edit.target], str(edit.target.type), edit.sharding, source)
