@@ -37,7 +37,7 @@ class HeldValues:
 
 @dataclass(frozen=True, slots=True)
 class LeastMemory:
-    """Bytes that a device holds at one point of the program at least, and the values that they are, the largest first.
+    """Bytes that a device holds at one point of the program at least, and the values that they are, in any order.
 
     No sharding needs less, because each value has the smallest shards that any sharding of its op allows.
     """
@@ -100,7 +100,7 @@ class MemoryCosts:
         for value in point:
             groups.setdefault(self._produced(value), []).append(self._least_bytes(value))
         held = [HeldValues(value, len(sizes), sum(sizes)) for value, sizes in groups.items()]
-        return LeastMemory(sum(each.bytes for each in held), tuple(sorted(held, key=lambda each: -each.bytes)))
+        return LeastMemory(sum(each.bytes for each in held), tuple(held))
 
     def _least_bytes(self, value: SSAValue) -> float:
         """Return the bytes of the smallest shard that a value can have."""

@@ -212,7 +212,7 @@ def _least_memory(search: ShardingSearch, origin: Origin[Any]) -> LeastMemory | 
         known = groups.get((source, type_text), (0, 0.0))
         groups[source, type_text] = known[0] + count, known[1] + size
     held = [HeldMemory(*key, count, round(size)) for key, (count, size) in groups.items()]
-    return LeastMemory(round(found.bytes), tuple(sorted(held, key=lambda each: -each.bytes)))
+    return LeastMemory(round(found.bytes), tuple(sorted(held, key=lambda each: (-each.bytes, each.source, each.type))))
 
 
 def _source(value: SSAValue, origin: Origin[Any]) -> str:
