@@ -15,6 +15,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.model.axis import AxisList
 from sdy.model.sharding import TensorSharding
+from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.passes.manager.pipelines import PropagationPipeline
 from sdy.passes.run import run_passes
 from sdy.report.counterparts import Counterparts
@@ -57,7 +58,9 @@ def _other_than_planned(
 ) -> dict[SSAValue, TensorSharding | None]:
     """Return the values to which propagation gives another sharding than planned, in program order."""
     copy, _ = edited(module, edits)
-    run_passes(make_context(), copy, [PropagationPipeline(through_chlo=True, on_one_mesh=True)], verify_each=False)
+    once_per_function = has_folded_layers(module)
+    pipeline = PropagationPipeline(dedup_functions_fully=once_per_function, through_chlo=True, on_one_mesh=True)
+    run_passes(make_context(), copy, [pipeline], verify_each=False)
     found: dict[SSAValue, TensorSharding | None] = {}
     counterparts = Counterparts(module, copy)
     for value, sharding in planned.inside.items():

@@ -16,27 +16,20 @@ from itertools import islice
 from time import monotonic
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument, SSAValue
 
 from sdy.advice.edits import Edit, edited
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
-from sdy.dialects.ir.symbols import main_function
-from sdy.dialects.shardings import argument_sharding, function_result_sharding
-from sdy.model.sharding import TensorSharding
-from sdy.partitioner.layout_search.layout import Atoms, Layout
-from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.search.annotations import boundary_edits, with_constraints
 from sdy.search.goal import Goal
-from sdy.search.memory import LeastMemory
 from sdy.search.neighbours import Neighbours
 from sdy.search.planned_shardings import PlannedShardings, planned_shardings
-from sdy.search.program_network import ProgramNetwork
+from sdy.search.search_networks import SearchNetworks
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import SearchedModule
-from sdy.search.solutions import Solution, Solver
-from sdy.search.transfer_costs import Objective, TransferCosts
+from sdy.search.solutions import Solution
+from sdy.search.transfer_costs import Objective
 
 Price = Callable[[ModuleOp], ProgramCost]
 
@@ -67,11 +60,12 @@ class Candidate:
 class SearchResult:
     """The best candidate, the cost of the program as it was, and the first solution, which has a lower bound.
 
+    `before` is None if the program as it was has only been partitioned with its layers folded.
     `is_complete` is false if time was up, or if the user interrupted the search. `can_shard` is false if no op can be
     sharded at all: no axis divides a dim, or the rules of the ops need all dims unsharded.
     """
 
-    before: ProgramCost
+    before: ProgramCost | None
     best: Candidate
     tried: int
     solution: Solution | None
@@ -93,17 +87,16 @@ class ShardingSearch:
     request: SearchRequest
     price: Price
     is_large: bool = False
-    _transfers: TransferCosts = field(init=False)
+    networks: SearchNetworks = field(init=False)
     _neighbours: Neighbours = field(init=False)
     _candidates: list[Candidate] = field(init=False, default_factory=list[Candidate])
     _known: dict[frozenset[Edit], Candidate | None] = field(init=False)  # by edits; None for those without a price
-    _solvers: dict[Objective, tuple[Solver, ProgramNetwork]] = field(init=False)
     _end: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
-        self._transfers = TransferCosts(self.searched.graph.atoms, self.request.hardware)
+        self.networks = SearchNetworks(self.written, self.searched, self.request)
         self._neighbours = Neighbours(self.written, self.searched)
-        self._known, self._solvers = {}, {}
+        self._known = {}
 
     def run(self, seconds: float) -> SearchResult:
         """Search until nothing is better or time is up. An interrupt (Ctrl-C) ends it with the best result so far.
@@ -130,50 +123,14 @@ class ShardingSearch:
         tried, can_shard = len(self._candidates), self.searched.can_shard
         return SearchResult(before.cost, self._best(), tried, solution, is_complete, is_interrupted, can_shard)
 
-    def solve(self, objective: Objective, seconds: float) -> Solution | None:
-        """Return the best solution of the cost network alone, which compares meshes without partitioning."""
-        solver, _ = self.solver(objective)
-        return solver.solve(self._free(), seconds)
-
-    def least_memory(self) -> LeastMemory:
-        """Return the bytes that a device needs under every sharding that the search knows; 0 if it needed no bound."""
-        solver, _ = self.solver(self.request.goal.objectives()[0])
-        return solver.least_memory()
-
-    def _free(self) -> float:
-        return 0.0 if self.request.goal is Goal.MEMORY else self.request.free_bytes
-
-    def solver(self, objective: Objective) -> tuple[Solver, ProgramNetwork]:
-        """Return the cost network for an objective, with its solver."""
-        if objective not in self._solvers:
-            searched, hardware = self.searched, self.request.hardware
-            network = ProgramNetwork(searched.module, searched.graph, self._transfers, hardware, objective)
-            self._pin(network)
-            self._solvers[objective] = Solver(searched, network), network
-        return self._solvers[objective]
-
-    def _pin(self, network: ProgramNetwork) -> None:
-        """Keep the annotations of arguments and results: closed dims as they are, open ones with these axes first."""
-        atoms, main = self.searched.graph.atoms, main_function(self.written)
-        for node, op in enumerate(self.searched.graph.ops):
-            if not isinstance(op, ValueEdge) or (op.sources and op.targets):
-                continue
-            if op.targets:
-                sharding = argument_sharding(main, _index(op.targets[0]))
-            else:
-                assert op.result_of is not None  # an edge without targets is that of a result
-                sharding = function_result_sharding(main, op.result_of[1])
-            if sharding is not None:
-                network.pin(node, lambda layout, sharding=sharding: _agrees(layout, sharding, atoms))
-
     def _search(self, objective: Objective, seconds: float) -> Solution | None:
         """Price what the solutions of one objective stand for; return the first solution.
 
         `seconds` is the time for all solutions.
         """
-        solver, network = self.solver(objective)
+        solver, network = self.networks.solver(objective)
         end = monotonic() + seconds
-        free, first = self._free(), None
+        free, first = self.networks.free_bytes, None
         for _ in range(MAX_SOLUTIONS):
             solution = solver.solve(free, end - monotonic())
             if solution is None:
@@ -284,18 +241,3 @@ class ShardingSearch:
 def is_large(module: ModuleOp) -> bool:
     """Return whether partitioning a program takes so long that only few candidates are partitioned."""
     return sum(1 for _ in islice(module.walk(), LARGE + 1)) > LARGE
-
-
-def _index(value: SSAValue) -> int:
-    assert isinstance(value, BlockArgument)
-    return value.index
-
-
-def _agrees(layout: Layout, sharding: TensorSharding, atoms: Atoms) -> bool:
-    """Return whether a layout keeps a sharding; open dims may be sharded further."""
-    for own, dim in zip(layout.dims, sharding.dims, strict=True):
-        required = atoms.split(dim.axes)
-        if required is None or (own != required if dim.is_closed else own[: len(required)] != required):
-            return False
-    replicated = atoms.split(sharding.replicated) or ()
-    return not any(atom in replicated for dim in layout.dims for atom in dim)

@@ -24,14 +24,18 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
+from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.program.origin import Origin
 from sdy.program.partitioners.runs import ComparedProgram
+from sdy.program.planning.folded_cost import folded_cost
 from sdy.program.planning.plan import HeldMemory, LeastMemory, ShardingPlan
 from sdy.report.boundary import BoundaryValue, boundary_values
 from sdy.report.notation import read_any
 from sdy.report.value_names import ValueNames, source_text
 from sdy.search.constraints import PlannedValue
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
+from sdy.search.folded_program import folded_program
+from sdy.search.layered_search import LayeredSearch
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import name_of_mesh, on_one_mesh, prepared_module, without_shardings
 from sdy.search.sharding_search import Candidate, SearchResult, ShardingSearch, is_large
@@ -53,6 +57,7 @@ class PricedProgram(ComparedProgram, Protocol):
 
 
 P = TypeVar("P", bound=PricedProgram)
+Search = ShardingSearch | LayeredSearch
 
 
 @dataclass(frozen=True)
@@ -61,13 +66,14 @@ class SearchedProgram(Generic[P]):
 
     `annotated` returns the program with another module, and with changes to the annotations of its values. `unprinted`
     returns the program with another module and the old text, which is enough for a price: printing a module, and
-    comparing it with the old text, takes as long as partitioning it.
+    comparing it with the old text, takes as long as partitioning it. `optimize_communication` is that of the program.
     """
 
     module: ModuleOp
     origin: Origin[Any]
     annotated: Callable[[ModuleOp, Sequence[Edit]], P]
     unprinted: Callable[[ModuleOp], P]
+    optimize_communication: bool = True
 
     @cached_property
     def is_large(self) -> bool:
@@ -75,7 +81,10 @@ class SearchedProgram(Generic[P]):
         return is_large(self.module)
 
     def price(self, module: ModuleOp, request: SearchRequest) -> ProgramCost:
-        """Partition the program with another module, and return its cost."""
+        """Partition the program with another module, which may have folded layers, and return its cost."""
+        if has_folded_layers(module):
+            optimize = self.optimize_communication
+            return folded_cost(module, request.hardware, request.free_bytes, optimize_communication=optimize)
         program: PricedProgram = self.unprinted(module)
         chosen = program if self.is_large else program.optimized_for(request.hardware)
         return chosen.cost(request.hardware, request.free_bytes)
@@ -91,23 +100,18 @@ def search_plan(program: SearchedProgram[P], request: SearchRequest) -> Sharding
     if len(searches) > 1:
         searches = _most_promising(searches, request)
     found = list(_results(searches, end))
-    search, result = min(found, key=lambda each: _rank(each[1].best.cost, request))
+    search, result = min(found, key=lambda each: request.rank(each[1].best.cost))
     written = search.written
-    before = result.before if written is program.module else _cost_before(program, request)
+    own = result.before if written is program.module else None
+    before = own or _cost_before(program, search.written, request)
     is_same_mesh = any(mesh == search.searched.mesh for mesh in meshes_of(program.module).values())
-    if before is not None and is_same_mesh and not request.fixed:
-        own = Candidate((), before, result.solution)
-        if _rank(before, request) < _rank(result.best.cost, request):
-            # The annotations of the user are better than those that were found.
-            result, written = replace(result, best=own), program.module
-    return _plan(program, search, written, replace(result, before=before or result.before))
+    if is_same_mesh and not request.fixed and request.rank(before) < request.rank(result.best.cost):
+        # The annotations of the user are better than those that were found.
+        result, written = replace(result, best=Candidate((), before, result.solution)), program.module
+    return _plan(program, search, written, before, result)
 
 
-def _rank(cost: ProgramCost, request: SearchRequest) -> tuple[bool, float]:
-    return not cost.fits, request.price_of(cost) if cost.fits else cost.peak_bytes
-
-
-def _results(searches: Sequence[ShardingSearch], end: float) -> Iterator[tuple[ShardingSearch, SearchResult]]:
+def _results(searches: Sequence[Search], end: float) -> Iterator[tuple[Search, SearchResult]]:
     """Run searches until `end`, each in an equal share of the time that is left; an interrupt ends them all."""
     for number, search in enumerate(searches):
         result = search.run(max(0.0, end - monotonic()) / (len(searches) - number))
@@ -116,7 +120,7 @@ def _results(searches: Sequence[ShardingSearch], end: float) -> Iterator[tuple[S
             break
 
 
-def _searches(program: SearchedProgram[Any], request: SearchRequest) -> Iterator[ShardingSearch]:
+def _searches(program: SearchedProgram[Any], request: SearchRequest) -> Iterator[Search]:
     meshes = required_meshes(program.module, request.meshes)
     prepared = prepared_module(program.module)
     for mesh in meshes:
@@ -125,7 +129,12 @@ def _searches(program: SearchedProgram[Any], request: SearchRequest) -> Iterator
         if request.fixed:
             module, _ = edited(module, list(_fixed(program, module, mesh, request)))
         searched = prepared.on(mesh, name_of_mesh(module, mesh))
-        yield ShardingSearch(module, searched, request, partial(program.price, request=request), program.is_large)
+        price = partial(program.price, request=request)
+        folded = folded_program(module) if program.is_large else None
+        if folded is None:
+            yield ShardingSearch(module, searched, request, price, program.is_large)
+        else:
+            yield LayeredSearch(folded, searched, request, price)
 
 
 def required_meshes(module: ModuleOp, meshes: Sequence[Mesh]) -> Sequence[Mesh]:
@@ -156,10 +165,10 @@ def _fixed(program: SearchedProgram[Any], module: ModuleOp, mesh: Mesh, request:
         yield Edit(target, replace(sharding, mesh=mesh_name))
 
 
-def _most_promising(searches: list[ShardingSearch], request: SearchRequest) -> list[ShardingSearch]:
+def _most_promising(searches: list[Search], request: SearchRequest) -> list[Search]:
     """Return the searches whose cost networks have the best solutions."""
     objective, seconds = request.goal.objectives()[0], SHARE_OF_MESHES * request.seconds / len(searches)
-    solved = [(search, search.solve(objective, seconds)) for search in searches]
+    solved = [(search, search.networks.solve(objective, seconds)) for search in searches]
     ranked = [
         (solution.peak_bytes > request.free_bytes, solution.cost, number)
         for number, (_, solution) in enumerate(solved)
@@ -170,9 +179,9 @@ def _most_promising(searches: list[ShardingSearch], request: SearchRequest) -> l
 
 @garbage_collection_paused()
 def _plan(
-    program: SearchedProgram[P], search: ShardingSearch, written: ModuleOp, result: SearchResult
+    program: SearchedProgram[P], search: Search, written: ModuleOp, before: ProgramCost, result: SearchResult
 ) -> ShardingPlan[P]:
-    """Return the plan of the best candidate, whose edits are of values of `written`."""
+    """Return the plan of the best candidate, whose edits are of values of `written`, and the cost before."""
     best = result.best
     annotated, _ = edited(written, best.edits)
     names = ValueNames(written, program.origin.text, program.origin.argument_names)
@@ -187,7 +196,7 @@ def _plan(
         program.annotated(program.module if _has_mesh(program.module) else search.written, ()),
         search.searched.mesh,
         search.request.goal,
-        result.before,
+        before,
         best.cost,
         list(_described(argument_names, boundary[: len(arguments)])),
         list(_described([value.name for value in results], results)),
@@ -201,9 +210,9 @@ def _plan(
     )
 
 
-def _least_memory(search: ShardingSearch, origin: Origin[Any]) -> LeastMemory | None:
+def _least_memory(search: Search, origin: Origin[Any]) -> LeastMemory | None:
     """Return the memory that every sharding needs; None if that is not known to exceed the free memory."""
-    found = search.least_memory()
+    found = search.networks.least_memory()
     if found.bytes <= search.request.free_bytes:
         return None
     rows = ((_source(each.value, origin), str(each.value.type), each.count, each.bytes) for each in found.values)
@@ -223,13 +232,13 @@ def _source(value: SSAValue, origin: Origin[Any]) -> str:
 
 
 def _explanation(
-    search: ShardingSearch, shardings: Mapping[int, TensorSharding], names: Sequence[str], seconds: float
+    search: Search, shardings: Mapping[int, TensorSharding], names: Sequence[str], seconds: float
 ) -> PlanExplanation:
     """Return what the best plans without the axes of these argument shardings cost."""
     goal = search.request.goal
     objective = goal.objectives()[0]
-    solver, network = search.solver(objective)
-    solution = search.solve(objective, seconds)
+    solver, network = search.networks.solver(objective)
+    solution = search.networks.solve(objective, seconds)
     if solution is None:
         return PlanExplanation(goal, search.searched.mesh, 0.0, ())
     alternatives = AlternativeSearch(search.searched, network, solver.priced(solution.price), solution.labels)
@@ -242,14 +251,17 @@ def _has_mesh(module: ModuleOp) -> bool:
     return any(mesh.axes for mesh in meshes_of(module).values())
 
 
-def _cost_before(program: SearchedProgram[Any], request: SearchRequest) -> ProgramCost | None:
-    """Return the cost of the program with its own annotations; None if it has no mesh or cannot be partitioned."""
-    if not _has_mesh(program.module):
-        return None
-    try:
-        return program.price(program.module, request)
-    except SdyError:
-        return None
+def _cost_before(program: SearchedProgram[Any], written: ModuleOp, request: SearchRequest) -> ProgramCost:
+    """Return the cost of the program with its own annotations, or that of `written`, which has the mesh of the search.
+
+    The latter counts if the program has no mesh or cannot be partitioned.
+    """
+    if _has_mesh(program.module):
+        try:
+            return program.price(program.module, request)
+        except SdyError:
+            pass
+    return program.price(written, request)
 
 
 def _described(names: Sequence[str], values: Sequence[BoundaryValue]) -> Iterator[PlannedValue]:
