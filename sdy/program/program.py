@@ -378,13 +378,7 @@ class Program(Generic[R]):
         return on_demand.Linter(facts, lambda module: replace(self, module=module).partition().local, settings)
 
     def _parts(self) -> SearchedProgram[Program[R]]:
-        return on_demand.SearchedProgram(
-            self.module,
-            self.origin,
-            self._with_module,
-            lambda module: replace(self, module=module),
-            self.optimize_communication,
-        )
+        return on_demand.SearchedProgram(self.module, self.origin, self._with_module, lambda m: replace(self, module=m))
 
     def _with_module(self, module: ModuleOp, changes: Sequence[Change] = ()) -> Program[R]:
         """Return the program with another module, and with changes to the annotations of its values."""

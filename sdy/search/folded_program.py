@@ -24,6 +24,7 @@ from sdy.passes.export.layers.fold_layers import (
     stored_locations,
 )
 from sdy.passes.run import run_passes
+from sdy.search.planned_shardings import PlannedShardings
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,13 @@ class FoldedProgram:
             else:
                 found += [replace(edit, target=each) for each in originals[edit.target]]
         return found
+
+    def unfolded_plan(self, planned: PlannedShardings) -> PlannedShardings:
+        """Return the planned shardings of values of `written` for those of `module`."""
+        inside = {
+            original: sharding for value, sharding in planned.inside.items() for original in self.originals[value]
+        }
+        return replace(planned, inside=inside)
 
 
 @garbage_collection_paused()

@@ -1,7 +1,7 @@
 """The search for a program with equal layers, whose candidates are compared with the layers folded.
 
-Only the best candidate is partitioned with all its layers. If it is then worse than expected, because layers got other
-shardings than the one that stands for them, the search is repeated without folding.
+Only the best candidate is partitioned with all its layers, and the next ones while those seem better than it then is:
+layers may get other shardings than the one that stands for them.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.advice.edits import edited
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.search.annotations import with_constraints
 from sdy.search.folded_program import FoldedProgram
 from sdy.search.search_networks import SearchNetworks
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import SearchedModule
 from sdy.search.sharding_search import Candidate, Price, SearchResult, ShardingSearch
 
-TOLERANCE = 0.03  # the fraction by which a price with all layers may exceed that of the folded program
+MOST_UNFOLDED = 2  # candidates that are partitioned with all layers
 
 
 @dataclass(slots=True)
@@ -52,27 +53,32 @@ class LayeredSearch:
         Raises: SdyError as `ShardingSearch.run`.
         """
         end = monotonic() + seconds
-        result = self._search.run(seconds)
-        best = self._with_all_layers(result.best)
-        if best is not None and (self._is_as_expected(best, result.best) or result.is_interrupted or monotonic() > end):
-            return replace(result, before=None, best=best)
-        again = ShardingSearch(self.written, self.searched, self.request, self.price, is_large=True)
-        other = again.run(end - monotonic())
-        tried = result.tried + other.tried
-        candidates = [each for each in (best, other.best) if each is not None]
-        return replace(other, before=None, best=min(candidates, key=self._rank), tried=tried)
-
-    def _with_all_layers(self, folded: Candidate) -> Candidate | None:
-        """Return the candidate of the program with all layers; None if that cannot be partitioned."""
-        edits = self.folded.unfolded(folded.edits)
+        result, found = self._search.run(seconds), list[Candidate]()
         try:
-            return Candidate(edits, self.price(edited(self.written, edits)[0]), folded.solution)
-        except SdyError:
-            return None
-
-    def _is_as_expected(self, best: Candidate, folded: Candidate) -> bool:
-        expected = self.request.price_of(folded.cost) * (1 + TOLERANCE)
-        return best.cost.fits >= folded.cost.fits and self.request.price_of(best.cost) <= expected
+            for folded in self._search.ranked()[:MOST_UNFOLDED]:
+                if found and (monotonic() > end or self._rank(found[-1]) <= self._rank(folded)):
+                    break
+                found += self._with_all_layers(folded)
+        except KeyboardInterrupt:
+            result = replace(result, is_complete=False, is_interrupted=True)
+        if not found:
+            # Only the cost of the folded program is known: of the best candidate, or of the program as it was.
+            best = result.best if result.is_interrupted else self._search.plain
+            found.append(replace(best, edits=self.folded.unfolded(best.edits)))
+        return replace(result, before=None, best=min(found, key=self._rank))
 
     def _rank(self, candidate: Candidate) -> tuple[bool, float]:
         return self.request.rank(candidate.cost)
+
+    def _with_all_layers(self, folded: Candidate) -> list[Candidate]:
+        """Return the candidate of the program with all layers; none if that cannot be partitioned.
+
+        A layer may get other shardings than planned only if propagation sees all layers, so it may need a constraint.
+        """
+        edits = self.folded.unfolded(folded.edits)
+        if folded.planned is not None and folded.constraint_count:
+            edits = with_constraints(self.written, self.folded.unfolded_plan(folded.planned), edits, rounds=1)
+        try:
+            return [Candidate(edits, self.price(edited(self.written, edits)[0]), folded.solution)]
+        except SdyError:
+            return []

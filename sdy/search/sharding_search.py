@@ -21,7 +21,7 @@ from sdy.advice.edits import Edit, edited
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
-from sdy.search.annotations import boundary_edits, with_constraints
+from sdy.search.annotations import boundary_edits, share_as_planned, with_constraints
 from sdy.search.goal import Goal
 from sdy.search.neighbours import Neighbours
 from sdy.search.planned_shardings import PlannedShardings, planned_shardings
@@ -39,16 +39,21 @@ SMALL_GAIN = 0.02  # the fraction of the goal that more annotations must save
 LEAST_SECONDS = 1e-6  # that annotations must save, about the latency of one collective
 LEAST_GAIN = 1e-3  # the fraction of the score that another layout of an argument must save
 MEMORY_EXPONENT = 4  # so that a candidate that does not fit is worse than a much slower one
+LEAST_AS_PLANNED = 0.5  # the share of values with which annotations of arguments alone are worth a partition
 SHARE_OF_SOLVER = 0.6  # of the time
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Annotations of a program, with the cost of the partitioned program, and the solution that they come from."""
+    """Annotations of a program, with the cost of the partitioned program, and the solution that they come from.
+
+    `planned` are the shardings of the solution, if the annotations are chosen so that propagation leads to them.
+    """
 
     edits: Sequence[Edit]
     cost: ProgramCost
     solution: Solution | None = None
+    planned: PlannedShardings | None = None
 
     @property
     def constraint_count(self) -> int:
@@ -121,7 +126,18 @@ class ShardingSearch:
         except KeyboardInterrupt:
             is_complete, is_interrupted = False, True
         tried, can_shard = len(self._candidates), self.searched.can_shard
-        return SearchResult(before.cost, self._best(), tried, solution, is_complete, is_interrupted, can_shard)
+        return SearchResult(before.cost, self.ranked()[0], tried, solution, is_complete, is_interrupted, can_shard)
+
+    @property
+    def plain(self) -> Candidate:
+        """The program as it was, once the search has begun."""
+        return self._candidates[0]
+
+    def ranked(self) -> list[Candidate]:
+        """Return all candidates, the best ones first."""
+        best = self._best()
+        others = (each for each in self._candidates if each is not best)
+        return [best, *sorted(others, key=lambda each: self.request.rank(each.cost))]
 
     def _search(self, objective: Objective, seconds: float) -> Solution | None:
         """Price what the solutions of one objective stand for; return the first solution.
@@ -137,7 +153,11 @@ class ShardingSearch:
                 break
             first = first or solution
             planned = planned_shardings(self.written, self.searched, network, solution.labels)
-            found = [each for edits in self._variants(planned) if (each := self._priced(edits, solution)) is not None]
+            found = [
+                each
+                for edits in self._variants(planned)
+                if (each := self._priced(edits, solution, planned)) is not None
+            ]
             if (
                 not found
                 or any(each.cost.fits for each in found)
@@ -152,7 +172,10 @@ class ShardingSearch:
     def _variants(self, planned: PlannedShardings) -> Iterator[Sequence[Edit]]:
         """Yield annotations for the planned shardings, the fewest first."""
         arguments = boundary_edits(self.written, planned, with_results=False)
-        yield [edit for edit in arguments if any(dim.axes for dim in edit.sharding.dims)]
+        sharded = [edit for edit in arguments if any(dim.axes for dim in edit.sharding.dims)]
+        # A large program takes long to partition if propagation leads to shardings that nobody planned.
+        if not self.is_large or share_as_planned(self.written, planned, sharded) >= LEAST_AS_PLANNED:
+            yield sharded
         if not self.is_large:
             yield arguments
         boundary = boundary_edits(self.written, planned)
@@ -164,7 +187,9 @@ class ShardingSearch:
             yield constrained
 
     @garbage_collection_paused()
-    def _priced(self, edits: Sequence[Edit], solution: Solution | None) -> Candidate | None:
+    def _priced(
+        self, edits: Sequence[Edit], solution: Solution | None, planned: PlannedShardings | None = None
+    ) -> Candidate | None:
         """Return the candidate with these edits; None if its program cannot be partitioned. Each is priced once."""
         key = frozenset(edits)
         if key not in self._known:
@@ -173,7 +198,7 @@ class ShardingSearch:
             except SdyError:
                 self._known[key] = None
                 return None
-            found = self._known[key] = Candidate(edits, cost, solution)
+            found = self._known[key] = Candidate(edits, cost, solution, planned)
             self._candidates.append(found)
         return self._known[key]
 
@@ -185,7 +210,7 @@ class ShardingSearch:
         fitting = [each for each in self._candidates if each.cost.fits]
         if not fitting:
             return min(self._candidates, key=lambda each: each.cost.peak_bytes)
-        price, plain = self.request.price_of, self._candidates[0]
+        price, plain = self.request.price_of, self.plain
         least = min(price(each.cost) for each in fitting)
         if plain.cost.fits and self.request.goal is Goal.TIME and price(plain.cost) < least + LEAST_SECONDS:
             return plain
@@ -197,7 +222,7 @@ class ShardingSearch:
         return (
             self._choose_named_dims(self._best())
             and self._choose_layouts(self._best())
-            and self._choose_layouts(self._candidates[0])
+            and self._choose_layouts(self.plain)
         )
 
     def _choose_named_dims(self, candidate: Candidate) -> bool:

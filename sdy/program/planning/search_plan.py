@@ -47,6 +47,11 @@ MAX_PRICED_MESHES = 3  # of several meshes, those with the best solutions are pa
 class PricedProgram(ComparedProgram, Protocol):
     """A program that can be partitioned and priced."""
 
+    @property
+    def optimize_communication(self) -> bool:
+        """Whether the program is partitioned with the communication optimizer."""
+        ...
+
     def optimized_for(self, machine: Hardware) -> PricedProgram:
         """Return the program with the communication optimizer on or off, whichever is faster on a machine."""
         ...
@@ -66,14 +71,13 @@ class SearchedProgram(Generic[P]):
 
     `annotated` returns the program with another module, and with changes to the annotations of its values. `unprinted`
     returns the program with another module and the old text, which is enough for a price: printing a module, and
-    comparing it with the old text, takes as long as partitioning it. `optimize_communication` is that of the program.
+    comparing it with the old text, takes as long as partitioning it.
     """
 
     module: ModuleOp
     origin: Origin[Any]
     annotated: Callable[[ModuleOp, Sequence[Edit]], P]
     unprinted: Callable[[ModuleOp], P]
-    optimize_communication: bool = True
 
     @cached_property
     def is_large(self) -> bool:
@@ -82,10 +86,10 @@ class SearchedProgram(Generic[P]):
 
     def price(self, module: ModuleOp, request: SearchRequest) -> ProgramCost:
         """Partition the program with another module, which may have folded layers, and return its cost."""
-        if has_folded_layers(module):
-            optimize = self.optimize_communication
-            return folded_cost(module, request.hardware, request.free_bytes, optimize_communication=optimize)
         program: PricedProgram = self.unprinted(module)
+        if has_folded_layers(module):
+            optimize = program.optimize_communication
+            return folded_cost(module, request.hardware, request.free_bytes, optimize_communication=optimize)
         chosen = program if self.is_large else program.optimized_for(request.hardware)
         return chosen.cost(request.hardware, request.free_bytes)
 
