@@ -55,7 +55,7 @@ class ShardingPlan(Generic[P_co]):
 
     `program` is the program with these annotations, `original` the one as it was. `before` is the cost of the original
     program, `cost` that of the annotated one, `tried` the number of annotated programs that were partitioned.
-    `least_memory` is None if the plan fits in memory, or if more memory was needed only because of the layouts.
+    `gap` is None if costs overlap, or if no plan can fit; then `least_memory` says what every sharding needs.
 
     Both costs are those with the communication optimizer on or off, whichever is faster, as for
     `plan.program.optimized_for(machine)`; for programs of more than 1,500 ops, the optimizer is as in `program`. So

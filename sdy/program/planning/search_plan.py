@@ -193,6 +193,7 @@ def _plan(
     boundary = boundary_values(annotated, program.origin.argument_names)
     results = boundary[len(arguments) :]
     solution = best.solution or result.solution
+    least = _least_memory(search, program.origin) if not best.cost.fits else None
     argument_names = [names[argument] for argument in arguments]
     shardings = {index: each.sharding for index, each in enumerate(boundary[: len(arguments)]) if each.sharding}
     return ShardingPlan(
@@ -205,11 +206,11 @@ def _plan(
         list(_described(argument_names, boundary[: len(arguments)])),
         list(_described([value.name for value in results], results)),
         list(_constraints(best.edits, names, program.origin)),
-        None if solution is None or search.request.overlap else solution.gap,  # the network knows no overlap
+        None if solution is None or search.request.overlap or least else solution.gap,  # the network knows no overlap
         result.tried,
         result.is_complete,
         result.can_shard,
-        _least_memory(search, program.origin) if not best.cost.fits else None,
+        least,
         partial(_explanation, search, shardings, argument_names),
     )
 
