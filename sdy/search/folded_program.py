@@ -10,12 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnknownLoc
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.advice.edits import Edit
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
-from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.ir.walk import ops_of, pre_order
 from sdy.dialects.module_text import make_context
 from sdy.passes.export.layers.fold_layers import (
     FoldLayersPass,
@@ -74,11 +75,12 @@ def folded_program(written: ModuleOp) -> FoldedProgram | None:
     run_passes(make_context(), module, [FoldLayersPass()], verify_each=False)
     if not has_folded_layers(module):
         return None
+    for call in ops_of(module, CallOp):
+        if stored_locations(call):
+            call.location = UnknownLoc()  # instead of that of the first op of the layer, which it does not stand for
     locations = folded_locations(module)
     originals: dict[SSAValue, list[SSAValue]] = {}
     for op in pre_order(module):
-        if stored_locations(op):
-            continue  # the call of a layer has the location of its first op
         copies = [by_location[each] for each in locations.get(op.location, (op.location,)) if each in by_location]
         for index, result in enumerate(op.results):
             originals[result] = [copy.results[index] for copy in copies]

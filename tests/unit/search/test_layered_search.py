@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp
 
 import sdy
 from sdy.advice.edits import Edit, edited
@@ -27,13 +28,18 @@ LAYERS, OPS = 24, 18
 MACHINE, MESH = HARDWARE["tpu_v5e"], read_mesh("data=4,model=2")
 X, W = "tensor<2048x1024xf32>", "tensor<1024x1024xf32>"
 
+SQUARE = f"func.func private @square(%a: {X}) -> {X} {{ %b = stablehlo.multiply %a, %a : {X} return %b : {X} }}"
 
-def network(layers: int) -> str:
-    """Return a network whose layers have a product, a tanh and other elementwise ops."""
+
+def network(layers: int, *, with_calls: bool = False) -> str:
+    """Return a network whose layers have a product, a tanh and other elementwise ops; `with_calls`, first a call."""
     weights = ", ".join(f"%w{layer}: {W}" for layer in range(layers))
-    lines = [f"func.func @main(%x: {X}, {weights}) -> {X} {{"]
+    lines = [*([SQUARE] if with_calls else []), f"func.func @main(%x: {X}, {weights}) -> {X} {{"]
     value = "%x"
     for layer in range(layers):
+        if with_calls:
+            lines.append(f"  %c{layer} = func.call @square({value}) : ({X}) -> {X}")
+            value = f"%c{layer}"
         lines.append(
             f"  %d{layer} = stablehlo.dot_general {value}, %w{layer}, contracting_dims = [1] x [0] : ({X}, {W}) -> {X}"
         )
@@ -98,6 +104,17 @@ def test_folding_finds_the_plan_that_the_search_of_all_layers_finds(written: Mod
     assert found.best.edits
     assert price(edited(written, found.best.edits)[0]) == found.best.cost
     assert found.best.cost.seconds_in_turn <= other.best.cost.seconds_in_turn * 1.02
+
+
+def test_a_layer_that_begins_with_a_call_is_not_taken_for_that_call() -> None:
+    written = without_shardings(sdy.Program.from_text(network(LAYERS, with_calls=True)).module, MESH)
+    folded = folded_program(written)
+    assert folded is not None
+    layers = [op for op in main_function(folded.module).walk() if isinstance(op, CallOp)]
+    assert [folded.originals[op.results[0]] for op in layers] == [[]] * len(layers)
+    found = searched(folded)
+    assert found.best.edits
+    assert price(edited(written, found.best.edits)[0]) == found.best.cost
 
 
 def test_large_programs_are_searched_with_folded_layers(monkeypatch: pytest.MonkeyPatch) -> None:
