@@ -15,6 +15,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.model.axis import AxisList
 from sdy.model.sharding import TensorSharding
+from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.passes.manager.pipelines import PropagationPipeline
 from sdy.passes.run import run_passes
 from sdy.report.counterparts import Counterparts
@@ -31,15 +32,17 @@ def boundary_edits(module: ModuleOp, planned: PlannedShardings, *, with_results:
     return [Edit(target, each) for target, each in zip(targets, shardings, strict=False) if each is not None]
 
 
-def with_constraints(module: ModuleOp, planned: PlannedShardings, boundary: Sequence[Edit]) -> list[Edit]:
-    """Return the boundary edits with sharding constraints for values to which propagation gives other shardings.
+def with_constraints(
+    module: ModuleOp, planned: PlannedShardings, start: Sequence[Edit], rounds: int = MAX_ROUNDS
+) -> list[Edit]:
+    """Return edits with sharding constraints for values to which propagation gives other shardings than planned.
 
     In each round, the values with another sharding that do not depend on other such values get a constraint, together
     with those that are equal to them in other layers. Then the shardings are propagated again.
     """
-    edits = list(boundary)
-    constrained: set[SSAValue] = set()
-    for _ in range(MAX_ROUNDS):
+    edits = list(start)
+    constrained = {edit.target for edit in start if isinstance(edit.target, SSAValue)}
+    for _ in range(rounds):
         wrong = _other_than_planned(module, planned, edits)
         first = [value for value in wrong if value not in constrained and not _operands(value) & wrong.keys()]
         if not first:
@@ -51,13 +54,21 @@ def with_constraints(module: ModuleOp, planned: PlannedShardings, boundary: Sequ
     return edits
 
 
+def share_as_planned(module: ModuleOp, planned: PlannedShardings, edits: Sequence[Edit]) -> float:
+    """Return the share of the values inside the program to which propagation gives the planned shardings."""
+    count = sum(static_shape(value.type) is not None for value in planned.inside)
+    return 1 - len(_other_than_planned(module, planned, edits)) / max(1, count)
+
+
 @garbage_collection_paused()
 def _other_than_planned(
     module: ModuleOp, planned: PlannedShardings, edits: Sequence[Edit]
 ) -> dict[SSAValue, TensorSharding | None]:
     """Return the values to which propagation gives another sharding than planned, in program order."""
     copy, _ = edited(module, edits)
-    run_passes(make_context(), copy, [PropagationPipeline(through_chlo=True, on_one_mesh=True)], verify_each=False)
+    once_per_function = has_folded_layers(module)
+    pipeline = PropagationPipeline(dedup_functions_fully=once_per_function, through_chlo=True, on_one_mesh=True)
+    run_passes(make_context(), copy, [pipeline], verify_each=False)
     found: dict[SSAValue, TensorSharding | None] = {}
     counterparts = Counterparts(module, copy)
     for value, sharding in planned.inside.items():

@@ -6,9 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import SSAValue
+import numpy as np
+from xdsl.dialects.func import CallOp
+from xdsl.ir import OpResult, SSAValue
 
 from sdy.cost.memory_curve import values_at_peak
+from sdy.dialects.ir.fast_ops import operands_of
+from sdy.dialects.ir.symbols import functions_of
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.searched_module import SearchedModule
@@ -20,6 +24,26 @@ class Peak:
 
     bytes: int
     values: frozenset[SSAValue]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldValues:
+    """Values of one type and from one op, which repeated layers share: how many, and their bytes on a device."""
+
+    value: SSAValue  # one of them, as its op produces it
+    count: int
+    bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class LeastMemory:
+    """Bytes that a device holds at one point of the program at least, and the values that they are, in any order.
+
+    No sharding needs less, because each value has the smallest shards that any sharding of its op allows.
+    """
+
+    bytes: float
+    values: tuple[HeldValues, ...]
 
 
 @dataclass(slots=True)
@@ -66,3 +90,30 @@ class MemoryCosts:
         """Return the values alive at some known point, with the share of the points where they are."""
         counts = Counter(value for point in self.points for value in point)
         return [(value, count / len(self.points)) for value, count in counts.items()]
+
+    def least_memory(self) -> LeastMemory:
+        """Return the least memory at that known point where it is the most."""
+        return max(map(self._least_at, self.points), key=lambda each: each.bytes, default=LeastMemory(0.0, ()))
+
+    def _least_at(self, point: frozenset[SSAValue]) -> LeastMemory:
+        groups: dict[SSAValue, list[float]] = {}
+        for value in point:
+            groups.setdefault(self._produced(value), []).append(self._least_bytes(value))
+        held = [HeldValues(value, len(sizes), sum(sizes)) for value, sizes in groups.items()]
+        return LeastMemory(sum(each.bytes for each in held), tuple(held))
+
+    def _least_bytes(self, value: SSAValue) -> float:
+        """Return the bytes of the smallest shard that a value can have."""
+        choice = self.network.bytes_by_label(value)
+        if choice is None:
+            return self.network.local_bytes(value, ())
+        variable, sizes = choice
+        return float(np.min(sizes, where=np.isfinite(self.network.network.costs[variable]), initial=np.inf))
+
+    def _produced(self, value: SSAValue) -> SSAValue:
+        """Return the value in the function of a layer that a result of its call is, or the value itself."""
+        while isinstance(value, OpResult) and isinstance(value.op, CallOp):
+            end = functions_of(self.searched.module)[value.op.callee.string_value()].body.block.last_op
+            assert end is not None  # verified: a body ends in a return
+            value = operands_of(end)[value.index]
+        return value

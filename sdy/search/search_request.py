@@ -39,6 +39,10 @@ class SearchRequest:
         """Return the quantity to minimize."""
         return cost.seconds_overlapped if self.overlap and self.goal is Goal.TIME else self.goal.of(cost)
 
+    def rank(self, cost: ProgramCost) -> tuple[bool, float]:
+        """Return a key that is smaller for better plans: what fits in memory comes first."""
+        return not cost.fits, self.price_of(cost) if cost.fits else cost.peak_bytes
+
 
 def search_request(
     hardware: Hardware,

@@ -16,26 +16,20 @@ from itertools import islice
 from time import monotonic
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument, SSAValue
 
 from sdy.advice.edits import Edit, edited
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
-from sdy.dialects.ir.symbols import main_function
-from sdy.dialects.shardings import argument_sharding, function_result_sharding
-from sdy.model.sharding import TensorSharding
-from sdy.partitioner.layout_search.layout import Atoms, Layout
-from sdy.passes.export.optimize.communication_edges import ValueEdge
-from sdy.search.annotations import boundary_edits, with_constraints
+from sdy.search.annotations import boundary_edits, share_as_planned, with_constraints
 from sdy.search.goal import Goal
 from sdy.search.neighbours import Neighbours
 from sdy.search.planned_shardings import PlannedShardings, planned_shardings
-from sdy.search.program_network import ProgramNetwork
+from sdy.search.search_networks import SearchNetworks
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import SearchedModule
-from sdy.search.solutions import Solution, Solver
-from sdy.search.transfer_costs import Objective, TransferCosts
+from sdy.search.solutions import Solution
+from sdy.search.transfer_costs import Objective
 
 Price = Callable[[ModuleOp], ProgramCost]
 
@@ -45,16 +39,21 @@ SMALL_GAIN = 0.02  # the fraction of the goal that more annotations must save
 LEAST_SECONDS = 1e-6  # that annotations must save, about the latency of one collective
 LEAST_GAIN = 1e-3  # the fraction of the score that another layout of an argument must save
 MEMORY_EXPONENT = 4  # so that a candidate that does not fit is worse than a much slower one
+LEAST_AS_PLANNED = 0.5  # the share of values with which annotations of arguments alone are worth a partition
 SHARE_OF_SOLVER = 0.6  # of the time
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Annotations of a program, with the cost of the partitioned program, and the solution that they come from."""
+    """Annotations of a program, with the cost of the partitioned program, and the solution that they come from.
+
+    `planned` are the shardings of the solution, if the annotations are chosen so that propagation leads to them.
+    """
 
     edits: Sequence[Edit]
     cost: ProgramCost
     solution: Solution | None = None
+    planned: PlannedShardings | None = None
 
     @property
     def constraint_count(self) -> int:
@@ -66,11 +65,12 @@ class Candidate:
 class SearchResult:
     """The best candidate, the cost of the program as it was, and the first solution, which has a lower bound.
 
+    `before` is None if the program as it was has only been partitioned with its layers folded.
     `is_complete` is false if time was up, or if the user interrupted the search. `can_shard` is false if no op can be
     sharded at all: no axis divides a dim, or the rules of the ops need all dims unsharded.
     """
 
-    before: ProgramCost
+    before: ProgramCost | None
     best: Candidate
     tried: int
     solution: Solution | None
@@ -92,17 +92,16 @@ class ShardingSearch:
     request: SearchRequest
     price: Price
     is_large: bool = False
-    _transfers: TransferCosts = field(init=False)
+    networks: SearchNetworks = field(init=False)
     _neighbours: Neighbours = field(init=False)
     _candidates: list[Candidate] = field(init=False, default_factory=list[Candidate])
     _known: dict[frozenset[Edit], Candidate | None] = field(init=False)  # by edits; None for those without a price
-    _solvers: dict[Objective, tuple[Solver, ProgramNetwork]] = field(init=False)
     _end: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
-        self._transfers = TransferCosts(self.searched.graph.atoms, self.request.hardware)
+        self.networks = SearchNetworks(self.written, self.searched, self.request)
         self._neighbours = Neighbours(self.written, self.searched)
-        self._known, self._solvers = {}, {}
+        self._known = {}
 
     def run(self, seconds: float) -> SearchResult:
         """Search until nothing is better or time is up. An interrupt (Ctrl-C) ends it with the best result so far.
@@ -127,54 +126,38 @@ class ShardingSearch:
         except KeyboardInterrupt:
             is_complete, is_interrupted = False, True
         tried, can_shard = len(self._candidates), self.searched.can_shard
-        return SearchResult(before.cost, self._best(), tried, solution, is_complete, is_interrupted, can_shard)
+        return SearchResult(before.cost, self.ranked()[0], tried, solution, is_complete, is_interrupted, can_shard)
 
-    def solve(self, objective: Objective, seconds: float) -> Solution | None:
-        """Return the best solution of the cost network alone, which compares meshes without partitioning."""
-        solver, _ = self.solver(objective)
-        return solver.solve(self._free(), seconds)
+    @property
+    def plain(self) -> Candidate:
+        """The program as it was, once the search has begun."""
+        return self._candidates[0]
 
-    def _free(self) -> float:
-        return 0.0 if self.request.goal is Goal.MEMORY else self.request.free_bytes
-
-    def solver(self, objective: Objective) -> tuple[Solver, ProgramNetwork]:
-        """Return the cost network for an objective, with its solver."""
-        if objective not in self._solvers:
-            searched, hardware = self.searched, self.request.hardware
-            network = ProgramNetwork(searched.module, searched.graph, self._transfers, hardware, objective)
-            self._pin(network)
-            self._solvers[objective] = Solver(searched, network), network
-        return self._solvers[objective]
-
-    def _pin(self, network: ProgramNetwork) -> None:
-        """Keep the annotations of arguments and results: closed dims as they are, open ones with these axes first."""
-        atoms, main = self.searched.graph.atoms, main_function(self.written)
-        for node, op in enumerate(self.searched.graph.ops):
-            if not isinstance(op, ValueEdge) or (op.sources and op.targets):
-                continue
-            if op.targets:
-                sharding = argument_sharding(main, _index(op.targets[0]))
-            else:
-                assert op.result_of is not None  # an edge without targets is that of a result
-                sharding = function_result_sharding(main, op.result_of[1])
-            if sharding is not None:
-                network.pin(node, lambda layout, sharding=sharding: _agrees(layout, sharding, atoms))
+    def ranked(self) -> list[Candidate]:
+        """Return all candidates, the best ones first."""
+        best = self._best()
+        others = (each for each in self._candidates if each is not best)
+        return [best, *sorted(others, key=lambda each: self.request.rank(each.cost))]
 
     def _search(self, objective: Objective, seconds: float) -> Solution | None:
         """Price what the solutions of one objective stand for; return the first solution.
 
         `seconds` is the time for all solutions.
         """
-        solver, network = self.solver(objective)
+        solver, network = self.networks.solver(objective)
         end = monotonic() + seconds
-        free, first = self._free(), None
+        free, first = self.networks.free_bytes, None
         for _ in range(MAX_SOLUTIONS):
             solution = solver.solve(free, end - monotonic())
             if solution is None:
                 break
             first = first or solution
             planned = planned_shardings(self.written, self.searched, network, solution.labels)
-            found = [each for edits in self._variants(planned) if (each := self._priced(edits, solution)) is not None]
+            found = [
+                each
+                for edits in self._variants(planned)
+                if (each := self._priced(edits, solution, planned)) is not None
+            ]
             if (
                 not found
                 or any(each.cost.fits for each in found)
@@ -189,7 +172,10 @@ class ShardingSearch:
     def _variants(self, planned: PlannedShardings) -> Iterator[Sequence[Edit]]:
         """Yield annotations for the planned shardings, the fewest first."""
         arguments = boundary_edits(self.written, planned, with_results=False)
-        yield [edit for edit in arguments if any(dim.axes for dim in edit.sharding.dims)]
+        sharded = [edit for edit in arguments if any(dim.axes for dim in edit.sharding.dims)]
+        # A large program takes long to partition if propagation leads to shardings that nobody planned.
+        if not self.is_large or share_as_planned(self.written, planned, sharded) >= LEAST_AS_PLANNED:
+            yield sharded
         if not self.is_large:
             yield arguments
         boundary = boundary_edits(self.written, planned)
@@ -201,7 +187,9 @@ class ShardingSearch:
             yield constrained
 
     @garbage_collection_paused()
-    def _priced(self, edits: Sequence[Edit], solution: Solution | None) -> Candidate | None:
+    def _priced(
+        self, edits: Sequence[Edit], solution: Solution | None, planned: PlannedShardings | None = None
+    ) -> Candidate | None:
         """Return the candidate with these edits; None if its program cannot be partitioned. Each is priced once."""
         key = frozenset(edits)
         if key not in self._known:
@@ -210,7 +198,7 @@ class ShardingSearch:
             except SdyError:
                 self._known[key] = None
                 return None
-            found = self._known[key] = Candidate(edits, cost, solution)
+            found = self._known[key] = Candidate(edits, cost, solution, planned)
             self._candidates.append(found)
         return self._known[key]
 
@@ -222,7 +210,7 @@ class ShardingSearch:
         fitting = [each for each in self._candidates if each.cost.fits]
         if not fitting:
             return min(self._candidates, key=lambda each: each.cost.peak_bytes)
-        price, plain = self.request.price_of, self._candidates[0]
+        price, plain = self.request.price_of, self.plain
         least = min(price(each.cost) for each in fitting)
         if plain.cost.fits and self.request.goal is Goal.TIME and price(plain.cost) < least + LEAST_SECONDS:
             return plain
@@ -234,7 +222,7 @@ class ShardingSearch:
         return (
             self._choose_named_dims(self._best())
             and self._choose_layouts(self._best())
-            and self._choose_layouts(self._candidates[0])
+            and self._choose_layouts(self.plain)
         )
 
     def _choose_named_dims(self, candidate: Candidate) -> bool:
@@ -278,18 +266,3 @@ class ShardingSearch:
 def is_large(module: ModuleOp) -> bool:
     """Return whether partitioning a program takes so long that only few candidates are partitioned."""
     return sum(1 for _ in islice(module.walk(), LARGE + 1)) > LARGE
-
-
-def _index(value: SSAValue) -> int:
-    assert isinstance(value, BlockArgument)
-    return value.index
-
-
-def _agrees(layout: Layout, sharding: TensorSharding, atoms: Atoms) -> bool:
-    """Return whether a layout keeps a sharding; open dims may be sharded further."""
-    for own, dim in zip(layout.dims, sharding.dims, strict=True):
-        required = atoms.split(dim.axes)
-        if required is None or (own != required if dim.is_closed else own[: len(required)] != required):
-            return False
-    replicated = atoms.split(sharding.replicated) or ()
-    return not any(atom in replicated for dim in layout.dims for atom in dim)

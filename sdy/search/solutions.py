@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from sdy.search.memory import MemoryCosts, Peak
+from sdy.search.memory import LeastMemory, MemoryCosts, Peak
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import Minimum, minimum
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.searched_module import SearchedModule
 
 MAX_TRIALS = 12  # prices of a byte that are tried
+DOMINANT = 4096  # the factor of the first price if nothing fits: a byte saved is then worth almost any time
+NEAR_LEAST = 1e-3  # the fraction by which a solution may exceed the least memory if nothing fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,10 @@ class Solver:
             self._solved[free_bytes] = found
         return self._solved[free_bytes]
 
+    def least_memory(self) -> LeastMemory:
+        """Return bytes that a device needs under every sharding, at one of the points where solutions needed most."""
+        return self._memory.least_memory()
+
     def priced(self, price: float) -> CostNetwork:
         """Return the cost network with a price per byte of memory."""
         return self._memory.priced(price) if price else self._network.network
@@ -85,6 +91,8 @@ class Solver:
         over = Solution(cheapest.labels, cheapest.cost, cheapest.bound, peak.bytes)
         least, best, bound = over, None, cheapest.bound
         price = cheapest.cost / peak.bytes
+        if memory.least_memory().bytes > free_bytes:
+            price *= DOMINANT
         for _ in range(MAX_TRIALS):
             found = minimum(memory.priced(price), self._left())
             if found is None:
@@ -102,9 +110,14 @@ class Solver:
             else:
                 is_closer = is_better
                 best = solution if is_better else best
-            if monotonic() > self._end or not (is_closer or best is None):
+            if monotonic() > self._end or not (is_closer or best is None) or self._is_least(here, free_bytes):
                 break
             # While nothing fits, a byte must cost more.
             price = 8 * price if best is None else (best.cost - over.cost) / (over.peak_bytes - best.peak_bytes)
         chosen = best or least
         return replace(chosen, bound=min(chosen.cost, bound))
+
+    def _is_least(self, peak: Peak, free_bytes: float) -> bool:
+        """Return whether nothing fits, and nothing needs much less than a solution with this peak."""
+        least = self._memory.least_memory().bytes
+        return least > free_bytes and peak.bytes <= least * (1 + NEAR_LEAST)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from io import StringIO
 from typing import Generic, TypeVar
 
@@ -25,6 +25,28 @@ from sdy.search.goal import Goal
 from sdy.search.search_request import SECONDS
 
 P_co = TypeVar("P_co", bound=ComparedProgram, covariant=True)
+SHOWN_VALUES = 6  # rows of values that take the most memory
+
+
+@dataclass(frozen=True, slots=True)
+class HeldMemory:
+    """Values that are alive when a program needs the most memory: their bytes on a device in their smallest shards.
+
+    `source` is the line that computes them, or empty; equal values of repeated layers are counted together.
+    """
+
+    source: str
+    type: str
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeastMemory:
+    """The bytes that each device needs at one point of a program, however it is sharded, and the values they are."""
+
+    bytes: int
+    values: tuple[HeldMemory, ...]  # the largest first
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,6 +55,7 @@ class ShardingPlan(Generic[P_co]):
 
     `program` is the program with these annotations, `original` the one as it was. `before` is the cost of the original
     program, `cost` that of the annotated one, `tried` the number of annotated programs that were partitioned.
+    `gap` is None if costs overlap, or if no plan can fit; then `least_memory` says what every sharding needs.
 
     Both costs are those with the communication optimizer on or off, whichever is faster, as for
     `plan.program.optimized_for(machine)`; for programs of more than 1,500 ops, the optimizer is as in `program`. So
@@ -52,6 +75,7 @@ class ShardingPlan(Generic[P_co]):
     tried: int
     is_complete: bool
     can_shard: bool
+    least_memory: LeastMemory | None
     explained: Callable[[float], PlanExplanation] = field(repr=False)
 
     def explain(self, time_limit: float = SECONDS) -> PlanExplanation:
@@ -102,7 +126,7 @@ class ShardingPlan(Generic[P_co]):
 
     def _repr_html_(self) -> str:
         """Return the report as the tables that notebooks show."""
-        return tables_html(repr(self), [_costs(self), *_values(self)], _notes(self), {"mesh": self.mesh})
+        return tables_html(repr(self), [_costs(self), *_values(self), *_held(self)], _notes(self), {"mesh": self.mesh})
 
     def to_json(self) -> dict[str, object]:
         """Return the plan as plain data."""
@@ -118,6 +142,7 @@ class ShardingPlan(Generic[P_co]):
             "before": self.before.to_json(),
             "after": self.cost.to_json(),
             "gap": self.gap,
+            "least_memory": None if self.least_memory is None else asdict(self.least_memory),
             "tried": self.tried,
             "is_complete": self.is_complete,
         }
@@ -126,7 +151,7 @@ class ShardingPlan(Generic[P_co]):
 def _report(plan: ShardingPlan[ComparedProgram], width: int = WIDTH) -> str:
     """Return the report on a plan as text, in tables of at most `width` columns."""
     console = Console(file=StringIO(), width=width, highlight=False)
-    print_tables(console, mesh_table({"mesh": plan.mesh}), _costs(plan), *_values(plan))
+    print_tables(console, mesh_table({"mesh": plan.mesh}), _costs(plan), *_values(plan), *_held(plan))
     for line in _notes(plan):
         console.print(line, markup=False)
     stream = console.file
@@ -163,6 +188,17 @@ def _values(plan: ShardingPlan[ComparedProgram]) -> Iterator[FittedTable]:
         yield fitted_table("with_sharding_constraint", columns, rows)
 
 
+def _held(plan: ShardingPlan[ComparedProgram]) -> Iterator[FittedTable]:
+    """Yield the table of the values that take the most memory, if no plan can fit."""
+    if plan.least_memory is not None:
+        rows = (
+            (each.source, each.type, str(each.count), bytes_text(each.bytes))
+            for each in plan.least_memory.values[:SHOWN_VALUES]
+        )
+        title = "most of the memory that every sharding needs"
+        yield fitted_table(title, ("line", "type", "values", "bytes on a device"), rows, right=(2, 3))
+
+
 def _rows(values: Sequence[PlannedValue]) -> Iterator[tuple[str, str, str]]:
     return ((value.name, value.type, value.spec) for value in values)
 
@@ -177,10 +213,17 @@ def _notes(plan: ShardingPlan[ComparedProgram]) -> Iterator[str]:
         yield "No annotation saves enough: the program stays as it is."
     ends = "" if plan.is_complete else " before time was up; a longer search may find a better plan"
     yield f"{plan.tried} annotated programs were partitioned{ends}."
-    if plan.gap is not None:
+    if plan.gap is not None and plan.cost.fits:
         yield (
             f"In its cost model, the search found a solution that costs at most {plan.gap:.1%} more than any other "
             "that fits in memory."
         )
-    if not plan.cost.fits:
+    if plan.least_memory is not None:
+        needed = bytes_text(plan.least_memory.bytes)
+        yield (
+            f"No plan fits in memory: however the program is sharded, a device needs {needed} bytes at one point. The "
+            "last table shows the values that take most of them. Recompute some of these, use a smaller batch, or more "
+            "devices. This plan needs the least memory of those that were found."
+        )
+    elif not plan.cost.fits:
         yield "No plan was found that fits in memory; this is the one that needs the least."

@@ -24,14 +24,18 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
+from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.program.origin import Origin
 from sdy.program.partitioners.runs import ComparedProgram
-from sdy.program.planning.plan import ShardingPlan
+from sdy.program.planning.folded_cost import folded_cost
+from sdy.program.planning.plan import HeldMemory, LeastMemory, ShardingPlan
 from sdy.report.boundary import BoundaryValue, boundary_values
 from sdy.report.notation import read_any
 from sdy.report.value_names import ValueNames, source_text
 from sdy.search.constraints import PlannedValue
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
+from sdy.search.folded_program import folded_program
+from sdy.search.layered_search import LayeredSearch
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import name_of_mesh, on_one_mesh, prepared_module, without_shardings
 from sdy.search.sharding_search import Candidate, SearchResult, ShardingSearch, is_large
@@ -43,6 +47,11 @@ MAX_PRICED_MESHES = 3  # of several meshes, those with the best solutions are pa
 class PricedProgram(ComparedProgram, Protocol):
     """A program that can be partitioned and priced."""
 
+    @property
+    def optimize_communication(self) -> bool:
+        """Whether the program is partitioned with the communication optimizer."""
+        ...
+
     def optimized_for(self, machine: Hardware) -> PricedProgram:
         """Return the program with the communication optimizer on or off, whichever is faster on a machine."""
         ...
@@ -53,6 +62,7 @@ class PricedProgram(ComparedProgram, Protocol):
 
 
 P = TypeVar("P", bound=PricedProgram)
+Search = ShardingSearch | LayeredSearch
 
 
 @dataclass(frozen=True)
@@ -75,8 +85,11 @@ class SearchedProgram(Generic[P]):
         return is_large(self.module)
 
     def price(self, module: ModuleOp, request: SearchRequest) -> ProgramCost:
-        """Partition the program with another module, and return its cost."""
+        """Partition the program with another module, which may have folded layers, and return its cost."""
         program: PricedProgram = self.unprinted(module)
+        if has_folded_layers(module):
+            optimize = program.optimize_communication
+            return folded_cost(module, request.hardware, request.free_bytes, optimize_communication=optimize)
         chosen = program if self.is_large else program.optimized_for(request.hardware)
         return chosen.cost(request.hardware, request.free_bytes)
 
@@ -91,23 +104,18 @@ def search_plan(program: SearchedProgram[P], request: SearchRequest) -> Sharding
     if len(searches) > 1:
         searches = _most_promising(searches, request)
     found = list(_results(searches, end))
-    search, result = min(found, key=lambda each: _rank(each[1].best.cost, request))
+    search, result = min(found, key=lambda each: request.rank(each[1].best.cost))
     written = search.written
-    before = result.before if written is program.module else _cost_before(program, request)
+    own = result.before if written is program.module else None
+    before = own or _cost_before(program, search.written, request)
     is_same_mesh = any(mesh == search.searched.mesh for mesh in meshes_of(program.module).values())
-    if before is not None and is_same_mesh and not request.fixed:
-        own = Candidate((), before, result.solution)
-        if _rank(before, request) < _rank(result.best.cost, request):
-            # The annotations of the user are better than those that were found.
-            result, written = replace(result, best=own), program.module
-    return _plan(program, search, written, replace(result, before=before or result.before))
+    if is_same_mesh and not request.fixed and request.rank(before) < request.rank(result.best.cost):
+        # The annotations of the user are better than those that were found.
+        result, written = replace(result, best=Candidate((), before, result.solution)), program.module
+    return _plan(program, search, written, before, result)
 
 
-def _rank(cost: ProgramCost, request: SearchRequest) -> tuple[bool, float]:
-    return not cost.fits, request.price_of(cost) if cost.fits else cost.peak_bytes
-
-
-def _results(searches: Sequence[ShardingSearch], end: float) -> Iterator[tuple[ShardingSearch, SearchResult]]:
+def _results(searches: Sequence[Search], end: float) -> Iterator[tuple[Search, SearchResult]]:
     """Run searches until `end`, each in an equal share of the time that is left; an interrupt ends them all."""
     for number, search in enumerate(searches):
         result = search.run(max(0.0, end - monotonic()) / (len(searches) - number))
@@ -116,7 +124,7 @@ def _results(searches: Sequence[ShardingSearch], end: float) -> Iterator[tuple[S
             break
 
 
-def _searches(program: SearchedProgram[Any], request: SearchRequest) -> Iterator[ShardingSearch]:
+def _searches(program: SearchedProgram[Any], request: SearchRequest) -> Iterator[Search]:
     meshes = required_meshes(program.module, request.meshes)
     prepared = prepared_module(program.module)
     for mesh in meshes:
@@ -125,7 +133,12 @@ def _searches(program: SearchedProgram[Any], request: SearchRequest) -> Iterator
         if request.fixed:
             module, _ = edited(module, list(_fixed(program, module, mesh, request)))
         searched = prepared.on(mesh, name_of_mesh(module, mesh))
-        yield ShardingSearch(module, searched, request, partial(program.price, request=request), program.is_large)
+        price = partial(program.price, request=request)
+        folded = folded_program(module) if program.is_large else None
+        if folded is None:
+            yield ShardingSearch(module, searched, request, price, program.is_large)
+        else:
+            yield LayeredSearch(folded, searched, request, price)
 
 
 def required_meshes(module: ModuleOp, meshes: Sequence[Mesh]) -> Sequence[Mesh]:
@@ -156,10 +169,10 @@ def _fixed(program: SearchedProgram[Any], module: ModuleOp, mesh: Mesh, request:
         yield Edit(target, replace(sharding, mesh=mesh_name))
 
 
-def _most_promising(searches: list[ShardingSearch], request: SearchRequest) -> list[ShardingSearch]:
+def _most_promising(searches: list[Search], request: SearchRequest) -> list[Search]:
     """Return the searches whose cost networks have the best solutions."""
     objective, seconds = request.goal.objectives()[0], SHARE_OF_MESHES * request.seconds / len(searches)
-    solved = [(search, search.solve(objective, seconds)) for search in searches]
+    solved = [(search, search.networks.solve(objective, seconds)) for search in searches]
     ranked = [
         (solution.peak_bytes > request.free_bytes, solution.cost, number)
         for number, (_, solution) in enumerate(solved)
@@ -170,9 +183,9 @@ def _most_promising(searches: list[ShardingSearch], request: SearchRequest) -> l
 
 @garbage_collection_paused()
 def _plan(
-    program: SearchedProgram[P], search: ShardingSearch, written: ModuleOp, result: SearchResult
+    program: SearchedProgram[P], search: Search, written: ModuleOp, before: ProgramCost, result: SearchResult
 ) -> ShardingPlan[P]:
-    """Return the plan of the best candidate, whose edits are of values of `written`."""
+    """Return the plan of the best candidate, whose edits are of values of `written`, and the cost before."""
     best = result.best
     annotated, _ = edited(written, best.edits)
     names = ValueNames(written, program.origin.text, program.origin.argument_names)
@@ -180,6 +193,7 @@ def _plan(
     boundary = boundary_values(annotated, program.origin.argument_names)
     results = boundary[len(arguments) :]
     solution = best.solution or result.solution
+    least = _least_memory(search, program.origin) if not best.cost.fits else None
     argument_names = [names[argument] for argument in arguments]
     shardings = {index: each.sharding for index, each in enumerate(boundary[: len(arguments)]) if each.sharding}
     return ShardingPlan(
@@ -187,27 +201,49 @@ def _plan(
         program.annotated(program.module if _has_mesh(program.module) else search.written, ()),
         search.searched.mesh,
         search.request.goal,
-        result.before,
+        before,
         best.cost,
         list(_described(argument_names, boundary[: len(arguments)])),
         list(_described([value.name for value in results], results)),
         list(_constraints(best.edits, names, program.origin)),
-        None if solution is None or search.request.overlap else solution.gap,  # the network knows no overlap
+        None if solution is None or search.request.overlap or least else solution.gap,  # the network knows no overlap
         result.tried,
         result.is_complete,
         result.can_shard,
+        least,
         partial(_explanation, search, shardings, argument_names),
     )
 
 
+def _least_memory(search: Search, origin: Origin[Any]) -> LeastMemory | None:
+    """Return the memory that every sharding needs; None if that is not known to exceed the free memory."""
+    found = search.networks.least_memory()
+    if found.bytes <= search.request.free_bytes:
+        return None
+    rows = ((_source(each.value, origin), str(each.value.type), each.count, each.bytes) for each in found.values)
+    groups: dict[tuple[str, str], tuple[int, float]] = {}
+    for source, type_text, count, size in rows:
+        known = groups.get((source, type_text), (0, 0.0))
+        groups[source, type_text] = known[0] + count, known[1] + size
+    held = [HeldMemory(*key, count, round(size)) for key, (count, size) in groups.items()]
+    return LeastMemory(round(found.bytes), tuple(sorted(held, key=lambda each: (-each.bytes, each.source, each.type))))
+
+
+def _source(value: SSAValue, origin: Origin[Any]) -> str:
+    """Return the line that computes a value; empty if it is unknown."""
+    op = op_of(value)
+    span = None if op is None else span_of(op)
+    return "" if span is None else source_text(span.line, origin.source_lines)
+
+
 def _explanation(
-    search: ShardingSearch, shardings: Mapping[int, TensorSharding], names: Sequence[str], seconds: float
+    search: Search, shardings: Mapping[int, TensorSharding], names: Sequence[str], seconds: float
 ) -> PlanExplanation:
     """Return what the best plans without the axes of these argument shardings cost."""
     goal = search.request.goal
     objective = goal.objectives()[0]
-    solver, network = search.solver(objective)
-    solution = search.solve(objective, seconds)
+    solver, network = search.networks.solver(objective)
+    solution = search.networks.solve(objective, seconds)
     if solution is None:
         return PlanExplanation(goal, search.searched.mesh, 0.0, ())
     alternatives = AlternativeSearch(search.searched, network, solver.priced(solution.price), solution.labels)
@@ -220,14 +256,17 @@ def _has_mesh(module: ModuleOp) -> bool:
     return any(mesh.axes for mesh in meshes_of(module).values())
 
 
-def _cost_before(program: SearchedProgram[Any], request: SearchRequest) -> ProgramCost | None:
-    """Return the cost of the program with its own annotations; None if it has no mesh or cannot be partitioned."""
-    if not _has_mesh(program.module):
-        return None
-    try:
-        return program.price(program.module, request)
-    except SdyError:
-        return None
+def _cost_before(program: SearchedProgram[Any], written: ModuleOp, request: SearchRequest) -> ProgramCost:
+    """Return the cost of the program with its own annotations, or that of `written`, which has the mesh of the search.
+
+    The latter counts if the program has no mesh or cannot be partitioned.
+    """
+    if _has_mesh(program.module):
+        try:
+            return program.price(program.module, request)
+        except SdyError:
+            pass
+    return program.price(written, request)
 
 
 def _described(names: Sequence[str], values: Sequence[BoundaryValue]) -> Iterator[PlannedValue]:
@@ -239,7 +278,5 @@ def _described(names: Sequence[str], values: Sequence[BoundaryValue]) -> Iterato
 def _constraints(edits: Sequence[Edit], names: ValueNames, origin: Origin[Any]) -> Iterator[PlannedValue]:
     for edit in edits:
         if edit.is_constraint and isinstance(edit.target, SSAValue):
-            op = op_of(edit.target)
-            span = None if op is None else span_of(op)
-            source = "" if span is None else source_text(span.line, origin.source_lines)
+            source = _source(edit.target, origin)
             yield PlannedValue(names[edit.target], str(edit.target.type), edit.sharding, source)

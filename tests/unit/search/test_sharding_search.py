@@ -41,6 +41,7 @@ def test_an_interrupt_returns_the_best_plan_so_far() -> None:
     result = searched(3, KeyboardInterrupt)
     assert not result.is_complete
     assert result.tried == 3
+    assert result.before is not None
     assert result.best.cost.seconds_in_turn < result.before.seconds_in_turn / 4
 
 
@@ -58,6 +59,7 @@ def test_without_time_only_the_solution_is_tried() -> None:
     result = searched(1000, KeyboardInterrupt, seconds=0.0)
     assert not result.is_complete
     assert 1 < result.tried < 12
+    assert result.before is not None
     assert result.best.cost.seconds_in_turn < result.before.seconds_in_turn / 4
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, LocationAttr, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
@@ -22,7 +23,7 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.walk import op_and_nested_ops, ops_in
+from sdy.dialects.ir.walk import op_and_nested_ops, ops_in, ops_of
 from sdy.dialects.shardings import (
     result_shardings,
     set_argument_sharding,
@@ -74,6 +75,28 @@ class FoldLayersPass(ModulePass):
             # Mark ops that are folded, or cannot be, as different from all others.
             entries[part.start : part.end] = [-1 - index for index in range(part.start, part.end)]
         return is_folded
+
+
+def has_folded_layers(module: ModuleOp) -> bool:
+    """Return whether a function of a module stands for several layers."""
+    return any(LAYER in func.attributes for func in functions_of(module).values())
+
+
+def folded_locations(module: ModuleOp) -> dict[LocationAttr, list[LocationAttr]]:
+    """Return, for the location of each op in a folded layer, the locations of its copies in all layers, in order."""
+    found: dict[LocationAttr, list[LocationAttr]] = {}
+    functions = functions_of(module)
+    for call in ops_of(module, CallOp):
+        function = functions[call.callee.string_value()]
+        for own, location in zip(stored_locations(function), stored_locations(call), strict=True):
+            found.setdefault(own, []).append(location)
+    return found
+
+
+def stored_locations(op: Operation) -> tuple[LocationAttr, ...]:
+    """Return the locations that folding stored on an op: the function of a layer, or a call of it."""
+    found = op.attributes.get(LOCATIONS)
+    return cast("ArrayAttr[LocationAttr]", found).data if isinstance(found, ArrayAttr) else ()
 
 
 @dataclass(frozen=True, slots=True)

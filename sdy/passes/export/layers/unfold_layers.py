@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.ir.fast_ops import copy_before, copy_with_regions, operands_of, replace_uses
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
-from sdy.passes.export.layers.fold_layers import LAYER, LOCATIONS
+from sdy.passes.export.layers.fold_layers import LAYER, stored_locations
 from sdy.passes.rewriting.call_graph import call_sites, callee_name
 from sdy.passes.rewriting.insertion import erase, insert
 from sdy.passes.rewriting.op_order import forget_order
@@ -49,13 +48,13 @@ class UnfoldLayersPass(ModulePass):
 
 def _location_indices(layer: FuncOp) -> list[int | None]:
     """Return for each op in a layer the index of its location in the lists of the calls."""
-    numbers = {location: number for number, location in enumerate(_locations(layer))}
+    numbers = {location: number for number, location in enumerate(stored_locations(layer))}
     return [numbers.get(op.location) for op in pre_order(layer)]
 
 
 def _unfold(call: CallOp, layer: FuncOp, location_indices: Sequence[int | None]) -> None:
     """Copy the body before the call, op by op, which is fast for hundreds of ops and calls."""
-    locations, remaining = _locations(call), iter(location_indices)
+    locations, remaining = stored_locations(call), iter(location_indices)
     body = layer.body.block
     new: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
     end = body.last_op
@@ -76,9 +75,3 @@ def _unfold(call: CallOp, layer: FuncOp, location_indices: Sequence[int | None])
     for result, value in zip(call.results, operands_of(end), strict=True):
         replace_uses(result, new[value])
     erase(call)
-
-
-def _locations(op: Operation) -> tuple[LocationAttr, ...]:
-    """Return the locations that folding stored on an op."""
-    found = op.attributes.get(LOCATIONS)
-    return cast("ArrayAttr[LocationAttr]", found).data if isinstance(found, ArrayAttr) else ()

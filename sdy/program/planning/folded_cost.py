@@ -1,0 +1,32 @@
+"""The cost of a program whose equal layers are folded, without unfolding them."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.cost.hardware import Hardware
+from sdy.cost.program_cost import ProgramCost, cost_of
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
+from sdy.dialects.module_text import make_context
+from sdy.passes.manager.pipelines import CLOSE, LocalPipeline, partitioning, propagation
+from sdy.passes.run import run_passes
+from sdy.program.sharded_program import boundary_of
+
+
+@garbage_collection_paused()
+def folded_cost(
+    module: ModuleOp, hardware: Hardware, free_bytes: float, *, optimize_communication: bool
+) -> ProgramCost:
+    """Return the cost of a module after `sdy-fold-layers`, partitioned in a copy; its layers run as calls.
+
+    A function has the same shardings in all its calls, so that the cost may differ from that of the unfolded program.
+    Raises: SdyError at the first op that is unsupported.
+    """
+    context, copy = make_context(), module.clone()
+    passes = (*propagation(dedup_functions_fully=True), *CLOSE)
+    partition = partitioning(optimize_communication=optimize_communication)
+    run_passes(context, copy, (*passes, *partition), verify_each=False)
+    mesh = boundary_of(copy).mesh
+    local = LocalPipeline(optimize_communication, keep_layers=True)
+    run_passes(context, copy, [local], verify_each=False)
+    return cost_of(copy, mesh, hardware, free_bytes)
