@@ -350,6 +350,22 @@ class Constraint(TypedDict):
     values: Annotated[list[str], "the names of the values"]
 
 
+class HeldValues(TypedDict):
+    """Equal values that are alive where a program needs the most memory."""
+
+    source: Annotated[str, "the line that computes them; empty if unknown"]
+    type: Annotated[str, "the type of one of them"]
+    count: int
+    bytes: Annotated[int, "of all of them on a device, each in its smallest shard"]
+
+
+class LeastMemory(TypedDict):
+    """The memory that each device needs at one point of a program, however it is sharded."""
+
+    bytes: int
+    values: Annotated[list[HeldValues], "the largest first"]
+
+
 class Plan(TypedDict):
     """The shardings that `sdy search` found."""
 
@@ -361,6 +377,7 @@ class Plan(TypedDict):
     before: Cost
     after: Cost
     gap: Annotated[float | None, "the most that a better plan could save, as a share of the cost; null if unknown"]
+    least_memory: Annotated[LeastMemory | None, "if no plan can fit"]
     tried: Annotated[int, "annotated programs that were partitioned"]
     is_complete: Annotated[bool, "whether the search ended before the time limit"]
 
