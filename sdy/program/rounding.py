@@ -30,7 +30,7 @@ MOST_RUNS = 24
 # A difference may be this many times as large as the largest variation that was seen,
 FACTOR = 16.0
 # or so many times if the variation is a large share of the result: rounding decides most of its digits.
-FACTOR_OF_LARGE, LARGE_SHARE = 4.0, 0.01
+FACTOR_OF_LARGE, LARGE_SHARE = 2.0, 0.01
 
 
 class RoundingCheck:
