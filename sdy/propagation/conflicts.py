@@ -66,7 +66,7 @@ class Conflict:
 def conflicts_of(graph: Graph, history: History) -> Iterator[Conflict]:
     """Yield the conflicts of a graph after propagation, in program order. Barriers are not conflicts."""
     sites: list[Site] = [node for node in graph.nodes if node.kind in (NodeKind.RULE, NodeKind.EDGE)]
-    without: set[SiteKey] = set()  # the keys of sites without conflicts, of which most programs have few
+    without: set[SiteKey] = set()  # the keys of sites without conflicts: most sites share a few keys
     for site in (*sites, *graph.main_results):
         if isinstance(site, Node) and site.is_erased:
             continue

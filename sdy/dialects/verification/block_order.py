@@ -14,8 +14,8 @@ _LEAST_STEP = 2.0**-20  # between two numbers; an index below 2**32 with this st
 class BlockOrder:
     """Numbers of ops, which increase within a block. An op gets its number when it is first asked for.
 
-    An op that is inserted between two others gets a number between theirs. If there is no such number, all ops of the
-    block are numbered again.
+    If an op is inserted, it gets a number between those of its neighbours. If there is no room between these,
+    all ops of the block are numbered again.
     """
 
     def __init__(self) -> None:

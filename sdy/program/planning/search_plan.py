@@ -49,7 +49,7 @@ class PricedProgram(ComparedProgram, Protocol):
 
     @property
     def optimize_communication(self) -> bool:
-        """Whether the program is partitioned with the communication optimizer."""
+        """True if the program is partitioned with the communication optimizer."""
         ...
 
     def optimized_for(self, machine: Hardware) -> PricedProgram:

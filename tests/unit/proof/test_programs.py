@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import islice
-
 import pytest
-from support.execution.faults import faulty_copies
-
-import sdy
-from sdy.diagnostics.diagnostic import SdyError
-from sdy.program.arrays import random_inputs
-from sdy.program.verification import compare_runs
-from sdy.proof.prove import prove
+from support.execution.proved_faults import check_proof_and_faults
 
 PROGRAMS = {
     "a shard of an iota that is also a part of a longer one": """
@@ -124,16 +115,4 @@ func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_partitioned_program_is_proved_and_its_faults_are_not(name: str) -> None:
-    program = sdy.Program.from_text(PROGRAMS[name])
-    partitioned = program.partition()
-    proof = program.prove()
-    assert proof.is_proved, proof.failures
-    inputs = tuple(random_inputs(program.module, 0))
-    for fault, faulty in islice(faulty_copies(partitioned.local, seed=5), 6):
-        if prove(program.module, faulty, partitioned.boundary).is_proved:
-            try:
-                results = compare_runs(program.module, replace(partitioned, local=faulty), inputs)
-            except SdyError:
-                results = []
-            assert results, fault
-            assert all(each.agrees for each in results), fault
+    check_proof_and_faults(PROGRAMS[name], faults=6, seeds=1)

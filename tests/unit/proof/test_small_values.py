@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import islice, product
+from itertools import product
 
 import numpy as np
 import pytest
-from support.execution.faults import faulty_copies
 from support.execution.one_op import MESHES, is_proved, is_right, placement
+from support.execution.proved_faults import check_proof_and_faults
 from support.execution.run_text import run_op
 from support.random_ops.draft import region
 
-import sdy
-from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import parse_module
 from sdy.interpreter.arrays.element_types import Array
 from sdy.model.devices.placement import ProgramPlacement
-from sdy.program.arrays import random_inputs
-from sdy.program.verification import compare_runs
-from sdy.proof.prove import prove
 from sdy.proof.small_values.moves import MOVES, updated_at_known
 
 VALUE = np.arange(24, dtype=np.int32).reshape(4, 6)
@@ -228,17 +222,4 @@ func.func @main(%x: tensor<8x4xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}},
 
 @pytest.mark.parametrize("text", [*map(text_of, PROGRAMS), TWO_SUMS], ids=[*PROGRAMS, "two sums at once"])
 def test_programs_of_small_values_are_proved_and_their_faults_are_not(text: str) -> None:
-    program = sdy.Program.from_text(text)
-    partitioned = program.partition()
-    proof = program.prove()
-    assert proof.is_proved, proof.failures
-    for fault, faulty in islice(faulty_copies(partitioned.local, seed=5), 12):
-        if prove(program.module, faulty, partitioned.boundary).is_proved:
-            for seed in range(4):
-                inputs = tuple(random_inputs(program.module, seed))
-                try:
-                    results = compare_runs(program.module, replace(partitioned, local=faulty), inputs)
-                except SdyError:
-                    results = []
-                assert results, fault
-                assert all(each.agrees for each in results), fault
+    check_proof_and_faults(text, faults=12, seeds=4)

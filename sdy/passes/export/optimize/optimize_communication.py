@@ -78,42 +78,44 @@ class OptimizeCommunicationPass(ModulePass):
             return
         ((name, mesh),) = meshes.items()
         original = copy_with_regions(op)
-        limit = MAX_PEAK * local_peak(op)
-        found = self._rewrite(op, name, mesh, HELD_BYTE_COSTS[0])
+        peak = local_peak(op)
+        found = self._rewrite(op, name, mesh, MemoryBudget(MAX_MEMORY * peak, HELD_BYTE_COSTS[0]))
         if found is None:
             return
-        if found.peak_bytes > limit:
-            found = self._least_within(limit, op, original, name, mesh)
+        if found.peak_bytes > MAX_PEAK * peak:
+            found = self._least_within(peak, op, original, name, mesh)
         for remark in () if found is None else found.remarks:
             emit(ctx, remark)
 
     def _least_within(
-        self, limit: float, module: ModuleOp, original: ModuleOp, name: str, mesh: Mesh
+        self, peak: int, module: ModuleOp, original: ModuleOp, name: str, mesh: Mesh
     ) -> _Rewritten | None:
-        """Rewrite a module in several ways, and keep the one within `limit` that sends least, or the original."""
+        """Rewrite a module in several ways, and keep the one within the limits that sends least, or the original.
+
+        `peak` has the peak bytes of the original.
+        """
         kept, rewritten = original, None
         in_place = replace(self, recut=False)
         for attempt, cost in (*((self, cost) for cost in HELD_BYTE_COSTS[1:]), (in_place, HELD_BYTE_COSTS[0])):
             _restore(module, original)
-            found = attempt._rewrite(module, name, mesh, cost)
-            if found is None or found.peak_bytes > limit:
+            found = attempt._rewrite(module, name, mesh, MemoryBudget(MAX_MEMORY * peak, cost))
+            if found is None or found.peak_bytes > MAX_PEAK * peak:
                 continue
             if rewritten is None or found.sent < rewritten.sent:
                 kept, rewritten = copy_with_regions(module), found
         _restore(module, kept)
         return rewritten
 
-    def _rewrite(self, module: ModuleOp, name: str, mesh: Mesh, held_byte_cost: float) -> _Rewritten | None:
+    def _rewrite(self, module: ModuleOp, name: str, mesh: Mesh, memory: MemoryBudget) -> _Rewritten | None:
         """Search once and rewrite the module; None if the search does not support it."""
         read = _read(module, mesh)
         if read is None:
             return None
-        max_held_bytes = MAX_MEMORY * local_peak(module)
-        state = self._state(read, MemoryBudget(max_held_bytes, held_byte_cost))
+        state = self._state(read, memory)
         savings = search(state)
         remarks = [_remark(read, saving) for saving in savings]  # before the ops that they name change
         Writer(read, state, name).write()
-        return _Rewritten(sum(state.costs), gather_again(module, max_held_bytes), remarks)
+        return _Rewritten(sum(state.costs), gather_again(module, memory.max_held_bytes), remarks)
 
     def _state(self, read: ModuleGraph, memory: MemoryBudget) -> SearchState:
         """Return the initial state; the fixed cost of a collective depends on the bytes that the program sends now."""
