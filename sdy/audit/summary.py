@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -52,6 +53,17 @@ def audit_catalogue(texts: Iterable[str] | None = None) -> list[OpSummary]:
                 summary.unsound.append(audit)
             if audit.missing:
                 summary.incomplete.append(audit)
+    return list(summaries.values())
+
+
+def merged(parts: Iterable[Iterable[OpSummary]]) -> list[OpSummary]:
+    """Return the summaries of the parts of a catalogue as one summary per op, in the order of the parts."""
+    summaries: dict[str, OpSummary] = {}
+    for each in chain.from_iterable(parts):
+        summary = summaries.setdefault(each.op, OpSummary(each.op))
+        summary.programs += each.programs
+        summary.unsound += each.unsound
+        summary.incomplete += each.incomplete
     return list(summaries.values())
 
 

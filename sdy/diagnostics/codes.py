@@ -543,6 +543,10 @@ CODES: dict[str, Code] = {
         "An environment variable that sdy reads has a value that is not allowed.",
         "Set it to one of the values in the message, or unset it.",
     ),
+    "SDY-T262": Code(
+        "One of several parallel processes ended before its result.",
+        "Run one process at a time, with `--processes=1`: memory may have been full.",
+    ),
     "SDY-C001": Code(
         "The program sends more than its contract allows: more bytes, or more collectives of some kind.",
         "Change the annotation or the op that the notes name, or accept the program with `sdy check --update`.",

@@ -27,7 +27,8 @@ With --tool, print the script for sdy-opt, which has the names of all passes, or
 """
 SHELLS = ("bash", "zsh", "fish")
 TOOLS = ("sdy", "sdy-opt", "sdy-run")
-FILES = {"file", "old", "new", "output", "inputs", "local", "contract", "html", "trace"}  # arguments that name files
+# The arguments that name files.
+FILES = {"file", "files", "old", "new", "output", "inputs", "local", "contract", "html", "trace"}
 
 
 class _Shtab(Protocol):

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Protocol, cast
 
 import sdy
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
+from sdy.diagnostics.diagnostic import Diagnostic, render
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
-from sdy.tools.command_line.exit_codes import INTERRUPTED, NOT_RUN, SUCCESS
-from sdy.tools.command_line.extensions import load_extensions
+from sdy.tools.command_line.exit_codes import NOT_RUN, SUCCESS
+from sdy.tools.command_line.extensions import import_extensions, separate_extensions
+from sdy.tools.command_line.status import status_of
 
 COMMANDS = {
     "verify": "partition a program, run it on simulated devices, and compare with a run on one device",
@@ -66,16 +67,15 @@ def main(args: Sequence[str] | None = None) -> int:
     if name not in COMMANDS:
         print(render(_unknown_command(name)), file=sys.stderr)
         return NOT_RUN
+    return status_of(lambda: _run(name, args[1:]))
+
+
+def _run(name: str, args: Sequence[str]) -> int:
     command = subcommand(name)
-    try:
-        configure_logging()
-        return command.run(command.parser().parse_args(load_extensions(args[1:])))
-    except SdyError as error:
-        for diagnostic in error.diagnostics:
-            print(render(diagnostic), file=sys.stderr)
-        return NOT_RUN
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    configure_logging()
+    modules, remaining = separate_extensions(args)
+    import_extensions(modules)
+    return command.run(command.parser().parse_args(remaining, Namespace(load=modules)))
 
 
 def subcommand(name: str) -> Subcommand:

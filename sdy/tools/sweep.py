@@ -18,6 +18,7 @@ from sdy.tools.command_line.arguments import add_json_argument, default_machine,
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import with_program
+from sdy.tools.command_line.processes import add_processes_argument
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\
@@ -40,7 +41,7 @@ def parser() -> ArgumentParser:
     parser.add_argument(
         "--time-limit", metavar="SECONDS", type=float, default=SECONDS, help=f"for each search ({SECONDS:g})"
     )
-    parser.add_argument("--processes", metavar="N", type=int, help="that run in parallel (default: one per core)")
+    add_processes_argument(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write an HTML page with a picture; - for the screen")
     add_json_argument(parser)
     return parser

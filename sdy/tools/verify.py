@@ -37,6 +37,8 @@ from sdy.tools.command_line.loading import (
     with_optimizer_option,
     with_program_and_text,
 )
+from sdy.tools.command_line.processes import add_processes_argument
+from sdy.tools.command_line.several_files import verify_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 from sdy.tools.command_line.verification_output import outcome_cells, show_comparisons, show_reduced
 
@@ -46,13 +48,18 @@ explicit collectives. Run the partitioned program on simulated devices and the o
 compare every output. If an output differs, run both programs in 64-bit floats too: outputs that agree then only round
 differently. A program that is too large for this machine is verified in smaller sizes. The exit code is 1 if the
 partitioned program computes something else, and 0 otherwise.
+
+Several files are verified in parallel processes. Their results are printed in the order of the files, and do not depend
+on the number of processes; with --json, as a list. The exit code is the largest one of any file.
 """
 
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
     parser = SubcommandParser("verify", DESCRIPTION)
-    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
+    parser.add_argument(
+        "files", metavar="file", nargs="+", help="StableHLO text with sdy shardings; - for standard input"
+    )
     parser.add_argument(
         "--inputs",
         metavar="X.npz",
@@ -80,20 +87,27 @@ def parser() -> ArgumentParser:
     parser.add_argument("-o", "--output", metavar="LOCAL.mlir", help="also write the program that each device runs")
     parser.add_argument("-v", "--verbose", action="store_true", help="list every value, not only inputs and outputs")
     add_json_argument(parser)
+    add_processes_argument(parser)
     add_optimizer_arguments(parser)
     return parser
 
 
 def run(arguments: Namespace) -> int:
-    """Verify the program and print the results."""
-    return with_program_and_text(arguments.file, lambda program, text: _verify(program, text, arguments))
+    """Verify each program and print the results."""
+    if len(arguments.files) == 1:
+        return _verify_file(arguments, arguments.files[0])
+    return verify_files(arguments, _verify_file)
 
 
-def _verify(program: Program, text: str, arguments: Namespace) -> int:
+def _verify_file(arguments: Namespace, path: str) -> int:
+    return with_program_and_text(path, lambda program, text: _verify(program, path, text, arguments))
+
+
+def _verify(program: Program, path: str, text: str, arguments: Namespace) -> int:
     if arguments.reduced and arguments.inputs:
         check_no_arrays(arguments.inputs)
     program = with_optimizer_option(program, arguments)
-    partitioned = partition(program, arguments.file, text, savings=arguments.savings)
+    partitioned = partition(program, path, text, savings=arguments.savings)
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))
     needed = estimate(program.module, partitioned)

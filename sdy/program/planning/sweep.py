@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from concurrent.futures import Future, as_completed
+from contextlib import suppress
+from functools import partial
 from itertools import product
-from json import dumps, loads
 from typing import Any
 
 from sdy.cost.hardware import DEFAULT_MACHINE
 from sdy.cost.hardware_file import resolve_hardware
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
 from sdy.model.mesh import Mesh, MeshAxis
+from sdy.program.parallel.processes import Processes
+from sdy.program.planning.sweep_task import SweepTask, priced
 from sdy.program.program import Program
 from sdy.report.sweep.points import Origin, Sweep, SweepCost, SweepPoint
 from sdy.search.search_request import meshes_of_devices, search_request
 
 SECONDS = 30.0  # for the search on one mesh
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class SweepTask:
-    """A point to be priced in a process of its own."""
-
-    text: str
-    machine: str
-    mesh: str
-    shardings: str
-    memory: str | float | None
-    seconds: float
-
-    def point(self, cost: SweepCost | None, problem: str = "") -> SweepPoint:
-        """Return the point with its cost."""
-        return SweepPoint(self.machine, self.mesh, Origin(self.shardings), cost, problem)
 
 
 def sweep(
@@ -64,36 +48,24 @@ def sweep(
         search_request(resolve_hardware(machine), memory=memory)  # checks the options
     text = program.origin.text
     cases = [*_annotated_meshes(program, devices), *_searched_meshes(devices)]
-    tasks = [
-        SweepTask(text, machine, mesh, kind.value, memory, time_limit) for machine, (mesh, kind) in product(on, cases)
-    ]
-    with ThreadPoolExecutor(min(processes or _cores(), len(tasks))) as executor:
-        pending = [executor.submit(_priced, task) for task in tasks]
+    tasks = [SweepTask(text, machine, mesh, kind, memory, time_limit) for machine, (mesh, kind) in product(on, cases)]
+    with Processes(processes) as pool:
+        pending = [pool.submit(partial(priced, task)) for task in tasks]
         is_complete = False
-        try:
+        with suppress(KeyboardInterrupt):
             for count, _ in enumerate(as_completed(pending), 1):
                 if progress is not None:
                     progress(count, len(tasks))
             is_complete = True
-        except KeyboardInterrupt:
-            executor.shutdown(wait=False, cancel_futures=True)
-        done = [each for each in pending if each.done() and not each.cancelled()]
-        return Sweep([each.result() for each in done], is_complete)
+        done = [(task, each) for task, each in zip(tasks, pending, strict=True) if each.done()]
+        return Sweep([_point(*each) for each in done], is_complete)
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _priced(task: SweepTask) -> SweepPoint:
-    """Price a task in another process."""
-    words = [sys.executable, "-m", "sdy.program.planning.sweep_worker"]
-    done = subprocess.run(words, input=dumps(asdict(task)), capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"ended with status {done.returncode}"]
-        return task.point(None, lines[-1])
-    found = loads(done.stdout)
-    return task.point(None if found["cost"] is None else SweepCost(**found["cost"]), found["problem"])
+def _point(task: SweepTask, pending: Future[SweepCost]) -> SweepPoint:
+    try:
+        return task.point(pending.result())
+    except SdyError as error:
+        return task.point(None, error.diagnostics[0].message)
 
 
 def _searched_meshes(devices: int) -> Iterator[tuple[str, Origin]]:

@@ -146,6 +146,14 @@ class ReducedVerification(TypedDict):
     rounds: Annotated[list[VerifiedRound], "random inputs of several seeds, and adversarial ones"]
 
 
+class VerifiedFile(TypedDict):
+    """The outcome of `sdy verify` for one of several files."""
+
+    file: str
+    exit_code: Annotated[int, "0, 1 if an output differs, or 2 if the file could not be verified"]
+    outcome: Annotated[Verification | ReducedVerification | None, "null if the file could not be verified"]
+
+
 class Failure(TypedDict):
     """An op, or a result, for which the proof does not follow."""
 
@@ -548,7 +556,7 @@ class AuditedRules(TypedDict):
 
 # The form of the documents of each command. `sdy completion` prints a script instead.
 DOCUMENTS: dict[str, tuple[object, ...]] = {
-    "verify": (Verification, ReducedVerification),
+    "verify": (Verification, ReducedVerification, list[VerifiedFile]),
     "prove": (ProofOutcome,),
     "partition": (Partition,),
     "report": (Report,),

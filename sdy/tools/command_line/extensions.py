@@ -19,6 +19,14 @@ def load_extensions(args: Sequence[str]) -> list[str]:
 
     Raises: SdyError SDY-T008 if a module name is missing, or if a module cannot be imported.
     """
+    modules, remaining = separate_extensions(args)
+    import_extensions(modules)
+    return remaining
+
+
+def separate_extensions(args: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the module of each `--load`, and the remaining arguments. Raises: as `load_extensions`."""
+    modules: list[str] = []
     remaining: list[str] = []
     rest = iter(args)
     for arg in rest:
@@ -26,11 +34,16 @@ def load_extensions(args: Sequence[str]) -> list[str]:
         if name not in (f"-{OPTION}", f"--{OPTION}"):
             remaining.append(arg)
             continue
-        module = value if has_value else next(rest, "")
-        if not module:
+        modules.append(value if has_value else next(rest, ""))
+        if not modules[-1]:
             raise _error(f"--{OPTION} requires a module name", "write --load=package.module or --load=file.py")
+    return modules, remaining
+
+
+def import_extensions(modules: Sequence[str]) -> None:
+    """Import modules in order. Raises: as `load_extensions`."""
+    for module in modules:
         _load(module)
-    return remaining
 
 
 def _load(module: str) -> None:

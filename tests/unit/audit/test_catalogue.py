@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from unittest.mock import Mock
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from sdy.audit.catalogue.all import NOT_AUDITED
+from sdy.audit.catalogue.all import NOT_AUDITED, programs
 from sdy.audit.known_findings import INCOMPLETE, UNSOUND
 from sdy.audit.summary import OpSummary, audit_catalogue
 from sdy.rules.all import RULES
@@ -20,10 +21,10 @@ from sdy.tools.reference.json_schema import json_schema
 
 
 def test_the_catalogue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    summaries = audit_catalogue()  # takes ten seconds, hence one test
+    summaries = audit.catalogue_summaries(1)  # takes ten seconds, hence one test
     check_every_rule_is_audited(summaries)
     check_findings_are_known(summaries)
-    monkeypatch.setattr(audit, "audit_catalogue", lambda: summaries)
+    monkeypatch.setattr(audit, "catalogue_summaries", Mock(return_value=summaries))
     monkeypatch.setattr(rules_page, "audit_catalogue", lambda: summaries)
     check_page(rules_page.rules_page())
     check_outputs(capsys)
@@ -60,6 +61,15 @@ def test_a_new_finding_is_an_answer(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     transpose = "stablehlo.transpose %a, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>"
     rule = "{sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=4}>}"
     text = f"func.func @main(%a: tensor<4x4xf32>) {{\n  %0 = {transpose.replace(' :', f' {rule} :')}\n  return\n}}\n"
-    monkeypatch.setattr(audit, "audit_catalogue", lambda: audit_catalogue([text]))
-    assert audit.run(audit.parser().parse_args(["-v"])) == 1
+    monkeypatch.setattr(audit, "programs", lambda: [text])
+    assert audit.run(audit.parser().parse_args(["-v", "--processes", "1"])) == 1
     assert "element [0, 1] of result 0 reads element [1, 0] of operand 0" in capsys.readouterr().out
+
+
+def test_processes_audit_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An op whose programs are in several parts has one summary."""
+    texts = [text for text in programs() if "stablehlo.dot" in text or "stablehlo.conv" in text]
+    monkeypatch.setattr(audit, "programs", lambda: texts)
+    found = audit.catalogue_summaries(2)
+    assert found == audit_catalogue(texts)
+    assert sum(each.programs for each in found) == len(texts) > 60

@@ -37,6 +37,7 @@ WRONG = """func.func @main(%a: tensor<2x4xf32>, %b: tensor<4x4xf32>) -> tensor<2
 CASES: dict[str, tuple[str, int]] = {
     "verify": (f"verify {MLP} --adversarial --verbose", 0),
     "verify reduced": (f"verify {MLP} --reduced", 0),
+    "verify several files": (f"verify {MLP} {MATMUL} {{missing.mlir}}", 2),
     "prove": (f"prove {MLP}", 0),
     "prove another program": ("prove {conflict.mlir} --local {wrong.mlir}", 1),
     "partition": (f"partition {MLP}", 0),

@@ -1,48 +1,49 @@
-"""Prices one point of a sweep: reads a task as JSON from the standard input, and prints its cost as JSON."""
+"""Prices one point of a sweep."""
 
 from __future__ import annotations
 
-import json
-import sys
-from dataclasses import asdict
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint
 
 from sdy.cost.program_cost import ProgramCost
-from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import print_module
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.model.mesh import Mesh
 from sdy.passes.rewriting.insertion import erase, insert
-from sdy.program.planning.sweep import SweepTask
 from sdy.program.program import Program
 from sdy.report.notation import read_mesh
-from sdy.report.sweep.points import Origin, SweepCost
+from sdy.report.sweep.points import Origin, SweepCost, SweepPoint
 from sdy.search.goal import Goal
+
+
+@dataclass(frozen=True, slots=True)
+class SweepTask:
+    """A point to be priced in a process of its own."""
+
+    text: str
+    machine: str
+    mesh: str
+    shardings: Origin
+    memory: str | float | None
+    seconds: float
+
+    def point(self, cost: SweepCost | None, problem: str = "") -> SweepPoint:
+        """Return the point with its cost."""
+        return SweepPoint(self.machine, self.mesh, self.shardings, cost, problem)
 
 
 def priced(task: SweepTask) -> SweepCost:
     """Return the cost of a task. Raises: SdyError if the program cannot be searched or partitioned on the mesh."""
     program = Program.from_text(task.text)
-    if Origin(task.shardings) is Origin.SEARCHED:
+    if task.shardings is Origin.SEARCHED:
         plan = program.search(
             mesh=task.mesh, on=task.machine, memory=task.memory, from_scratch=True, time_limit=task.seconds
         )
         return _cost(plan.cost, plan.gap)
     sized = Program.from_text(print_module(_resized(program.module, read_mesh(task.mesh))))
     return _cost(sized.optimized_for(task.machine).cost(task.machine, task.memory), None)
-
-
-def main() -> int:
-    """Price the task on the standard input."""
-    task = SweepTask(**json.load(sys.stdin))
-    try:
-        found, problem = asdict(priced(task)), ""
-    except SdyError as error:
-        found, problem = None, error.diagnostics[0].message
-    print(json.dumps({"cost": found, "problem": problem}))
-    return 0
 
 
 def _resized(module: ModuleOp, mesh: Mesh) -> ModuleOp:
@@ -63,7 +64,3 @@ def _cost(cost: ProgramCost, gap: float | None) -> SweepCost:
         cost.free_bytes,
         gap,
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Runs functions in parallel processes."""
