@@ -8,8 +8,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from sdy.partitioner.layout_search.graph import NodeTensor
-from sdy.partitioner.layout_search.layout import AtomTuple, Layout
-from sdy.partitioner.layout_search.node import Run, merged
+from sdy.partitioner.layout_search.layout import AtomTuple
+from sdy.partitioner.layout_search.node import Run
 from sdy.partitioner.layout_search.state import NO_MOVE, LayoutMove, SearchState
 
 Grow = Callable[[SearchState, int, Run], LayoutMove]  # grows a move from a node and its new run
@@ -91,12 +91,8 @@ def _joining_run(
     node = state.graph.nodes[end.node]
     if node.run.layouts[end.position].dims == dims:
         return None
-    projected = node.kind.project(end.position, Layout(dims))
-    if projected is None:
-        return None
-    choices = (merged(projected, dict(enumerate(node.run.assignment.factors))), projected)
-    tried = dict.fromkeys(node.run.assignment._replace(factors=node.kind.assignment(each).factors) for each in choices)
-    runs = [run for each in tried if (run := node.kind.run(each)) and not state.resources.exceeds_limits(end.node, run)]
+    possible = node.kind.runs_with(end.position, dims, node.run.assignment)
+    runs = [run for run in possible if not state.resources.exceeds_limits(end.node, run)]
     if not runs:
         return None
     values = {*node.values}

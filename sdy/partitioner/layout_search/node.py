@@ -42,6 +42,7 @@ class LayoutNodeKind:
         self._atoms = atoms
         self._known: dict[Assignment, Run | None] = {}
         self._runs: dict[tuple[AtomTuple, ...], tuple[Run, ...]] = {}
+        self._runs_with: dict[tuple[int, tuple[AtomTuple, ...], Assignment], tuple[Run, ...]] = {}
         self.replicated_factors = frozenset({*rule.need_replication, *rule.permutation})
 
     def run(self, assignment: Assignment) -> Run | None:
@@ -114,6 +115,27 @@ class LayoutNodeKind:
             if dim:
                 found[dim[-1]] = tuple(left)
         return found
+
+    def runs_with(self, index: int, dims: tuple[AtomTuple, ...], assignment: Assignment) -> tuple[Run, ...]:
+        """Return the runs in which the tensor with this index is sharded like `dims`.
+
+        The first one keeps the atoms of `assignment` where `dims` leaves room for them; the second one drops them.
+        """
+        key = index, dims, assignment
+        found = self._runs_with.get(key)
+        if found is None:
+            found = self._runs_with[key] = tuple(self._computed_runs_with(*key))
+        return found
+
+    def _computed_runs_with(self, index: int, dims: tuple[AtomTuple, ...], assignment: Assignment) -> Iterator[Run]:
+        projected = self.project(index, Layout(dims))
+        if projected is None:
+            return
+        choices = (merged(projected, dict(enumerate(assignment.factors))), projected)
+        for tried in dict.fromkeys(assignment._replace(factors=self.assignment(each).factors) for each in choices):
+            run = self.run(tried)
+            if run is not None:
+                yield run
 
     def assignment(self, factor_atoms: FactorAtoms) -> Assignment:
         """Return the assignment that shards only these factors."""
