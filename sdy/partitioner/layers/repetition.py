@@ -43,7 +43,7 @@ def periodic_parts(entries: Sequence[int], period: int) -> Iterator[Periodic]:
     """Yield the maximal parts of a sequence with this period, each longer than one period."""
     start = 0
     for is_same, run in groupby(map(eq, entries[period:], entries)):
-        length = sum(1 for _ in run)
+        length = len(list(run))
         if is_same:
             yield Periodic(start, start + length + period, period)
         start += length

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import NamedTuple
 
@@ -50,6 +50,7 @@ def _flooded(state: SearchState, number: int, run: Run, budget: float) -> Layout
     nodes of a move save may be spent on the way to saving more.
     """
     move = {number: run}
+    costs = {value: state.cost(value, move) for value in state.graph.nodes[number].values}  # after the move
     pending = deque([number])
     declined: set[int] = set()  # edges with many values: trying them is slow, and most would not join later
     cost = least = state.change(move)
@@ -62,9 +63,10 @@ def _flooded(state: SearchState, number: int, run: Run, budget: float) -> Layout
             for end in state.graph.values[value].ends:
                 if end.node in move or end.node in declined:
                     continue
-                joining = _joining_run(state, end, dims, move, max(0.0, budget - cost))
+                joining = _joining_run(state, end, dims, move, costs, max(0.0, budget - cost))
                 if joining is not None:
                     move[end.node] = joining.run
+                    costs.update(joining.costs)
                     pending.append(end.node)
                     cost += joining.change
                     if cost <= least + EPSILON:
@@ -75,18 +77,25 @@ def _flooded(state: SearchState, number: int, run: Run, budget: float) -> Layout
 
 
 class _Joining(NamedTuple):
-    """The run with which a node joins a move, and the bytes sent that this adds."""
+    """The run with which a node joins a move, the bytes sent that this adds, and the new costs of its values."""
 
     run: Run
     change: float
+    costs: Mapping[int, float]
 
 
 def _joining_run(
-    state: SearchState, end: NodeTensor, dims: tuple[AtomTuple, ...], move: dict[int, Run], budget: float
+    state: SearchState,
+    end: NodeTensor,
+    dims: tuple[AtomTuple, ...],
+    move: dict[int, Run],
+    costs: Mapping[int, float],
+    budget: float,
 ) -> _Joining | None:
     """Return the run with which a node uses or produces a value sharded like `dims`.
 
-    None if that would add more than `budget` bytes to the cost of the move.
+    `costs` are those of the values that the move touches, after the move. None if the run would add more than `budget`
+    bytes to the cost of the move.
     """
     node = state.graph.nodes[end.node]
     if node.run.layouts[end.position].dims == dims:
@@ -96,25 +105,28 @@ def _joining_run(
     if not runs:
         return None
     values = {*node.values}
-    before = sum(state.cost(value, move) for value in values)
+    before = sum([costs[value] if value in costs else state.costs[value] for value in values])
     best, least = None, before + budget + EPSILON
     for run in runs:
         move[end.node] = run
-        cost = _cost_up_to(state, least, values, move)
-        if cost <= least:
-            best, least = run, cost
+        found = _costs_up_to(state, least, values, move)
+        if found is not None:
+            least = sum(found.values())
+            best = _Joining(run, least - before, found)
     del move[end.node]
-    return None if best is None else _Joining(best, least - before)
+    return best
 
 
-def _cost_up_to(state: SearchState, limit: float, values: Iterable[int], move: LayoutMove) -> float:
-    """Return the cost of several values; the sum stops as soon as it exceeds `limit`."""
-    cost = 0.0
+def _costs_up_to(state: SearchState, limit: float, values: Iterable[int], move: LayoutMove) -> dict[int, float] | None:
+    """Return the cost of each value after a move; None as soon as their sum exceeds `limit`."""
+    costs: dict[int, float] = {}
+    total = 0.0
     for value in values:
-        cost += state.cost(value, move)
-        if cost > limit:
-            break
-    return cost
+        costs[value] = cost = state.cost(value, move)
+        total += cost
+        if total > limit:
+            return None
+    return costs
 
 
 def delayed(state: SearchState, number: int, run: Run) -> LayoutMove:
