@@ -19,6 +19,9 @@ ROUNDS = 3
 CPU_MOST = {256: 1.6, 4096: 3.5}  # of the CPU time of the run on one device
 JAX_MOST = {256: 1.0}  # of the time of JAX on as many forced host devices; JAX does not support more
 MEMORY_MOST = 2.0  # of the peak of the run on one device
+SIZES, WIDE_SIZES = "256, 1024, 1024, 64, 32, 16, 2", "1024, 4096, 1024, 64, 32, 16, 4"  # in the generator
+WIDE_DEVICES = 64
+WIDE_JAX_MOST = 0.8  # of the time of JAX for the wide program
 
 Run = dict[str, float]
 
@@ -30,22 +33,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("spmd")
 
 
-def generate(folder: Path, devices: int) -> float | None:
+def generate(folder: Path, devices: int, generator: Path = GENERATOR, *, is_timed: bool) -> float | None:
     """Write the program for a number of devices; return the seconds of JAX's second run if it is timed."""
-    options = ["--time"] if devices in JAX_MOST else []
-    command = [sys.executable, str(GENERATOR), str(folder), str(devices), *options]
+    command = [sys.executable, str(generator), str(folder), str(devices), *["--time"] * is_timed]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found = re.search(r"devices: ([\d.]+) s", done.stdout)
     return float(found[1]) if found else None
 
 
-def measure(mode: str, path: Path) -> Run:
-    """Return the median of each measurement over a few processes."""
+def measure(mode: str, path: Path, threads: int = 1, rounds: int = ROUNDS) -> Run:
+    """Return the median of each measurement over a few processes.
+
+    Each has one BLAS thread, because the CPU time of threads that wait would be counted.
+    """
     script = Path(spmd_stopwatch.__file__)
-    # The CPU time of waiting BLAS threads would be counted.
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     runs: list[Run] = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         command = [sys.executable, str(script), mode, str(path)]
         done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
         runs.append(json.loads(done.stdout))
@@ -57,7 +61,7 @@ def test_time_of_all_devices_is_close_to_that_of_the_unpartitioned_program(folde
     rows: list[tuple[object, ...]] = []
     ratios: dict[int, Run] = {}
     for devices in CPU_MOST:
-        jax = generate(folder, devices)
+        jax = generate(folder, devices, is_timed=devices in JAX_MOST)
         unpartitioned, partitioned = (
             measure(mode, folder / f"spmd_{devices}.mlir") for mode in ("unpartitioned", "partitioned")
         )
@@ -80,3 +84,26 @@ def test_time_of_all_devices_is_close_to_that_of_the_unpartitioned_program(folde
         assert ratios[devices]["peak"] <= MEMORY_MOST
     for devices, most in JAX_MOST.items():
         assert ratios[devices]["jax"] <= most
+
+
+@pytest.mark.benchmark
+def test_a_wide_transformer_runs_faster_than_in_jax(folder: Path, tmp_path: Path) -> None:
+    """Width 1,024 and four layers: both sides use all cores, and are timed by the clock."""
+    generator = tmp_path / GENERATOR.name
+    text = GENERATOR.read_text()
+    assert SIZES in text
+    generator.write_text(text.replace(SIZES, WIDE_SIZES))
+    path, cores = folder / f"spmd_{WIDE_DEVICES}.mlir", len(os.sched_getaffinity(0))
+    rounds: list[tuple[float, float, float]] = []
+    for _ in range(ROUNDS):
+        jax = generate(folder, WIDE_DEVICES, generator, is_timed=True)
+        one, every = (measure(mode, path, cores, rounds=1) for mode in ("unpartitioned", "partitioned"))
+        assert every["error"] < 1e-5
+        assert jax is not None
+        rounds.append((one["wall"], every["wall"], jax))
+    one_device, all_devices, theirs = map(median, zip(*rounds, strict=True))
+    cells = (f"{seconds:.2f} s" for seconds in (one_device, all_devices, theirs))
+    head = ("devices", "one", "all", "JAX", "all / one", "all / JAX")
+    row = (WIDE_DEVICES, *cells, f"{all_devices / one_device:.2f}", f"{all_devices / theirs:.2f}")
+    print(table("four layers of width 1,024, clock time", head, [row]))
+    assert all_devices <= WIDE_JAX_MOST * theirs

@@ -8,23 +8,17 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
 from select import select
 
-from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.passes.manager.all import pass_class, pass_names
-from sdy.passes.manager.pipelines import PropagationPipeline
-from sdy.passes.run import run_passes
 from sdy.tools.lit.client import STREAMS
 
 Main = Callable[[Sequence[str]], int]
 
-_EXAMPLE = """
-sdy.mesh @mesh = <["x"=2]>
-func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x8xf32> {
-  %0 = stablehlo.tanh %a {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{?}, {?}]>]>} : tensor<8x8xf32>
-  return %0 : tensor<8x8xf32>
-}
-"""
+_EXAMPLE = Path(__file__).parents[2] / "examples" / "mlp_dp4_tp2.mlir"
 
 
 def serve(path: str, main: Main) -> None:
@@ -33,7 +27,7 @@ def serve(path: str, main: Main) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen(socket.SOMAXCONN)
-        _warm_up()
+        _warm_up(main)
         while not _is_closed(sys.stdin.fileno(), listener):
             connection, _ = listener.accept()
             with connection:
@@ -53,14 +47,16 @@ def _is_closed(standard_input: int, listener: socket.socket) -> bool:
             return False
 
 
-def _warm_up() -> None:
-    """Import all passes, and run a pipeline, so that forks find the grammar and the definitions of ops."""
+def _warm_up(main: Main) -> None:
+    """Import all passes, and run some, so that forks find the definitions of ops and what is computed once."""
     for name in pass_names():
         pass_class(name)
-    module = parse_module(_EXAMPLE)
-    run_passes(make_context(), module, [PropagationPipeline()])
-    print_module(module)
-    gc.disable()  # forks live briefly, and a collection would copy the memory of the server
+    with redirect_stdout(StringIO()):
+        main([str(_EXAMPLE)])
+        main([str(_EXAMPLE), "--sdy-propagation-pipeline"])
+    gc.collect()
+    gc.freeze()  # a collection in a fork would copy the memory of the server
+    gc.disable()  # forks live briefly
 
 
 def _answer(connection: socket.socket, main: Main) -> None:
