@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sdy.program.pass_pipeline import run_passes as run_passes
     from sdy.program.planning.sweep import sweep as sweep
     from sdy.program.program import Program as Program
+    from sdy.report.progress_line import show_progress as show_progress
     from sdy.report.visualize import visualize_sharding as visualize_sharding
     from sdy.search.tactics import replicate as replicate
     from sdy.search.tactics import search_rest as search_rest
@@ -60,6 +61,7 @@ _HOME = {
     "run_spmd": "sdy.program.execution",
     "search_rest": "sdy.search.tactics",
     "shard": "sdy.search.tactics",
+    "show_progress": "sdy.report.progress_line",
     "sweep": "sdy.program.planning.sweep",
     "visualize_sharding": "sdy.report.visualize",
 }
@@ -104,6 +106,7 @@ __all__ = [
     "run_spmd",
     "search_rest",
     "shard",
+    "show_progress",
     "sweep",
     "visualize_sharding",
 ]

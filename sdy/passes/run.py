@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.diagnostics.progress import note_step
 from sdy.diagnostics.user_code import is_code_of_user, user_code_error
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
@@ -69,6 +70,7 @@ def run_passes(
         for each in flattened(passes):
             if before is not None:
                 before(each, module)
+            note_step(each.name)
             with timings.measure(each.name), one_pass():
                 _apply(each, ctx, module)
             if verify_each:

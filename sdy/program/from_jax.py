@@ -8,6 +8,7 @@ from typing import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.argument_types import require_callable
+from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.program.optional_jax import check_jax_version, missing_jax_error
@@ -33,7 +34,9 @@ def from_jax(fn: Callable[..., R], *args: object, optimize_communication: bool =
         from sdy.frontends.jax.lowering import lower
     except ModuleNotFoundError as error:
         raise missing_jax_error(error) from error
+    note_step(f"JAX traces and lowers {getattr(fn, '__name__', 'a function')}")
     lowered = lower(fn, args, kwargs)
+    note_step(f"read {lowered.name}")
     module = read_module(lowered.text, lowered.name)
     source_lines = _source_lines(module, lowered.op_sources)
     origin = Origin(

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.cost.hardware import DEFAULT_MACHINE, Hardware
 from sdy.cost.hardware_file import resolve_hardware
 from sdy.diagnostics.argument_types import require_type
+from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
@@ -68,6 +69,7 @@ class Program(Generic[R]):
     def from_text(text: str, file_name: str = "<text>") -> Program[list[Array]]:
         """Parse and verify the text of a program. Raises: SdyError with the first error in the text."""
         require_type(text, str, "Program.from_text: text", "sdy.load(path) reads a file")
+        note_step(f"read {file_name}")
         module, source_lines = parse_module_with_source_lines(text, file_name)
         origin = Origin(text, FlatSignature(), source_lines, argument_names(module))
         with origin.named_lines():

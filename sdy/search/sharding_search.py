@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.advice.edits import Edit, edited
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.diagnostics.progress import note_step, stage
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.search.annotations import boundary_edits, share_as_planned, with_constraints
 from sdy.search.goal import Goal
@@ -148,6 +149,7 @@ class ShardingSearch:
         end = monotonic() + seconds
         free, first = self.networks.free_bytes, None
         for _ in range(MAX_SOLUTIONS):
+            note_step("choose shardings")
             solution = solver.solve(free, end - monotonic())
             if solution is None:
                 break
@@ -194,7 +196,8 @@ class ShardingSearch:
         key = frozenset(edits)
         if key not in self._known:
             try:
-                cost = self.price(edited(self.written, edits)[0])
+                with stage(f"candidate {len(self._known) + 1}"):
+                    cost = self.price(edited(self.written, edits)[0])
             except SdyError:
                 self._known[key] = None
                 return None

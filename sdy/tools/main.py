@@ -75,7 +75,11 @@ def _run(name: str, args: Sequence[str]) -> int:
     configure_logging()
     modules, remaining = separate_extensions(args)
     import_extensions(modules)
-    return command.run(command.parser().parse_args(remaining, Namespace(load=modules)))
+    parsed = command.parser().parse_args(remaining, Namespace(load=modules))
+    if name == "lsp" or not sys.stderr.isatty():
+        return command.run(parsed)
+    with import_module("sdy.report.progress_line").show_progress():  # imported where it is needed
+        return command.run(parsed)
 
 
 def subcommand(name: str) -> Subcommand:

@@ -21,6 +21,7 @@ from sdy.advice.lint.settings import LintSettings
 from sdy.advice.partition_facts import PartitionFacts
 from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.diagnostics.progress import stage
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import print_module
 from sdy.dialects.verification.verify_module import verify_module
@@ -146,7 +147,8 @@ class Linter:
         """Return the fix with its effect on a copy, or None if it does not hold."""
         if fix.changes not in self._tried:
             self._trials_left -= 1
-            self._tried[fix.changes] = self._partitioned(fix)
+            with stage(f"fix {len(self._tried) + 1}"):
+                self._tried[fix.changes] = self._partitioned(fix)
         found = self._tried[fix.changes]
         if found is None:
             return None

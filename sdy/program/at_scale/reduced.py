@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
@@ -100,6 +101,7 @@ def verify_reduced(
     adversarial ones, as long as time is left.
     Raises: SdyError SDY-X151 if the run is too large even so, SDY-X152 if the sizes cannot be changed.
     """
+    note_step("choose smaller sizes")
     small = reduce_sizes(written, partitioned.local, partitioned.boundary)
     if small.boundary.mesh == partitioned.boundary.mesh:
         return _verified(small, written, partitioned, seed, watch)
