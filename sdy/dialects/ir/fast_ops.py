@@ -20,6 +20,7 @@ OpT = TypeVar("OpT", bound=Operation)
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
 # The type of a value. `value.type` is a property and slower in loops.
 type_of: Callable[[SSAValue], Attribute] = attrgetter("_type")
+_set = object.__setattr__
 _item = cast("Callable[[Sequence[SSAValue], int], SSAValue]", tuple.__getitem__)
 
 
@@ -177,8 +178,11 @@ def set_type(value: SSAValue, value_type: Attribute) -> None:
 
 
 def make_location(file: StringAttr, line: int, column: IntAttr) -> FileLineColLoc:
-    """Return `FileLineColLoc(file, IntAttr(line), column)`."""
+    """Return `FileLineColLoc(file, IntAttr(line), column)`, without the checks of frozen data classes."""
+    number = object.__new__(IntAttr)
+    _set(number, "data", line)
     location = object.__new__(FileLineColLoc)
-    for name, value in (("filename", file), ("line", IntAttr(line)), ("column", column)):
-        object.__setattr__(location, name, value)
+    _set(location, "filename", file)
+    _set(location, "line", number)
+    _set(location, "column", column)
     return location
