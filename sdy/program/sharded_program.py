@@ -103,11 +103,12 @@ def summary(module: ModuleOp) -> str:
 def boundary_of(module: ModuleOp) -> ProgramPlacement:
     """Return the shardings of the arguments and results of the main function.
 
-    The tensors of the module must have their global shapes. A value without a sharding is replicated over the first
-    mesh that has axes.
+    The tensors of the module must have their global shapes. The program runs on the mesh with the most devices, the
+    first of these, over which values without a sharding are replicated.
     """
     meshes = meshes_of(module)
-    name, mesh = next(((name, mesh) for name, mesh in meshes.items() if mesh.axes), ("", ONE_DEVICE))
+    with_axes = ((name, mesh) for name, mesh in meshes.items() if mesh.axes)
+    name, mesh = max(with_axes, key=lambda found: found[1].device_count, default=("", ONE_DEVICE))
     func = main_function(module)
 
     def placement(shape: tuple[int, ...] | None, sharding: TensorSharding | None) -> TensorPlacement:

@@ -133,4 +133,5 @@ def read_module(text: str, file_name: str) -> ModuleOp:
 def argument_names(module: ModuleOp) -> tuple[str, ...]:
     """Return the names that the locations of the arguments of the main function hold; nothing if one has no name."""
     main = functions_of(module).get(MAIN)
-    return () if main is None or not main.body.blocks else names_of_arguments(main.body.block.args)
+    entry = None if main is None else main.body.first_block
+    return () if entry is None else names_of_arguments(entry.args)

@@ -20,6 +20,7 @@ from sdy.interpreter.arrays.element_types import (
     is_integer,
     is_signed,
 )
+from sdy.interpreter.failure import failure
 from sdy.interpreter.ops import complex_functions
 
 Compute = Callable[..., Array]
@@ -82,7 +83,12 @@ def divide(lhs: Array, rhs: Array) -> Array:
 
 @in_compute_dtype
 def remainder(lhs: Array, rhs: Array) -> Array:
-    """Return the remainder of division rounded toward 0, with the sign of `lhs`; for an integer divisor 0, `lhs`."""
+    """Return the remainder of division rounded toward 0, with the sign of `lhs`; for an integer divisor 0, `lhs`.
+
+    Raises: SdyError SDY-X018 for complex numbers, as the reference interpreter.
+    """
+    if is_complex(lhs.dtype):
+        raise failure("SDY-X018", "the remainder of complex numbers is not defined")
     if not is_integer(lhs.dtype):
         return np.fmod(lhs, rhs)
     by_zero = rhs == 0

@@ -20,6 +20,7 @@ from sdy.interpreter.arrays.element_types import (
     is_signed,
 )
 from sdy.interpreter.arrays.elements import array_of
+from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count, pointwise
 from sdy.interpreter.ops import special
 from sdy.interpreter.ops.arithmetic import Compute, in_compute_dtype, in_exact_dtype, multiply, total_order_key
@@ -92,8 +93,13 @@ def high_product(lhs: Array, rhs: Array) -> Array:
 
 
 def next_after(start: Array, goal: Array) -> Array:
-    """Return the next float after `start` in the direction of `goal`."""
+    """Return the next float after `start` in the direction of `goal`.
+
+    Raises: SdyError SDY-X018 if they are not real floats.
+    """
     dtype = start.dtype
+    if not is_float(dtype):
+        raise failure("SDY-X018", f"next_after is defined for real floats, got {dtype}")
     if dtype in (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)):
         return np.nextafter(start, goal)
     left, right = (array.astype(np.float32) for array in (start, goal))

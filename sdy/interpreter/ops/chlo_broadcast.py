@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from xdsl.ir import Operation
 
 from sdy.dialects.chlo import broadcast as ops
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.interpreter.arrays.element_types import Array, dtype_of_type
+from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_integer
+from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 from sdy.interpreter.ops import arithmetic, special
 from sdy.interpreter.ops.arithmetic import Compute
@@ -37,11 +40,25 @@ FUNCTIONS: dict[type[Operation], Compute] = {
     ops.BroadcastXorOp: arithmetic.bitwise_xor,
     ops.BroadcastZetaOp: in_double(special.zeta),
 }
+_BITS = (ops.BroadcastAndOp, ops.BroadcastOrOp, ops.BroadcastXorOp)
+_SHIFTS = (ops.BroadcastShiftLeftOp, ops.BroadcastShiftRightArithmeticOp, ops.BroadcastShiftRightLogicalOp)
+# The element types for which a function is defined. CHLO allows other ones, which the op without broadcasting does not.
+DEFINED_FOR: dict[type[Operation], Callable[[DType], bool]] = {
+    **dict.fromkeys(_BITS, lambda dtype: is_integer(dtype) or is_bool(dtype)),
+    **dict.fromkeys(_SHIFTS, is_integer),
+    ops.BroadcastSubtractOp: lambda dtype: not is_bool(dtype),
+}
 
 
 @KERNELS.of(*FUNCTIONS)
 def function_of_broadcast_elements(op: Operation) -> Kernel:
-    """Broadcast the operands and apply the function of the op."""
+    """Broadcast the operands and apply the function of the op.
+
+    Raises: SdyError SDY-X018 if it is not defined for their element type.
+    """
+    is_defined = DEFINED_FOR.get(type(op))
+    if is_defined is not None and not is_defined(dtype_of_type(op.operands[0].type)):
+        raise failure("SDY-X018", f"{op.name} is not defined for {op.operands[0].type}")
     return _broadcast_first(op, FUNCTIONS[type(op)])
 
 

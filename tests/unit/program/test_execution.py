@@ -108,3 +108,17 @@ def test_importing_sdy_is_quick() -> None:
         for _ in range(3)
     ]
     assert min(seconds) < 0.15
+
+
+def test_a_program_runs_on_its_largest_mesh() -> None:
+    """Another mesh may be declared before it and used by nothing."""
+    program = sdy.Program.from_text("""
+        sdy.mesh @unused = <["x"=2]>
+        sdy.mesh @m = <["x"=4]>
+        func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<8xf32> {
+          %0 = stablehlo.add %a, %a : tensor<8xf32>
+          return %0 : tensor<8xf32>
+        }""")
+    (outcome,) = program.verify()
+    assert outcome.agrees
+    assert program.partition().boundary.mesh.device_count == 4

@@ -123,3 +123,11 @@ def test_a_binary_format_without_jax_is_named_with_the_way_out(monkeypatch: pyte
 def test_text_is_returned_with_unix_line_ends() -> None:
     assert source_text(TEXT.replace("\n", "\r\n").encode(), "a.mlir") == TEXT
     assert source_text(gzip.compress(TEXT.encode()), "a.mlir.gz") == TEXT
+
+
+def test_the_main_function_may_have_several_blocks() -> None:
+    """The names of its arguments are read before the program is verified, which rejects it."""
+    text = TEXT.replace("}", "^next:\n  return %a : tensor<2xf32>\n}")
+    with pytest.raises(sdy.SdyError) as caught:
+        sdy.Program.from_text(text)
+    assert caught.value.diagnostics[0].span is not None
