@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, TupleType
@@ -31,25 +31,37 @@ _EDGE_LISTS = ("sdy.block_arg_propagation_edges", "sdy.result_propagation_edges"
 
 
 class AttributeChecks:
-    """Verifies attributes op by op. Remembers which shardings and rules fit which types."""
+    """Verifies attributes op by op. Remembers which shardings and rules fit which types.
 
-    def __init__(self) -> None:
+    `signatures` are numbers that stand for the types of an op, by the id of the op; ops without one have no number.
+    """
+
+    def __init__(self, signatures: Mapping[int, int]) -> None:
+        self._signatures = signatures
         self.have_seen_edges = False
         # The keys contain ids of the objects in the values, which stay alive.
-        self._valid: dict[tuple[int | str | frozenset[str], ...], tuple[object, ...]] = {}
+        self._valid: dict[tuple[object, ...], tuple[object, ...]] = {}
 
     def check(self, op: Operation, scope: Scope) -> None:
         """Check rules O1 to O5, by attribute name in alphabetical order."""
-        attributes = op.attributes
-        operands = operands_of(op) if SHARDING_RULE in attributes else ()  # whose types matter only to rules
-        parts = (scope.meshes, *attributes.values(), *map(type_of, operands), *map(type_of, op.results))
-        key = (scope.manual_axes, len(operands), *attributes, *map(id, parts))
-        if key in self._valid:
-            return
-        for name in sorted([name for name in attributes if name.startswith(_PREFIX)]):
-            self._check_attribute(op, name, attributes[name], scope)
-        if PROPAGATION_EDGES not in attributes:  # which depend on the shardings of the operands, too
-            self._valid[key] = parts
+        self.check_each((op,), scope)
+
+    def check_each(self, ops: Iterable[Operation], scope: Scope) -> None:
+        """Check rules O1 to O5 for each of some ops, which are all in this scope."""
+        valid, signatures, meshes, manual_axes = self._valid, self._signatures, id(scope.meshes), scope.manual_axes
+        for op in ops:
+            attributes, number = op.attributes, signatures.get(id(op))
+            types = _type_ids(op) if number is None else number
+            key = (meshes, manual_axes, types, *attributes, *map(id, attributes.values()))
+            if key not in valid:
+                self._check_new(op, scope)
+                if PROPAGATION_EDGES not in attributes:  # which depend on the shardings of the operands, too
+                    valid[key] = (scope.meshes, *attributes.values(), *op.operand_types, *op.result_types)
+
+    def _check_new(self, op: Operation, scope: Scope) -> None:
+        """Check an op unlike those that were valid."""
+        for name in sorted([name for name in op.attributes if name.startswith(_PREFIX)]):
+            self._check_attribute(op, name, op.attributes[name], scope)
 
     def check_once(self, check: Callable[[OpT, Scope], None], op: OpT, scope: Scope) -> None:
         """Run `check` unless an op with the same properties and result types was valid; it depends on nothing else."""
@@ -81,6 +93,11 @@ def require_attribute(op: Operation, name: str, attr: Attribute, kind: type[Attr
     if not isinstance(attr, kind):
         raise failure(op, "SDY-S031", f"{name} must be a #{kind.name} attribute, got {attr}")
     return attr
+
+
+def _type_ids(op: Operation) -> tuple[int, ...]:
+    operands = operands_of(op)
+    return len(operands), *map(id, map(type_of, operands)), *map(id, map(type_of, op.results))
 
 
 def _shape_in_rule(value_type: Attribute) -> ValueShape:
