@@ -21,6 +21,7 @@ _OP_FIELDS = ("_operands", "_successors", "results", "properties", "regions")
 _BLOCK_FIELDS = ("_args", "_last_op", "_next_block")
 _REGION_FIELDS = ("_first_block", "_last_block")
 _set = object.__setattr__
+_set_item = dict[str, Attribute].__setitem__
 
 
 class EditLog:
@@ -121,11 +122,11 @@ class WatchedAttributes(dict[str, Attribute]):
     op: Operation
 
     def __setitem__(self, name: str, attr: Attribute) -> None:
-        if self.get(name) is attr:
-            return  # passes often set what was there
-        for log in _listening:
-            log.ops_by_field[self.field][id(self.op)] = self.op
-        dict.__setitem__(self, name, attr)
+        if self.get(name) is not attr:  # passes often set what was there
+            op = self.op
+            for log in _listening:
+                log.ops_by_field[self.field][id(op)] = op
+            _set_item(self, name, attr)
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Attribute]]]:
         return dict, (dict(self),)

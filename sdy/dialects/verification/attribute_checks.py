@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, TupleType
@@ -44,24 +44,24 @@ class AttributeChecks:
 
     def check(self, op: Operation, scope: Scope) -> None:
         """Check rules O1 to O5, by attribute name in alphabetical order."""
-        self.check_each((op,), scope)
+        for _ in self.unlike_valid((op,), scope):
+            attributes = op.attributes
+            for name in sorted([name for name in attributes if name.startswith(_PREFIX)]):
+                self._check_attribute(op, name, attributes[name], scope)
+            if PROPAGATION_EDGES not in attributes:  # which depend on the shardings of the operands, too
+                parts = (scope.meshes, *attributes.values(), *op.operand_types, *op.result_types)
+                self._valid[self._key(op, scope)] = parts
 
-    def check_each(self, ops: Iterable[Operation], scope: Scope) -> None:
-        """Check rules O1 to O5 for each of some ops, which are all in this scope."""
-        valid, signatures, meshes, manual_axes = self._valid, self._signatures, id(scope.meshes), scope.manual_axes
-        for op in ops:
-            attributes, number = op.attributes, signatures.get(id(op))
-            types = _type_ids(op) if number is None else number
-            key = (meshes, manual_axes, types, *attributes, *map(id, attributes.values()))
-            if key not in valid:
-                self._check_new(op, scope)
-                if PROPAGATION_EDGES not in attributes:  # which depend on the shardings of the operands, too
-                    valid[key] = (scope.meshes, *attributes.values(), *op.operand_types, *op.result_types)
+    def unlike_valid(self, ops: Iterable[Operation], scope: Scope) -> Iterator[Operation]:
+        """Yield those of some ops, all in this scope, that are like no valid op; ops may be checked in between."""
+        valid, key_of = self._valid, self._key
+        return (op for op in ops if key_of(op, scope) not in valid)
 
-    def _check_new(self, op: Operation, scope: Scope) -> None:
-        """Check an op unlike those that were valid."""
-        for name in sorted([name for name in op.attributes if name.startswith(_PREFIX)]):
-            self._check_attribute(op, name, op.attributes[name], scope)
+    def _key(self, op: Operation, scope: Scope) -> tuple[object, ...]:
+        """Return a key that is equal for ops that are equally valid."""
+        attributes, number = op.attributes, self._signatures.get(id(op))
+        types = _type_ids(op) if number is None else number
+        return (id(scope.meshes), scope.manual_axes, types, *attributes, *map(id, attributes.values()))
 
     def check_once(self, check: Callable[[OpT, Scope], None], op: OpT, scope: Scope) -> None:
         """Run `check` unless an op with the same properties and result types was valid; it depends on nothing else."""

@@ -46,7 +46,7 @@ class Membership:
 
 @dataclass(slots=True)
 class Changes:
-    """The ops of a module that have changed, by id."""
+    """The ops of a module that have changed, by id. Those with other attributes may be outside of the module."""
 
     membership: Membership
     touched: dict[int, Operation] = field(default_factory=dict[int, Operation])  # new, moved, or with another field
@@ -77,8 +77,7 @@ class Changes:
         changes.touch(_users(values))
         touched = changes.touched
         changes.touch([op.parent_op() for op in touched.values() if op._next_op is None])
-        others = [op for key, op in list(log.attributes.items()) if key not in touched]
-        changes.attributes = list(changes.membership.inside(others).values())
+        changes.attributes = [op for key, op in list(log.attributes.items()) if key not in touched]
         return changes
 
     def touch(self, ops: Iterable[Operation | None]) -> None:

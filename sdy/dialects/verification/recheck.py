@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import cast
@@ -96,7 +96,7 @@ class Recheck:
         self._check_ops(touched)
         have_other_functions = have_other_count or any(type(op) is FuncOp for op in touched)
         check_calls(op for op in self.ops.calls if have_other_functions or id(op) in changes.touched)
-        self._check_attributes((*touched, *changes.attributes))
+        self._check_attributes((*touched, *changes.attributes), changes.membership.has)
         self._check_sdy_rules(touched)
 
     def _with_dependents(self, touched: dict[int, Operation]) -> list[Operation]:
@@ -140,18 +140,19 @@ class Recheck:
         producer = result.op
         return result in producer.results and self.order.is_before(producer, op)
 
-    def _check_attributes(self, changed: Iterable[Operation]) -> None:
-        """Check the `sdy.` attributes of changed ops."""
+    def _check_attributes(self, changed: Iterable[Operation], is_inside: Callable[[Operation], bool]) -> None:
+        """Check the `sdy.` attributes of changed ops, of which those that are not inside the module do not matter."""
         checks = self.attribute_checks
         with_edges = self._ops_with_edges() if checks.have_seen_edges else ()
         with_attributes = [op for op in chain(changed, with_edges) if op.attributes and op is not self.module]
         if self.module.attributes:
             checks.check(self.module, Scope({}))  # they cannot refer to the meshes inside
         if self.ops.have_manual:
-            for op in with_attributes:
+            for op in filter(is_inside, with_attributes):
                 checks.check(op, self._scope_of(op))
         else:
-            checks.check_each(with_attributes, self.scope)
+            for op in filter(is_inside, checks.unlike_valid(with_attributes, self.scope)):
+                checks.check(op, self.scope)
 
     def _check_sdy_rules(self, touched: Iterable[Operation]) -> None:
         """Check changed ops, and every op whose rules depend on others."""
