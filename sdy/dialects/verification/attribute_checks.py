@@ -59,9 +59,12 @@ class AttributeChecks:
 
     def _key(self, op: Operation, scope: Scope) -> tuple[object, ...]:
         """Return a key that is equal for ops that are equally valid."""
-        attributes, number = op.attributes, self._signatures.get(id(op))
-        types = _type_ids(op) if number is None else number
-        return (id(scope.meshes), scope.manual_axes, types, *attributes, *map(id, attributes.values()))
+        number = self._signatures.get(id(op))
+        key: list[object] = [id(scope.meshes), scope.manual_axes, _type_ids(op) if number is None else number]
+        for name, attr in op.attributes.items():
+            key.append(name)
+            key.append(id(attr))
+        return tuple(key)
 
     def check_once(self, check: Callable[[OpT, Scope], None], op: OpT, scope: Scope) -> None:
         """Run `check` unless an op with the same properties and result types was valid; it depends on nothing else."""

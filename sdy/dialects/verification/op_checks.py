@@ -1,11 +1,14 @@
 """Verification of an op independently of other ops, once per signature."""
 
+# pyright: reportPrivateUsage=false
+# The types of values are read from private fields, as links are in `sdy.dialects.ir.walk`: properties are slow.
+
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from typing import TypeAlias, cast
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, ArrayOfConstraint, SymbolNameConstraint, UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -34,7 +37,6 @@ VERIFIED_BY_SIGNATURE = (
 _OFTEN_CHANGED = frozenset[type[Operation]](
     (FuncOp, NamedComputationOp, DataFlowEdgeOp, ReshardOp, ShardingConstraintOp)
 )
-_Signature: TypeAlias = tuple[object, ...]
 
 
 class OpChecks:
@@ -44,7 +46,7 @@ class OpChecks:
     """
 
     def __init__(self) -> None:
-        self._valid: dict[_Signature, int] = {}  # to the number of the signature, from 1
+        self._valid: dict[tuple[object, ...], int] = {}  # to the number of the signature, from 1
         # The objects whose ids are in a signature are kept alive, so that no other object gets their ids.
         self._parts: list[tuple[object, ...]] = []
         self.numbers: dict[int, int] = {}
@@ -64,39 +66,44 @@ class OpChecks:
 
     def check_by_signature(self, op: Operation) -> None:
         """Verify `op` unless an op with the same signature was valid. Raises: SdyError."""
-        operands, properties = operands_of(op), op.properties
-        values = properties.values()
-        signature: _Signature = (
-            type(op),
-            len(operands),
-            *properties,
-            *(map(id, values) if type(op) not in _OFTEN_CHANGED else _what_matters(type(op), properties)),
-            *map(id, map(type_of, operands)),
-            *map(id, map(type_of, op.results)),
-        )
+        # Loops are faster here than `map` and unpacking, because most ops have few properties, operands and results.
+        signature: list[object] = [type(op), len(operands_of(op))]
+        if type(op) in _OFTEN_CHANGED:
+            signature += _what_matters(type(op), op.properties)
+        else:
+            for name, attr in op.properties.items():
+                signature.append(name)
+                signature.append(id(attr))
+        for operand in operands_of(op):
+            signature.append(id(operand._type))
+        for result in op.results:
+            signature.append(id(result._type))
         inner: tuple[Attribute, ...] = ()
         if op.regions:
             counts, inner = _region_signatures(op)
             signature += (*counts, *map(id, inner))
-        number = self._valid.get(signature)
+        key = tuple(signature)
+        number = self._valid.get(key)
         if number is None:
             check_alone(op)
-            number = self._valid[signature] = len(self._valid) + 1
-            self._parts.append((*values, *map(type_of, operands), *map(type_of, op.results), *inner))
+            number = self._valid[key] = len(self._valid) + 1
+            self._parts.append((*op.properties.values(), *op.operand_types, *op.result_types, *inner))
         self.numbers[id(op)] = number
 
 
 def _what_matters(op_class: type[Operation], properties: Mapping[str, Attribute]) -> list[object]:
-    """Return for each property what its declaration depends on: its class, the classes of its elements, or its id."""
+    """Return the name of each property and what its declaration depends on: its class, or its id."""
     by_class, by_elements = _declared_by_class(op_class)
-    return [
-        type(attr)
-        if name in by_class
-        else frozenset(map(type, attr.data))
-        if name in by_elements and type(attr) is ArrayAttr
-        else id(attr)
-        for name, attr in properties.items()
-    ]
+    parts: list[object] = []
+    for name, attr in properties.items():
+        parts.append(name)
+        if name in by_class:
+            parts.append(type(attr))
+        elif name in by_elements and type(attr) is ArrayAttr:
+            parts.append(frozenset(map(type, attr.data)))
+        else:
+            parts.append(id(attr))
+    return parts
 
 
 @cache
