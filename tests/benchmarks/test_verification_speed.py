@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.timing.medians import measure, table
 
-MOST = 1.2  # times the time of the passes
-ALL_MOST = 0.5  # of the time of verifying the whole module after each pass
+MOST = 0.8  # times the time of the passes
+ALL_MOST = 0.25  # of the time of verifying the whole module after each pass
 
 
 @pytest.mark.benchmark

@@ -68,6 +68,10 @@ def drop_property(name: str) -> Edit:
     return lambda op: op.properties.pop(name)
 
 
+def drop_attribute(name: str) -> Edit:
+    return lambda op: op.attributes.pop(name)
+
+
 def set_operands(change: Callable[[list[SSAValue]], list[SSAValue]]) -> Edit:
     def edit(op: Operation) -> None:
         op.operands = change(list(op.operands))
@@ -169,6 +173,8 @@ def _edits_of_properties(op: Operation) -> dict[str, Edit]:
     for name in op.properties:
         edits[f"set {name}"] = set_property(name, UnitAttr())
         edits[f"drop {name}"] = drop_property(name)
+    for name in op.attributes:
+        edits[f"drop attribute {name}"] = drop_attribute(name)
     if "sym_name" in op.properties:
         for name in ("callee", "mesh", "other"):
             edits[f"rename to {name}"] = set_property("sym_name", StringAttr(name))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from threading import Lock
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -21,6 +21,7 @@ _OP_FIELDS = ("_operands", "_successors", "results", "properties", "regions")
 _BLOCK_FIELDS = ("_args", "_last_op", "_next_block")
 _REGION_FIELDS = ("_first_block", "_last_block")
 _set = object.__setattr__
+_set_item = dict[str, Attribute].__setitem__
 
 
 class EditLog:
@@ -32,6 +33,7 @@ class EditLog:
         self.placed: Ops = {}  # created, inserted, moved or removed
         self.containers: Containers = {}  # with other arguments, blocks, or another last op
         self.placed_containers: Containers = {}
+        self.has_fewer_attributes = False  # removing an attribute cannot make its op invalid
         self.values: list[SSAValue] = []  # whose users may be invalid now: with another type, moved or removed
         self.ops_by_field: dict[str, Ops] = {
             **dict.fromkeys(_OP_FIELDS, self.written),
@@ -45,12 +47,13 @@ class EditLog:
 
     def is_empty(self) -> bool:
         """Return whether nothing was edited."""
-        return not any(self._edits())
+        return not self.has_fewer_attributes and not any(self._edits())
 
     def clear(self) -> None:
         """Forget all edits."""
         for edits in self._edits():
             edits.clear()
+        self.has_fewer_attributes = False
 
     def _edits(self) -> tuple[Ops | Containers | list[SSAValue], ...]:
         ops = (self.written, self.attributes, self.placed)
@@ -85,6 +88,8 @@ def _write_op(op: Operation, name: str, value: object) -> None:
             # No op in a module uses the results of an op that is in no block.
             if name == "results" or (name == "parent" and op.parent is not None):
                 log.values += op.results
+        if type(value) is dict:
+            value = _watched(op, name, cast("dict[str, Attribute]", value))
     _set(op, name, value)
 
 
@@ -117,9 +122,11 @@ class WatchedAttributes(dict[str, Attribute]):
     op: Operation
 
     def __setitem__(self, name: str, attr: Attribute) -> None:
-        for log in _listening:
-            log.ops_by_field[self.field][id(self.op)] = self.op
-        dict.__setitem__(self, name, attr)
+        if self.get(name) is not attr:  # passes often set what was there
+            op = self.op
+            for log in _listening:
+                log.ops_by_field[self.field][id(op)] = op
+            _set_item(self, name, attr)
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Attribute]]]:
         return dict, (dict(self),)
@@ -134,8 +141,23 @@ def _noting(method: Callable[..., object]) -> Callable[..., object]:
     return change
 
 
-for _method in ("__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update"):
+def _noting_removal(method: Callable[..., object]) -> Callable[..., object]:
+    def remove(attributes: WatchedAttributes, *args: object) -> object:
+        is_absent = bool(args) and args[0] not in attributes
+        for log in () if is_absent else _listening:
+            if attributes.field == "attributes":
+                log.has_fewer_attributes = True
+            else:
+                log.written[id(attributes.op)] = attributes.op
+        return method(attributes, *args)
+
+    return remove
+
+
+for _method in ("__ior__", "setdefault", "update"):
     setattr(WatchedAttributes, _method, _noting(getattr(dict, _method)))
+for _method in ("__delitem__", "clear", "pop", "popitem"):
+    setattr(WatchedAttributes, _method, _noting_removal(getattr(dict, _method)))
 
 
 def watch(ops: Iterable[Operation]) -> None:

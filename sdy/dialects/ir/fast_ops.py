@@ -16,6 +16,10 @@ from sdy.dialects.ir.edit_log import note_type
 
 OpT = TypeVar("OpT", bound=Operation)
 
+# Sets a field without the knowledge of logs of edits (`edit_log.py`): one of an op that is in no block yet, or a link
+# between ops, which matters to no log. While a log listens, an assignment takes six times as long.
+_set = object.__setattr__
+
 # The operands of an op as a tuple. `op.operands` would create a new view at each access.
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
 # The type of a value. `value.type` is a property and slower in loops.
@@ -45,17 +49,18 @@ def make_op(
 ) -> OpT:
     """Return an op like `op_class.create`. Properties with defaults must be included."""
     op = object.__new__(op_class)
-    op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage] -- see above
+    _set(op, "_operands", SSAValues(operands))
     uses: list[Use] = []
     for index, operand in enumerate(operands):
         use = Use(op, index)
         uses.append(use)
         operand.add_use(use)
-    op._operand_uses = tuple(uses)  # pyright: ignore[reportPrivateUsage] -- see above
-    op.results = SSAValues([OpResult(result_type, op, index) for index, result_type in enumerate(result_types)])
-    op.properties = dict(properties)
-    op.attributes = dict(attributes)
-    op.location = location
+    _set(op, "_operand_uses", tuple(uses))
+    results = SSAValues([OpResult(result_type, op, index) for index, result_type in enumerate(result_types)])
+    _set(op, "results", results)
+    _set(op, "properties", dict(properties))
+    _set(op, "attributes", dict(attributes))
+    _set(op, "location", location)
     for region in regions:
         op.add_region(region)
     return op
@@ -109,12 +114,13 @@ def _link_before(new: Operation, op: Operation) -> None:
     block, previous = op.parent, op._prev_op  # pyright: ignore[reportPrivateUsage] -- see above
     assert block is not None
     new.parent = block
-    new._prev_op, new._next_op = previous, op  # pyright: ignore[reportPrivateUsage] -- see above
-    op._prev_op = new  # pyright: ignore[reportPrivateUsage] -- see above
+    _set(new, "_prev_op", previous)
+    _set(new, "_next_op", op)
+    _set(op, "_prev_op", new)
     if previous is None:
-        block._first_op = new  # pyright: ignore[reportPrivateUsage] -- see above
+        _set(block, "_first_op", new)
     else:
-        previous._next_op = new  # pyright: ignore[reportPrivateUsage] -- see above
+        _set(previous, "_next_op", new)
 
 
 def append_op(block: Block, op: Operation) -> None:

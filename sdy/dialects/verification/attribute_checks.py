@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, TupleType
@@ -31,25 +31,40 @@ _EDGE_LISTS = ("sdy.block_arg_propagation_edges", "sdy.result_propagation_edges"
 
 
 class AttributeChecks:
-    """Verifies attributes op by op. Remembers which shardings and rules fit which types."""
+    """Verifies attributes op by op. Remembers which shardings and rules fit which types.
 
-    def __init__(self) -> None:
+    `signatures` are numbers that stand for the types of an op, by the id of the op; ops without one have no number.
+    """
+
+    def __init__(self, signatures: Mapping[int, int]) -> None:
+        self._signatures = signatures
         self.have_seen_edges = False
         # The keys contain ids of the objects in the values, which stay alive.
-        self._valid: dict[tuple[int | str | frozenset[str], ...], tuple[object, ...]] = {}
+        self._valid: dict[tuple[object, ...], tuple[object, ...]] = {}
 
     def check(self, op: Operation, scope: Scope) -> None:
         """Check rules O1 to O5, by attribute name in alphabetical order."""
-        attributes = op.attributes
-        operands = operands_of(op) if SHARDING_RULE in attributes else ()  # whose types matter only to rules
-        parts = (scope.meshes, *attributes.values(), *map(type_of, operands), *map(type_of, op.results))
-        key = (scope.manual_axes, len(operands), *attributes, *map(id, parts))
-        if key in self._valid:
-            return
-        for name in sorted([name for name in attributes if name.startswith(_PREFIX)]):
-            self._check_attribute(op, name, attributes[name], scope)
-        if PROPAGATION_EDGES not in attributes:  # which depend on the shardings of the operands, too
-            self._valid[key] = parts
+        for _ in self.unlike_valid((op,), scope):
+            attributes = op.attributes
+            for name in sorted([name for name in attributes if name.startswith(_PREFIX)]):
+                self._check_attribute(op, name, attributes[name], scope)
+            if PROPAGATION_EDGES not in attributes:  # which depend on the shardings of the operands, too
+                parts = (scope.meshes, *attributes.values(), *op.operand_types, *op.result_types)
+                self._valid[self._key(op, scope)] = parts
+
+    def unlike_valid(self, ops: Iterable[Operation], scope: Scope) -> Iterator[Operation]:
+        """Yield those of some ops, all in this scope, that are like no valid op; ops may be checked in between."""
+        valid, key_of = self._valid, self._key
+        return (op for op in ops if key_of(op, scope) not in valid)
+
+    def _key(self, op: Operation, scope: Scope) -> tuple[object, ...]:
+        """Return a key that is equal for ops that are equally valid."""
+        number = self._signatures.get(id(op))
+        key: list[object] = [id(scope.meshes), scope.manual_axes, _type_ids(op) if number is None else number]
+        for name, attr in op.attributes.items():
+            key.append(name)
+            key.append(id(attr))
+        return tuple(key)
 
     def check_once(self, check: Callable[[OpT, Scope], None], op: OpT, scope: Scope) -> None:
         """Run `check` unless an op with the same properties and result types was valid; it depends on nothing else."""
@@ -81,6 +96,11 @@ def require_attribute(op: Operation, name: str, attr: Attribute, kind: type[Attr
     if not isinstance(attr, kind):
         raise failure(op, "SDY-S031", f"{name} must be a #{kind.name} attribute, got {attr}")
     return attr
+
+
+def _type_ids(op: Operation) -> tuple[int, ...]:
+    operands = operands_of(op)
+    return len(operands), *map(id, map(type_of, operands)), *map(id, map(type_of, op.results))
 
 
 def _shape_in_rule(value_type: Attribute) -> ValueShape:

@@ -1,8 +1,12 @@
 """The order of the ops in each block, kept while ops are inserted, moved and erased."""
 
+# pyright: reportPrivateUsage=false
+# Links between ops are read from private fields, as in `sdy.dialects.ir.walk`: properties are function calls.
+
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import count
 
 from xdsl.ir import Block, Operation
 
@@ -29,23 +33,26 @@ class BlockOrder:
     def is_before(self, op: Operation, other: Operation) -> bool:
         """Return whether an op comes before another one of the same block."""
         numbers = self._numbers
-        if id(op) not in numbers:
-            self._number_run(op)
-        if id(other) not in numbers:
-            self._number_run(other)  # which may change the number of `op`, too
-        return numbers[id(op)] < numbers[id(other)]
+        first, second = numbers.get(id(op)), numbers.get(id(other))
+        if first is None or second is None:
+            if first is None:
+                self._number_run(op)
+            if id(other) not in numbers:
+                self._number_run(other)  # which may change the number of `op`, too
+            first, second = numbers[id(op)], numbers[id(other)]
+        return first < second
 
     def _number_run(self, op: Operation) -> None:
         """Number `op` and the ops around it that have no number either."""
         numbers, run = self._numbers, [op]
-        before, after = op.prev_op, op.next_op
+        before, after = op._prev_op, op._next_op
         while before is not None and id(before) not in numbers:
             run.append(before)
-            before = before.prev_op
+            before = before._prev_op
         run.reverse()
         while after is not None and id(after) not in numbers:
             run.append(after)
-            after = after.next_op
+            after = after._next_op
         if before is not None and after is not None:
             low, high = numbers[id(before)], numbers[id(after)]
         elif after is not None:
@@ -58,7 +65,9 @@ class BlockOrder:
             assert op.parent is not None
             self._number_block(op.parent)
         else:
-            numbers.update((id(each), low + step * index) for index, each in enumerate(run, 1))
+            for each in run:
+                low += step
+                numbers[id(each)] = low
 
     def _number_block(self, block: Block) -> None:
-        self._numbers.update((id(op), float(index)) for index, op in enumerate(ops_in(block)))
+        self._numbers.update(zip(map(id, ops_in(block)), count(0.0), strict=False))

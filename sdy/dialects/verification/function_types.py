@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from xdsl.dialects.builtin import ModuleOp
@@ -10,6 +10,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import MAIN
 from sdy.dialects.stablehlo import control as stablehlo
@@ -33,7 +34,7 @@ def check_function(func: FuncOp) -> None:
             )
     entry = func.body.blocks.first
     if entry is not None:
-        _check_types(func, "SDY-D021", "argument", types.inputs.data, entry.arg_types)
+        _check_types(func, "SDY-D021", "argument", types.inputs.data, tuple(map(type_of, entry.args)))
     _check_end(func, (ReturnOp,) if _is_main(func) else (ReturnOp, stablehlo.ReturnOp))
 
 
@@ -64,7 +65,7 @@ def check_return(op: ReturnOp) -> None:
     func = op.parent_op()
     if not isinstance(func, FuncOp):
         raise _failure(op, "SDY-D022", "func.return must be directly inside a function")
-    _check_types(op, "SDY-D022", "result", func.function_type.outputs.data, op.operand_types)
+    _check_types(op, "SDY-D022", "result", func.function_type.outputs.data, tuple(map(type_of, operands_of(op))))
 
 
 def check_calls(ops: Iterable[CallOp | CompositeOp]) -> None:
@@ -83,8 +84,9 @@ def check_calls(ops: Iterable[CallOp | CompositeOp]) -> None:
         if func is None:
             raise _failure(op, "SDY-D023", f"no function is named @{name}")
         _check_end(func, (ReturnOp,))
-        _check_types(op, "SDY-D023", f"argument of @{name}", func.function_type.inputs.data, op.operand_types)
-        _check_types(op, "SDY-D023", f"result of @{name}", func.function_type.outputs.data, op.result_types)
+        types = func.function_type
+        _check_types(op, "SDY-D023", f"argument of @{name}", types.inputs.data, tuple(map(type_of, operands_of(op))))
+        _check_types(op, "SDY-D023", f"result of @{name}", types.outputs.data, tuple(map(type_of, op.results)))
 
 
 def _module_of(op: Operation) -> ModuleOp:
@@ -97,8 +99,10 @@ def _module_of(op: Operation) -> ModuleOp:
 
 
 def _check_types(
-    op: Operation, code: str, name: str, expected: Sequence[Attribute], actual: Sequence[Attribute]
+    op: Operation, code: str, name: str, expected: tuple[Attribute, ...], actual: tuple[Attribute, ...]
 ) -> None:
+    if expected == actual:  # faster than the comparison of each type, because most types are the same objects
+        return
     if len(expected) != len(actual):
         raise _failure(op, code, f"{op.name}: expected {len(expected)} ({name}), got {len(actual)}")
     for index, (expected_type, actual_type) in enumerate(zip(expected, actual, strict=True)):

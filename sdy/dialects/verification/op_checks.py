@@ -1,15 +1,19 @@
 """Verification of an op independently of other ops, once per signature."""
 
+# pyright: reportPrivateUsage=false
+# The types of values are read from private fields, as links are in `sdy.dialects.ir.walk`: properties are slow.
+
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import cast
 
-from xdsl.dialects.builtin import UnregisteredOp
+from xdsl.dialects.builtin import ArrayAttr, ArrayOfConstraint, SymbolNameConstraint, UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpTraits
-from xdsl.irdl import IRDLOperation, OpDef
+from xdsl.irdl import BaseAttr, IRDLOperation, OpDef, RangeOf
 from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
@@ -17,6 +21,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.dialect import SDY
+from sdy.dialects.sdy.ops import DataFlowEdgeOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX
@@ -28,35 +33,93 @@ ISOLATED_OPS = frozenset[type[Operation]]((ManualComputationOp, NamedComputation
 VERIFIED_BY_SIGNATURE = (
     frozenset[type[Operation]]((*STABLEHLO.operations, *SDY.operations, FuncOp, CallOp, ReturnOp)) - ISOLATED_OPS
 )
+# Passes change names and shardings in the properties of these ops, with which xDSL's verification has nothing to do.
+_OFTEN_CHANGED = frozenset[type[Operation]](
+    (FuncOp, NamedComputationOp, DataFlowEdgeOp, ReshardOp, ShardingConstraintOp)
+)
 
 
 class OpChecks:
-    """Verifies ops one by one. Remembers the signatures of valid ops: class, types, properties, types in regions."""
+    """Verifies ops one by one. Remembers the signatures of valid ops: class, types, properties, types in regions.
+
+    `numbers` has the number of its signature for each op, by id, since the op was last verified by its signature.
+    """
 
     def __init__(self) -> None:
-        # The attributes in the values stay alive, so that no other attribute gets an id that is part of a signature.
-        self._valid: dict[tuple[type[Operation] | str | int, ...], tuple[Attribute, ...]] = {}
+        self._valid: dict[tuple[object, ...], int] = {}  # to the number of the signature, from 1
+        # The objects whose ids are in a signature are kept alive, so that no other object gets their ids.
+        self._parts: list[tuple[object, ...]] = []
+        self.numbers: dict[int, int] = {}
 
     def check(self, op: Operation) -> None:
         """Verify `op`, without the ops inside. Raises: SdyError."""
         if type(op) in VERIFIED_BY_SIGNATURE:
             self.check_by_signature(op)
         else:
-            check_alone(op)
+            self.check_alone(op)
         check_in_function(op)
+
+    def check_alone(self, op: Operation) -> None:
+        """Verify `op` independently of other ops and of earlier verifications. Raises: SdyError."""
+        self.numbers.pop(id(op), None)  # of another op, which does not exist any more
+        check_alone(op)
 
     def check_by_signature(self, op: Operation) -> None:
         """Verify `op` unless an op with the same signature was valid. Raises: SdyError."""
-        operands, properties = operands_of(op), op.properties
-        parts = (*map(type_of, operands), *map(type_of, op.results), *properties.values())
-        counts: tuple[int, ...] = ()
+        # Loops are faster here than `map` and unpacking, because most ops have few properties, operands and results.
+        signature: list[object] = [type(op), len(operands_of(op))]
+        if type(op) in _OFTEN_CHANGED:
+            signature += _what_matters(type(op), op.properties)
+        else:
+            for name, attr in op.properties.items():
+                signature.append(name)
+                signature.append(id(attr))
+        for operand in operands_of(op):
+            signature.append(id(operand._type))
+        for result in op.results:
+            signature.append(id(result._type))
+        inner: tuple[Attribute, ...] = ()
         if op.regions:
             counts, inner = _region_signatures(op)
-            parts += inner
-        signature = (type(op), len(operands), *counts, *properties, *map(id, parts))
-        if signature not in self._valid:
+            signature += (*counts, *map(id, inner))
+        key = tuple(signature)
+        number = self._valid.get(key)
+        if number is None:
             check_alone(op)
-            self._valid[signature] = parts
+            number = self._valid[key] = len(self._valid) + 1
+            self._parts.append((*op.properties.values(), *op.operand_types, *op.result_types, *inner))
+        self.numbers[id(op)] = number
+
+
+def _what_matters(op_class: type[Operation], properties: Mapping[str, Attribute]) -> list[object]:
+    """Return the name of each property and what its declaration depends on: its class, or its id."""
+    by_class, by_elements = _declared_by_class(op_class)
+    parts: list[object] = []
+    for name, attr in properties.items():
+        parts.append(name)
+        if name in by_class:
+            parts.append(type(attr))
+        elif name in by_elements and type(attr) is ArrayAttr:
+            parts.append(frozenset(map(type, attr.data)))
+        else:
+            parts.append(id(attr))
+    return parts
+
+
+@cache
+def _declared_by_class(op_class: type[Operation]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the properties that are declared to be of a class, and those declared as an array of such attributes."""
+    by_class: set[str] = set()
+    by_elements: set[str] = set()
+    for name, declared in cast("type[IRDLOperation]", op_class).get_irdl_definition().properties.items():
+        match declared.constr:
+            case BaseAttr() | SymbolNameConstraint():
+                by_class.add(name)
+            case ArrayOfConstraint(elem_range_constraint=RangeOf(constr=BaseAttr())):
+                by_elements.add(name)
+            case _:
+                pass
+    return frozenset(by_class), frozenset(by_elements)
 
 
 def _region_signatures(op: Operation) -> tuple[tuple[int, ...], tuple[Attribute, ...]]:

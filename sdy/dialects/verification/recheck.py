@@ -1,8 +1,11 @@
 """Verification of the ops of a valid module that have changed, and of those that depend on them."""
 
+# pyright: reportPrivateUsage=false
+# Links between ops are read from private fields, as in `sdy.dialects.ir.walk`: properties are function calls.
+
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import cast
@@ -14,7 +17,7 @@ from xdsl.ir import Operation, OpResult
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.walk import blocks_of, of_class, ops_in, pre_order
 from sdy.dialects.sdy.ops import ConstantOp, MeshOp, PropagationBarrierOp
-from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.calls import CompositeOp
 from sdy.dialects.verification.attribute_checks import PROPAGATION_EDGES, AttributeChecks
 from sdy.dialects.verification.block_order import BlockOrder
@@ -24,10 +27,10 @@ from sdy.dialects.verification.op_checks import (
     ISOLATED_OPS,
     VERIFIED_BY_SIGNATURE,
     OpChecks,
-    check_alone,
     check_in_function,
     check_is_last,
     check_terminator,
+    is_terminator,
 )
 from sdy.dialects.verification.sdy_ops import OPS_WITH_STRUCTURE_RULES, OPS_WITH_USE_RULES, check_structure, check_use
 from sdy.dialects.verification.sdy_scope import Scope
@@ -37,9 +40,9 @@ from sdy.dialects.verification.visibility import check_is_visible
 
 # Whether operands are visible is checked apart, so an isolated op can be verified by its signature, too.
 _BY_SIGNATURE = VERIFIED_BY_SIGNATURE | ISOLATED_OPS
-# The rules of these ops depend on ops elsewhere.
+# The rules of most `sdy` ops depend on ops elsewhere; those of these classes do not.
 _WITH_LOCAL_RULES = frozenset[type[Operation]]((ConstantOp, PropagationBarrierOp))
-_WITH_CONTEXT = (OPS_WITH_STRUCTURE_RULES | OPS_WITH_USE_RULES) - _WITH_LOCAL_RULES
+_WITH_CONTEXT = (OPS_WITH_STRUCTURE_RULES | OPS_WITH_USE_RULES) - _WITH_LOCAL_RULES - {NamedComputationOp}
 _SPECIAL = _WITH_CONTEXT | CALL_OPS | {FuncOp, MeshOp}
 
 
@@ -88,14 +91,13 @@ class Recheck:
         have_other_count = len(self.ops.functions) != functions_before
         if have_other_count:
             changes.touch(self.ops.functions)  # a function is the main function if it is the only one
+        _check_ends(changes.placed)
         touched = self._with_dependents(changes.touched)
         self._check_ops(touched)
-        if changes.order:
-            for op in touched:
-                _check_end(op)
         have_other_functions = have_other_count or any(type(op) is FuncOp for op in touched)
         check_calls(op for op in self.ops.calls if have_other_functions or id(op) in changes.touched)
-        self._check_shardings(touched, changes.attributes)
+        self._check_attributes((*touched, *changes.attributes), changes.membership.has)
+        self._check_sdy_rules(touched)
 
     def _with_dependents(self, touched: dict[int, Operation]) -> list[Operation]:
         """Return the ops and those inside that depend on them, in program order.
@@ -120,7 +122,7 @@ class Recheck:
             if type(op) in _BY_SIGNATURE:
                 self.op_checks.check_by_signature(op)
             else:
-                check_alone(op)
+                self.op_checks.check_alone(op)
             check_in_function(op)
             for operand in operands_of(op):
                 # Most operands are results of earlier ops of the block; for these, a call would take most time.
@@ -132,29 +134,44 @@ class Recheck:
                 ):
                     check_is_visible(operand, op, self._is_defined_before)
         for op in self.ops.foreign:
-            check_alone(op)
+            self.op_checks.check_alone(op)
 
     def _is_defined_before(self, result: OpResult, op: Operation) -> bool:
         producer = result.op
         return result in producer.results and self.order.is_before(producer, op)
 
-    def _check_shardings(self, touched: Sequence[Operation], with_attributes: Sequence[Operation]) -> None:
-        """Check the `sdy.` attributes of changed ops, and every op whose rules depend on others."""
-        checks, scope_of = self.attribute_checks, self._scope_of
+    def _check_attributes(self, changed: Iterable[Operation], is_inside: Callable[[Operation], bool]) -> None:
+        """Check the `sdy.` attributes of changed ops, of which those that are not inside the module do not matter."""
+        checks = self.attribute_checks
         with_edges = self._ops_with_edges() if checks.have_seen_edges else ()
-        for op in chain(touched, with_attributes, with_edges):
-            if op.attributes:
-                checks.check(op, Scope({}) if op is self.module else scope_of(op))
+        with_attributes = [op for op in chain(changed, with_edges) if op.attributes and op is not self.module]
+        if self.module.attributes:
+            checks.check(self.module, Scope({}))  # they cannot refer to the meshes inside
+        if self.ops.have_manual:
+            for op in filter(is_inside, with_attributes):
+                checks.check(op, self._scope_of(op))
+        else:
+            for op in filter(is_inside, checks.unlike_valid(with_attributes, self.scope)):
+                checks.check(op, self.scope)
+
+    def _check_sdy_rules(self, touched: Iterable[Operation]) -> None:
+        """Check changed ops, and every op whose rules depend on others."""
+        checks, scope_of = self.attribute_checks, self._scope_of
         for op in touched:
             if type(op) is FuncOp:
                 checks.check_once(check_function_shardings, op, scope_of(op))
             elif type(op) in _WITH_LOCAL_RULES:
                 checks.check_once(check_structure, op, scope_of(op))
+            elif type(op) is NamedComputationOp:  # touched, too, if the types of its operands or its body change
+                check_structure(op, scope_of(op))
+                check_use(op, scope_of(op))
         for op in self.ops.with_context:
-            check_structure(op, self._scope_of(op))
+            if type(op) in OPS_WITH_STRUCTURE_RULES:
+                check_structure(op, scope_of(op))
         check_symbols(self.module)
         for op in self.ops.with_context:
-            check_use(op, self._scope_of(op))
+            if type(op) in OPS_WITH_USE_RULES:
+                check_use(op, scope_of(op))
 
     def _ops_with_edges(self) -> list[Operation]:
         """Return the ops with propagation edges, whose validity depends on the shardings of operands."""
@@ -175,13 +192,14 @@ class Recheck:
         return scope
 
 
-def _check_end(op: Operation) -> None:
-    """Check that neither `op` nor the op before it is a terminator in the middle of the block."""
-    before = op.prev_op
-    if before is not None:
-        check_is_last(before)
-    if op.next_op is not None:
-        check_is_last(op)
+def _check_ends(placed: Iterable[Operation]) -> None:
+    """Check that no op is after a terminator, given the ops that were inserted or moved."""
+    for op in placed:
+        before = op._prev_op
+        if before is not None and is_terminator(type(before)):
+            check_is_last(before)
+        if op._next_op is not None and is_terminator(type(op)):
+            check_is_last(op)
 
 
 def _outer_first(ops: Iterable[Operation]) -> Iterable[Operation]:

@@ -7,7 +7,8 @@ Source: docs/spec/01, 5.1 to 5.11; the letters in docstrings are the rules of th
 from __future__ import annotations
 
 import re
-from typing import cast
+from collections.abc import Callable
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp
@@ -17,7 +18,6 @@ from sdy.diagnostics.diagnostic import Note
 from sdy.dialects.data_flow import has_data_flow_edges
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy import collectives
-from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.sdy.enum_directives import BarrierDirection, enum_value
 from sdy.dialects.sdy.ops import (
     ConstantOp,
@@ -44,59 +44,20 @@ from sdy.model.checks.check_unreduced import check_unreduced_transition
 from sdy.model.shape import Shapeless
 from sdy.model.sharding import ReductionKind
 
-OPS_WITH_STRUCTURE_RULES: frozenset[type[Operation]] = frozenset(
-    {ConstantOp, ManualComputationOp, MeshOp, NamedComputationOp, PropagationBarrierOp, *collectives.OPS}
-)
-OPS_WITH_USE_RULES: frozenset[type[Operation]] = frozenset(
-    {
-        DataFlowEdgeOp,
-        FuncDataFlowEdgeOp,
-        ManualComputationOp,
-        NamedComputationOp,
-        ReshardOp,
-        ShardingConstraintOp,
-        *collectives.OPS,
-    }
-)
-
 
 def check_structure(op: Operation, scope: Scope) -> None:
     """Check the rules of phase B for an op of `OPS_WITH_STRUCTURE_RULES`."""
-    match op:
-        case MeshOp():
-            if not isinstance(op.parent_op(), ModuleOp):
-                raise failure(op, "SDY-D101", "a mesh must be directly inside a module")
-        case ConstantOp():
-            _check_constant(op)
-        case PropagationBarrierOp():
-            _check_barrier(op)
-        case ManualComputationOp():
-            check_manual_axes_not_nested(op, scope)
-        case NamedComputationOp():
-            check_named_results(op)
-        case CollectiveOp():
-            check_collective_structure(op, scope)
-        case _:
-            pass
+    _STRUCTURE_RULES[type(op)](op, scope)
 
 
 def check_use(op: Operation, scope: Scope) -> None:
     """Check the rules of phase C for an op of `OPS_WITH_USE_RULES`."""
-    match op:
-        case ShardingConstraintOp() | ReshardOp():
-            _check_reshard(op, scope)
-        case ManualComputationOp():
-            check_manual(op, scope)
-        case NamedComputationOp():
-            check_named(op, scope)
-        case DataFlowEdgeOp():
-            _check_data_flow_edge(op, scope)
-        case FuncDataFlowEdgeOp():
-            _check_func_data_flow_edge(op)
-        case CollectiveOp():
-            check_collective(op, scope)
-        case _:
-            pass
+    _USE_RULES[type(op)](op, scope)
+
+
+def _check_mesh(op: MeshOp) -> None:
+    if not isinstance(op.parent_op(), ModuleOp):
+        raise failure(op, "SDY-D101", "a mesh must be directly inside a module")
 
 
 def _check_constant(op: ConstantOp) -> None:
@@ -177,3 +138,29 @@ def _check_edge(op: DataFlowEdgeOp | FuncDataFlowEdgeOp) -> None:
         raise failure(op, "SDY-D131", f"expected a type with a static shape, got {op.result.type}")
     if not op.input.has_one_use():
         raise failure(op, "SDY-D132", f"the operand must have one use, got {op.input.uses.get_length()}")
+
+
+def _any_scope(check: Callable[[Any], None]) -> Callable[[Any, Scope], None]:
+    return lambda op, _: check(op)
+
+
+# Each function takes ops of its class.
+_STRUCTURE_RULES: dict[type[Operation], Callable[[Any, Scope], None]] = {
+    MeshOp: _any_scope(_check_mesh),
+    ConstantOp: _any_scope(_check_constant),
+    PropagationBarrierOp: _any_scope(_check_barrier),
+    ManualComputationOp: check_manual_axes_not_nested,
+    NamedComputationOp: _any_scope(check_named_results),
+    **dict.fromkeys(collectives.OPS, check_collective_structure),
+}
+_USE_RULES: dict[type[Operation], Callable[[Any, Scope], None]] = {
+    ShardingConstraintOp: _check_reshard,
+    ReshardOp: _check_reshard,
+    ManualComputationOp: check_manual,
+    NamedComputationOp: check_named,
+    DataFlowEdgeOp: _check_data_flow_edge,
+    FuncDataFlowEdgeOp: _any_scope(_check_func_data_flow_edge),
+    **dict.fromkeys(collectives.OPS, check_collective),
+}
+OPS_WITH_STRUCTURE_RULES = frozenset(_STRUCTURE_RULES)
+OPS_WITH_USE_RULES = frozenset(_USE_RULES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Attribute, Operation
 
@@ -24,6 +24,10 @@ class Scope:
     meshes: dict[str, Mesh]
     manual: tuple[ManualComputationOp, ...] = ()
     manual_axes: frozenset[str] = frozenset()
+    # Shardings and types that fit, by id; they are kept alive, so that no other object gets their ids.
+    _fitting: dict[tuple[int, int], tuple[TensorSharding, Attribute]] = field(
+        default_factory=dict[tuple[int, int], tuple[TensorSharding, Attribute]], compare=False, repr=False
+    )
 
     def within(self, op: ManualComputationOp) -> Scope:
         """Return the scope of the body of `op`."""
@@ -35,10 +39,14 @@ class Scope:
 
     def require_fits(self, op: Operation, sharding: TensorSharding, value_type: Attribute, where: str = "") -> None:
         """Raise SdyError at `op` if the sharding is not valid for a value of this type, named `where` in messages."""
+        key = id(sharding), id(value_type)
+        if key in self._fitting:
+            return
         problem = check_sharding(
             sharding, value_shape(value_type), self.mesh_of(sharding), self.manual_axes, allow_uneven=True
         )
         raise_problem(problem, op, where, self._notes(problem, sharding))
+        self._fitting[key] = sharding, value_type
 
     def require_each_fits(
         self, op: Operation, shardings: Sequence[TensorSharding], types: Sequence[Attribute], where: str

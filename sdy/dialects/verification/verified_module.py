@@ -27,7 +27,8 @@ class VerifiedModule:
     def __init__(self, module: ModuleOp) -> None:
         """Verify all of the module. Raises: SdyError for the first problem."""
         self._module = module
-        self._op_checks, self._attribute_checks = OpChecks(), AttributeChecks()
+        self._op_checks = OpChecks()
+        self._attribute_checks = AttributeChecks(self._op_checks.numbers)
         self._edits = EditLog()
         self._verify_all()
         watch((module, *pre_order(module)))
@@ -47,7 +48,6 @@ class VerifiedModule:
             return
         changes = Changes.of(self._module, self._edits)
         watch(changes.touched.values())
-        watch(changes.attributes)
         self._order.forget(list(self._edits.placed))
         functions_before, meshes_before = len(self._ops.functions), self._ops.meshes
         self._ops.update(changes)

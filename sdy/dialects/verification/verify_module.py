@@ -25,10 +25,11 @@ def verify_module(module: ModuleOp, ops: OpChecks | None = None, attributes: Att
 
     Raises: SdyError for the first problem, at the op that has it.
     """
-    verification = _Verification(ops or OpChecks())
+    ops = ops or OpChecks()
+    verification = _Verification(ops)
     verification.check(module)
     check_calls(verification.callers)
-    verify_sdy(module, attributes or AttributeChecks())
+    verify_sdy(module, attributes or AttributeChecks(ops.numbers))
 
 
 class _Verification:

@@ -21,7 +21,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity
 from sdy.dialects.ir.context import emit_once
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, recursion_error
-from sdy.dialects.ir.walk import post_order
+from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import ReturnOp
 from sdy.dialects.sdy.regions import NamedComputationOp
@@ -46,6 +46,7 @@ class ImportFuncCallsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit callees before callers, so that the calls in a body are imported before the body is."""
         importer = _Importer(op, ctx)
+        importer.computations += op_order(op).of(NamedComputationOp)
         calls = call_sites(op)
         ordered = callees_first(op, calls)
         remaining = {func.sym_name.data for func in ordered}
@@ -56,22 +57,22 @@ class ImportFuncCallsPass(ModulePass):
                 importer.replace(call)
             remaining.remove(func.sym_name.data)
         importer.erase_called()
-        if not any(calls.values()) and not op_order(op).of(NamedComputationOp):
+        if not importer.computations:
             keep_order(op)
             return
         if self.add_data_flow_edges_on_named_computations:
-            for inner in post_order(op):
-                if type(inner) is NamedComputationOp:
-                    add_edges(inner)
+            for computation in importer.computations:
+                add_edges(computation)
 
 
 class _Importer:
-    """The import of the calls of one module."""
+    """The import of the calls of one module. `computations` are the named computations of the module, in any order."""
 
     def __init__(self, module: ModuleOp, ctx: Context) -> None:
         self._functions = functions_of(module)
         self._meshes: MeshTable = meshes_of(module)
         self._ctx = ctx
+        self.computations: list[NamedComputationOp] = []
         self._bodies: dict[str, NamedComputationOp] = {}  # the computation that has the original body, by function name
 
     def replace(self, call: CallOp) -> None:
@@ -92,6 +93,9 @@ class _Importer:
         computation.attributes.pop(SHARDING, None)
         if EXECUTION_THREAD in callee.attributes:
             computation.attributes[EXECUTION_THREAD] = callee.attributes[EXECUTION_THREAD]
+        self.computations.append(computation)
+        if callee_name(call) in self._bodies:  # the body is a copy
+            self.computations += ops_of(computation, NamedComputationOp)
         self._bodies.setdefault(callee_name(call), computation)
         replace_op(call, computation)
 

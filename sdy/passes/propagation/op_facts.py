@@ -3,6 +3,8 @@
 Source: docs/spec/02, 1.1, 1.6, 5.2 and 5.3.
 """
 
+# ruff: noqa: PERF401 (loops are faster here, because most ops have few operands, results and properties)
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -70,12 +72,15 @@ class FactSource:
         is_by_type = _IS_BY_TYPE.get(op_class)
         if is_by_type is None or RULE_ATTRIBUTE in op.attributes:
             return self._compute(op)
-        key: FactsKey
+        parts: list[type[Operation] | int] = [op_class]
+        for result in op.results:
+            parts.append(id(type_of(result)))
         if is_by_type:
-            types = map(type_of, (*operands_of(op), *op.results))
-            key = (op_class, *map(id, types), *map(id, op.properties.values()))
-        else:
-            key = (op_class, *map(id, map(type_of, op.results)))
+            for operand in operands_of(op):
+                parts.append(id(type_of(operand)))
+            for attr in op.properties.values():
+                parts.append(id(attr))
+        key = tuple(parts)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._compute(op), op

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -90,21 +90,14 @@ def _referenced(op: Operation) -> set[str]:
     return _names_in_attributes(inner) | {callee_name(call) for call in of_class(inner, CallOp)}
 
 
-def _names_in_attributes(ops: Iterable[Operation]) -> set[str]:
+def _names_in_attributes(ops: Sequence[Operation]) -> set[str]:
     """Return the symbol names in attributes and properties of ops, except calls."""
-    referring: dict[int, Attribute] = {}  # by id(): many ops share attributes
-    for op in ops:
-        if op.attributes:
-            _add_referring(op.attributes, referring)
-        if type(op) not in NAMELESS:
-            _add_referring(op.properties, referring)
-    return {name for attribute in referring.values() for name in _names_in(attribute)}
-
-
-def _add_referring(held: dict[str, Attribute], referring: dict[int, Attribute]) -> None:
-    for attribute in held.values():
-        if type(attribute) in REFERRING:
-            referring[id(attribute)] = attribute
+    held = [op.attributes for op in ops if op.attributes]
+    held += [op.properties for op in ops if type(op) not in NAMELESS]
+    # By id(): many ops share attributes.
+    distinct = {id(attribute): attribute for attributes in held for attribute in attributes.values()}
+    referring = [attribute for attribute in distinct.values() if type(attribute) in REFERRING]
+    return {name for attribute in referring for name in _names_in(attribute)}
 
 
 def _names_in(attribute: Attribute) -> Iterator[str]:

@@ -35,6 +35,9 @@ CHANGES_OF_ATTRIBUTES: dict[str, Callable[[dict[str, object]], object]] = {
 }
 
 
+REMOVALS = ("delete", "pop", "popitem", "clear")
+
+
 @pytest.mark.parametrize("field", ["attributes", "properties"])
 @pytest.mark.parametrize("change", CHANGES_OF_ATTRIBUTES)
 def test_changes_of_dictionaries_in_place_are_noted(field: str, change: str) -> None:
@@ -45,9 +48,24 @@ def test_changes_of_dictionaries_in_place_are_noted(field: str, change: str) -> 
     with log.listening():
         assert log.is_empty()
         CHANGES_OF_ATTRIBUTES[change](getattr(op, field))
-    assert log.ops_by_field[field] == {id(op): op}
+    assert not log.is_empty()
+    # An op with fewer attributes cannot be invalid for that reason.
+    assert log.has_fewer_attributes == (field == "attributes" and change in REMOVALS)
+    assert log.ops_by_field[field] == ({} if log.has_fewer_attributes else {id(op): op})
+    log.clear()
+    assert log.is_empty()
     CHANGES_OF_ATTRIBUTES[change](getattr(expected, field))
     assert getattr(op, field) == getattr(expected, field)
+
+
+def test_nothing_is_noted_when_attributes_stay_the_same() -> None:
+    _, op = make()
+    log = EditLog()
+    watch([op])
+    with log.listening():
+        op.attributes["old"] = UNIT
+        op.properties.pop("new", None)
+    assert log.is_empty()
 
 
 def test_edits_of_ops_blocks_and_regions_are_noted() -> None:
