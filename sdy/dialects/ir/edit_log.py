@@ -33,7 +33,7 @@ class EditLog:
         self.placed: Ops = {}  # created, inserted, moved or removed
         self.containers: Containers = {}  # with other arguments, blocks, or another last op
         self.placed_containers: Containers = {}
-        self.has_fewer_attributes = False  # removing an attribute cannot make its op invalid
+        self.reduced: Ops = {}  # with fewer attributes: the rules of most ops require none
         self.values: list[SSAValue] = []  # whose users may be invalid now: with another type, moved or removed
         self.ops_by_field: dict[str, Ops] = {
             **dict.fromkeys(_OP_FIELDS, self.written),
@@ -47,16 +47,15 @@ class EditLog:
 
     def is_empty(self) -> bool:
         """Return whether nothing was edited."""
-        return not self.has_fewer_attributes and not any(self._edits())
+        return not any(self._edits())
 
     def clear(self) -> None:
         """Forget all edits."""
         for edits in self._edits():
             edits.clear()
-        self.has_fewer_attributes = False
 
     def _edits(self) -> tuple[Ops | Containers | list[SSAValue], ...]:
-        ops = (self.written, self.attributes, self.placed)
+        ops = (self.written, self.attributes, self.placed, self.reduced)
         return (*ops, self.containers, self.placed_containers, self.values)
 
     @contextmanager
@@ -145,10 +144,8 @@ def _noting_removal(method: Callable[..., object]) -> Callable[..., object]:
     def remove(attributes: WatchedAttributes, *args: object) -> object:
         is_absent = bool(args) and args[0] not in attributes
         for log in () if is_absent else _listening:
-            if attributes.field == "attributes":
-                log.has_fewer_attributes = True
-            else:
-                log.written[id(attributes.op)] = attributes.op
+            ops = log.reduced if attributes.field == "attributes" else log.written
+            ops[id(attributes.op)] = attributes.op
         return method(attributes, *args)
 
     return remove

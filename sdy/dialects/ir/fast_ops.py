@@ -24,7 +24,6 @@ _set = object.__setattr__
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
 # The type of a value. `value.type` is a property and slower in loops.
 type_of: Callable[[SSAValue], Attribute] = attrgetter("_type")
-_set = object.__setattr__
 _item = cast("Callable[[Sequence[SSAValue], int], SSAValue]", tuple.__getitem__)
 
 

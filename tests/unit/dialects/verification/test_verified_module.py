@@ -8,8 +8,9 @@ from random import Random
 
 import pytest
 from support.module_edits import edits_of
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation, attr_def, irdl_op_definition
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.walk import pre_order
@@ -93,6 +94,25 @@ def test_every_broken_module_is_found_with_the_message_of_full_verification() ->
         assert problem(verified.verify) == expected, f"{name} of {ops[row].name}"
         broken += expected is not None
     assert broken >= 200
+
+
+@irdl_op_definition
+class LabelledOp(IRDLOperation):
+    """An op of a user, which requires an attribute."""
+
+    name = "mine.labelled"
+    label = attr_def(StringAttr)
+
+
+def test_an_op_of_a_user_may_require_an_attribute() -> None:
+    op = LabelledOp.create(attributes={"label": StringAttr("a")})
+    module = ModuleOp([op])
+    verified = VerifiedModule(module)
+    with verified.listening():
+        del op.attributes["label"]
+    found = problem(verified.verify)
+    assert found is not None
+    assert found == problem(lambda: verify_module(module))
 
 
 @pytest.mark.parametrize("seed", range(12))
