@@ -74,10 +74,10 @@ class PeakFinder:
         return found
 
     def _compute(self, block: Block) -> Peak:
-        allocated = self.allocated_before(block)
-        found = Peak(sum(map(self.bytes_of, allocated)))
         insides = [self._inside(op) for op in block.ops]
         steps = [self._step(op, block, inside) for op, inside in zip(block.ops, insides, strict=True)]
+        allocated = self._allocated_before(block, steps)
+        found = Peak(sum(map(self.bytes_of, allocated)))
         for op, inside, moment in zip(block.ops, insides, memory_uses(allocated, steps, self.bytes_of), strict=True):
             if moment.most > found.bytes:
                 found = Peak(moment.most, op if moment.most == moment.around else inside.op)
@@ -85,10 +85,13 @@ class PeakFinder:
 
     def allocated_before(self, block: Block) -> Sequence[SSAValue]:
         """Return the values whose memory is in use from the start of a block: arguments, and results of the program."""
+        return self._allocated_before(block, None)
+
+    def _allocated_before(self, block: Block, steps: Sequence[LifetimeStep[SSAValue]] | None) -> Sequence[SSAValue]:
         results = self._buffers.allocated_results(block)
         if results and block not in self._with_results:
             self._with_results.add(block)
-            stored = stored_in_results(results, self.steps(block), self.bytes_of)
+            stored = stored_in_results(results, self.steps(block) if steps is None else steps, self.bytes_of)
             self._sizes.update(dict.fromkeys(stored, 0))
         return [*block.args, *results]
 

@@ -61,7 +61,7 @@ class Buffers:
 
         Arguments of called functions, and values that a loop carries but does not change, are equal to others.
         """
-        if value in self._shared or (isinstance(value, OpResult) and self.is_fused(value.op)):
+        if value in self._shared or (type(value) is OpResult and self.is_fused(value.op)):
             return True
         return self._fusion is not None and _is_in_reducer(value)
 
@@ -85,21 +85,23 @@ class Buffers:
         the held arguments, and the op that computes the next value of a loop reads the current one.
         """
         found = [value for reader in op_and_nested_ops(op) for value in operands_of(reader) if block_of(value) is block]
-        found += self._loops.overwritten.get(op, ())
-        found += self._loops.until_end.get(op, ())
+        if block in self._loops.bodies:
+            found += (*self._loops.overwritten.get(op, ()), *self._loops.until_end.get(op, ()))
         is_end = self._main is not None and op is self._main.body.block.last_op
         return [*found, *self._held, *self._allocated] if is_end else found
 
     def overwritten(self, op: Operation) -> Sequence[SSAValue]:
         """Return the values whose memory the results take over, unless another op reads them later."""
-        carried = operands_of(op) if isinstance(op, CARRYING) else ()
+        carried = operands_of(op) if type(op) in CARRYING else ()
+        if not carried and op not in self._overwritten and op not in self._loops.overwritten:
+            return ()
         return [*carried, *self._overwritten.get(op, ()), *self._loops.overwritten.get(op, ())]
 
 
 def _is_in_reducer(value: SSAValue) -> bool:
     """Return whether a value is in a region that runs per element, such as that of a reduction."""
     block = block_of(value)
-    return block is not None and isinstance(block.parent_op(), _REDUCERS)
+    return block is not None and type(block.parent_op()) in _REDUCERS
 
 
 def region_inputs(op: Operation) -> Sequence[SSAValue]:

@@ -63,8 +63,7 @@ _EXPENSIVE = frozenset(
         elementwise.TanhOp,
     )
 )
-
-
+_VIEWS = frozenset((BroadcastInDimOp, BroadcastOp, ReshapeOp))  # if they repeat nothing
 # The results of these ops may be stored in the memory of an operand.
 IN_PLACE = frozenset((*elementwise.OPS, DynamicUpdateSliceOp, ScatterOp))
 
@@ -103,7 +102,8 @@ class _Kernels:
 
     def add(self, op: Operation) -> None:
         """Find out whether an op is fused, and whether others are fused into it."""
-        kind, is_view = type(op), _is_view(op)
+        kind = type(op)
+        is_view = kind in _VIEWS and _is_view(op)
         if kind not in _KERNELS and not is_view:
             self._kernel[op] = op
             return
@@ -127,7 +127,7 @@ class _Kernels:
 
 
 def _is_view(op: Operation) -> bool:
-    """Return whether the result has the elements of the operand in the same order: a reshape, or dims of size 1."""
-    if isinstance(op, BroadcastInDimOp | BroadcastOp):
+    """Return whether an op of `_VIEWS` repeats no element, so that the result has the memory of the operand."""
+    if isinstance(op, (BroadcastInDimOp, BroadcastOp)):
         return tensor_bytes(op.operand.type) == tensor_bytes(op.result.type)
-    return isinstance(op, ReshapeOp)
+    return True

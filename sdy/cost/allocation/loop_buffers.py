@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from sdy.cost.allocation.fusion import IN_PLACE, Fusion
 from sdy.cost.lifetimes import LifetimeStep, last_reads
@@ -28,6 +28,7 @@ class LoopBuffers:
 
     overwritten: dict[Operation, list[SSAValue]] = field(default_factory=dict[Operation, list[SSAValue]])
     until_end: dict[Operation, list[SSAValue]] = field(default_factory=dict[Operation, list[SSAValue]])
+    bodies: set[Block] = field(default_factory=set[Block])
 
     def later_values(self) -> Iterator[SSAValue]:
         """Yield the carried values whose memory is in use after the last op that reads them."""
@@ -39,6 +40,7 @@ class LoopBuffers:
         block = loop.body.block
         end = block.last_op
         assert end is not None  # verified
+        self.bodies.add(block)
         ops = list(block.ops)
         positions = {op: number for number, op in enumerate(ops)}
         last = last_reads([_step(op, fusion) for op in ops])

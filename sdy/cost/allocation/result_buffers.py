@@ -7,7 +7,7 @@ small values do not take the memory that a large one needs.
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -44,20 +44,23 @@ class _IdleResults:
     """The results whose memory no value takes: by size, the last step before each of them is needed."""
 
     def __init__(self) -> None:
+        self._sizes: list[int] = []
         self._ends: defaultdict[int, list[int]] = defaultdict(list)
         self._taken: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # by the step that frees them
         self._released = -1
 
     def add(self, size: int, end: int) -> None:
         """Add a result of `size` bytes that is idle until the step `end`."""
+        if size not in self._ends:
+            insort(self._sizes, size)
         insort(self._ends[size], end)
 
     def take(self, size: int, until: int) -> bool:
         """Take the memory of a result for a value that lives until a step; False if none fits."""
-        for larger in sorted(self._ends):
+        for larger in self._sizes[bisect_left(self._sizes, size) : bisect_right(self._sizes, MOST_LARGER * size)]:
             ends = self._ends[larger]
-            index = bisect_right(ends, until - 1)
-            if size <= larger <= MOST_LARGER * size and index < len(ends):
+            index = bisect_left(ends, until)
+            if index < len(ends):
                 self._taken[until].append((larger, ends.pop(index)))
                 return True
         return False
