@@ -219,25 +219,24 @@ def _allocated_results(main: FuncOp) -> list[SSAValue]:
     end = main.body.block.last_op
     results = [] if end is None else list(end.operands)
     of_donors = {index for _, index in _results_of_donors(main, results)}
-    last = _last_reads(main.body.block)
-    first = (_first_in_memory(result, last) for index, result in enumerate(results) if index not in of_donors)
+    first = (_first_in_memory(result) for index, result in enumerate(results) if index not in of_donors)
     return list(dict.fromkeys(value for value in first if isinstance(value, OpResult)))
 
 
-def _first_in_memory(value: SSAValue, last_reads: dict[SSAValue, Operation]) -> SSAValue:
+def _first_in_memory(value: SSAValue) -> SSAValue:
     while isinstance(value, OpResult):
         op = value.op
         if isinstance(op, ReshapeOp):
             value = op.operand
-        elif isinstance(op, CARRYING) and _may_carry(op.operands[value.index], op, last_reads):
+        elif isinstance(op, CARRYING) and _may_carry(op.operands[value.index], op):
             value = op.operands[value.index]
         else:
             break
     return value
 
 
-def _may_carry(operand: SSAValue, op: Operation, last_reads: dict[SSAValue, Operation]) -> bool:
-    return isinstance(operand, OpResult) and last_reads.get(operand) is op
+def _may_carry(operand: SSAValue, op: Operation) -> bool:
+    return isinstance(operand, OpResult) and all(use.operation is op for use in operand.uses)
 
 
 def _results_of_donors(main: FuncOp, results: Sequence[SSAValue]) -> Iterator[tuple[BlockArgument, int]]:
