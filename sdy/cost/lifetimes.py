@@ -6,6 +6,7 @@ A value lives from the step that produces it to the last one that reads it; a va
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -18,6 +19,9 @@ class LifetimeStep(Generic[V]):
 
     `region_inputs` are the values among `reads` that its regions take as inputs. `overwritten` are the values among
     `reads` whose memory the results take over, unless a later step reads them.
+
+    The step is fused if its results are not stored: what it reads lives until their last read. A step in place stores
+    each result in the memory of a value of the same size that is read for the last time.
     """
 
     reads: Sequence[V]
@@ -25,6 +29,8 @@ class LifetimeStep(Generic[V]):
     inside: int = 0
     region_inputs: Sequence[V] = ()
     overwritten: Sequence[V] = ()
+    is_fused: bool = False
+    is_in_place: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +46,81 @@ class MemoryUse:
     most: int
 
 
+@dataclass(frozen=True, slots=True)
+class Lifetimes(Generic[V]):
+    """For each step, the values that are read for the last time, and those whose memory the results take over."""
+
+    dying: Sequence[Sequence[V]]
+    reused: Sequence[Sequence[V]]
+
+
+def last_reads(steps: Sequence[LifetimeStep[V]]) -> dict[V, int]:
+    """Return the number of the last step that reads each value, directly or in place of the result of a fused step."""
+    last: dict[V, int] = {}
+    for number in range(len(steps) - 1, -1, -1):
+        step = steps[number]
+        end = max((last.get(value, number) for value in step.produces), default=number) if step.is_fused else number
+        for value in step.reads:
+            if last.get(value, -1) < end:
+                last[value] = end
+    return last
+
+
+def lifetimes(arguments: Iterable[V], steps: Sequence[LifetimeStep[V]], bytes_of: Callable[[V], int]) -> Lifetimes[V]:
+    """Return the ends of the lives of all values. An argument is overwritten only if its step names it."""
+    dying: list[list[V]] = [[] for _ in steps]
+    for value, number in last_reads(steps).items():
+        dying[number].append(value)
+    kept = {*arguments}
+    return Lifetimes(dying, [_reused(step, dead, kept, bytes_of) for step, dead in zip(steps, dying, strict=True)])
+
+
+def _reused(step: LifetimeStep[V], dying: Sequence[V], kept: set[V], bytes_of: Callable[[V], int]) -> list[V]:
+    if not step.overwritten and not step.is_in_place:
+        return []
+    found = list(dict.fromkeys(value for value in step.overwritten if value in dying))
+    if step.is_in_place:
+        free = [value for value in dying if value not in kept and value not in found]
+        for result in step.produces:
+            size = 0 if result in kept else bytes_of(result)
+            value = next((value for value in free if bytes_of(value) == size), None) if size else None
+            if value is not None:
+                free.remove(value)
+                found.append(value)
+    return found
+
+
+def inside_regions(step: LifetimeStep[V], dying: Sequence[V], kept: AbstractSet[V]) -> set[V]:
+    """Return the values that are alive around a step and counted inside its regions too.
+
+    These are the region inputs that no later step reads. The results of a loop have the memory of its inputs.
+    """
+    found = {*step.region_inputs}.intersection(dying)
+    return found.union(result for result in step.produces if result in kept) if step.overwritten else found
+
+
 def memory_uses(
-    arguments: Iterable[V], steps: Sequence[LifetimeStep[V]], bytes_of: Callable[[V], int]
+    arguments: Sequence[V], steps: Sequence[LifetimeStep[V]], bytes_of: Callable[[V], int]
 ) -> list[MemoryUse]:
     """Return the memory use during each step. Arguments live from the start, and to the end if no step reads them.
 
-    A region input that no later step reads is counted once, as part of the regions.
+    A region input that no later step reads is counted once, as part of the regions. A value that is both an argument
+    and produced by a step has its memory from the start.
     """
-    last = {value: number for number, step in enumerate(steps) for value in step.reads}
-    dying = [0] * len(steps)
-    for value, number in last.items():
-        dying[number] += bytes_of(value)
+    ends = lifetimes(arguments, steps, bytes_of)
+    read = {value for dead in ends.dying for value in dead}
+    kept = {*arguments}
     alive = sum(map(bytes_of, arguments))
     uses: list[MemoryUse] = []
-    for number, (step, dead_bytes) in enumerate(zip(steps, dying, strict=True)):
+    for step, dying, reused in zip(steps, ends.dying, ends.reused, strict=True):
         produced_bytes = unread_bytes = 0
         for value in step.produces:
-            size = bytes_of(value)
+            size = 0 if value in kept else bytes_of(value)
             produced_bytes += size
-            if value not in last:
+            if value not in read:
                 unread_bytes += size
-        freed = sum(bytes_of(value) for value in {*step.region_inputs} if last.get(value) == number)
-        reused = sum(bytes_of(value) for value in {*step.overwritten} if last.get(value) == number)
-        around = alive + produced_bytes - reused
+        freed = sum(map(bytes_of, inside_regions(step, dying, kept)))
+        around = alive + produced_bytes - sum(map(bytes_of, reused))
         uses.append(MemoryUse(alive - freed, around, max(around, alive - freed + step.inside)))
-        alive += produced_bytes - dead_bytes - unread_bytes
+        alive += produced_bytes - sum(map(bytes_of, dying)) - unread_bytes
     return uses

@@ -5,15 +5,16 @@ Lifetimes are those of `sdy.cost.memory`, whose peak is the maximum of this curv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sdy.cost.buffers import Buffers, region_inputs
-from sdy.cost.memory import bytes_of_tensor
+from sdy.cost.lifetimes import Lifetimes, LifetimeStep, inside_regions, lifetimes
+from sdy.cost.memory import PeakFinder, bytes_of_tensor
 from sdy.dialects.ir.symbols import functions_of, main_function
 
 AliveBytes = dict[SSAValue, int]
@@ -51,12 +52,10 @@ class _AliveValues:
     """A walk through a program; `alive` has the values alive at the point that was reached."""
 
     def __init__(self, local: ModuleOp, bytes_of: Callable[[SSAValue], int]) -> None:
-        self._bytes_of = bytes_of
+        self._peaks = PeakFinder(local, bytes_of)
         self._functions = functions_of(local)
-        self._buffers = Buffers(local)
-        self._last_reads: dict[Block, dict[Operation, set[SSAValue]]] = {}
+        self._known: dict[Block, _BlockLives] = {}
         self._main = main_function(local).body.block
-        self._sizes: AliveBytes = {}
         self.alive: AliveBytes = {}
         self._total = 0
 
@@ -67,30 +66,32 @@ class _AliveValues:
     def _of_block(self, block: Block) -> Iterator[int]:
         """Yield the bytes at each point of a block. Its arguments and results are dropped at its end."""
         outside = self._snapshot()
-        self._add(block.args)
-        dying = self._dying(block)
-        for op in block.ops:
+        lives = self._lives(block)
+        self._add(lives.kept)
+        for op, step, dying, reused in zip(block.ops, lives.steps, lives.ends.dying, lives.ends.reused, strict=True):
             inner = self._inner_blocks(op)
-            region_only = dying[op].intersection(region_inputs(op))
             if inner:
                 yield self._total
                 # A region input that no later op reads is counted once, among the values of the region.
                 around = self._snapshot()
-                self._remove(region_only)
+                self._remove(inside_regions(step, dying, lives.kept))
                 for inner_block in inner:
                     yield from self._of_block(inner_block)
                 self.alive, self._total = around
-            self._remove(dying[op].intersection(self._buffers.overwritten(op)))
+            self._remove(reused)
             self._add(op.results)
             yield self._total
-            self._remove(dying[op])
-            self._remove(result for result in op.results if not any(result.uses))
+            self._remove(dying)
+            self._remove(result for result in op.results if result.first_use is None)
         self.alive, self._total = outside
 
-    def _dying(self, block: Block) -> dict[Operation, set[SSAValue]]:
-        if block not in self._last_reads:
-            self._last_reads[block] = self._buffers.last_reads(block)
-        return self._last_reads[block]
+    def _lives(self, block: Block) -> _BlockLives:
+        found = self._known.get(block)
+        if found is None:
+            allocated, steps = self._peaks.allocated_before(block), self._peaks.steps(block)
+            ends = lifetimes(allocated, steps, self._peaks.bytes_of)
+            found = self._known[block] = _BlockLives(dict.fromkeys(allocated).keys(), steps, ends)
+        return found
 
     def _inner_blocks(self, op: Operation) -> list[Block]:
         if isinstance(op, CallOp):
@@ -102,12 +103,19 @@ class _AliveValues:
 
     def _add(self, values: Iterable[SSAValue]) -> None:
         for value in values:
-            size = self._sizes.get(value)
-            if size is None:
-                size = self._sizes[value] = 0 if self._buffers.is_shared(value) else self._bytes_of(value)
+            size = self._peaks.bytes_of(value)
             self._total += size - self.alive.get(value, 0)
             self.alive[value] = size
 
     def _remove(self, values: Iterable[SSAValue]) -> None:
         for value in values:
             self._total -= self.alive.pop(value, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _BlockLives:
+    """The values that have memory before a block starts, its steps, and the ends of the lives of its values."""
+
+    kept: AbstractSet[SSAValue]
+    steps: Sequence[LifetimeStep[SSAValue]]
+    ends: Lifetimes[SSAValue]

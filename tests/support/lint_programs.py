@@ -44,6 +44,7 @@ def loop(weight: str, returned: str = "%u", trips: int = 10, sizes: tuple[int, i
     The memory is largest after the loop, so that a weight that is kept for all trips does not raise the peak.
     """
     big, small = f"tensor<{sizes[0]}x{sizes[1]}xf32>", f"tensor<{sizes[1]}x{sizes[1]}xf32>"
+    wide = f"tensor<{sizes[0]}x{2 * sizes[1]}xf32>"
     return f"""
 func.func @main(%a: {big} XY0, %w: {small} {weight}) -> ({big} XY0) {{
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -59,18 +60,21 @@ func.func @main(%a: {big} XY0, %w: {small} {weight}) -> ({big} XY0) {{
       %d = stablehlo.dot_general %s, %v, contracting_dims = [1] x [0] : ({big}, {small}) -> {big}
       stablehlo.return %j, %d, {returned} : tensor<i32>, {big}, {small}
     }}
-  %1 = stablehlo.tanh %0#1 : {big}
-  %2 = stablehlo.exponential %0#1 : {big}
-  %3 = stablehlo.add %1, %2 : {big}
-  return %3 : {big}
+  %1 = stablehlo.concatenate %0#1, %0#1, dim = 1 : ({big}, {big}) -> {wide}
+  %2 = stablehlo.slice %1 [0:{sizes[0]}, 0:{sizes[1]}] : ({wide}) -> {big}
+  return %2 : {big}
 }}
 """
 
 
 def softmax(weight: str) -> str:
-    """Return a layer whose batch and weight are sharded along one axis, with sums over the dim of the weight."""
+    """Return a layer whose batch and weight are sharded along one axis, with sums over the dim of the weight.
+
+    The memory is largest after the layer, so that it does not matter which of the two is gathered.
+    """
     return f"""
-func.func @main(%batch: tensor<124x64xf32> X0, %w: tensor<64x128xf32> {weight}) -> tensor<124x128xf32> {{
+func.func @main(%batch: tensor<124x64xf32> X0, %w: tensor<64x128xf32> {weight}, %other: tensor<1024x64xf32> N)
+    -> (tensor<124x128xf32>, tensor<1024x64xf32> N) {{
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.dot_general %batch, %w, contracting_dims = [1] x [0]
       : (tensor<124x64xf32>, tensor<64x128xf32>) -> tensor<124x128xf32>
@@ -85,7 +89,10 @@ func.func @main(%batch: tensor<124x64xf32> X0, %w: tensor<64x128xf32> {weight}) 
   %7 = stablehlo.divide %4, %6 : tensor<124x128xf32>
   %8 = stablehlo.add %7, %0 : tensor<124x128xf32>
   %9 = stablehlo.multiply %8, %3 : tensor<124x128xf32>
-  return %9 : tensor<124x128xf32>
+  %10 = stablehlo.concatenate %other, %other, dim = 1
+      : (tensor<1024x64xf32>, tensor<1024x64xf32>) -> tensor<1024x128xf32>
+  %11 = stablehlo.slice %10 [0:1024, 0:64] : (tensor<1024x128xf32>) -> tensor<1024x64xf32>
+  return %9, %11 : tensor<124x128xf32>, tensor<1024x64xf32>
 }}
 """
 

@@ -12,7 +12,7 @@ from sdy.advice.lint.price import Cost
 from sdy.advice.lint.target_names import Target
 from sdy.advice.lint.uses import fix_of
 from sdy.advice.partition_facts import axes_of_dims
-from sdy.cost.buffers import aliased_results
+from sdy.cost.allocation.buffers import aliased_results
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import static_shape

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from sdy.cost.buffers import aliased_results
+from sdy.cost.allocation.buffers import aliased_results
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes
 from sdy.cost.schedule import CollectiveRun, schedule_of

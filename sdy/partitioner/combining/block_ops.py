@@ -43,4 +43,6 @@ class BlockOps(Generic[V]):
         steps = [self.steps[op] for op in group]
         reads = [value for step in steps for value in step.reads]
         makes = [value for step in steps for value in step.produces]
-        return LifetimeStep(reads, makes, max(step.inside for step in steps))
+        return LifetimeStep(
+            reads, makes, max(step.inside for step in steps), is_in_place=all(step.is_in_place for step in steps)
+        )

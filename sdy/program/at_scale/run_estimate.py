@@ -68,7 +68,7 @@ def _estimate(module: ModuleOp, copies: Callable[[SSAValue], int]) -> RunEstimat
     for op, times in executions(module):
         if all(static_shape(value.type) is not None for value in (*op.operands, *op.results)):
             seconds += times * _seconds(op, size, max(map(copies, op.results), default=1))
-    return RunEstimate(peak(module, size).bytes, seconds)
+    return RunEstimate(peak(module, size, is_compiled=False).bytes, seconds)
 
 
 def _seconds(op: Operation, size: Callable[[SSAValue], int], copies: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -33,17 +33,6 @@ def attention(x: Any, wq: Any, wk: Any, wv: Any, wo: Any) -> Any:
     q, k, v = (jnp.einsum("bsd,dhk->bshk", x, w) for w in (wq, wk, wv))
     scores = jnp.einsum("bshk,bthk->bhst", q, k).astype(jnp.float32)
     return jnp.einsum("bshk,hkd->bsd", jnp.einsum("bhst,bthk->bshk", jax.nn.softmax(scores).astype(x.dtype), v), wo)
-
-
-def train_step(params: Any, x: Any, y: Any) -> Any:
-    def loss(params: Any) -> Any:
-        hidden = x
-        for weight in params:
-            hidden = jnp.tanh(hidden @ weight)
-        return jnp.mean((hidden - y) ** 2)
-
-    gradients = cast(list[Any], cast(Any, jax).grad(loss)(params))
-    return [weight - 0.1 * gradient for weight, gradient in zip(params, gradients, strict=True)]
 
 
 def experts(x: Any, gate: Any, up: Any, down: Any) -> Any:
@@ -80,13 +69,19 @@ def test_an_mlp_with_large_activations_is_sharded_by_batch() -> None:
 
 def test_weights_are_sharded_by_the_data_axis_only_if_memory_forces_it() -> None:
     """Fully sharded data parallelism (FSDP): weights are gathered where they are used."""
-    program = sdy.from_jax(train_step, [array(4096, 4096)] * 8, array(8192, 4096), array(8192, 4096))
-    batch = {"x": "P('data')", "y": "P('data')"}
+
+    def layers(params: Any, x: Any) -> Any:
+        for weight in params:
+            x = jnp.tanh(x @ weight)
+        return x
+
+    program = sdy.from_jax(layers, [array(4096, 4096)] * 8, array(8192, 4096))
+    batch = {"x": "P('data')"}
     plenty = program.search(mesh="data=8", fix=batch)
     assert plenty.cost.fits
     assert sharded_weights(plenty) == 0
     assert "all-gather" not in kinds(plenty)
-    tight = program.search(mesh="data=8", fix=batch, memory=0.94 * plenty.cost.peak_bytes)
+    tight = program.search(mesh="data=8", fix=batch, memory=0.9 * plenty.cost.peak_bytes)
     assert tight.cost.fits
     assert 0 < sharded_weights(tight) <= kinds(tight)["all-gather"]
 

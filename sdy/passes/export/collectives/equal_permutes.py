@@ -62,7 +62,7 @@ class _Room:
     """The memory that is free at each op of a block below the peak of the block."""
 
     def __init__(self, block: Block, peaks: PeakFinder) -> None:
-        uses = memory_uses(block.args, peaks.steps(block), peaks.bytes_of)
+        uses = memory_uses(peaks.allocated_before(block), peaks.steps(block), peaks.bytes_of)
         peak = peaks.of_block(block).bytes
         self._free = [peak - use.most for use in uses]
         self._position = {op: number for number, op in enumerate(block.ops)}

@@ -101,7 +101,7 @@ def _has_room(pair: _Pair, peaks: PeakFinder) -> bool:
     block = pair.first.parent
     assert block is not None  # in a function
     ops = list(block.ops)
-    found = memory_uses(block.args, peaks.steps(block), peaks.bytes_of)
+    found = memory_uses(peaks.allocated_before(block), peaks.steps(block), peaks.bytes_of)
     around = max(found[ops.index(op)].around for op in (pair.first, pair.second))
     more = 2 * (pair.exchange.halves - 1) * bytes_of_tensor(pair.first.operands[0])
     return around + more <= peaks.of_block(block).bytes

@@ -91,7 +91,7 @@ func.func @main(%a: tensor<4xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>) {{
   {permute("b", "a", 1, 4)}
   %0 = stablehlo.reduce(%b init: %z) applies stablehlo.add across dimensions = [0]
     : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
-  %1 = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<4xf32>) -> {middle}
+  %1 = stablehlo.custom_call @large(%a) : (tensor<4xf32>) -> {middle}
   %2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [0, 1]
     : ({middle}, tensor<f32>) -> tensor<f32>
   {permute("c", "a", 2, 4)}

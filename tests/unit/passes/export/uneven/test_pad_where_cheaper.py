@@ -32,7 +32,7 @@ def test_padding_is_remarked_with_its_savings() -> None:
     zero = "%z = stablehlo.constant dense<0.0> : tensor<f32>"
     line = "%3 = stablehlo.pad %2, %z, low = [0], high = [1], interior = [0]"
     (message,) = remarks_of(f"{zero}\n  {line} : (tensor<7xf32>, tensor<f32>) -> tensor<8xf32>", 8)
-    assert "each device sends 4 bytes instead of 24, and holds 80 instead of 96" in message
+    assert "each device sends 4 bytes instead of 24, and holds 28 instead of 52" in message
 
 
 def test_value_returned_immediately_is_not_padded() -> None:

@@ -1,7 +1,8 @@
-"""The memory of arguments: which values share it, and how long an argument of the main function keeps it.
+"""The memory of arguments and results: which values share it, and from when to when it is in use.
 
 The caller of a program holds its arguments, so their memory stays in use to the end. An argument is *donated* if it has
 `jax.buffer_donor` or `tf.aliasing_output`: its memory is free after its last read, and a result may be written there.
+The memory of the other results is allocated before the program starts.
 """
 
 from __future__ import annotations
@@ -11,65 +12,96 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
+from sdy.cost.allocation.fusion import IN_PLACE, Fusion
+from sdy.cost.allocation.loop_buffers import CARRYING, LoopBuffers, loop_buffers
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.func_attrs import attribute_of
 from sdy.dialects.ir.symbols import MAIN, functions_of, main_function
 from sdy.dialects.ir.walk import block_of, op_and_nested_ops, pre_order
-from sdy.dialects.stablehlo import elementwise
+from sdy.dialects.stablehlo.collectives import AllReduceOp, ReduceScatterOp
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
-from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp
+from sdy.dialects.stablehlo.linalg import SortOp
+from sdy.dialects.stablehlo.reduction import ReduceOp
+from sdy.dialects.stablehlo.shape import ReshapeOp
+from sdy.dialects.stablehlo.window import ReduceWindowOp, SelectAndScatterOp
 
 DONOR, ALIASED_RESULT = "jax.buffer_donor", "tf.aliasing_output"
-_IN_PLACE = frozenset((*elementwise.OPS, DynamicUpdateSliceOp, ScatterOp))
+_REDUCERS = (AllReduceOp, ReduceOp, ReduceScatterOp, ReduceWindowOp, ScatterOp, SelectAndScatterOp, SortOp)
 
 
 class Buffers:
-    """The arguments of the main function that are held or donated, and the values that share their memory."""
+    """The memory of the values of a module: which values need none of their own, and which lives differ from the reads.
 
-    def __init__(self, module: ModuleOp) -> None:
+    `is_compiled`: whether a compiler fuses ops and allocates all memory before the run, as XLA does. Otherwise, ops run
+    one by one, as in the interpreter.
+    """
+
+    def __init__(self, module: ModuleOp, *, is_compiled: bool = True) -> None:
         functions = functions_of(module)
         self._held: frozenset[SSAValue] = frozenset()
-        self._end: Operation | None = None
+        self._main: FuncOp | None = None
         self._overwritten: dict[Operation, list[SSAValue]] = {}
+        self._fusion = Fusion() if is_compiled else None
+        self._loops = LoopBuffers() if self._fusion is None else loop_buffers(module, self._fusion)
+        self._allocated: list[SSAValue] = []
         if len(functions) == 1 or MAIN in functions:  # a library of functions has no arguments that a caller holds
-            main = main_function(module)
+            main = self._main = main_function(module)
             self._held = frozenset(arg for arg in main.body.block.args if not _is_donated(main, arg.index))
-            self._end = main.body.block.last_op
             self._overwritten = _overwritten(main)
-        self._shared = _values_in_memory_of_others(self._held, module)
+            if is_compiled:
+                self._allocated = _allocated_results(main)
+        later = frozenset((*self._allocated, *self._loops.later_values()))
+        self._shared = _values_in_memory_of_others(self._held, later, module)
 
     def is_shared(self, value: SSAValue) -> bool:
-        """Return whether a value needs no memory, because another value that lives on is equal.
+        """Return whether a value needs no memory: it equals a value that lives on, is fused, or a scalar of a reducer.
 
-        Such values are arguments of called functions, and values that a loop carries but does not change.
+        Arguments of called functions, and values that a loop carries but does not change, are equal to others.
         """
-        return value in self._shared
+        if value in self._shared or (type(value) is OpResult and self.is_fused(value.op)):
+            return True
+        return self._fusion is not None and _is_in_reducer(value)
+
+    def is_fused(self, op: Operation) -> bool:
+        """Return whether the results of an op are not stored."""
+        return self._fusion is not None and self._fusion.is_fused(op)
+
+    def is_in_place(self, op: Operation) -> bool:
+        """Return whether the results may be stored in the memory of values that the op reads last."""
+        return self._fusion is not None and type(op) in IN_PLACE
+
+    def allocated_results(self, block: Block) -> Sequence[SSAValue]:
+        """Return the values of a block that are results of the program and have memory from the start."""
+        is_main = self._main is not None and block is self._main.body.block
+        return self._allocated if is_main else ()
 
     def reads(self, op: Operation, block: Block) -> list[SSAValue]:
         """Return the values of a block that an op reads, including reads in its regions.
 
-        The return of the main function reads the held arguments too, because they live until then.
+        An op also reads the values whose memory must not be taken until it runs: the return of the main function reads
+        the held arguments, and the op that computes the next value of a loop reads the current one.
         """
         found = [value for reader in op_and_nested_ops(op) for value in operands_of(reader) if block_of(value) is block]
-        return [*found, *self._held] if op is self._end else found
+        if block in self._loops.bodies:
+            found += (*self._loops.overwritten.get(op, ()), *self._loops.until_end.get(op, ()))
+        is_end = self._main is not None and op is self._main.body.block.last_op
+        return [*found, *self._held, *self._allocated] if is_end else found
 
     def overwritten(self, op: Operation) -> Sequence[SSAValue]:
-        """Return the operands whose memory the results take over, unless another op reads them later."""
-        return operands_of(op) if isinstance(op, WhileOp) else self._overwritten.get(op, ())
+        """Return the values whose memory the results take over, unless another op reads them later."""
+        carried = operands_of(op) if type(op) in CARRYING else ()
+        if not carried and op not in self._overwritten and op not in self._loops.overwritten:
+            return ()
+        return [*carried, *self._overwritten.get(op, ()), *self._loops.overwritten.get(op, ())]
 
-    def last_reads(self, block: Block) -> dict[Operation, set[SSAValue]]:
-        """Return, for each op of a block, the values of the block that it is the last op to read."""
-        last: dict[SSAValue, Operation] = {}
-        dying: dict[Operation, set[SSAValue]] = {}
-        for op in block.ops:
-            dying[op] = set()
-            last.update(dict.fromkeys(self.reads(op, block), op))
-        for value, op in last.items():
-            dying[op].add(value)
-        return dying
+
+def _is_in_reducer(value: SSAValue) -> bool:
+    """Return whether a value is in a region that runs per element, such as that of a reduction."""
+    block = block_of(value)
+    return block is not None and type(block.parent_op()) in _REDUCERS
 
 
 def region_inputs(op: Operation) -> Sequence[SSAValue]:
@@ -105,9 +137,14 @@ class _Flow:
     outlives: bool
 
 
-def _values_in_memory_of_others(held: frozenset[SSAValue], module: ModuleOp) -> frozenset[SSAValue]:
-    """Return the values into which only values flow that outlive them, or that are held or shared themselves."""
-    flows = list(_flows(module))
+def _values_in_memory_of_others(
+    held: frozenset[SSAValue], later: frozenset[SSAValue], module: ModuleOp
+) -> frozenset[SSAValue]:
+    """Return the values into which only values flow that outlive them, or that are held or shared themselves.
+
+    `later` are values that live on after the last op that reads them.
+    """
+    flows = list(_flows(module, later))
     shared = {flow.target for flow in flows}
     flows = [flow for flow in flows if not (flow.outlives or flow.source in held)]
     is_smaller = True
@@ -118,7 +155,7 @@ def _values_in_memory_of_others(held: frozenset[SSAValue], module: ModuleOp) -> 
     return frozenset(shared)
 
 
-def _flows(module: ModuleOp) -> Iterator[_Flow]:
+def _flows(module: ModuleOp, later: frozenset[SSAValue]) -> Iterator[_Flow]:
     """Yield the flows into arguments of functions, and into values that loops do not change."""
     functions = functions_of(module)
     last_reads: dict[Block, dict[SSAValue, Operation]] = {}
@@ -132,16 +169,23 @@ def _flows(module: ModuleOp) -> Iterator[_Flow]:
         if isinstance(op, CallOp):
             entry = functions[op.callee.string_value()].body.first_block
             pairs = zip(op.operands, () if entry is None else entry.args, strict=entry is not None)
-            yield from (_Flow(operand, argument, last.get(operand) not in (None, op)) for operand, argument in pairs)
+            yield from (_Flow(operand, argument, _outlives(operand, op, last, later)) for operand, argument in pairs)
             continue
         carried = op.body.block.last_op
         assert carried is not None  # verified
         for index, (operand, argument) in enumerate(zip(op.operands, op.body.block.args, strict=True)):
             if carried.operands[index] is argument:  # no iteration changes it
-                outlives = last.get(operand) not in (None, op)
+                outlives = _outlives(operand, op, last, later)
                 yield from (_Flow(operand, each, outlives) for each in (argument, op.cond.block.args[index]))
                 is_unread = op.results[index].first_use is None
                 yield _Flow(operand, op.results[index], outlives and is_unread)
+
+
+def _outlives(
+    value: SSAValue, op: Operation, last_reads: dict[SSAValue, Operation], later: frozenset[SSAValue]
+) -> bool:
+    """Return whether a value that an op reads lives on after the op."""
+    return value in later or last_reads.get(value) not in (None, op)
 
 
 def _last_reads(block: Block) -> dict[SSAValue, Operation]:
@@ -162,9 +206,37 @@ def _overwritten(main: FuncOp) -> dict[Operation, list[SSAValue]]:
     found: dict[Operation, list[SSAValue]] = {}
     for argument, index in _results_of_donors(main, results):
         writer = results[index].owner
-        if type(writer) in _IN_PLACE and isinstance(writer, Operation) and writer.parent is main.body.block:
+        if type(writer) in IN_PLACE and isinstance(writer, Operation) and writer.parent is main.body.block:
             found.setdefault(writer, []).append(argument)
-    return {op: [arg for arg in arguments if arg in op.operands] for op, arguments in found.items()}
+    return found
+
+
+def _allocated_results(main: FuncOp) -> list[SSAValue]:
+    """Return the values that are stored in the memory of results first; those of donated arguments are not included.
+
+    A loop starts with its operand in the memory of its result. A result that is an argument is not copied.
+    """
+    end = main.body.block.last_op
+    results = [] if end is None else list(end.operands)
+    of_donors = {index for _, index in _results_of_donors(main, results)}
+    first = (_first_in_memory(result) for index, result in enumerate(results) if index not in of_donors)
+    return list(dict.fromkeys(value for value in first if isinstance(value, OpResult)))
+
+
+def _first_in_memory(value: SSAValue) -> SSAValue:
+    while isinstance(value, OpResult):
+        op = value.op
+        if isinstance(op, ReshapeOp):
+            value = op.operand
+        elif isinstance(op, CARRYING) and _may_carry(op.operands[value.index], op):
+            value = op.operands[value.index]
+        else:
+            break
+    return value
+
+
+def _may_carry(operand: SSAValue, op: Operation) -> bool:
+    return isinstance(operand, OpResult) and all(use.operation is op for use in operand.uses)
 
 
 def _results_of_donors(main: FuncOp, results: Sequence[SSAValue]) -> Iterator[tuple[BlockArgument, int]]:
