@@ -84,7 +84,7 @@ def contraction_factors(op: DotGeneralOp | DotOp) -> Factors:
     """Return the factors of a contraction."""
     left: dict[int, int] = {}
     right: dict[int, int] = {}
-    batching, contracting = _pairs_of_dims(op)
+    batching, contracting = pairs_of_dims(op)
     for factor, (one, other) in enumerate([*batching, *contracting]):
         left[one], right[other] = factor, factor
     count, result = len(left), list(range(len(batching)))
@@ -135,7 +135,7 @@ def along(op: Operation, dims: Sequence[int], attributes: Hashable) -> Factors:
     return Factors(tuple(operands), tuple(results), frozenset(range(rank)) - whole, attributes)
 
 
-def _pairs_of_dims(op: DotGeneralOp | DotOp) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def pairs_of_dims(op: DotGeneralOp | DotOp) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Return the pairs of batching dims, and those of contracting dims, of the operands of a contraction."""
     if isinstance(op, DotOp):
         return [], [(len(shape_of(op.lhs)) - 1, 0)]

@@ -308,7 +308,7 @@ LEMMAS: dict[str, Lemma] = {
     **{f"stablehlo.{name}": unsharded for name in ("rng_bit_generator", "map")},
     **dict.fromkeys((*ROWS, "stablehlo.fft"), by_rows),
     "stablehlo.optimization_barrier": same,
-    **{f"sdy.{name}": same for name in ("sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge")},
+    **dict.fromkeys(control.UNCHANGED, same),
     "stablehlo.custom_call": custom_call,
     "sdy.sharding_group": nothing,
     "func.call": control.call,

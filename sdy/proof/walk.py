@@ -19,7 +19,6 @@ from sdy.proof.relations import FREE, Digit, Elements, Known, NotProvedError, Re
 from sdy.proof.terms import Shape, Term, TermTable
 
 Environment = dict[SSAValue, Relation]
-Origin = tuple[Operation, list[Relation], View]
 Lemma = Callable[["Walk", Operation, list[Relation]], list[Relation]]
 
 
@@ -39,7 +38,8 @@ class Walk:
     depth: int = 0  # of regions on scalars around the op
     environment: Environment = field(default_factory=dict[SSAValue, Relation])
     last_resort: Lemma | None = None  # for ops for which no lemma of the list holds
-    origins: dict[Term, Origin] = field(default_factory=dict[Term, Origin])  # of terms that depend on the device
+    # Why no lemma of the list holds for an op whose elements are followed, until these lead to a value of the program.
+    pending: dict[Operation, str] = field(default_factory=dict[Operation, str])
     _calls: dict[Hashable, list[Relation]] = field(default_factory=dict[Hashable, list[Relation]])
 
     def run(self, module: ModuleOp, main: FuncOp, arguments: Sequence[Relation]) -> list[Relation]:
@@ -82,8 +82,6 @@ class Walk:
         for each in found:
             if isinstance(each, Unknown):
                 self.unproved.add(op)
-            elif isinstance(each, View) and each.term.is_varying:
-                self.origins.setdefault(each.term, (op, operands, each))
         self.used[op.name] += 1
         return found
 
@@ -101,9 +99,29 @@ class Walk:
             if self.last_resort is None:
                 raise
             try:
-                return self.last_resort(self, op, operands)
+                found = self.last_resort(self, op, operands)
             except NotProvedError:
                 raise error from None
+            if any(isinstance(each, Elements) for each in found):
+                self.pending[op] = str(error)
+            else:
+                self.confirm(op.operands)
+            return found
+
+    def confirm(self, values: Sequence[SSAValue]) -> None:
+        """Note that the elements of values led to a value of the program."""
+        rest = [each.owner for each in values]
+        while rest:
+            op = rest.pop()
+            if isinstance(op, Operation) and self.pending.pop(op, None) is not None:
+                rest += (each.owner for each in op.operands)
+
+    def give_up_pending(self) -> None:
+        """Count ops whose elements led to no value of the program as not proved; the first ones are named."""
+        self.unproved.update(self.pending)
+        for op, reason in self.pending.items():
+            if not any(each.owner in self.pending for each in op.operands):
+                self.reasons.setdefault(op, reason)
 
     def call(self, op: CallOp, operands: list[Relation]) -> list[Relation]:
         """Return the relations of the results of a call; the function is proved once per tuple of relations."""
@@ -130,7 +148,7 @@ class Walk:
         """Return the term of an argument of the region that is entered next."""
         return self.table.make("variable", (self.level, number), (), shape, element)
 
-    def fingerprint(self, region: Region) -> tuple[Hashable, str]:
+    def fingerprint(self, region: Region) -> tuple[tuple[Term, ...], str]:
         """Return what a region on scalars computes, and the name of its op if it only combines its two arguments.
 
         Raises: NotProvedError if the region is not proved.
@@ -138,7 +156,7 @@ class Walk:
         terms, kinds = self.combined_alone(region)
         return terms, kinds[0] if len(kinds) == 1 else ""
 
-    def combined_alone(self, region: Region) -> tuple[Hashable, list[str]]:
+    def combined_alone(self, region: Region) -> tuple[tuple[Term, ...], list[str]]:
         """Return what a region on scalars computes, and per result the name of an op on its two arguments alone.
 
         Raises: NotProvedError if the region is not proved.
