@@ -37,7 +37,7 @@ class Follower:
     module: ModuleOp
     _elements: ElementTable | None = None
     _is_small: bool | None = None
-    _ops: list[Operation] = field(default_factory=list[Operation])  # of the global program, whose terms are not noted
+    _noted: dict[SSAValue, Relation] = field(default_factory=dict[SSAValue, Relation])  # of the global program
     _kept: dict[SSAValue, tuple[View, Elements | None]] = field(
         default_factory=dict[SSAValue, tuple[View, Elements | None]]
     )
@@ -54,8 +54,10 @@ class Follower:
             raise NotProvedError("a program of large values")
         if self._elements is None:
             self._elements = ElementTable(self.global_walk.table, self.global_walk.devices)
-            self._ops = [op for op in pre_order(self.module) if op.results]
-        self._ops = [op for op in self._ops if not learned(self._elements, self.global_walk, op)]
+        for value, relation in list(self.global_walk.environment.items()):
+            if isinstance(value, OpResult) and self._noted.get(value) is not relation:
+                learn(self._elements, self.global_walk, value.op)
+                self._noted.update((each, self.global_walk.environment[each]) for each in value.op.results)
         return self._elements
 
     def lemma(self, walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -97,6 +99,9 @@ class Follower:
 
     def _from_op(self, walk: Walk, value: SSAValue, relation: View) -> Elements | None:
         try:
+            inner = walk.same_value(value)
+            if inner is not value:
+                return self._of_value(walk, inner)
             if not isinstance(value, OpResult):
                 raise NotProvedError("the elements of an argument")
             operands = [self._of_value(walk, each) for each in value.op.operands]
@@ -186,10 +191,8 @@ MULTIPLYING = frozenset(
 )
 
 
-def learned(table: ElementTable, walk: Walk, op: Operation) -> bool:
-    """Note the codes of the terms that an op of the global program computes; return whether it was walked."""
-    if not all(each in walk.environment for each in (*op.operands, *op.results)):
-        return False
+def learn(table: ElementTable, walk: Walk, op: Operation) -> None:
+    """Note the codes of the terms that an op of the global program computes."""
     relations = [walk.environment[each] for each in op.results]
     try:
         operands = [table.lifted(walk.environment[each]) for each in op.operands]
@@ -206,7 +209,6 @@ def learned(table: ElementTable, walk: Walk, op: Operation) -> bool:
             continue  # a large value
         if codes is not None and each is not None:
             table.terms[relation.term], table.degrees[relation.term] = codes[0], each.degree
-    return True
 
 
 def _arranged(codes: Codes, relation: View) -> Codes | None:
