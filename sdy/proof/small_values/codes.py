@@ -262,14 +262,20 @@ def places_of(part: Codes, codes: Codes, *, is_exact: bool) -> Iterator[tuple[in
     if not len(named):
         yield tuple(2 * size + 1 for size in codes.shape)
         return
-    for center in (named[len(named) // 2], named[0]):
-        for place in np.argwhere(codes == part[tuple(center)])[:MOST_PLACES]:
-            base = place - center
-            low, high = np.maximum(base, 0), np.minimum(base + part.shape, codes.shape)
-            inner = codes[tuple(map(slice, low, high))]
-            mine = part[tuple(map(slice, low - base, high - base))]
-            if bool((inner == mine).all()) and (not is_exact or mine.size == len(named)):
-                yield tuple(base.tolist())
+    center = named[len(named) // 2]
+    places = np.argwhere(codes == part[tuple(center)])
+    if len(places) > MOST_PLACES:  # take the code that the term has at the fewest places
+        distinct, counts = np.unique(codes, return_counts=True)
+        found = np.searchsorted(distinct, part[tuple(named.T)]).clip(max=len(distinct) - 1)
+        center = named[np.argmin(counts[found])]
+        places = np.argwhere(codes == part[tuple(center)])
+    for place in places[:MOST_PLACES]:
+        base = place - center
+        low, high = np.maximum(base, 0), np.minimum(base + part.shape, codes.shape)
+        inner = codes[tuple(map(slice, low, high))]
+        mine = part[tuple(map(slice, low - base, high - base))]
+        if bool((inner == mine).all()) and (not is_exact or mine.size == len(named)):
+            yield tuple(base.tolist())
 
 
 def check_size(count: int) -> None:
