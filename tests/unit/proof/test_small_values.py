@@ -280,6 +280,52 @@ def test_what_is_proved_of_an_update_in_margins_is_right(op: str) -> None:
     assert proved
 
 
+MASKED = """func.func @main(%x: tensor<4xi32>, %i: tensor<1xi32>) -> tensor<i32> {{
+  {table}
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %last = stablehlo.constant dense<{last}> : tensor<i32>
+  %shift = stablehlo.constant dense<{shift}> : tensor<i32>
+  %low = stablehlo.constant dense<{low}> : tensor<i32>
+  %high = stablehlo.constant dense<{high}> : tensor<i32>
+  %n = stablehlo.reshape %i : (tensor<1xi32>) -> tensor<i32>
+  %c = stablehlo.clamp %zero, %n, %last : tensor<i32>
+  %d = stablehlo.subtract %c, %o : tensor<i32>
+  %own = stablehlo.add %d, %shift : tensor<i32>
+  %part = stablehlo.dynamic_slice %x, %own, sizes = [1] : (tensor<4xi32>, tensor<i32>) -> tensor<1xi32>
+  %element = stablehlo.reshape %part : (tensor<1xi32>) -> tensor<i32>
+  %above = stablehlo.compare GE, %own, %low : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %below = stablehlo.compare LE, %own, %high : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %mask = stablehlo.and %above, %below : tensor<i1>
+  %kept = stablehlo.select %mask, %element, %zero : tensor<i1>, tensor<i32>
+  %r = "stablehlo.all_reduce"(%kept) <{{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}}> {body} : (tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}}"""
+TAKEN = """func.func @main(%x: tensor<8xi32>, %i: tensor<1xi32>) -> tensor<i32> {
+  %n = stablehlo.reshape %i : (tensor<1xi32>) -> tensor<i32>
+  %part = stablehlo.dynamic_slice %x, %n, sizes = [1] : (tensor<8xi32>, tensor<i32>) -> tensor<1xi32>
+  %r = stablehlo.reshape %part : (tensor<1xi32>) -> tensor<i32>
+  return %r : tensor<i32>
+}"""
+
+
+def test_what_is_proved_of_masked_elements_is_right() -> None:
+    """Try bounds of clamps and masks, most of them wrong; a program that is proved is run with every start."""
+    mesh = MESHES[0]
+    places = placement((SIZE,), (("x",),), mesh), placement((1,), ((),), mesh)
+    boundary = ProgramPlacement(mesh, places, (placement((), (), mesh),))
+    value = np.arange(10, 10 + SIZE, dtype=np.int32)
+    body, proved = region("i32", "stablehlo.add %a, %b"), 0
+    for last, shift, low, high in product((6, 7, 8), (-1, 0, 1), (-1, 0, 1), (2, 3, 4)):
+        local = MASKED.format(table=TABLE, last=last, shift=shift, low=low, high=high, body=body)
+        if is_proved(local, TAKEN, boundary):
+            proved += 1
+            for start in range(-3, SIZE + 3):
+                inputs = [value, np.array([start], np.int32)]
+                assert is_right(local, TAKEN, boundary, inputs), (last, shift, low, high, start)
+    assert proved
+
+
 PROGRAMS = {
     "roll": """
   %0 = stablehlo.slice %x [5:8, 0:4] : (tensor<8x4xf32>) -> tensor<3x4xf32>
