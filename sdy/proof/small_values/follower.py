@@ -27,6 +27,7 @@ from sdy.proof.walk import PARTIALLY_KNOWN, Walk, element_of, shape_of
 MOST_ELEMENTS = 2**22  # of all values of a program
 MOST_READINGS = 64  # of the operands of an op as windows
 MOST_FACTORS = 2**12  # of a product
+MOST_STEPS = 100  # from a value back to values of the global program
 
 
 @dataclass(slots=True)
@@ -37,6 +38,8 @@ class Follower:
     module: ModuleOp
     _elements: ElementTable | None = None
     _is_small: bool | None = None
+    _is_growing: bool = True
+    _depth: int = 0  # of ops whose elements are being followed
     _noted: dict[SSAValue, Relation] = field(default_factory=dict[SSAValue, Relation])  # of the global program
     _kept: dict[SSAValue, tuple[View, Elements | None]] = field(
         default_factory=dict[SSAValue, tuple[View, Elements | None]]
@@ -54,10 +57,12 @@ class Follower:
             raise NotProvedError("a program of large values")
         if self._elements is None:
             self._elements = ElementTable(self.global_walk.table, self.global_walk.devices)
-        for value, relation in list(self.global_walk.environment.items()):
-            if isinstance(value, OpResult) and self._noted.get(value) is not relation:
-                learn(self._elements, self.global_walk, value.op)
-                self._noted.update((each, self.global_walk.environment[each]) for each in value.op.results)
+        if self._is_growing:
+            self._is_growing = self.global_walk.table.is_recording
+            for value, relation in list(self.global_walk.environment.items()):
+                if isinstance(value, OpResult) and self._noted.get(value) is not relation:
+                    learn(self._elements, self.global_walk, value.op)
+                    self._noted.update((each, self.global_walk.environment[each]) for each in value.op.results)
         return self._elements
 
     def lemma(self, walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -98,12 +103,13 @@ class Follower:
         return kept[1]
 
     def _from_op(self, walk: Walk, value: SSAValue, relation: View) -> Elements | None:
+        self._depth += 1
         try:
             inner = walk.same_value(value)
             if inner is not value:
                 return self._of_value(walk, inner)
-            if not isinstance(value, OpResult):
-                raise NotProvedError("the elements of an argument")
+            if not isinstance(value, OpResult) or self._depth > MOST_STEPS:
+                raise NotProvedError("the elements of an argument, or after many ops without a value of the program")
             operands = [self._of_value(walk, each) for each in value.op.operands]
             return evaluated(self.elements, walk, value.op, operands)[value.index]
         except NotProvedError:
@@ -111,6 +117,8 @@ class Follower:
                 return self.elements.lifted(relation)
             except NotProvedError:
                 return None
+        finally:
+            self._depth -= 1
 
     def _by_windows(self, walk: Walk, op: Operation) -> list[Relation]:
         """Return what a lemma finds for some reading of the operands, preferably of a term of the global program."""
@@ -200,7 +208,9 @@ def learn(table: ElementTable, walk: Walk, op: Operation) -> None:
     except NotProvedError:
         found = [None] * len(relations)
     for relation, each in zip(relations, found, strict=True):
-        if not isinstance(relation, View) or relation.term in table.terms or relation.partial is not None:
+        if not isinstance(relation, View) or relation.term in table.terms:
+            continue
+        if relation.partial is not None or relation.term.is_varying:
             continue
         codes = None if each is None else _arranged(each.codes, relation)
         try:

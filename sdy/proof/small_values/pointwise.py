@@ -89,7 +89,7 @@ def combined(table: ElementTable, kind: str, element: str, values: Sequence[Code
 
 def multiplied(table: ElementTable, element: str, one: Codes, other: Codes) -> Codes:
     """Return the codes of products. A float that is multiplied by zero is not zero: it may be infinite."""
-    if not is_float(element):
+    if is_integer(element):
         return scaled(one, other)
     zero, zeros = table.variable("zero"), (0, table.minus_zero(element))
     are_zero = np.isin(one, zeros), np.isin(other, zeros)
