@@ -129,6 +129,7 @@ def manual_computation(walk: Walk, op: Operation, operands: list[Relation]) -> l
             if axes:
                 view = window(view, dim, starts(axes, mesh, extent), extent)
         arguments.append(view)
+    walk.entered[op] = operands
     found = walk.block(op.body.block, arguments)
     results: list[Relation] = []
     for relation, sharding, result in zip(found, op.out_shardings.data, op.results, strict=True):

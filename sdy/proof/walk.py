@@ -40,6 +40,9 @@ class Walk:
     last_resort: Lemma | None = None  # for ops for which no lemma of the list holds
     # Why no lemma of the list holds for an op whose elements are followed, until these lead to a value of the program.
     pending: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    entered: dict[Operation, list[Relation]] = field(
+        default_factory=dict[Operation, list[Relation]]
+    )  # manual computations
     callers: dict[Block, CallOp] = field(default_factory=dict[Block, CallOp])
     _calls: dict[Hashable, list[Relation]] = field(default_factory=dict[Hashable, list[Relation]])
 

@@ -15,7 +15,7 @@ from typing import cast
 
 import numpy as np
 
-from sdy.proof.known import DTYPES
+from sdy.proof.known import DTYPES, whole
 from sdy.proof.relations import (
     FREE,
     Codes,
@@ -190,6 +190,16 @@ class ElementTable:
         return Elements(
             value.element, np.broadcast_to(codes.reshape((len(rows), *shape)), (len(rows), *value.shape)).copy()
         )
+
+    def view_of(self, value: Elements) -> View | Known:
+        """Return elements that are the same on all devices as a view, of a new term if they are no window."""
+        found = next(self.readings(value, is_exact=True), None)
+        if found is not None:
+            return found
+        codes = value.codes.reshape([size for size in value.shape if size > 1])
+        term = self.table.make("elements", codes.tobytes(), (), codes.shape, value.element)
+        self.terms[term], self.degrees[term] = codes, value.degree
+        return whole(term, value.shape)
 
     def readings(self, value: Elements, *, is_exact: bool) -> Iterator[View | Known]:
         """Yield the elements as a known value, and as windows of terms of the global program.

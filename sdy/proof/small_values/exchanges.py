@@ -12,7 +12,6 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.proof.collective_lemmas import groups_of, manual_axes, mesh_of, pairs_of
 from sdy.proof.factors import number
 from sdy.proof.known import DTYPES
-from sdy.proof.known import whole as whole_view
 from sdy.proof.placement import starts
 from sdy.proof.relations import Codes, Elements, NotProvedError, Relation, at
 from sdy.proof.small_values.codes import ElementTable
@@ -85,14 +84,7 @@ def put_together(table: ElementTable, walk: Walk, op: ManualComputationOp, numbe
         if (codes == ARBITRARY).any() or bool(((whole[region] != ARBITRARY) & (whole[region] != codes)).any()):
             raise NotProvedError("a manual computation returns different values on devices that must hold copies")
         whole[region] = codes
-    elements = Elements(value.element, whole[None], value.degree)
-    found = next(table.readings(elements, is_exact=True), None)
-    if found is not None:
-        return found
-    codes = whole.reshape([size for size in shape if size > 1])
-    term = table.table.make("elements", codes.tobytes(), (), codes.shape, value.element)
-    table.terms[term], table.degrees[term] = codes, value.degree
-    return whole_view(term, shape)
+    return table.view_of(Elements(value.element, whole[None], value.degree))
 
 
 EXCHANGES: dict[str, Callable[[ElementTable, Walk, Operation, Codes], Codes]] = {

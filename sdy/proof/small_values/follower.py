@@ -70,13 +70,16 @@ class Follower:
         table = self.elements
         if isinstance(op, ManualComputationOp):
             returned = op.body.block.last_op
-            assert returned is not None
+            if returned is None or walk.entered.get(op) is not operands:
+                raise NotProvedError("a manual computation whose arguments are not proved")
             values = [self._of_value(walk, each) for each in returned.operands]
             return [put_together(table, walk, op, number, each) for number, each in enumerate(values)]
         try:
             found = evaluated(table, walk, op, [self._of_value(walk, each) for each in op.operands])
         except NotProvedError:
             return self._by_windows(walk, op)
+        if walk is self.global_walk and all(len(each.codes) == 1 for each in found):
+            return [table.view_of(each) for each in found]
         return [next(table.readings(each, is_exact=True), each) for each in found]
 
     def are_equal(self, walk: Walk, value: SSAValue, goal: View) -> bool:
