@@ -123,21 +123,22 @@ def manual_computation(walk: Walk, op: Operation, operands: list[Relation]) -> l
     meshes, manual = visible_meshes(op), op.manual_axes.data
     arguments: list[Relation] = []
     for relation, sharding, argument in zip(operands, op.in_shardings.data, op.body.block.args, strict=True):
-        mesh = _mesh(walk, sharding, meshes)
+        mesh = mesh_of(walk, sharding, meshes)
         view = _view(walk, relation)
-        for dim, (extent, axes) in enumerate(zip(shape_of(argument), _manual_axes(sharding, manual), strict=True)):
+        for dim, (extent, axes) in enumerate(zip(shape_of(argument), manual_axes(sharding, manual), strict=True)):
             if axes:
                 view = window(view, dim, starts(axes, mesh, extent), extent)
         arguments.append(view)
+    walk.entered[op] = operands
     found = walk.block(op.body.block, arguments)
     results: list[Relation] = []
     for relation, sharding, result in zip(found, op.out_shardings.data, op.results, strict=True):
-        mesh = _mesh(walk, sharding, meshes)
+        mesh = mesh_of(walk, sharding, meshes)
         if isinstance(relation, Unknown):
             results.append(Unknown(shape_of(result)))
             continue
         view = _view(walk, relation)
-        for dim, axes in enumerate(_manual_axes(sharding, manual)):
+        for dim, axes in enumerate(manual_axes(sharding, manual)):
             if axes:
                 view = gathered(view, dim, _groups_along(axes, mesh, walk.devices), walk.devices)
         if any(not isinstance(each, int) for each in view.base) or view.partial is not None or view.term.is_varying:
@@ -146,14 +147,16 @@ def manual_computation(walk: Walk, op: Operation, operands: list[Relation]) -> l
     return results
 
 
-def _mesh(walk: Walk, sharding: TensorSharding, meshes: dict[str, Mesh]) -> Mesh:
+def mesh_of(walk: Walk, sharding: TensorSharding, meshes: dict[str, Mesh]) -> Mesh:
+    """Return the mesh of a sharding. Raises: NotProvedError if it does not have all devices."""
     mesh = resolve_mesh(sharding.mesh, meshes)
     if mesh is None or mesh.device_count != walk.devices:
         raise NotProvedError("a manual computation on a mesh of its own")
     return mesh
 
 
-def _manual_axes(sharding: TensorSharding, manual: Sequence[str]) -> list[AxisList]:
+def manual_axes(sharding: TensorSharding, manual: Sequence[str]) -> list[AxisList]:
+    """Return the manual axes of each dim of a sharding."""
     return [tuple(ref for ref in dim.axes if ref.name in manual) for dim in sharding.dims]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.proof.compute import Computation, computed
@@ -19,6 +19,9 @@ from sdy.proof.terms import Term
 from sdy.proof.walk import Walk, element_of, known_or_view, shape_of
 
 MOST_ROUNDS = 4
+UNCHANGED = frozenset(
+    f"sdy.{name}" for name in ("sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge")
+)
 
 
 def call(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -54,7 +57,7 @@ def loop(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     assert isinstance(op, WhileOp)
     body = op.body.block
     returned = body.last_op.operands if body.last_op is not None else ()
-    kept = [number for number, each in enumerate(returned) if each is body.args[number]]
+    kept = [number for number, each in enumerate(returned) if _unchanged(each) is body.args[number]]
     carried = [number for number in range(len(operands)) if number not in kept]
     guesses = {number: _guess(walk, operands[number]) for number in carried}
     for _ in range(MOST_ROUNDS):
@@ -69,6 +72,13 @@ def loop(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
         walk.restore(state)
         guesses = {number: _next_guess(walk, guesses[number], found[number], after[number]) for number in carried}
     raise NotProvedError("no relation of the carried values is kept by an iteration")
+
+
+def _unchanged(value: SSAValue) -> SSAValue:
+    """Return the value that a value is, through ops that return their operands."""
+    while isinstance(value, OpResult) and value.op.name in UNCHANGED:
+        value = value.op.operands[value.index]
+    return value
 
 
 def _guess(walk: Walk, relation: Relation) -> Relation:

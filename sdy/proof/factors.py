@@ -6,7 +6,7 @@ its *reduced* factors it computes contributions to the results, combined by `kin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -17,7 +17,6 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
-from sdy.proof.terms import Shape
 
 Dims = tuple[int, ...]
 
@@ -84,7 +83,7 @@ def contraction_factors(op: DotGeneralOp | DotOp) -> Factors:
     """Return the factors of a contraction."""
     left: dict[int, int] = {}
     right: dict[int, int] = {}
-    batching, contracting = _pairs_of_dims(op)
+    batching, contracting = pairs_of_dims(op)
     for factor, (one, other) in enumerate([*batching, *contracting]):
         left[one], right[other] = factor, factor
     count, result = len(left), list(range(len(batching)))
@@ -135,7 +134,7 @@ def along(op: Operation, dims: Sequence[int], attributes: Hashable) -> Factors:
     return Factors(tuple(operands), tuple(results), frozenset(range(rank)) - whole, attributes)
 
 
-def _pairs_of_dims(op: DotGeneralOp | DotOp) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def pairs_of_dims(op: DotGeneralOp | DotOp) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Return the pairs of batching dims, and those of contracting dims, of the operands of a contraction."""
     if isinstance(op, DotOp):
         return [], [(len(shape_of(op.lhs)) - 1, 0)]
@@ -272,16 +271,3 @@ def all_whole(op: Operation, attributes: Hashable) -> Factors:
         count += rank
     split = len(op.operands)
     return Factors(tuple(listed[:split]), tuple(listed[split:]), frozenset(), attributes)
-
-
-def sizes_of_factors(op: Operation, factors: Factors) -> dict[int, int]:
-    """Return the local size of each factor."""
-    sizes: dict[int, int] = {}
-    for value, dims in zip((*op.operands, *op.results), (*factors.operands, *factors.results), strict=True):
-        shape: Shape = shape_of(value)
-        for dim, size in zip(dims, shape, strict=True):
-            sizes.setdefault(dim, size)
-    return sizes
-
-
-Specification = Callable[[Operation], Factors]

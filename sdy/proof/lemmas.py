@@ -42,7 +42,7 @@ from sdy.proof.structured import (
     unsharded,
     window_reduction,
 )
-from sdy.proof.views import broadcast, joined, transposed, window
+from sdy.proof.views import broadcast, transposed, window
 from sdy.proof.walk import Lemma, Walk, element_of, shape_of
 
 
@@ -198,13 +198,8 @@ def update_slice(walk: Walk, op: Operation, operands: list[Relation]) -> list[Re
 
 
 def concatenate(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: windows that follow each other are one window; unsharded values are concatenated like the global ones."""
+    """Lemma: values that are unsharded along a dim are concatenated like the global ones."""
     dim, known = number(op, "dimension"), known_operands(operands)
-    if not walk.table.is_recording:
-        try:
-            return [joined([to_view(walk, each) for each in known], dim)]
-        except NotProvedError:
-            pass  # not windows of one term
     sizes = tuple(shape_of(each)[dim] for each in op.operands)
     return compute(walk, op, along(op, (dim,), (dim, sizes)), known)
 
@@ -308,7 +303,7 @@ LEMMAS: dict[str, Lemma] = {
     **{f"stablehlo.{name}": unsharded for name in ("rng_bit_generator", "map")},
     **dict.fromkeys((*ROWS, "stablehlo.fft"), by_rows),
     "stablehlo.optimization_barrier": same,
-    **{f"sdy.{name}": same for name in ("sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge")},
+    **dict.fromkeys(control.UNCHANGED, same),
     "stablehlo.custom_call": custom_call,
     "sdy.sharding_group": nothing,
     "func.call": control.call,

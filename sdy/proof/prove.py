@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.dialects.ir.op_location import span_of
@@ -34,9 +34,10 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
         shape = shape_of(value)
         kept = tuple(size for size in shape if size > 1)
         whole_arguments.append(whole(table.make("argument", number, (), kept, element_of(value)), shape))
+    follower = Follower(global_walk, written)
+    global_walk.last_resort = follower.lemma
     expected = global_walk.run(written, main, whole_arguments)
     table.is_recording = False
-    follower = Follower(global_walk, written)
     walk = Walk(devices, table, LEMMAS, last_resort=follower.lemma)
     arguments: list[Relation] = []
     for number, (value, placement) in enumerate(zip(local_main.body.block.args, boundary.arguments, strict=True)):
@@ -45,15 +46,22 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
         except NotProvedError:
             arguments.append(Unknown(shape_of(value)))
     found = walk.run(local, local_main, arguments)
+    returned = local_main.body.block.last_op
+    assert returned is not None
+    differences: list[Diagnostic] = []
+    for number, (relation, wanted, placement) in enumerate(zip(found, expected, boundary.results, strict=True)):
+        reason = _difference(walk, follower, returned.operands[number], relation, wanted, placement)
+        if reason is not None:
+            span = span_of(local_main)
+            differences.append(Diagnostic("SDY-V003", f"result {number} is not proved: {reason}", span))
+    if differences:
+        walk.give_up_pending()
     failures = [_failure(op, reason) for op, reason in walk.reasons.items()]
     for op, reason in global_walk.reasons.items():
         failures.append(Diagnostic("SDY-V002", f"the global {op.name} is not supported: {reason}", span_of(op)))
-    for number, (relation, wanted, placement) in enumerate(zip(found, expected, boundary.results, strict=True)):
-        reason = _difference(walk, follower, relation, wanted, placement)
-        if reason is not None:
-            failures.append(Diagnostic("SDY-V003", f"result {number} is not proved: {reason}", span_of(local_main)))
     used = tuple(sorted(walk.used.items()))
-    return Proof(used, len(walk.reached), len(walk.reached) - len(walk.unproved), tuple(failures))
+    proved = len(walk.reached) - len(walk.unproved)
+    return Proof(used, len(walk.reached), proved, (*failures, *differences))
 
 
 def _failure(op: Operation, reason: str) -> Diagnostic:
@@ -61,7 +69,7 @@ def _failure(op: Operation, reason: str) -> Diagnostic:
 
 
 def _difference(
-    walk: Walk, follower: Follower, relation: Relation, wanted: Relation, placement: TensorPlacement
+    walk: Walk, follower: Follower, value: SSAValue, relation: Relation, wanted: Relation, placement: TensorPlacement
 ) -> str | None:
     """Return why a local result is not the shard of the global one, or None."""
     if isinstance(relation, Unknown):
@@ -85,7 +93,9 @@ def _difference(
             reason = _mismatch(walk, relation, target, goal, partial)
         except NotProvedError as error:
             reason = str(error)
-        is_equal = reason is not None and partial is None and follower.are_equal(relation, goal)
+        is_equal = reason is not None and partial is None and follower.are_equal(walk, value, goal)
+        if is_equal:
+            walk.confirm([value])
         return None if is_equal else reason
     except NotProvedError as error:
         return str(error)

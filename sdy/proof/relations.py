@@ -123,14 +123,14 @@ class Known:
 
 
 class Elements:
-    """A value as codes, of shape `[devices or 1, *shape]`."""
+    """A value as codes, of shape `[devices or 1, *shape]`, of polynomials of a degree."""
 
-    __slots__ = ("_key", "codes", "element")
+    __slots__ = ("_key", "codes", "degree", "element")
 
-    def __init__(self, element: str, codes: Codes) -> None:
+    def __init__(self, element: str, codes: Codes, degree: int = 1) -> None:
         if len(codes) > 1 and bool((codes == codes[:1]).all()):
             codes = codes[:1]
-        self.element, self.codes = element, codes
+        self.element, self.codes, self.degree = element, codes, degree
         self._key = (element, codes.shape, codes.tobytes())
 
     def __eq__(self, other: object) -> bool:

@@ -13,14 +13,11 @@ from sdy.proof.relations import (
     NotProvedError,
     Offset,
     View,
-    at,
-    extents,
-    is_within,
     offset,
     plus,
     tidy,
 )
-from sdy.proof.terms import Shape, Term
+from sdy.proof.terms import Shape
 
 
 def transposed(view: View, permutation: Sequence[int]) -> View:
@@ -76,61 +73,3 @@ def _window_of_digits(view: View, dim: int, start: Offset, size: int) -> View:
     else:
         raise NotProvedError("a slice that ends within a block of the dim")
     return replace(view, base=tuple(base), dims=tidy((*view.dims[:dim], kept, *view.dims[dim + 1 :])))
-
-
-def joined(views: Sequence[View], dim: int) -> View:
-    """Return the concatenation of windows that follow each other in one term.
-
-    A window outside of the term may be anywhere outside of it, so that halos that nobody sends follow too.
-    """
-    anchor = next((each for each in views if is_within(each)), views[0])
-    if any(
-        len(each.dims[dim]) != 1
-        or replace(each, base=anchor.base, dims=anchor.dims, outside=None) != replace(anchor, outside=None)
-        for each in views
-    ):
-        raise NotProvedError("a concatenation of different values")
-    _, term_dim, step = max((each.dims[dim][0] for each in views), key=lambda digit: digit.size)
-    position, start = views.index(anchor), 0
-    sizes = [each.shape[dim] for each in views]
-    outsides: set[Term | None] = set()
-    first = [0] * len(anchor.base)
-    for number, each in enumerate(views):
-        start = sum(sizes[:number]) - sum(sizes[:position])
-        base = tuple(plus(b, start * step) if k == term_dim else b for k, b in enumerate(anchor.base))
-        rest = (each.dims[:dim], each.dims[dim + 1 :]) == (anchor.dims[:dim], anchor.dims[dim + 1 :])
-        found = each.dims[dim][0]
-        if not rest or found.dim != term_dim or (found.stride != step and found.size > 1):
-            raise NotProvedError("a concatenation of windows of different dims")
-        if not _is_at(each, base, term_dim):
-            raise NotProvedError("a concatenation of windows that do not follow each other in their term")
-        if not is_within(each):
-            outsides.add(each.outside)
-        if number == 0:
-            first = list(base)
-    kept = (Digit(sum(sizes), term_dim, step),)
-    outside = outsides.pop() if len(outsides) == 1 else None
-    return replace(
-        anchor, base=tuple(first), dims=tidy((*anchor.dims[:dim], kept, *anchor.dims[dim + 1 :])), outside=outside
-    )
-
-
-def _is_at(view: View, base: tuple[Offset, ...], dim: int) -> bool:
-    """Return whether the window begins at `base`, or it and that one lie outside of the term along `dim`."""
-    if view.base == base:
-        return True
-    if dim == FREE or any(
-        k != dim and one != other for k, (one, other) in enumerate(zip(view.base, base, strict=True))
-    ):
-        return False
-    size, extent = view.term.shape[dim], extents(view)[dim]
-
-    def is_outside(start: int) -> bool:
-        return start >= size or start + extent <= 0
-
-    one, other = view.base[dim], base[dim]
-    tables = [each for each in (one, other) if not isinstance(each, int)]
-    return all(
-        at(one, device) == at(other, device) or (is_outside(at(one, device)) and is_outside(at(other, device)))
-        for device in range(len(tables[0]) if tables else 1)
-    )

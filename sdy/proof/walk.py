@@ -9,7 +9,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import ops_in
@@ -19,7 +19,6 @@ from sdy.proof.relations import FREE, Digit, Elements, Known, NotProvedError, Re
 from sdy.proof.terms import Shape, Term, TermTable
 
 Environment = dict[SSAValue, Relation]
-Origin = tuple[Operation, list[Relation], View]
 Lemma = Callable[["Walk", Operation, list[Relation]], list[Relation]]
 
 
@@ -39,7 +38,12 @@ class Walk:
     depth: int = 0  # of regions on scalars around the op
     environment: Environment = field(default_factory=dict[SSAValue, Relation])
     last_resort: Lemma | None = None  # for ops for which no lemma of the list holds
-    origins: dict[Term, Origin] = field(default_factory=dict[Term, Origin])  # of terms that depend on the device
+    # Why no lemma of the list holds for an op whose elements are followed, until these lead to a value of the program.
+    pending: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    entered: dict[Operation, list[Relation]] = field(
+        default_factory=dict[Operation, list[Relation]]
+    )  # manual computations
+    callers: dict[Block, CallOp] = field(default_factory=dict[Block, CallOp])
     _calls: dict[Hashable, list[Relation]] = field(default_factory=dict[Hashable, list[Relation]])
 
     def run(self, module: ModuleOp, main: FuncOp, arguments: Sequence[Relation]) -> list[Relation]:
@@ -56,7 +60,9 @@ class Walk:
             if op.next_op is None and not op.results:
                 found = operands
                 break
-            self.environment.update(zip(op.results, self.op(op, operands), strict=True))
+            for result, relation in zip(op.results, self.op(op, operands), strict=True):
+                self.environment.pop(result, None)  # so that values are in the order of the walk
+                self.environment[result] = relation
         return found
 
     def region(self, region: Region, arguments: Sequence[Relation]) -> list[Relation]:
@@ -82,8 +88,6 @@ class Walk:
         for each in found:
             if isinstance(each, Unknown):
                 self.unproved.add(op)
-            elif isinstance(each, View) and each.term.is_varying:
-                self.origins.setdefault(each.term, (op, operands, each))
         self.used[op.name] += 1
         return found
 
@@ -101,20 +105,58 @@ class Walk:
             if self.last_resort is None:
                 raise
             try:
-                return self.last_resort(self, op, operands)
+                found = self.last_resort(self, op, operands)
             except NotProvedError:
                 raise error from None
+            if any(isinstance(each, Elements) for each in found):
+                self.pending[op] = str(error)
+            else:
+                self.confirm(op.operands)
+            return found
+
+    def confirm(self, values: Sequence[SSAValue]) -> None:
+        """Note that the elements of values led to a value of the program."""
+        rest = list(values)
+        while rest:
+            value = rest.pop()
+            inner = self.same_value(value)
+            if inner is not value:
+                rest.append(inner)
+            elif isinstance(value, OpResult) and self.pending.pop(value.op, None) is not None:
+                rest += value.op.operands
+
+    def give_up_pending(self) -> None:
+        """Count ops whose elements led to no value of the program as not proved; the first ones are named."""
+        self.unproved.update(self.pending)
+        for op, reason in self.pending.items():
+            if not any(each.owner in self.pending for each in op.operands):
+                self.reasons.setdefault(op, reason)
 
     def call(self, op: CallOp, operands: list[Relation]) -> list[Relation]:
         """Return the relations of the results of a call; the function is proved once per tuple of relations."""
         name = op.callee.root_reference.data
-        key = (name, tuple(operands), self.level)
+        # Contributions of equal relations may still be different numbers.
+        own = tuple(id(each) for each in operands if isinstance(each, View) and each.partial is not None)
+        key = (name, tuple(operands), self.level, own)
         if key not in self._calls:
             func = self.functions.get(name)
             if func is None or not func.body.blocks:
                 raise NotProvedError(f"@{name} has no body")
+            self.callers[func.body.block] = op
             self._calls[key] = self.block(func.body.block, operands)
         return self._calls[key]
+
+    def same_value(self, value: SSAValue) -> SSAValue:
+        """Return the value that a function returns or is called with, if that is where a value comes from."""
+        found = value
+        if isinstance(value, OpResult) and isinstance(value.op, CallOp):
+            returned = self.functions[value.op.callee.root_reference.data].body.block.last_op
+            assert returned is not None
+            found = returned.operands[value.index]
+        elif isinstance(value, BlockArgument) and value.block in self.callers:
+            found = self.callers[value.block].operands[value.index]
+        # The function may have been walked again since, with other arguments.
+        return found if self.environment.get(found) is self.environment[value] else value
 
     def state(self) -> tuple[set[Operation], dict[Operation, str], int]:
         """Return which ops are not proved so far, and how many calls were; see `restore`."""
@@ -130,7 +172,7 @@ class Walk:
         """Return the term of an argument of the region that is entered next."""
         return self.table.make("variable", (self.level, number), (), shape, element)
 
-    def fingerprint(self, region: Region) -> tuple[Hashable, str]:
+    def fingerprint(self, region: Region) -> tuple[tuple[Term, ...], str]:
         """Return what a region on scalars computes, and the name of its op if it only combines its two arguments.
 
         Raises: NotProvedError if the region is not proved.
@@ -138,7 +180,7 @@ class Walk:
         terms, kinds = self.combined_alone(region)
         return terms, kinds[0] if len(kinds) == 1 else ""
 
-    def combined_alone(self, region: Region) -> tuple[Hashable, list[str]]:
+    def combined_alone(self, region: Region) -> tuple[tuple[Term, ...], list[str]]:
         """Return what a region on scalars computes, and per result the name of an op on its two arguments alone.
 
         Raises: NotProvedError if the region is not proved.
@@ -164,7 +206,9 @@ class Walk:
 PARTIALLY_KNOWN = frozenset({"func.call", "stablehlo.optimization_barrier"}) | {
     f"stablehlo.{name}" for name in ("while", "case", "if")
 }
-PASSING = frozenset({"func.call", "stablehlo.optimization_barrier"})  # their operands, of any relation
+PASSING = frozenset(
+    {"func.call", "stablehlo.optimization_barrier", "sdy.sharding_group"}
+)  # their operands, of any relation
 KINDS = frozenset({"add", "multiply", "maximum", "minimum", "and", "or"})
 
 

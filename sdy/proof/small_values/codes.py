@@ -1,22 +1,21 @@
 """The elements of small values, one by one: equal numbers stand for equal elements of terms.
 
 Relations say in few words what windows are. Where they do not, the elements of a small value are followed one by one:
-each has a *code*, and ops that move data move codes. An element is that of a term which is not moved from others, a
-constant, or an op on elements. Codes that form a window of a term of the global program are a view of it again.
+each has a *code*, see `rings`. Ops that move data move codes, and others compute codes from codes. Codes that form a
+window of a term of the global program are a view of it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import permutations
 from math import prod
 from typing import cast
 
 import numpy as np
 
-from sdy.dialects.stablehlo import elementwise
-from sdy.proof.known import DTYPES
+from sdy.proof.known import DTYPES, whole
 from sdy.proof.relations import (
     FREE,
     Codes,
@@ -26,18 +25,27 @@ from sdy.proof.relations import (
     Known,
     NotProvedError,
     Offset,
-    Partial,
     Relation,
     View,
     at,
     offset,
     tidy,
 )
-from sdy.proof.terms import Arguments, Shape, Term, TermTable
+from sdy.proof.small_values.choices import Choices
+from sdy.proof.small_values.rings import (
+    ARBITRARY,
+    ONE,
+    PRIMES,
+    SMALL,
+    as_integers,
+    is_integer,
+    mixed,
+    of_integer,
+    packed,
+)
+from sdy.proof.terms import Term, TermTable
 
 LARGEST = 2**17  # elements on all devices
-ARBITRARY = -1
-ELEMENTWISE = frozenset(each.name for each in elementwise.OPS)
 MOST_PLACES = 16  # at which a code of a term is looked for
 
 
@@ -48,37 +56,56 @@ class ElementTable:
     table: TermTable
     devices: int
     terms: dict[Term, Codes] = field(default_factory=dict[Term, Codes])
-    # Operands and results of updates and scatters, with what else determines them.
-    updates: list[tuple[Hashable, list[Codes]]] = field(default_factory=lambda: [])
-    origin: Callable[[Term], Codes] | None = None  # of terms that depend on the device
-    _varying: dict[Term, Codes] = field(default_factory=dict[Term, Codes])
-    _ops: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
-    _keys: dict[int, tuple[Hashable, ...]] = field(default_factory=dict[int, tuple[Hashable, ...]])
-    _constants: dict[int, tuple[str, bytes]] = field(default_factory=dict[int, tuple[str, bytes]])
-    _count: int = 0
+    members: dict[tuple[str, str, int], frozenset[int]] = field(
+        default_factory=dict[tuple[str, str, int], frozenset[int]]
+    )  # of maximums and the like
+    degrees: dict[Term, int] = field(default_factory=dict[Term, int])  # of the polynomials of terms
+    choices: Choices = field(init=False)
+    _seeds: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    _variables: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    _constants: dict[tuple[str, int], bytes] = field(default_factory=dict[tuple[str, int], bytes])
+    _random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(2**61 - 1))
 
-    def code(self, *key: Hashable) -> int:
-        """Return the code of an op on elements, given as its name, attributes and codes."""
-        if key not in self._ops:
-            self._ops[key] = self._count
-            self._keys[self._count] = key
-            self._count += 1
-        return self._ops[key]
+    def __post_init__(self) -> None:
+        self.choices = Choices(self.variable)
+
+    def variables(self, key: Hashable, operands: Sequence[Codes]) -> Codes:
+        """Return the codes of an op on elements that is no sum or product, given as its name and attributes."""
+        if key not in self._seeds:
+            self._seeds[key] = int(self._random.integers(2**63))
+        return mixed(self._seeds[key], operands)
+
+    def variable(self, *key: Hashable) -> int:
+        """Return the code of a variable."""
+        if key not in self._variables:
+            self._variables[key] = int(self.variables(key, ())[0])
+        return self._variables[key]
 
     def constant(self, element: str, raw: bytes) -> int:
-        """Return the code of a constant."""
-        code = self.code("constant", element, raw)
-        self._constants[code] = element, raw
+        """Return the code of a constant: integers are numbers of polynomials, as is the zero of other types."""
+        if is_integer(element) and element in DTYPES:
+            code = of_integer(number := int(np.frombuffer(raw, DTYPES[element])[0]))
+            if abs(number) >= SMALL:
+                self.choices.large[code] = number
+        elif element == "i1":
+            return ONE if any(raw) else 0
+        else:
+            code = self.variable("constant", element, raw) if any(raw) else 0
+        self._constants[element, code] = raw
         return code
 
-    def of_constant(self, code: int) -> tuple[str, bytes] | None:
-        """Return the element type and the bytes of a constant, or None."""
-        return self._constants.get(code)
+    def minus_zero(self, element: str) -> int:
+        """Return the code of the zero of floats that changes no other number when it is added."""
+        width = {"f64": 8, "f32": 4}.get(element, 2)
+        return self.variable("constant", element, b"\0" * (width - 1) + b"\x80")
 
-    def of_op(self, code: int) -> tuple[str, str, list[int]]:
-        """Return the name, the element type and the codes of the operands of an op on elements; "" for none."""
-        name, _, element, *codes = self._keys.get(code, ("", None, ""))
-        return cast("str", name), str(element), cast("list[int]", codes)
+    def raw(self, element: str, code: int) -> bytes | None:
+        """Return the bytes of a constant, or None."""
+        if element not in DTYPES or (element, code) in self._constants:
+            return self._constants.get((element, code))
+        number, is_known = as_integers(np.array(code))
+        is_constant = is_known and (is_integer(element) or code in (0, ONE * (element == "i1")))
+        return np.array(number).astype(DTYPES[element]).tobytes() if is_constant else None
 
     def of_term(self, term: Term) -> Codes:
         """Return the codes of a term: those of the term that it is a part or another arrangement of, or new ones."""
@@ -103,12 +130,12 @@ class ElementTable:
             found = self.of_term(term.operands[0])
             order = cast("tuple[int, ...] | None", term.attributes)
             return (found if order is None else found.transpose(order)).reshape(term.shape)
-        if _is_on_scalars(term):
-            assert isinstance(term.attributes, Arguments)
-            codes = [int(self.of_term(each)) for each in term.operands]
-            return np.array(self.code(term.op, term.attributes.own, term.element, *codes), np.int64)
-        first, self._count = self._count, self._count + size
-        return np.arange(first, self._count, dtype=np.int64).reshape(term.shape)
+        if term.op == "broadcast":
+            (inner,) = term.operands
+            return np.broadcast_to(
+                self.of_term(inner).reshape(inner.shape + (1,) * (len(term.shape) - len(inner.shape))), term.shape
+            )
+        return packed(self._random.integers(PRIMES, size=(*term.shape, 2)))
 
     def lifted(self, relation: Relation) -> Elements:
         """Return the elements of a value. Raises: NotProvedError if it is large, partial, or depends on the device."""
@@ -119,7 +146,7 @@ class ElementTable:
         if not isinstance(relation, View):
             raise NotProvedError("an operand has no known relation")
         if relation.partial is not None:
-            return self._of_contributions(relation, relation.partial)
+            raise NotProvedError("the elements of contributions")
         source, ends = self._on_devices(relation.term), relation.term.shape
         uniform = len(source) == 1 and all(isinstance(base, int) for base in relation.base)
         count = 1 if uniform else self.devices
@@ -139,42 +166,17 @@ class ElementTable:
             places.append(np.clip(place, 0, size - 1))
         device = np.arange(count).reshape((-1, *(1,) * len(relation.shape))) % len(source)
         found = np.broadcast_to(source[(device, *places)], shape)
-        return Elements(relation.term.element, np.where(is_inside, found, outside))
-
-    def _of_contributions(self, view: View, partial: Partial) -> Elements:
-        """Return the elements of a value that some devices have, and of which the others have zeros."""
-        if partial.kind != "add" or any(mask not in (0, partial.whole) for mask in partial.masks):
-            raise NotProvedError("the elements of contributions")
-        whole = self.lifted(replace(view, partial=None))
-        has_value = np.array(partial.masks).reshape((-1, *(1,) * len(view.shape))) != 0
-        return Elements(whole.element, np.where(has_value, whole.codes, zero(self, whole.element)))
+        return Elements(relation.term.element, np.where(is_inside, found, outside), self.degrees.get(relation.term, 1))
 
     def _on_devices(self, term: Term) -> Codes:
-        """Return the codes of a term, which may depend on the device, with a dim of devices, or one for all."""
+        """Return the codes of a term, with a dim of devices, or one for all."""
         if term.op == "device":
             raw = cast("bytes", term.attributes)
             width = len(raw) // self.devices
             return np.array([self.constant(term.element, raw[n : n + width]) for n in range(0, len(raw), width)])
-        if not term.is_varying:
-            return self.of_term(term)[None]
-        if term not in self._varying:
-            if self.origin is None:
-                raise NotProvedError("the elements of a value that depends on the device")
-            self._varying[term] = self.origin(term)
-        return self._varying[term]
-
-    def computed(self, key: tuple[Hashable, ...], operands: Sequence[Codes], shape: Shape) -> Codes:
-        """Return the codes of an elementwise op, given as its name, attributes and element type."""
-        rows = [np.broadcast_to(each, shape).reshape(-1) for each in operands]
-        distinct, inverse = np.unique(np.stack(rows, 1), axis=0, return_inverse=True)
-        found = [self._on_elements(key, list(map(int, row))) for row in distinct]
-        return np.array(found, np.int64)[inverse.reshape(-1)].reshape(shape)
-
-    def _on_elements(self, key: tuple[Hashable, ...], codes: list[int]) -> int:
-        """Return the code of an op on elements; a select by a constant is one of them."""
-        if key[0] == "stablehlo.select" and (mask := self.of_constant(codes[0])) is not None:
-            return codes[1] if any(mask[1]) else codes[2]
-        return ARBITRARY if ARBITRARY in codes else self.code(*key, *codes)
+        if term.is_varying:
+            raise NotProvedError("the elements of a value that depends on the device")
+        return self.of_term(term)[None]
 
     def _of_known(self, value: Known) -> Elements:
         rows = value.rows
@@ -189,6 +191,16 @@ class ElementTable:
             value.element, np.broadcast_to(codes.reshape((len(rows), *shape)), (len(rows), *value.shape)).copy()
         )
 
+    def view_of(self, value: Elements) -> View | Known:
+        """Return elements that are the same on all devices as a view, of a new term if they are no window."""
+        found = next(self.readings(value, is_exact=True), None)
+        if found is not None:
+            return found
+        codes = value.codes.reshape([size for size in value.shape if size > 1])
+        term = self.table.make("elements", codes.tobytes(), (), codes.shape, value.element)
+        self.terms[term], self.degrees[term] = codes, value.degree
+        return whole(term, value.shape)
+
     def readings(self, value: Elements, *, is_exact: bool) -> Iterator[View | Known]:
         """Yield the elements as a known value, and as windows of terms of the global program.
 
@@ -198,7 +210,7 @@ class ElementTable:
         if known is not None:
             yield known
         named = value.codes[value.codes != ARBITRARY]
-        sample = next((int(each) for each in named if int(each) not in self._constants), None)
+        sample = next((each for each in named.tolist() if self.raw(value.element, each) is None), None)
         if sample is None:
             return
         for term in sorted(self.terms, key=lambda each: each.number):
@@ -211,7 +223,7 @@ class ElementTable:
     def _as_known(self, value: Elements) -> Known | None:
         """Return constants that vary along at most one dim as a known value, otherwise None."""
         distinct, inverse = np.unique(value.codes, return_inverse=True)
-        raws = [self._constants[code][1] for code in map(int, distinct) if code in self._constants]
+        raws = [raw for code in distinct.tolist() if (raw := self.raw(value.element, code)) is not None]
         if value.element not in DTYPES or len(raws) < len(distinct):
             return None
         codes = value.codes
@@ -247,16 +259,6 @@ class ElementTable:
         return None
 
 
-def _is_on_scalars(term: Term) -> bool:
-    """Return whether a term is an elementwise op on scalars."""
-    return term.op in ELEMENTWISE and not any(each.shape for each in (term, *term.operands))
-
-
-def zero(table: ElementTable, element: str) -> int:
-    """Return the code of a zero of either sign."""
-    return table.code("zero", None, element)
-
-
 def places_of(part: Codes, codes: Codes, *, is_exact: bool) -> Iterator[tuple[int, ...]]:
     """Yield where the codes of a term have those of a part, as far as it lies in the term and is not arbitrary.
 
@@ -270,14 +272,20 @@ def places_of(part: Codes, codes: Codes, *, is_exact: bool) -> Iterator[tuple[in
     if not len(named):
         yield tuple(2 * size + 1 for size in codes.shape)
         return
-    for center in (named[len(named) // 2], named[0]):
-        for place in np.argwhere(codes == part[tuple(center)])[:MOST_PLACES]:
-            base = place - center
-            low, high = np.maximum(base, 0), np.minimum(base + part.shape, codes.shape)
-            inner = codes[tuple(map(slice, low, high))]
-            mine = part[tuple(map(slice, low - base, high - base))]
-            if bool((inner == mine).all()) and (not is_exact or mine.size == len(named)):
-                yield tuple(base.tolist())
+    center = named[len(named) // 2]
+    places = np.argwhere(codes == part[tuple(center)])
+    if len(places) > MOST_PLACES:  # take the code that the term has at the fewest places
+        distinct, counts = np.unique(codes, return_counts=True)
+        found = np.searchsorted(distinct, part[tuple(named.T)]).clip(max=len(distinct) - 1)
+        center = named[np.argmin(counts[found])]
+        places = np.argwhere(codes == part[tuple(center)])
+    for place in places[:MOST_PLACES]:
+        base = place - center
+        low, high = np.maximum(base, 0), np.minimum(base + part.shape, codes.shape)
+        inner = codes[tuple(map(slice, low, high))]
+        mine = part[tuple(map(slice, low - base, high - base))]
+        if bool((inner == mine).all()) and (not is_exact or mine.size == len(named)):
+            yield tuple(base.tolist())
 
 
 def check_size(count: int) -> None:

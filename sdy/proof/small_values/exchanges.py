@@ -7,13 +7,17 @@ from collections.abc import Callable
 import numpy as np
 from xdsl.ir import Operation
 
-from sdy.proof.collective_lemmas import groups_of, pairs_of
-from sdy.proof.contributions import IDEMPOTENT, is_neutral
+from sdy.dialects.meshes import visible_meshes
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.proof.collective_lemmas import groups_of, manual_axes, mesh_of, pairs_of
 from sdy.proof.factors import number
 from sdy.proof.known import DTYPES
-from sdy.proof.relations import Codes, NotProvedError
-from sdy.proof.small_values.codes import ARBITRARY, ElementTable, zero
-from sdy.proof.walk import Walk, element_of
+from sdy.proof.placement import starts
+from sdy.proof.relations import Codes, Elements, NotProvedError, Relation, at
+from sdy.proof.small_values.codes import ElementTable
+from sdy.proof.small_values.pointwise import combined
+from sdy.proof.small_values.rings import ARBITRARY
+from sdy.proof.walk import Walk, element_of, shape_of
 
 
 def _all_gather(table: ElementTable, walk: Walk, op: Operation, codes: Codes) -> Codes:
@@ -45,26 +49,12 @@ def _collective_permute(table: ElementTable, walk: Walk, op: Operation, codes: C
 
 
 def _all_reduce(table: ElementTable, walk: Walk, op: Operation, codes: Codes) -> Codes:
-    """Return the only element of each group that is not neutral, or the one of all devices."""
     _, kind = walk.fingerprint(op.regions[0])
-    element = element_of(op.regions[0].block.args[0])
-    neutral = [
-        code
-        for code in map(int, np.unique(codes))
-        if (found := table.of_constant(code)) is not None
-        and is_neutral(walk.table.make("constant", found[1], (), (), element), kind)
-    ]
-    neutral += [zero(table, element)] * (kind == "add")
-    found = codes.copy()
+    if kind == "multiply":
+        raise NotProvedError("a product over devices")
+    found = np.empty_like(codes)
     for group in groups_of(walk, op):
-        rows = codes[list(group)]
-        others = np.sort(np.where(np.isin(rows, neutral), np.iinfo(np.int64).max, rows), 0)
-        has_one = others[0] == others[-1] if kind in IDEMPOTENT else np.zeros(others.shape[1:], np.bool_)
-        is_alone = has_one | (others[1:] == np.iinfo(np.int64).max).all(0)
-        is_alone &= (others[0] != np.iinfo(np.int64).max) | (rows == rows[:1]).all(0)
-        if not kind or (rows == ARBITRARY).any() or not is_alone.all():
-            raise NotProvedError("devices combine different elements")
-        found[list(group)] = np.where(others[0] == np.iinfo(np.int64).max, rows[0], others[0])
+        found[list(group)] = combined(table, kind, element_of(op.results[0]), list(codes[list(group)]))
     return found
 
 
@@ -74,6 +64,27 @@ def _reduce_scatter(table: ElementTable, walk: Walk, op: Operation, codes: Codes
     for group in groups_of(walk, op):
         found.update(zip(group, np.split(whole[group[0]], len(group), dim), strict=True))
     return np.stack([found[device] for device in range(walk.devices)])
+
+
+def put_together(table: ElementTable, walk: Walk, op: ManualComputationOp, number: int, value: Elements) -> Relation:
+    """Return a result of a manual computation, given what each device returns.
+
+    Raises: NotProvedError if devices that must hold copies return different elements.
+    """
+    sharding, shape = op.out_shardings.data[number], shape_of(op.results[number])
+    mesh = mesh_of(walk, sharding, visible_meshes(op))
+    axes = manual_axes(sharding, op.manual_axes.data)
+    bases = [starts(each, mesh, size) if each else 0 for each, size in zip(axes, value.shape, strict=True)]
+    whole = np.full(shape, ARBITRARY)
+    for device in range(walk.devices):
+        codes = value.codes[device % len(value.codes)]
+        region = tuple(
+            slice(at(base, device), at(base, device) + size) for base, size in zip(bases, codes.shape, strict=True)
+        )
+        if (codes == ARBITRARY).any() or bool(((whole[region] != ARBITRARY) & (whole[region] != codes)).any()):
+            raise NotProvedError("a manual computation returns different values on devices that must hold copies")
+        whole[region] = codes
+    return table.view_of(Elements(value.element, whole[None], value.degree))
 
 
 EXCHANGES: dict[str, Callable[[ElementTable, Walk, Operation, Codes], Codes]] = {

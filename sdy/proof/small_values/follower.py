@@ -1,33 +1,33 @@
-"""The lemma of small values: ops that move data move elements, other ops on elements give new ones.
-
-It is tried where no other lemma holds, in programs of small values. See `codes`.
-"""
+"""The lemma of small values: elements are followed one by one, where no other lemma holds. See `codes`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice, product
 from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from sdy.dialects.ir.walk import pre_order
-from sdy.proof.factors import attributes_of
-from sdy.proof.relations import Elements, NotProvedError, Relation, Unknown, View
-from sdy.proof.small_values.codes import ARBITRARY, ELEMENTWISE, Codes, ElementTable, check_size
-from sdy.proof.small_values.exchanges import EXCHANGES
-from sdy.proof.small_values.integers import are_integers, integers
-from sdy.proof.small_values.moves import INDEXED, MOVES, updated_at_known
-from sdy.proof.small_values.updates import UPDATES, key_of_update, updated
-from sdy.proof.terms import Term
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.stablehlo import elementwise
+from sdy.proof.relations import Codes, Elements, NotProvedError, Relation, Unknown, View
+from sdy.proof.small_values.codes import ElementTable, check_size
+from sdy.proof.small_values.exchanges import EXCHANGES, put_together
+from sdy.proof.small_values.moves import MOVES
+from sdy.proof.small_values.pointwise import pointwise
+from sdy.proof.small_values.rings import ARBITRARY
+from sdy.proof.small_values.scatters import scatter, update_slice
+from sdy.proof.small_values.sums import convolution, dot, reduce, reduce_windows
 from sdy.proof.walk import PARTIALLY_KNOWN, Walk, element_of, shape_of
 
 MOST_ELEMENTS = 2**22  # of all values of a program
 MOST_READINGS = 64  # of the operands of an op as windows
+MOST_FACTORS = 2**12  # of a product
+MOST_STEPS = 100  # from a value back to values of the global program
 
 
 @dataclass(slots=True)
@@ -38,6 +38,12 @@ class Follower:
     module: ModuleOp
     _elements: ElementTable | None = None
     _is_small: bool | None = None
+    _is_growing: bool = True
+    _depth: int = 0  # of ops whose elements are being followed
+    _noted: dict[SSAValue, Relation] = field(default_factory=dict[SSAValue, Relation])  # of the global program
+    _kept: dict[SSAValue, tuple[View, Elements | None]] = field(
+        default_factory=dict[SSAValue, tuple[View, Elements | None]]
+    )
 
     @property
     def elements(self) -> ElementTable:
@@ -51,153 +57,171 @@ class Follower:
             raise NotProvedError("a program of large values")
         if self._elements is None:
             self._elements = ElementTable(self.global_walk.table, self.global_walk.devices)
-            learn(self._elements, self.global_walk, pre_order(self.module))
+        if self._is_growing:
+            self._is_growing = self.global_walk.table.is_recording
+            for value, relation in list(self.global_walk.environment.items()):
+                if isinstance(value, OpResult) and self._noted.get(value) is not relation:
+                    learn(self._elements, self.global_walk, value.op)
+                    self._noted.update((each, self.global_walk.environment[each]) for each in value.op.results)
         return self._elements
 
     def lemma(self, walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-        """Lemma: equal elements, by ops that move data or compute on elements, are equal values."""
-        self.elements.origin = partial(_of_origin, self.elements, walk)
-        return by_elements(self.elements, walk, op, operands)
+        """Lemma: equal elements are equal values; for ops that are not followed, elements are read as windows."""
+        table = self.elements
+        if isinstance(op, ManualComputationOp):
+            returned = op.body.block.last_op
+            if returned is None or walk.entered.get(op) is not operands:
+                raise NotProvedError("a manual computation whose arguments are not proved")
+            values = [self._of_value(walk, each) for each in returned.operands]
+            return [put_together(table, walk, op, number, each) for number, each in enumerate(values)]
+        try:
+            found = evaluated(table, walk, op, [self._of_value(walk, each) for each in op.operands])
+        except NotProvedError:
+            return self._by_windows(walk, op)
+        if walk is self.global_walk and all(len(each.codes) == 1 for each in found):
+            return [table.view_of(each) for each in found]
+        return [next(table.readings(each, is_exact=True), each) for each in found]
 
-    def are_equal(self, relation: Relation, goal: View) -> bool:
+    def are_equal(self, walk: Walk, value: SSAValue, goal: View) -> bool:
         """Return whether a value has the elements of a window, as far as this lies within its term."""
         try:
-            found, expected = (self.elements.lifted(each).codes for each in (relation, goal))
+            found, expected = self._of_value(walk, value).codes, self.elements.lifted(goal).codes
         except NotProvedError:
             return False
         return found.shape[1:] == expected.shape[1:] and bool(((found == expected) | (expected == ARBITRARY)).all())
+
+    def _of_value(self, walk: Walk, value: SSAValue) -> Elements:
+        """Return the elements of a value: those of its term if the global program has it, otherwise from its op.
+
+        Raises: NotProvedError if they cannot be followed.
+        """
+        table, relation = self.elements, walk.environment[value]
+        if not isinstance(relation, View) or (relation.partial is None and relation.term in table.terms):
+            return table.lifted(relation)
+        kept = self._kept.get(value)
+        if kept is None or kept[0] is not relation:
+            kept = self._kept[value] = relation, self._from_op(walk, value, relation)
+        if kept[1] is None:
+            raise NotProvedError("elements that cannot be followed")
+        return kept[1]
+
+    def _from_op(self, walk: Walk, value: SSAValue, relation: View) -> Elements | None:
+        self._depth += 1
+        try:
+            inner = walk.same_value(value)
+            if inner is not value:
+                return self._of_value(walk, inner)
+            if not isinstance(value, OpResult) or self._depth > MOST_STEPS:
+                raise NotProvedError("the elements of an argument, or after many ops without a value of the program")
+            operands = [self._of_value(walk, each) for each in value.op.operands]
+            return evaluated(self.elements, walk, value.op, operands)[value.index]
+        except NotProvedError:
+            try:
+                return self.elements.lifted(relation)
+            except NotProvedError:
+                return None
+        finally:
+            self._depth -= 1
+
+    def _by_windows(self, walk: Walk, op: Operation) -> list[Relation]:
+        """Return what a lemma finds for some reading of the operands, preferably of a term of the global program."""
+        first: list[Relation] | None = None
+        options = [list(self._readings(walk, each)) for each in op.operands]
+        if op.name in PARTIALLY_KNOWN:
+            options = [each or [Unknown(shape_of(value))] for each, value in zip(options, op.operands, strict=True)]
+        for reading in islice(product(*options), MOST_READINGS):
+            try:
+                found = walk.lemmas[op.name](walk, op, list(reading))
+            except NotProvedError:
+                continue
+            if all(isinstance(each, View) and walk.table.is_global(each.term) for each in found):
+                return found
+            first = first or found
+        if first is None:
+            raise NotProvedError("expected windows for which a lemma holds, got other elements")
+        return first
+
+    def _readings(self, walk: Walk, value: SSAValue) -> Iterator[Relation]:
+        relation = walk.environment[value]
+        if not isinstance(relation, Elements):
+            yield relation
+        try:
+            elements = self._of_value(walk, value)
+        except NotProvedError:
+            return
+        yield from self.elements.readings(elements, is_exact=True)
+        yield from self.elements.readings(elements, is_exact=False)
 
 
 def _count_elements(module: ModuleOp) -> int:
     return sum(prod(shape_of(result)) for op in pre_order(module) for result in op.results)
 
 
-def by_elements(table: ElementTable, walk: Walk, op: Operation, operands: Sequence[Relation]) -> list[Relation]:
-    """Return the relations of the results of an op on small values.
+def evaluated(table: ElementTable, walk: Walk, op: Operation, operands: Sequence[Elements]) -> list[Elements]:
+    """Return the elements of the results of an op.
 
-    Ops on elements give elements; for others, elements are read as windows. Raises: NotProvedError if neither helps.
+    Raises: NotProvedError if its elements are not followed, or values are large.
     """
-    try:
-        found = evaluated(table, walk, op, operands)
-    except NotProvedError:
-        return _as_windows(table, walk, op, operands)
-    return [next(table.readings(each, is_exact=True), each) for each in found]
-
-
-def evaluated(table: ElementTable, walk: Walk, op: Operation, operands: Sequence[Relation]) -> list[Elements]:
-    """Return the elements of the results of an op on elements. Raises: NotProvedError if it is none."""
-    elements = [table.lifted(each) for each in operands]
+    codes = [each.codes for each in operands]
+    check_size(max(map(len, codes), default=1) * sum(prod(shape_of(each)) for each in op.results))
+    degree = (sum if op.name in MULTIPLYING else max)([1, *(each.degree for each in operands)])
+    if degree > MOST_FACTORS:
+        raise NotProvedError("a product of too many factors to follow its elements")
     if op.name in EXCHANGES:
-        shape = (walk.devices,)
-        everywhere = [np.broadcast_to(each.codes, shape + each.shape) for each in elements]
+        everywhere = [np.broadcast_to(each, (walk.devices, *each.shape[1:])) for each in codes]
         results = [EXCHANGES[op.name](table, walk, op, each) for each in everywhere]
+    elif op.name in MOVES:
+        results = [MOVES[op.name](table, op, codes)]
+    elif op.name in ELEMENTWISE:
+        results = [pointwise(table, op, operands)]
+    elif op.name in STRUCTURED:
+        results = STRUCTURED[op.name](table, walk, op, codes)
     else:
-        results = [_result(table, walk, op, elements)]
+        raise NotProvedError("an op whose elements are not followed")
     if [each.shape[1:] for each in results] != list(map(shape_of, op.results)):
         raise NotProvedError("the results have other shapes than the op")
-    return [Elements(element_of(result), each) for result, each in zip(op.results, results, strict=True)]
+    return [Elements(element_of(result), each, degree) for result, each in zip(op.results, results, strict=True)]
 
 
-def _result(table: ElementTable, walk: Walk, op: Operation, operands: Sequence[Elements]) -> Codes:
-    codes = [each.codes for each in operands]
-    if op.name not in MOVES and op.name not in ELEMENTWISE and op.name not in UPDATES:
-        raise NotProvedError("an op that neither moves elements nor computes on them")
-    check_size(max(map(len, codes)) * prod(shape_of(op.results[0])))
-    if op.name in ELEMENTWISE:
-        return _pointwise(table, op, operands)
-    if op.name in INDEXED:
-        return MOVES[op.name](op, [codes[0], *(integers(table, each) for each in operands[1:])])
-    if op.name in MOVES:
-        return MOVES[op.name](op, codes)
-    if op.name == "stablehlo.dynamic_update_slice" and all(are_integers(table, each) for each in operands[2:]):
-        return updated_at_known([*codes[:2], *(integers(table, each) for each in operands[2:])])
-    return updated(table, op, key_of_update(walk, op), codes)
+ELEMENTWISE = frozenset(each.name for each in elementwise.OPS)
+STRUCTURED: dict[str, Callable[[ElementTable, Walk, Operation, Sequence[Codes]], list[Codes]]] = {
+    "stablehlo.dot": dot,
+    "stablehlo.dot_general": dot,
+    "stablehlo.convolution": convolution,
+    "stablehlo.reduce": reduce,
+    "stablehlo.reduce_window": reduce_windows,
+    "stablehlo.scatter": scatter,
+    "stablehlo.dynamic_update_slice": update_slice,
+}
+MULTIPLYING = frozenset(
+    f"stablehlo.{each}"
+    for each in (
+        *("multiply", "divide", "select", "and", "dot", "dot_general", "convolution"),
+        *("gather", "dynamic_slice", "scatter", "dynamic_update_slice"),
+    )
+)
 
 
-def _as_windows(table: ElementTable, walk: Walk, op: Operation, operands: Sequence[Relation]) -> list[Relation]:
-    """Return what a lemma finds for some reading of the operands, preferably of a term of the global program."""
-    first: list[Relation] | None = None
-    options = [list(_readings(table, each)) for each in operands]
-    if op.name in PARTIALLY_KNOWN:
-        options = [each or [Unknown(operand.shape)] for each, operand in zip(options, operands, strict=True)]
-    for reading in islice(product(*options), MOST_READINGS):
-        try:
-            found = walk.lemmas[op.name](walk, op, list(reading))
-        except NotProvedError:
-            continue
-        if all(isinstance(each, View) and walk.table.is_global(each.term) for each in found):
-            return found
-        first = first or found
-    if first is None:
-        raise NotProvedError("expected windows for which a lemma holds, got other elements")
-    return first
-
-
-def _readings(table: ElementTable, relation: Relation) -> Iterator[Relation]:
-    if not isinstance(relation, Elements):
-        yield relation
-    if not isinstance(relation, Unknown):
-        try:
-            elements = table.lifted(relation)
-            yield from table.readings(elements, is_exact=True)
-            yield from table.readings(elements, is_exact=False)
-        except NotProvedError:
-            return
-
-
-def _pointwise(table: ElementTable, op: Operation, operands: Sequence[Elements]) -> Codes:
-    shape, count = shape_of(op.results[0]), max(len(each.codes) for each in operands)
-    if any(len(each.shape) not in (0, len(shape)) for each in operands):
-        raise NotProvedError("a conversion that changes the rank")
-    if op.name == "stablehlo.convert" and element_of(op.operands[0]) == element_of(op.results[0]):
-        return operands[0].codes
-    rows = [each.codes.reshape((-1, *(each.shape or (1,) * len(shape)))) for each in operands]
-    key = (op.name, attributes_of(op), element_of(op.results[0]))
-    return table.computed(key, rows, (count, *shape))
-
-
-def learn(table: ElementTable, walk: Walk, ops: Sequence[Operation]) -> None:
-    """Note the codes of the terms of the global program, in its order, and its updates of slices."""
-    for op in ops:
-        relations = [walk.environment.get(each) for each in op.results]
-        for relation in relations:
-            if not isinstance(relation, View) or relation.term in table.terms or relation.partial is not None:
-                continue
-            try:
-                codes = _codes_of_result(table, walk, op, relation)
-                table.terms[relation.term] = table.of_term(relation.term) if codes is None else codes
-            except NotProvedError:
-                continue  # a large value
-        if op.name in UPDATES and all(each in walk.environment for each in op.results):
-            found = [walk.environment[each] for each in (*op.operands, *op.results)]
-            try:
-                table.updates.append((key_of_update(walk, op), [table.lifted(each).codes[0] for each in found]))
-            except NotProvedError:
-                continue  # of a large value
-
-
-def _codes_of_result(table: ElementTable, walk: Walk, op: Operation, relation: View) -> Codes | None:
-    """Return the codes of the term of a result that an op on elements computes; None for another op."""
-    if op.name not in ELEMENTWISE and op.name not in MOVES:
-        return None
+def learn(table: ElementTable, walk: Walk, op: Operation) -> None:
+    """Note the codes of the terms that an op of the global program computes."""
+    relations = [walk.environment[each] for each in op.results]
     try:
-        (found,) = evaluated(table, walk, op, [walk.environment[each] for each in op.operands])
+        operands = [table.lifted(walk.environment[each]) for each in op.operands]
+        found: Sequence[Elements | None] = evaluated(table, walk, op, operands)
     except NotProvedError:
-        return None
-    codes = _arranged(found.codes, relation)
-    return None if codes is None else codes[0]
-
-
-def _of_origin(table: ElementTable, walk: Walk, term: Term) -> Codes:
-    """Return the codes of a term that depends on the device, from the op that computed it."""
-    if term not in walk.origins:
-        raise NotProvedError("the elements of a value that depends on the device")
-    op, operands, relation = walk.origins[term]
-    (found,) = evaluated(table, walk, op, operands)
-    codes = _arranged(found.codes, relation)
-    if codes is None:
-        raise NotProvedError("the elements of a part of a value that depends on the device")
-    return codes
+        found = [None] * len(relations)
+    for relation, each in zip(relations, found, strict=True):
+        if not isinstance(relation, View) or relation.term in table.terms:
+            continue
+        if relation.partial is not None or relation.term.is_varying:
+            continue
+        codes = None if each is None else _arranged(each.codes, relation)
+        try:
+            table.of_term(relation.term)
+        except NotProvedError:
+            continue  # a large value
+        if codes is not None and each is not None:
+            table.terms[relation.term], table.degrees[relation.term] = codes[0], each.degree
 
 
 def _arranged(codes: Codes, relation: View) -> Codes | None:

@@ -8,14 +8,20 @@ import numpy as np
 import pytest
 from support.execution.one_op import MESHES, is_proved, is_right, placement
 from support.execution.proved_faults import check_proof_and_faults
-from support.execution.run_text import run_op
+from support.execution.run_text import run_op, type_of
 from support.random_ops.draft import region
 
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import parse_module
 from sdy.interpreter.arrays.element_types import Array
 from sdy.model.devices.placement import ProgramPlacement
-from sdy.proof.small_values.moves import MOVES, updated_at_known
+from sdy.proof.lemmas import LEMMAS
+from sdy.proof.relations import Elements
+from sdy.proof.small_values.codes import ElementTable
+from sdy.proof.small_values.follower import evaluated
+from sdy.proof.small_values.rings import as_integers, of_integer
+from sdy.proof.terms import TermTable
+from sdy.proof.walk import Walk
 
 VALUE = np.arange(24, dtype=np.int32).reshape(4, 6)
 OTHER = np.arange(24, 36, dtype=np.int32).reshape(4, 3)
@@ -59,19 +65,23 @@ MOVED: list[tuple[str, str, dict[str, Array]]] = [
 PADDINGS = [(low, high, interior) for low, high, interior in product((-2, 0, 1), (-1, 0, 2), (0, 1, 2))]
 
 
-def check_move(line: str, result: str, operands: dict[str, Array]) -> None:
-    arguments = ", ".join(
-        f"%{name}: tensor<{'x'.join((*map(str, each.shape), 'i32'))}>" for name, each in operands.items()
-    )
+def check_op(line: str, result: str, operands: dict[str, Array]) -> None:
+    """Check that an op on codes of integers gives the codes of the integers that it gives in a run."""
+    arguments = ", ".join(f"%{name}: {type_of(each)}" for name, each in operands.items())
     module = parse_module(f"func.func @main({arguments}) -> {result} {{\n  %r = {line}\n  return %r : {result}\n}}")
-    (op,) = (each for each in pre_order(module) if each.name in MOVES)
-    codes = [each[None].astype(np.int64) for each in operands.values()]
-    assert MOVES[op.name](op, codes)[0].tolist() == run_op(line, result, **operands).tolist()
+    op = next(each for each in pre_order(module) if each.results)
+    terms = TermTable()
+    table, code = ElementTable(terms, 1), np.vectorize(of_integer, otypes=[np.int64])
+    values = [Elements("i32", code(each)[None]) for each in operands.values()]
+    (found,) = evaluated(table, Walk(1, terms, LEMMAS), op, values)
+    numbers, are_known = as_integers(found.codes)
+    assert are_known.all()
+    assert numbers[0].tolist() == run_op(line, result, **operands).tolist()
 
 
 @pytest.mark.parametrize(("line", "result", "operands"), MOVED)
 def test_codes_move_like_numbers(line: str, result: str, operands: dict[str, Array]) -> None:
-    check_move(line, result, operands)
+    check_op(line, result, operands)
 
 
 @pytest.mark.parametrize(("low", "high", "interior"), PADDINGS)
@@ -81,7 +91,7 @@ def test_codes_are_padded_like_numbers(low: int, high: int, interior: int) -> No
         f"stablehlo.pad %x, %f, low = [0, {low}], high = [1, {high}], interior = [0, {interior}]"
         f" : (tensor<4x6xi32>, tensor<i32>) -> tensor<5x{size}xi32>"
     )
-    check_move(line, f"tensor<5x{size}xi32>", {"x": VALUE, "f": FILLING})
+    check_op(line, f"tensor<5x{size}xi32>", {"x": VALUE, "f": FILLING})
 
 
 @pytest.mark.parametrize("starts", [(0, 0), (2, 1), (9, -3)])
@@ -91,10 +101,114 @@ def test_codes_are_updated_like_numbers(starts: tuple[int, int]) -> None:
         " : (tensor<4x6xi32>, tensor<2x3xi32>, tensor<i32>, tensor<i32>) -> tensor<4x6xi32>"
     )
     first, second = (np.array(each, np.int32) for each in starts)
-    update = OTHER[:2]
-    codes = [each[None].astype(np.int64) for each in (VALUE, update, first, second)]
-    expected = run_op(line, "tensor<4x6xi32>", x=VALUE, u=update, i=first, j=second)
-    assert updated_at_known(codes)[0].tolist() == expected.tolist()
+    check_op(line, "tensor<4x6xi32>", {"x": VALUE, "u": OTHER[:2], "i": first, "j": second})
+
+
+def numbers(*shape: int) -> Array:
+    return np.random.default_rng(len(shape)).integers(-9, 10, shape).astype(np.int32)
+
+
+SCATTERS = {
+    "rows": (
+        "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],"
+        " index_vector_dim = 1",
+        np.array([[2], [0], [2], [5], [-1]], np.int32),
+        (5, 6),
+    ),
+    "blocks": (
+        "update_window_dims = [1, 2], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 1",
+        np.array([[2, 1], [0, 0], [5, 1], [3, -1]], np.int32),
+        (4, 3, 2),
+    ),
+    "batches": (
+        "update_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0],"
+        " scatter_dims_to_operand_dims = [1], index_vector_dim = 1",
+        np.array([[2], [0], [5], [3]], np.int32),
+        (4, 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCATTERS)
+@pytest.mark.parametrize("body", ["stablehlo.add %a, %b", "stablehlo.maximum %b, %a", "stablehlo.add %b, %z"])
+def test_codes_are_scattered_like_numbers(name: str, body: str) -> None:
+    attributes, indices, shape = SCATTERS[name]
+    combine = region("i32", body.replace("%z", "%b")) if "%z" not in body else REPLACE
+    updates = numbers(*shape)
+    types = f"(tensor<4x6xi32>, {type_of(indices)}, {type_of(updates)}) -> tensor<4x6xi32>"
+    line = (
+        f'"stablehlo.scatter"(%x, %i, %u) <{{scatter_dimension_numbers = #stablehlo.scatter<{attributes}>}}> '
+        f"{combine} : {types}"
+    )
+    check_op(line, "tensor<4x6xi32>", {"x": VALUE, "i": indices, "u": updates})
+
+
+REPLACE = "({\n    ^bb0(%a: tensor<i32>, %b: tensor<i32>):\n      stablehlo.return %b : tensor<i32>\n  })"
+
+
+@pytest.mark.parametrize(
+    "dims", [("[]", "[]", "[1]", "[0]"), ("[0]", "[1]", "[2, 1]", "[0, 2]"), ("[1]", "[2]", "[]", "[]")]
+)
+def test_codes_are_contracted_like_numbers(dims: tuple[str, str, str, str]) -> None:
+    sizes = dict(zip("bckl", (2, 3, 4, 5), strict=True))
+    batching, contracting = f"batching_dims = {dims[0]} x {dims[1]}", f"contracting_dims = {dims[2]} x {dims[3]}"
+    shapes = {
+        "[]": ((2, 3), (3, 4)),
+        "[0]": ((2, sizes["k"], sizes["c"]), (sizes["c"], 2, sizes["k"], sizes["l"])),
+        "[1]": ((3, 2, 4), (5, 3, 2)),
+    }
+    left, right = (numbers(*each) for each in shapes[dims[0]])
+    pairs = [list(map(int, each.strip("[]").replace(",", "").split())) for each in dims]
+    free = [
+        [size for dim, size in enumerate(each.shape) if dim not in pairs[side] + pairs[side + 2]]
+        for side, each in enumerate((left, right))
+    ]
+    result = "x".join(map(str, (*(left.shape[each] for each in pairs[0]), *free[0], *free[1], "i32")))
+    line = (
+        f"stablehlo.dot_general %x, %y, {batching}, {contracting}"
+        f" : ({type_of(left)}, {type_of(right)}) -> tensor<{result}>"
+    )
+    check_op(line, f"tensor<{result}>", {"x": left, "y": right})
+
+
+@pytest.mark.parametrize(
+    "window", ["", "stride = [2]", "pad = [[1, 2]]", "lhs_dilate = [2]", "rhs_dilate = [2]", "reverse = [true]"]
+)
+@pytest.mark.parametrize("groups", [(1, 1), (2, 1), (1, 2)])
+def test_codes_are_convolved_like_numbers(window: str, groups: tuple[int, int]) -> None:
+    features, batches = groups
+    positions = {"stride": 3, "pad": 8, "lhs": 11, "rhs": 4}.get(window.partition("_")[0].partition(" ")[0], 6)
+    positions = 5 if window in ("", "reverse = [true]") else positions
+    left, right = numbers(4, 6, 4), numbers(2, 4 // features, 6)
+    result = f"tensor<{4 // batches}x{positions if 'lhs' not in window else 10}x6xi32>"
+    attributes = f"{{batch_group_count = {batches} : i64, feature_group_count = {features} : i64}}"
+    line = (
+        f"stablehlo.convolution(%x, %y) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {{{window}}}"
+        f" {attributes} : ({type_of(left)}, {type_of(right)}) -> {result}"
+    )
+    check_op(line, result, {"x": left, "y": right})
+
+
+@pytest.mark.parametrize("kind", ["add", "maximum", "minimum"])
+@pytest.mark.parametrize(
+    "window", ["", "window_strides = array<i64: 1, 2>", "padding = dense<[[0, 0], [2, 1]]> : tensor<2x2xi64>"]
+)
+def test_codes_of_windows_are_reduced_like_numbers(kind: str, window: str) -> None:
+    columns = 2 if "strides" in window else 7 if "padding" in window else 4
+    attributes = ", ".join(each for each in ("window_dimensions = array<i64: 2, 3>", window) if each)
+    result = f"tensor<3x{columns}xi32>"
+    body = region("i32", f"stablehlo.{kind} %a, %b")
+    line = f'"stablehlo.reduce_window"(%x, %f) <{{{attributes}}}> {body} : (tensor<4x6xi32>, tensor<i32>) -> {result}'
+    check_op(line, result, {"x": numbers(4, 6), "f": np.array(2, np.int32)})
+
+
+@pytest.mark.parametrize("kind", ["add", "maximum", "minimum"])
+def test_codes_are_reduced_like_numbers(kind: str) -> None:
+    line = (
+        f"stablehlo.reduce(%x init: %f) applies stablehlo.{kind} across dimensions = [0]"
+        " : (tensor<4x6xi32>, tensor<i32>) -> tensor<6xi32>"
+    )
+    check_op(line, "tensor<6xi32>", {"x": numbers(4, 6), "f": np.array(2, np.int32)})
 
 
 SIZE = 8  # of a value, in shards of 4
@@ -163,6 +277,52 @@ def test_what_is_proved_of_an_update_in_margins_is_right(op: str) -> None:
             proved += 1
             for start in starts:
                 assert is_right(local, whole, boundary, [value, part, start]), (margin, shift, last, start)
+    assert proved
+
+
+MASKED = """func.func @main(%x: tensor<4xi32>, %i: tensor<1xi32>) -> tensor<i32> {{
+  {table}
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %last = stablehlo.constant dense<{last}> : tensor<i32>
+  %shift = stablehlo.constant dense<{shift}> : tensor<i32>
+  %low = stablehlo.constant dense<{low}> : tensor<i32>
+  %high = stablehlo.constant dense<{high}> : tensor<i32>
+  %n = stablehlo.reshape %i : (tensor<1xi32>) -> tensor<i32>
+  %c = stablehlo.clamp %zero, %n, %last : tensor<i32>
+  %d = stablehlo.subtract %c, %o : tensor<i32>
+  %own = stablehlo.add %d, %shift : tensor<i32>
+  %part = stablehlo.dynamic_slice %x, %own, sizes = [1] : (tensor<4xi32>, tensor<i32>) -> tensor<1xi32>
+  %element = stablehlo.reshape %part : (tensor<1xi32>) -> tensor<i32>
+  %above = stablehlo.compare GE, %own, %low : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %below = stablehlo.compare LE, %own, %high : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %mask = stablehlo.and %above, %below : tensor<i1>
+  %kept = stablehlo.select %mask, %element, %zero : tensor<i1>, tensor<i32>
+  %r = "stablehlo.all_reduce"(%kept) <{{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}}> {body} : (tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}}"""
+TAKEN = """func.func @main(%x: tensor<8xi32>, %i: tensor<1xi32>) -> tensor<i32> {
+  %n = stablehlo.reshape %i : (tensor<1xi32>) -> tensor<i32>
+  %part = stablehlo.dynamic_slice %x, %n, sizes = [1] : (tensor<8xi32>, tensor<i32>) -> tensor<1xi32>
+  %r = stablehlo.reshape %part : (tensor<1xi32>) -> tensor<i32>
+  return %r : tensor<i32>
+}"""
+
+
+def test_what_is_proved_of_masked_elements_is_right() -> None:
+    """Try bounds of clamps and masks, most of them wrong; a program that is proved is run with every start."""
+    mesh = MESHES[0]
+    places = placement((SIZE,), (("x",),), mesh), placement((1,), ((),), mesh)
+    boundary = ProgramPlacement(mesh, places, (placement((), (), mesh),))
+    value = np.arange(10, 10 + SIZE, dtype=np.int32)
+    body, proved = region("i32", "stablehlo.add %a, %b"), 0
+    for last, shift, low, high in product((6, 7, 8), (-1, 0, 1), (-1, 0, 1), (2, 3, 4)):
+        local = MASKED.format(table=TABLE, last=last, shift=shift, low=low, high=high, body=body)
+        if is_proved(local, TAKEN, boundary):
+            proved += 1
+            for start in range(-3, SIZE + 3):
+                inputs = [value, np.array([start], np.int32)]
+                assert is_right(local, TAKEN, boundary, inputs), (last, shift, low, high, start)
     assert proved
 
 
