@@ -14,7 +14,6 @@ from sdy.program.program import Program
 from sdy.tools.command_line.arguments import default_machine, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
-from sdy.tools.command_line.github import annotation
 from sdy.tools.command_line.loading import (
     NO_OPTIMIZER_HELP,
     with_lines,
@@ -22,6 +21,7 @@ from sdy.tools.command_line.loading import (
     with_program,
     with_program_and_text,
 )
+from sdy.tools.command_line.output.github import annotation
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\

@@ -14,7 +14,6 @@ from sdy.program.program import Program
 from sdy.report.tables.cost_tables import cost_tables, machines_table
 from sdy.report.tables.fitted_table import print_tables
 from sdy.tools.command_line.arguments import add_json_argument, print_json
-from sdy.tools.command_line.console import console_of
 from sdy.tools.command_line.environment import machine
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
@@ -24,6 +23,7 @@ from sdy.tools.command_line.loading import (
     with_optimizer_option,
     with_program_and_text,
 )
+from sdy.tools.command_line.output.console import console_of
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\

@@ -19,13 +19,13 @@ from sdy.tools.command_line.arguments import print_json
 from sdy.tools.command_line.environment import machine
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import STANDARD_STREAM, read_text, write_text
-from sdy.tools.command_line.github import annotation
 from sdy.tools.command_line.loading import (
     NO_OPTIMIZER_HELP,
     with_lines,
     with_optimizer_option,
     with_program_and_text,
 )
+from sdy.tools.command_line.output.github import annotation
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 _WIDTH = max(len(rule.name) for rule in RULES)

@@ -67,7 +67,7 @@ def run(arguments: Namespace) -> int:
     elif arguments.stats == "json":
         print_json(statistics_of(partitioned.local).to_json())
     elif arguments.stats == "table":
-        output = import_module("sdy.tools.command_line.statistics_output")  # imports rich
+        output = import_module("sdy.tools.command_line.output.statistics")  # imports rich
         output.print_statistics(arguments, statistics_of(partitioned.local))
     return SUCCESS
 

@@ -13,10 +13,10 @@ from sdy.cost.hardware import HARDWARE
 from sdy.cost.hardware_file import resolve_hardware
 from sdy.program.program import Program
 from sdy.tools.command_line.arguments import JSON_HELP, add_machine_argument, print_json
-from sdy.tools.command_line.console import console_of
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
+from sdy.tools.command_line.output.console import console_of
 from sdy.tools.command_line.partitioners import named_partitioners, print_partitioners
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 

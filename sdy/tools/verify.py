@@ -28,7 +28,6 @@ from sdy.report.tables.fitted_table import print_tables
 from sdy.report.tables.program_tables import NO_MESH, collectives_table, mesh_table, rounds_table, values_table
 from sdy.report.value_rows import boundary_rows, value_rows
 from sdy.tools.command_line.arguments import add_json_argument, print_json
-from sdy.tools.command_line.console import console_of
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import (
@@ -37,10 +36,11 @@ from sdy.tools.command_line.loading import (
     with_optimizer_option,
     with_program_and_text,
 )
+from sdy.tools.command_line.output.console import console_of
+from sdy.tools.command_line.output.several_files import verify_files
+from sdy.tools.command_line.output.verification import outcome_cells, show_comparisons, show_reduced
 from sdy.tools.command_line.processes import add_processes_argument
-from sdy.tools.command_line.several_files import verify_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
-from sdy.tools.command_line.verification_output import outcome_cells, show_comparisons, show_reduced
 
 DESCRIPTION = """\
 Read a StableHLO program with sdy shardings, propagate the shardings, and partition it into one program per device with

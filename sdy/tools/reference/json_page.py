@@ -9,7 +9,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin, is_typeddict
 
 from sdy.report.reference.markdown import page, table
-from sdy.tools.command_line.documents import DOCUMENTS
+from sdy.tools.command_line.output.documents import DOCUMENTS
 from sdy.tools.reference.json_schema import document_types, field_types, json_schema, meaning
 
 _TITLE = """\

@@ -7,7 +7,7 @@ from inspect import getdoc
 from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from sdy.tools.command_line.documents import DOCUMENTS
+from sdy.tools.command_line.output.documents import DOCUMENTS
 
 Schema = dict[str, object]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

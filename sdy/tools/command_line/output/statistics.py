@@ -7,7 +7,7 @@ from argparse import Namespace
 from sdy.cost.statistics import Statistics
 from sdy.report.tables.fitted_table import print_tables
 from sdy.report.tables.program_tables import statistics_tables
-from sdy.tools.command_line.console import console_of
+from sdy.tools.command_line.output.console import console_of
 
 
 def print_statistics(arguments: Namespace, statistics: Statistics) -> None:
