@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.diagnostics.progress import stage
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
@@ -36,7 +37,8 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
         whole_arguments.append(whole(table.make("argument", number, (), kept, element_of(value)), shape))
     follower = Follower(global_walk, written)
     global_walk.last_resort = follower.lemma
-    expected = global_walk.run(written, main, whole_arguments)
+    with stage("terms of the program"):
+        expected = global_walk.run(written, main, whole_arguments)
     table.is_recording = False
     walk = Walk(devices, table, LEMMAS, last_resort=follower.lemma)
     arguments: list[Relation] = []
@@ -45,7 +47,8 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
             arguments.append(argument(number, placement, shape_of(value), element_of(value), devices, table))
         except NotProvedError:
             arguments.append(Unknown(shape_of(value)))
-    found = walk.run(local, local_main, arguments)
+    with stage("proof"):
+        found = walk.run(local, local_main, arguments)
     returned = local_main.body.block.last_op
     assert returned is not None
     differences: list[Diagnostic] = []

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
+from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.stablehlo.attributes.types import as_tensor
@@ -56,6 +57,7 @@ class Walk:
         self.environment.update(zip(block.args, arguments, strict=True))
         found: list[Relation] = []
         for op in ops_in(block):
+            note_step(op.name)
             operands = [self.environment[each] for each in op.operands]
             if op.next_op is None and not op.results:
                 found = operands
