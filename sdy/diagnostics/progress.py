@@ -1,4 +1,4 @@
-"""What a long computation does now, for whoever shows it.
+"""Notes of what a long computation does now, for whoever shows them.
 
 Computations call `note_step`, which costs nothing if nobody listens. Steps inside `stage` are parts of it.
 """

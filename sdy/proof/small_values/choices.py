@@ -21,7 +21,7 @@ Ends = tuple[int | None, int | None]
 
 
 class Interval(NamedTuple):
-    """Whether an integer is in `[low, high]`."""
+    """The condition that an integer is in `[low, high]`."""
 
     integer: int  # its code
     low: int | None
@@ -50,7 +50,7 @@ class Selected:
 
 @dataclass(slots=True)
 class Choices:
-    """What is known of codes of integers, of booleans, and of elements that were selected by integers."""
+    """Facts about codes of integers, of booleans, and of elements that were selected by integers."""
 
     variable: Callable[..., int]
     large: dict[int, int] = field(default_factory=dict[int, int])  # constants that are large integers

@@ -70,7 +70,7 @@ class ElementTable:
         self.choices = Choices(self.variable)
 
     def variables(self, key: Hashable, operands: Sequence[Codes]) -> Codes:
-        """Return the codes of an op on elements that is no sum or product, given as its name and attributes."""
+        """Return the codes of an op on elements other than sums and products, given as its name and attributes."""
         if key not in self._seeds:
             self._seeds[key] = int(self._random.integers(2**63))
         return mixed(self._seeds[key], operands)
@@ -192,7 +192,7 @@ class ElementTable:
         )
 
     def view_of(self, value: Elements) -> View | Known:
-        """Return elements that are the same on all devices as a view, of a new term if they are no window."""
+        """Return elements that are the same on all devices as a view, of a new term unless they are a window."""
         found = next(self.readings(value, is_exact=True), None)
         if found is not None:
             return found

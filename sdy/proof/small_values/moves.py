@@ -134,7 +134,7 @@ def clamped_ends(last: int) -> list[Ends]:
 
 
 def columns(indices: Codes, vector_dim: int) -> Codes:
-    """Return starts with the dim of their vectors last; there is none if it is behind the last dim."""
+    """Return starts with the dim of their vectors last; there is none if its number is the rank."""
     return np.moveaxis(indices if vector_dim + 1 < indices.ndim else indices[..., None], vector_dim + 1, -1)
 
 

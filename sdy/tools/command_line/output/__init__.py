@@ -1,1 +1,1 @@
-"""What commands print: tables, JSON documents, and annotations for GitHub."""
+"""The output of commands: tables, JSON documents, and annotations for GitHub."""
