@@ -160,12 +160,12 @@ class ShardingSearch:
                 for edits in self._variants(planned)
                 if (each := self._priced(edits, solution, planned)) is not None
             ]
-            if (
-                not found
-                or any(each.cost.fits for each in found)
-                or solution.peak_bytes > free  # it is already the one with the least memory
-                or monotonic() > self._end
-            ):
+            if not found or monotonic() > self._end:
+                break
+            if free == 0:  # the solver knows no less memory; the partitioned programs may differ in it
+                free = 0.98 * min(each.cost.peak_bytes for each in found)
+                continue
+            if any(each.cost.fits for each in found) or solution.peak_bytes > free:  # it already has the least memory
                 break
             # The partitioned program needs more than the solution: search with as much less.
             free *= 0.98 * self.request.free_bytes / min(each.cost.peak_bytes for each in found)

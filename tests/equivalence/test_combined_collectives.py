@@ -1,4 +1,7 @@
-"""Combining collectives yields fewer collectives, the same bytes, no more memory, and bitwise equal results."""
+"""Combining collectives yields fewer collectives, the same bytes, no more memory, and bitwise equal results.
+
+The memory is that of ops that run one by one: passes do not know what a compiler fuses.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from support.random_programs.draft import Options
 from support.random_programs.program import random_program
 
 from sdy.cost.collectives import CollectiveKind
+from sdy.cost.memory import bytes_of_tensor, peak
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.module_text import make_context
 from sdy.interpreter.arrays.element_types import Array
@@ -52,6 +56,10 @@ def _with_and_without(program: Program) -> tuple[PartitionedProgram, Partitioned
     return combined, replace(combined, local=local)
 
 
+def _peak(partitioned: PartitionedProgram) -> int:
+    return peak(partitioned.local, bytes_of_tensor, is_compiled=False).bytes
+
+
 def _bytes_without_permutes(statistics: Statistics) -> float:
     permutes = statistics.collectives.get(CollectiveKind.COLLECTIVE_PERMUTE)
     return statistics.bytes_sent - (permutes.bytes_sent if permutes else 0.0)
@@ -62,7 +70,7 @@ def _check(program: Program, inputs: Sequence[Array]) -> tuple[Statistics, Stati
     after, before = statistics_of(combined.local), statistics_of(separate.local)
     assert _bytes_without_permutes(after) == pytest.approx(_bytes_without_permutes(before), rel=1e-12)
     assert after.bytes_sent <= before.bytes_sent * (1 + 1e-12)  # permutes of one value are merged
-    assert after.peak_bytes <= before.peak_bytes
+    assert _peak(combined) <= _peak(separate)
     for ours, theirs in zip(combined.run_flat(inputs), separate.run_flat(inputs), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     return after, before
@@ -100,4 +108,4 @@ def test_transformers_have_as_many_collectives_as_their_longest_chain(t32: Path,
     after, before = statistics_of(combined.local), statistics_of(separate.local)
     assert _collective_counts(before, after) == T32_COUNTS[name]
     assert after.bytes_sent == pytest.approx(before.bytes_sent, rel=1e-12)
-    assert after.peak_bytes <= before.peak_bytes
+    assert _peak(combined) <= _peak(separate)

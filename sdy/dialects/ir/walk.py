@@ -66,7 +66,7 @@ def op_and_nested_ops(op: Operation) -> Sequence[Operation]:
 def block_of(value: SSAValue) -> Block | None:
     """Return the block in which a value is defined."""
     owner = value.owner
-    return owner if isinstance(owner, Block) else owner.parent
+    return owner if type(owner) is Block else owner.parent
 
 
 def ancestor_in(block: Block, op: Operation) -> Operation:

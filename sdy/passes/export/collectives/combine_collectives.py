@@ -63,7 +63,7 @@ class _Combiner:
         self._ctx = ctx
         self._functions = {func.sym_name.data: func for func in callees_first(module)}
         self._most_bytes = most_bytes
-        self._peaks = PeakFinder(module, bytes_of_tensor)
+        self._peaks = PeakFinder(module, bytes_of_tensor, is_compiled=False)
         self._needs = Dependences(module)
         self._structure = StructuralHash()
         self._most_alive: dict[Block, int] = {}

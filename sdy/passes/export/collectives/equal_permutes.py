@@ -26,7 +26,7 @@ def share_equal_permutes(module: ModuleOp) -> list[CollectivePermuteOp]:
     alike = _equal_permutes(module)
     if not alike:
         return []
-    peaks = PeakFinder(module, bytes_of_tensor)
+    peaks = PeakFinder(module, bytes_of_tensor, is_compiled=False)
     rooms = {block: _Room(block, peaks) for block, _ in alike}
     return [kept for block, permutes in alike for kept in _share(permutes, rooms[block])]
 

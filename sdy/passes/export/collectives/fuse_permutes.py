@@ -49,7 +49,7 @@ class FusePermutesPass(ModulePass):
         pairs = {pair.all_to_all: pair for pair in found if pair is not None}  # at most one permute per all-to-all
         if not pairs:
             return
-        peaks = PeakFinder(op, bytes_of_tensor)
+        peaks = PeakFinder(op, bytes_of_tensor, is_compiled=False)
         for pair in [pair for pair in pairs.values() if _has_room(pair, peaks)]:
             _remark(ctx, pair)
             _fuse(pair)

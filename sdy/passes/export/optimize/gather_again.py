@@ -33,7 +33,7 @@ MOST_AGAIN = 256  # each costs a walk over the module
 
 def local_peak(module: ModuleOp) -> int:
     """Return the peak bytes of one device, for a module on global tensors."""
-    return peak(module, _Shards(module).bytes_of).bytes
+    return peak(module, _Shards(module).bytes_of, is_compiled=False).bytes
 
 
 class _Shards:
@@ -81,12 +81,12 @@ def gather_again(module: ModuleOp, limit: float) -> int:
     Return the resulting peak, as `local_peak` does.
     """
     shards = _Shards(module)
-    found = peak(module, shards.bytes_of)
+    found = peak(module, shards.bytes_of, is_compiled=False)
     for _ in range(MOST_AGAIN):
         again = None if found.bytes <= limit or found.op is None else _relieve(found.op, shards)
         if again is None:
             break
-        before, found = found, peak(module, shards.bytes_of)
+        before, found = found, peak(module, shards.bytes_of, is_compiled=False)
         if found.bytes >= before.bytes:
             again.undo()
             return before.bytes
