@@ -1,8 +1,7 @@
 """Fast walks over the ops of a module, which dominate the time of many passes.
 
 Op classes are compared with `is`: none has subclasses with another meaning, and `isinstance` is slow for classes with
-an
-abstract base. The links between ops are read from private fields, because properties are function calls.
+an abstract base. The links between ops are read from private fields, because properties are function calls.
 """
 
 # pyright: reportPrivateUsage=false
@@ -14,7 +13,7 @@ from itertools import compress, repeat
 from operator import is_
 from typing import TypeVar, cast
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -65,8 +64,7 @@ def op_and_nested_ops(op: Operation) -> Sequence[Operation]:
 
 def block_of(value: SSAValue) -> Block | None:
     """Return the block in which a value is defined."""
-    owner = value.owner
-    return owner if type(owner) is Block else owner.parent
+    return value.op.parent if type(value) is OpResult else cast(BlockArgument, value).block
 
 
 def ancestor_in(block: Block, op: Operation) -> Operation:
