@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Generic
 
 from typing_extensions import TypeVar
@@ -12,14 +13,15 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.shardings import argument_sharding, function_result_sharding
+from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.mesh import Mesh
-from sdy.model.mesh_table import resolve_mesh
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.passes.manager.pipelines import PropagationPipeline
@@ -100,15 +102,25 @@ def summary(module: ModuleOp) -> str:
     return ", ".join((f"@{func.sym_name.data}", *sizes, *(f"mesh {mesh}" for mesh in sorted(meshes - {""}))))
 
 
+def _candidates(module: ModuleOp, meshes: MeshTable) -> list[tuple[str, Mesh]]:
+    """Return the meshes with axes, those that shardings use first."""
+    found = [(name, mesh) for name, mesh in meshes.items() if mesh.axes]
+    if len(found) < 2:
+        return found
+    blocks = (block for op in pre_order(module) for region in op.regions for block in region.blocks)
+    values = chain((value for block in blocks for value in block.args), *(op.results for op in pre_order(module)))
+    used = {sharding.mesh for value in values if (sharding := sharding_of(value)) is not None}
+    return sorted(found, key=lambda each: each[0] not in used)
+
+
 def boundary_of(module: ModuleOp) -> ProgramPlacement:
     """Return the shardings of the arguments and results of the main function.
 
-    The tensors of the module must have their global shapes. The program runs on the mesh with the most devices, the
-    first of these, over which values without a sharding are replicated.
+    The tensors of the module must have their global shapes. The program runs on the first mesh with axes that a
+    sharding uses, or else on the first one with axes. Values without a sharding are replicated over it.
     """
     meshes = meshes_of(module)
-    with_axes = ((name, mesh) for name, mesh in meshes.items() if mesh.axes)
-    name, mesh = max(with_axes, key=lambda found: found[1].device_count, default=("", ONE_DEVICE))
+    name, mesh = next(iter(_candidates(module, meshes)), ("", ONE_DEVICE))
     func = main_function(module)
 
     def placement(shape: tuple[int, ...] | None, sharding: TensorSharding | None) -> TensorPlacement:

@@ -8,7 +8,8 @@ from sdy.dialects.stablehlo import linalg as ops
 from sdy.dialects.stablehlo.attributes.enums import FftType, Transpose
 from sdy.dialects.stablehlo.attributes.types import rank_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.interpreter.arrays.element_types import Array, compute_dtype, dtype_of_type
+from sdy.interpreter.arrays.element_types import Array, compute_dtype, dtype_of_type, is_complex
+from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count
 from sdy.interpreter.ops.sorting import sorted_together
 
@@ -92,10 +93,15 @@ def adjoint(matrix: Array) -> Array:
 
 @KERNELS.of(ops.FftOp)
 def fft(op: ops.FftOp) -> Kernel:
-    """Apply the Fourier transform over the last dims, or its inverse; real inputs keep half of the result."""
+    """Apply the Fourier transform over the last dims, or its inverse; real inputs keep half of the result.
+
+    Raises: SdyError SDY-X018 if the result type is not that of the transform.
+    """
     lengths, fft_type = ints_of(op.fft_length), op.fft_type.data
     axes = tuple(range(-len(lengths), 0))
     dtype = dtype_of_type(op.result.type)
+    if is_complex(dtype) == (fft_type is FftType.IRFFT):
+        raise failure("SDY-X018", f"stablehlo.fft of type {fft_type.value} is not defined for a result of {dtype}")
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         (operand,) = arrays

@@ -110,15 +110,16 @@ def test_importing_sdy_is_quick() -> None:
     assert min(seconds) < 0.15
 
 
-def test_a_program_runs_on_its_largest_mesh() -> None:
-    """Another mesh may be declared before it and used by nothing."""
-    program = sdy.Program.from_text("""
-        sdy.mesh @unused = <["x"=2]>
+@pytest.mark.parametrize("size", [2, 5])
+def test_a_program_runs_on_the_mesh_that_it_uses(size: int) -> None:
+    program = sdy.Program.from_text(f"""
+        sdy.mesh @unused = <["x"={size}]>
         sdy.mesh @m = <["x"=4]>
-        func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<8xf32> {
-          %0 = stablehlo.add %a, %a : tensor<8xf32>
-          return %0 : tensor<8xf32>
-        }""")
+        func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {{
+          %0 = sdy.sharding_constraint %a <@m, [{{"x"}}]> : tensor<8xf32>
+          %1 = stablehlo.add %0, %0 : tensor<8xf32>
+          return %1 : tensor<8xf32>
+        }}""")
     (outcome,) = program.verify()
     assert outcome.agrees
     assert program.partition().boundary.mesh.device_count == 4
