@@ -31,9 +31,11 @@ KERNELS = KernelTable()
 
 
 def in_double(function: Compute) -> Compute:
-    """Return `function`, written for f64, for any real float dtype."""
+    """Return `function`, written for f64, for any real float dtype. It raises SdyError SDY-X018 for complex numbers."""
 
     def compute(*arrays: Array) -> Array:
+        if is_complex(arrays[0].dtype):
+            raise failure("SDY-X018", f"the op is defined for real floats, got {arrays[0].dtype}")
         return converted(np.asarray(function(*(array.astype(np.float64) for array in arrays))), arrays[0].dtype)
 
     return compute

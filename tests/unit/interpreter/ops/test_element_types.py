@@ -53,7 +53,8 @@ def _is_run(text: str) -> bool | None:
 
 
 @pytest.mark.parametrize("element", TYPES)
-@pytest.mark.filterwarnings("ignore")  # of NumPy: the values do not matter
+@pytest.mark.filterwarnings("ignore")  # of NumPy: the values do not matter, but where imaginary parts are dropped
+@pytest.mark.filterwarnings("error::numpy.exceptions.ComplexWarning")
 def test_elementwise_ops_run_or_are_rejected(element: str) -> None:
     results = {element, "i1", element.removeprefix("complex<").removesuffix(">")}
     found = [_is_run(_text(*each)) for each in product(OPS, (1, 2, 3), (element,), sorted(results))]
