@@ -107,8 +107,9 @@ def _candidates(module: ModuleOp, meshes: MeshTable) -> list[tuple[str, Mesh]]:
     found = [(name, mesh) for name, mesh in meshes.items() if mesh.axes]
     if len(found) < 2:
         return found
-    blocks = (block for op in pre_order(module) for region in op.regions for block in region.blocks)
-    values = chain((value for block in blocks for value in block.args), *(op.results for op in pre_order(module)))
+    ops = pre_order(module)
+    blocks = (block for op in ops for region in op.regions for block in region.blocks)
+    values = chain((value for block in blocks for value in block.args), *(op.results for op in ops))
     used = {sharding.mesh for value in values if (sharding := sharding_of(value)) is not None}
     return sorted(found, key=lambda each: each[0] not in used)
 

@@ -1,4 +1,7 @@
-"""What a loop carries has one buffer: the next value is written there, or copied if the current one is read later."""
+"""Each value that a loop carries has one buffer.
+
+The next value is written into it directly, or, in an iteration that still reads the current one, copied at its end.
+"""
 
 from __future__ import annotations
 
