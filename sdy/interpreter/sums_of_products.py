@@ -5,9 +5,10 @@
             c = add a, b
             d = all_reduce c (a sum)
 
-The devices of a group hold blocks of two matrices along the contracting dim. One product of the joined blocks is the
-sum of their products. It takes as many operations, but no memory for the partial sums of all devices. Each group
-multiplies its own matrices. The terms are added in another order, which devices are free to choose.
+A reduce_scatter is treated in the same way. The devices of a group hold blocks of two matrices along the contracting
+dim. One product of the joined blocks is the sum of their products. It takes as many operations, but no memory for the
+partial sums of all devices. Each group multiplies its own matrices. The terms are added in another order, which devices
+are free to choose.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sdy.dialects.stablehlo.collectives import AllReduceOp
+from sdy.dialects.stablehlo.collectives import AllReduceOp, ReduceScatterOp
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type
@@ -24,6 +25,7 @@ from sdy.interpreter.compiled_block import CompiledOp, SlotNumbers
 from sdy.interpreter.devices.replica_groups import AxisGroups, layouts_of
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext
 from sdy.interpreter.ops.collective_groups import groups_of
+from sdy.interpreter.ops.collectives import scattered
 from sdy.interpreter.ops.contract import ContractedDims, can_contract_over, contracted
 from sdy.interpreter.ops.contraction import contracted_dims
 from sdy.interpreter.ops.reducer import FOLDS, Reducer
@@ -33,7 +35,7 @@ Slots = dict[int, Array]
 
 
 def with_sums_of_products(steps: Sequence[CompiledOp], results: SlotNumbers) -> list[CompiledOp]:
-    """Return the steps with each all-reduce of sums of matrix products joined with the steps that compute these sums.
+    """Return the steps with each collective that adds sums of matrix products joined with the steps that compute them.
 
     A product or sum that has another user, or is in `results`, the slots of the results of the block, is not joined.
     """
@@ -59,17 +61,17 @@ def with_sums_of_products(steps: Sequence[CompiledOp], results: SlotNumbers) -> 
 
 
 def _is_sum_of_floats(step: CompiledOp) -> bool:
-    """Return whether the step is an all-reduce that adds one operand, of a dtype whose products are not rounded."""
-    if not isinstance(step.op, AllReduceOp) or len(step.operands) != 1:
+    """Return whether the step is a collective that adds one operand, of a dtype whose products are not rounded."""
+    if not isinstance(step.op, AllReduceOp | ReduceScatterOp) or len(step.operands) != 1:
         return False
     is_sum = Reducer(step.op.computation.block).folds == (FOLDS[AddOp],)
-    return is_sum and dtype_of_type(step.op.result[0].type) in DTYPES
+    return is_sum and dtype_of_type(step.op.results[0].type) in DTYPES
 
 
-def _parts(all_reduce: CompiledOp, temporary: dict[int, CompiledOp]) -> tuple[CompiledOp, ...]:
+def _parts(collective: CompiledOp, temporary: dict[int, CompiledOp]) -> tuple[CompiledOp, ...]:
     """Return the products that the operand adds and these additions, in order; none if it adds other values too."""
     found: list[CompiledOp] = []
-    pending = list(all_reduce.operands)
+    pending = list(collective.operands)
     while pending:
         part = temporary.get(pending.pop())
         if part is None:
@@ -97,7 +99,7 @@ class _Product:
         return contracted(context, lhs, rhs, self.dims, self.dtype, axes)
 
 
-def _kernel(parts: Sequence[CompiledOp], all_reduce: CompiledOp, inputs: SlotNumbers) -> Kernel:
+def _kernel(parts: Sequence[CompiledOp], collective: CompiledOp, inputs: SlotNumbers) -> Kernel:
     """Return the kernel of the joined step: it runs the steps one by one if it cannot contract over the devices."""
     products = [
         _Product(part, contracted_dims(part.op), dtype_of_type(part.op.result.type))
@@ -108,23 +110,26 @@ def _kernel(parts: Sequence[CompiledOp], all_reduce: CompiledOp, inputs: SlotNum
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         slots = dict(zip(inputs, arrays, strict=True))
-        axes = _summed_axes(context, all_reduce)
-        if axes is None or not all(product.is_summable(context, slots, axes) for product in products):
-            return _run((*parts, all_reduce), context, slots)
+        layout = _axis_groups(context, collective)
+        if layout is None or not all(product.is_summable(context, slots, layout.axes) for product in products):
+            return _run((*parts, collective), context, slots)
         for product in products:
             (slot,) = product.step.results
-            slots[slot] = product.summed(context, slots, axes)
-        return _run(additions, context, slots) if additions else (slots[all_reduce.operands[0]],)
+            slots[slot] = product.summed(context, slots, layout.axes)
+        (total,) = _run(additions, context, slots) if additions else (slots[collective.operands[0]],)
+        if isinstance(collective.op, ReduceScatterOp):
+            return (scattered(collective.op, layout, total.squeeze(layout.axes)),)
+        return (total,)
 
     return kernel
 
 
-def _summed_axes(context: KernelContext, all_reduce: CompiledOp) -> tuple[int, ...] | None:
-    """Return the grid axes along which the devices of a group differ; None if the groups are not a product of axes."""
-    if context.grid is None or not isinstance(all_reduce.op, AllReduceOp):
+def _axis_groups(context: KernelContext, collective: CompiledOp) -> AxisGroups | None:
+    """Return the groups of the devices; None if they are not a product of grid axes."""
+    if context.grid is None or not isinstance(collective.op, AllReduceOp | ReduceScatterOp):
         return None
-    layouts = layouts_of(groups_of(all_reduce.op), context.grid)
-    return layouts[0].axes if len(layouts) == 1 and isinstance(layouts[0], AxisGroups) else None
+    layouts = layouts_of(groups_of(collective.op), context.grid)
+    return layouts[0] if len(layouts) == 1 and isinstance(layouts[0], AxisGroups) else None
 
 
 def _run(steps: Sequence[CompiledOp], context: KernelContext, slots: Slots) -> Arrays:

@@ -115,16 +115,21 @@ def cross_replica_sum(op: ops.CrossReplicaSumOp) -> Kernel:
 @KERNELS.of(ops.ReduceScatterOp)
 def reduce_scatter(op: ops.ReduceScatterOp) -> Kernel:
     """Reduce as `all_reduce` does; member i of a group keeps block i along a dim."""
-    groups, reducer, dim = groups_of(op), Reducer(op.computation.block), op.scatter_dimension.value.data
+    groups, reducer = groups_of(op), Reducer(op.computation.block)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         layout = layout_of(groups, grid_of_devices(context))
-        _check_group_size(layout, op.result, op.operand, dim)
-        total = _reduced(context, layout, reducer, arrays[0], arrays[1:])
-        parts = _split(total, layout.group_rank + dim, layout.size)
-        return (layout.to_each_member(np.moveaxis(parts, layout.group_rank + dim, layout.group_rank)),)
+        return (scattered(op, layout, _reduced(context, layout, reducer, arrays[0], arrays[1:])),)
 
     return kernel
+
+
+def scattered(op: ops.ReduceScatterOp, layout: GroupLayout, total: Array) -> Array:
+    """Return the blocks of `total`, which has one tensor per group, each on the member that keeps it."""
+    dim = op.scatter_dimension.value.data
+    _check_group_size(layout, op.result, op.operand, dim)
+    parts = _split(total, layout.group_rank + dim, layout.size)
+    return layout.to_each_member(np.moveaxis(parts, layout.group_rank + dim, layout.group_rank))
 
 
 @KERNELS.of(ops.AllToAllOp)

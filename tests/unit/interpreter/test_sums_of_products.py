@@ -1,6 +1,8 @@
-"""All-reduces of matrix products contract over devices, with the result of the steps that they join."""
+"""Collectives that add matrix products contract over devices, with the result of the steps that they join."""
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pytest
@@ -40,6 +42,17 @@ func.func @main(%a: {tensor}, %b: {tensor}) -> {tensor} {{
 }}"""
 
 
+def scattering(groups: str = BY_AXIS) -> str:
+    """Return the program with a reduce-scatter of the rows instead of the all-reduce."""
+    tensor, shard = f"tensor<{SIZE}x{SIZE}xf32>", f"tensor<{SIZE // 2}x{SIZE}xf32>"
+    text = program(groups).replace("all_reduce", "reduce_scatter").replace("<{", "<{scatter_dimension = 0 : i64, ")
+    return (
+        text.replace(f"({tensor}) -> {tensor}", f"({tensor}) -> {shard}")
+        .replace(f"-> {tensor} {{", f"-> {shard} {{")
+        .replace(f"return %3 : {tensor}", f"return %3 : {shard}")
+    )
+
+
 def ops_of_steps(text: str) -> list[str]:
     steps = compile_block(main_function(parse_module(text)).body.block, (), KERNELS).steps
     return [step.op.name.removeprefix("stablehlo.") for step in steps]
@@ -47,7 +60,8 @@ def ops_of_steps(text: str) -> list[str]:
 
 def run(text: str, inputs: list[DeviceArray], observer: OpObserver | None = None) -> Floats:
     (result,) = run_spmd(parse_module(text), inputs, inputs[0].grid, observer=observer)
-    return floats(np.broadcast_to(result.array, (*result.grid.sizes, SIZE, SIZE)).reshape(DEVICES, SIZE, SIZE))
+    rows = result.array.shape[-2]
+    return floats(np.broadcast_to(result.array, (*result.grid.sizes, rows, SIZE)).reshape(DEVICES, rows, SIZE))
 
 
 def run_op_by_op(text: str, inputs: list[DeviceArray]) -> Floats:
@@ -86,6 +100,17 @@ def test_joined_steps_compute_the_sum_of_the_products(groups: str) -> None:
     products = lhs @ rhs + np.swapaxes(rhs, 1, 2) @ np.swapaxes(lhs, 1, 2)
     other = 1 if groups == BY_AXIS else 3
     np.testing.assert_allclose(found[0], products[0] + products[other], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("groups", [BY_AXIS, "[[0, 2], [1, 3]]", NOT_BY_AXIS])
+def test_reduce_scatter_keeps_a_block_of_the_sum_on_each_device(groups: str) -> None:
+    inputs = random_inputs()
+    assert ops_of_steps(scattering(groups)) == ["reduce_scatter"]
+    found, total = run(scattering(groups), inputs), run(program(groups), inputs)
+    np.testing.assert_allclose(found, run_op_by_op(scattering(groups), inputs), rtol=1e-4, atol=1e-4)
+    for members in json.loads(groups):
+        blocks = np.concatenate([found[device] for device in members])
+        np.testing.assert_allclose(blocks, total[members[0]], rtol=1e-4, atol=1e-4)
 
 
 def test_operand_that_all_devices_share_is_summed_once_per_device() -> None:
