@@ -9,7 +9,6 @@ The op that computes the result gets the sharding. Ensures: no CHLO op is left.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -35,7 +34,6 @@ EXPANSIONS = OpTable[Expansion](bits.EXPANSIONS, broadcasting.EXPANSIONS, struct
 WIDE_COMPLEX = ComplexType(f64)
 
 
-@dataclass(frozen=True)
 class ChloLegalizeToStablehloPass(ModulePass):
     """Replace every op of CHLO by ops of StableHLO."""
 

@@ -10,7 +10,6 @@ after propagation, because they do not describe how the ops run on shards.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -23,7 +22,6 @@ from sdy.rules.all import RULE_ATTRIBUTE, drop_rules
 from sdy.rules.lowered_chlo import LOWERED_CHLO_RULES
 
 
-@dataclass(frozen=True)
 class PopulateChloShardingRulesPass(ModulePass):
     """Attach rules to the CHLO ops that XLA lowers before propagation."""
 
@@ -38,7 +36,6 @@ class PopulateChloShardingRulesPass(ModulePass):
         keep_order(op)
 
 
-@dataclass(frozen=True)
 class DropChloShardingRulesPass(ModulePass):
     """Remove the rules of CHLO ops except custom ones of the user."""
 

@@ -8,8 +8,6 @@ Requires: a module without data-flow edges. Source: docs/spec/04, 2.7.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
@@ -27,7 +25,6 @@ from sdy.passes.rewriting.insertion import after_definition, location_of
 from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
-@dataclass(frozen=True)
 class AddDataFlowEdgesPass(ModulePass):
     """Insert an edge at every owner of static shape."""
 

@@ -9,7 +9,6 @@ Source: docs/spec/04, 2.12.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -25,7 +24,6 @@ from sdy.passes.rewriting.insertion import after_definition, insert, location_of
 from sdy.passes.rewriting.op_order import op_order
 
 
-@dataclass(frozen=True)
 class AddFuncDataFlowEdgesPass(ModulePass):
     """Insert data-flow edges at function arguments and call results."""
 

@@ -10,8 +10,6 @@ merged. Source: docs/spec/04, 2.4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp
@@ -32,7 +30,6 @@ from sdy.passes.rewriting.op_order import op_order
 from sdy.passes.rewriting.unique_names import UniqueNames
 
 
-@dataclass(frozen=True)
 class ConstantOrScalarSplitterPass(ModulePass):
     """Copy constant expressions and broadcast scalars for each use."""
 

@@ -10,7 +10,7 @@ ops are erased, as in Shardy. Source: docs/spec/04, 2.5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from xdsl.context import Context
@@ -33,7 +33,6 @@ DimIndices = tuple[int, ...]
 BATCH = (0,)
 
 
-@dataclass(frozen=True)
 class ExplicitGatherScatterBatchingPass(ModulePass):
     """Make dim 0 an explicit batching dim if one component of the indices is the position along it."""
 

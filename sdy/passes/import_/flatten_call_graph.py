@@ -8,8 +8,6 @@ Source: docs/spec/04, 2.10.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.passes import ModulePass
@@ -20,7 +18,6 @@ from sdy.passes.rewriting.op_order import keep_order
 from sdy.passes.rewriting.unique_names import UniqueNames
 
 
-@dataclass(frozen=True)
 class FlattenCallGraphPass(ModulePass):
     """Copy functions that are called more than once."""
 

@@ -10,7 +10,7 @@ Source: docs/spec/04, 2.1.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -49,7 +49,6 @@ OPS_WITH_REPLICA_GROUPS: tuple[type[Operation], ...] = (
 )
 
 
-@dataclass(frozen=True)
 class LiftInlinedMeshesPass(ModulePass):
     """Name every inlined mesh and merge equal meshes."""
 

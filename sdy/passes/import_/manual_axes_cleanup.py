@@ -10,7 +10,7 @@ Propagation then does not use a manual axis for the values that enter or leave t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, ShapedType
@@ -33,7 +33,6 @@ from sdy.model.sharding import TensorSharding
 from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
-@dataclass(frozen=True)
 class ManualAxesCleanupPass(ModulePass):
     """Sort manual axes, and list the unused ones as replicated."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -12,7 +10,6 @@ from sdy.passes.rewriting.call_graph import callees_first
 from sdy.passes.rewriting.op_order import keep_order
 
 
-@dataclass(frozen=True)
 class PreOrderFuncsPass(ModulePass):
     """Move the functions that have a body, callers first, after everything else in the module."""
 

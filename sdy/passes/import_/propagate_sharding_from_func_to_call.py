@@ -8,8 +8,6 @@ Source: docs/spec/04, 2.3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
@@ -22,7 +20,6 @@ from sdy.passes.rewriting.call_graph import callee_of
 from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
-@dataclass(frozen=True)
 class PropagateShardingFromFuncToCallPass(ModulePass):
     """Copy result shardings from functions to their calls."""
 

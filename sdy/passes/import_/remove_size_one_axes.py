@@ -8,7 +8,7 @@ The meshes keep the axes. Source: docs/spec/04, 2.2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -24,7 +24,6 @@ from sdy.passes.rewriting.op_order import keep_order
 from sdy.passes.rewriting.sharding_walk import map_shardings
 
 
-@dataclass(frozen=True)
 class RemoveSizeOneAxesPass(ModulePass):
     """Drop axes of size 1 from shardings."""
 

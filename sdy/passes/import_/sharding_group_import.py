@@ -8,8 +8,6 @@ Ensures: each value is in at most one group, and is listed once. Source: docs/sp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
@@ -24,7 +22,6 @@ from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
-@dataclass(frozen=True)
 class ShardingGroupImportPass(ModulePass):
     """Merge and renumber sharding groups."""
 

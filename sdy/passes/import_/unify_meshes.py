@@ -14,7 +14,7 @@ Requires: meshes have names; shardings have no axes of size 1. Meshes of other n
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -42,7 +42,6 @@ from sdy.passes.rewriting.unique_names import UniqueNames
 RefsOfMeshes = dict[str, dict[AxisRef, None]]  # the refs to each mesh, in program order
 
 
-@dataclass(frozen=True)
 class UnifyMeshesPass(ModulePass):
     """Express all shardings on the axes of the first mesh."""
 

@@ -146,7 +146,6 @@ class PropagatePass(ModulePass, ABC):
         propagate(ctx, op, self.schedule(), options)
 
 
-@dataclass(frozen=True)
 class BasicPropagatePass(PropagatePass):
     """Shard a factor only as far as every tensor can follow; resolve no conflict."""
 

@@ -9,7 +9,6 @@ Equal ops have equal attributes, shardings included. Source: docs/spec/04, 6.3.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -29,7 +28,6 @@ OpKey = tuple[object, ...]
 Known = dict[OpKey, list[Operation]]  # visible ops; those with regions may differ in them
 
 
-@dataclass(frozen=True)
 class CsePass(ModulePass):
     """Merge equal ops without effects, also across regions; erase dead ops."""
 

@@ -6,8 +6,6 @@ after   func @main(%x) { %0 = negate %x  return %0 }
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -22,7 +20,6 @@ from sdy.passes.simplify.canonicalize import simplify
 from sdy.passes.simplify.symbol_dce import SymbolDcePass
 
 
-@dataclass(frozen=True)
 class InlinePass(ModulePass):
     """Inline all calls except recursive ones, simplify what changed, and remove uncalled private functions."""
 

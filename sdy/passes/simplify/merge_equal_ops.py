@@ -10,8 +10,6 @@ Requires: closed shardings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
@@ -30,7 +28,6 @@ from sdy.passes.simplify.cse import OpMerger
 REPEATED = frozenset[type[Operation]]((ConstantOp, shape.ConstantOp, shape.IotaOp, shape.BroadcastInDimOp))
 
 
-@dataclass(frozen=True)
 class MergeEqualOpsPass(ModulePass):
     """Merge equal ops and calls without effects."""
 

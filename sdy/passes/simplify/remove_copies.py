@@ -10,8 +10,6 @@ Requires: closed shardings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -35,7 +33,6 @@ MOVING = frozenset[type[Operation]](
 )
 
 
-@dataclass(frozen=True)
 class RemoveCopiesPass(ModulePass):
     """Remove ops whose result is their operand, and operands of concatenations that have no elements."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
@@ -28,7 +27,6 @@ REFERRING = frozenset[type[Attribute]](
 NAMELESS = frozenset[type[Operation]]((CallOp, ConstantOp, StablehloConstantOp, *BY_TYPE))
 
 
-@dataclass(frozen=True)
 class SymbolDcePass(ModulePass):
     """Remove private functions that are unreachable."""
 

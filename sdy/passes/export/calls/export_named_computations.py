@@ -9,8 +9,6 @@ Source: docs/spec/04, 4.12.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
@@ -31,7 +29,6 @@ from sdy.passes.rewriting.op_order import op_order
 from sdy.passes.rewriting.unique_names import UniqueNames
 
 
-@dataclass(frozen=True)
 class ExportNamedComputationsPass(ModulePass):
     """Replace every named computation by a call of a new private function."""
 

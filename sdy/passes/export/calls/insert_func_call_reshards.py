@@ -8,8 +8,6 @@ Operands are handled by explicit reshards. Source: docs/spec/04, 4.15.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
@@ -31,7 +29,6 @@ from sdy.passes.rewriting.insertion import insert, redirect_other_uses, reshard
 from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
-@dataclass(frozen=True)
 class InsertFuncCallReshardsPass(ModulePass):
     """Give calls the result shardings of their callees, and reshard their results."""
 

@@ -8,8 +8,6 @@ Requires: propagation is finished. Ensures: no open dim is left. Source: docs/sp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -19,7 +17,6 @@ from sdy.passes.rewriting.op_order import keep_order
 from sdy.passes.rewriting.sharding_walk import map_shardings
 
 
-@dataclass(frozen=True)
 class CloseShardingsPass(ModulePass):
     """Close every dim sharding."""
 

@@ -8,8 +8,6 @@ Source: docs/spec/04, 4.1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -24,7 +22,6 @@ from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import keep_order_without, op_order
 
 
-@dataclass(frozen=True)
 class ConstantOrScalarMergerPass(ModulePass):
     """Merge equal constants and scalar broadcasts."""
 

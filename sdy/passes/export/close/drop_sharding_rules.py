@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -12,7 +10,6 @@ from sdy.passes.rewriting.op_order import keep_order, op_order
 from sdy.rules.all import drop_rules
 
 
-@dataclass(frozen=True)
 class DropShardingRulesPass(ModulePass):
     """Remove all sharding rules except custom ones of the user."""
 

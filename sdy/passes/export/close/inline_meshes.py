@@ -8,7 +8,7 @@ Source: docs/spec/04, 3.1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
@@ -26,7 +26,6 @@ from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.sharding_walk import map_shardings
 
 
-@dataclass(frozen=True)
 class InlineMeshesPass(ModulePass):
     """Inline meshes into shardings and remove the mesh symbols."""
 

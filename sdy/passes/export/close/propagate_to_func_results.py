@@ -6,8 +6,6 @@ function, docs/differences.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -24,7 +22,6 @@ from sdy.dialects.shardings import (
 from sdy.passes.rewriting.op_order import keep_order
 
 
-@dataclass(frozen=True)
 class PropagateToFuncResultsPass(ModulePass):
     """Copy the shardings of returned values to result attributes."""
 

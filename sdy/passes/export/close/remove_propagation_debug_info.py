@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -14,7 +12,6 @@ from sdy.dialects.ir.func_attrs import without_attributes
 from sdy.dialects.ir.walk import pre_order
 
 
-@dataclass(frozen=True)
 class RemovePropagationDebugInfoPass(ModulePass):
     """Remove sharding origins and propagation edges; the names of origins stay."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -13,7 +11,6 @@ from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
-@dataclass(frozen=True)
 class RemoveShardingGroupsPass(ModulePass):
     """Remove sharding groups after propagation."""
 

@@ -8,8 +8,6 @@ Source: docs/spec/04, 4.5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -25,7 +23,6 @@ from sdy.passes.export.close.boundary_shardings import without_open_sub_axes
 from sdy.passes.rewriting.op_order import keep_order
 
 
-@dataclass(frozen=True)
 class RemoveSubAxesPass(ModulePass):
     """Truncate open dims of arguments and results of the main function before their first sub-axis."""
 

@@ -8,8 +8,6 @@ Source: docs/spec/04, 4.7.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -19,7 +17,6 @@ from sdy.passes.rewriting.insertion import replace_op, reshard
 from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
-@dataclass(frozen=True)
 class ShardingConstraintToReshardPass(ModulePass):
     """Replace constraints by reshards."""
 

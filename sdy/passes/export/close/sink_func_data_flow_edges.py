@@ -8,8 +8,6 @@ Source: docs/spec/04, 4.3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -21,7 +19,6 @@ from sdy.model.sharding_update import fully_open_like
 from sdy.passes.rewriting.insertion import erase
 
 
-@dataclass(frozen=True)
 class SinkFuncDataFlowEdgesPass(ModulePass):
     """Remove edges across calls; their shardings move to arguments and calls."""
 

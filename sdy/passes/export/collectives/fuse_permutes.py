@@ -37,7 +37,6 @@ from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, op_order
 
 
-@dataclass(frozen=True)
 class FusePermutesPass(ModulePass):
     """Fuse permutes with all-to-alls."""
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -34,7 +33,6 @@ from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, op_order
 
 
-@dataclass(frozen=True)
 class MergePermutesPass(ModulePass):
     """Share equal permutes of one value, and merge those whose sources and targets differ."""
 

@@ -8,8 +8,6 @@ Requires: explicit collectives. Source: docs/spec/04, 4.17.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -22,7 +20,6 @@ from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.passes.rewriting.insertion import erase
 
 
-@dataclass(frozen=True)
 class RemoveForCmv1Pass(ModulePass):
     """Remove the all-gathers of dot operands, or else the reduce-scatters of dot results."""
 

@@ -6,7 +6,6 @@ Every op gets the location that it had in its own layer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -24,7 +23,6 @@ from sdy.passes.rewriting.insertion import erase, insert
 from sdy.passes.rewriting.op_order import forget_order
 
 
-@dataclass(frozen=True)
 class UnfoldLayersPass(ModulePass):
     """Replace the calls of folded layers by the ops of the layers."""
 

@@ -9,8 +9,6 @@ is removed. Source: docs/spec/06, 6.2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
@@ -42,7 +40,6 @@ from sdy.partitioner.emit.collective_ops import device_table
 GROUPED = (AllGatherOp, AllReduceOp, AllToAllOp, CollectiveBroadcastOp, CollectiveReduceOp, ReduceScatterOp)
 
 
-@dataclass(frozen=True)
 class DropShardingAndMeshPass(ModulePass):
     """Remove all shardings and meshes."""
 

@@ -14,7 +14,6 @@ Requires: explicit reshards. Ensures: no value is resharded more often than befo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -35,7 +34,6 @@ from sdy.passes.rewriting.call_graph import call_sites, callee_name, callees_fir
 from sdy.passes.rewriting.insertion import erase, insert, location_of, reshard
 
 
-@dataclass(frozen=True)
 class HoistReshardsPass(ModulePass):
     """Move reshards out of loops."""
 

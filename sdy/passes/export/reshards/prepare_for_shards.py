@@ -12,7 +12,6 @@ custom rules, every op can be lowered to its local form.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -53,7 +52,6 @@ from sdy.propagation.projection import project_tensor
 from sdy.rules.all import RULE_ATTRIBUTE, sharding_rule
 
 
-@dataclass(frozen=True)
 class PrepareForShardsPass(ModulePass):
     """Give ops the rules with which they can run on shards."""
 

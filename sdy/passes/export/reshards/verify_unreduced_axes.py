@@ -8,7 +8,7 @@ Source: docs/spec/04, 4.16.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -42,7 +42,6 @@ REDUCING = (sdy_collectives.AllReduceOp, sdy_collectives.ReduceScatterOp)
 REDUCING_HERE = (hlo_collectives.AllReduceOp, hlo_collectives.ReduceScatterOp)
 
 
-@dataclass(frozen=True)
 class VerifyUnreducedAxesPass(ModulePass):
     """Check the unreduced axes of every op."""
 

@@ -8,8 +8,6 @@ Requires: closed shardings, divisible boundaries. Ensures: every tensor of an op
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -25,7 +23,6 @@ from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.passes.export.close.boundary_shardings import divisible
 
 
-@dataclass(frozen=True)
 class DropUnevenAxesPass(ModulePass):
     """Restrict the shardings of op results to axes that divide."""
 

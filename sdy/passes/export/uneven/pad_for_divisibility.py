@@ -12,8 +12,6 @@ Source: docs/spec/06, 2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -31,7 +29,6 @@ from sdy.partitioner.padding.all import pad_module
 from sdy.passes.export.close.barriers import erase_barriers
 
 
-@dataclass(frozen=True)
 class PadForDivisibilityPass(ModulePass):
     """Pad dims that do not divide."""
 

@@ -36,7 +36,6 @@ from sdy.passes.export.uneven.dim_classes import ValueDim, dim_classes
 from sdy.passes.rewriting.op_order import forget_order
 
 
-@dataclass(frozen=True)
 class PadUnevenDimsPass(ModulePass):
     """Pad uneven dims, if more than half of the padded dim are elements."""
 

@@ -12,8 +12,6 @@ Requires: collectives instead of reshards; every sharded dim divides. Source: do
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -21,7 +19,6 @@ from xdsl.passes import ModulePass
 from sdy.partitioner.padding.unshard_ops import unshard_unsupported_ops
 
 
-@dataclass(frozen=True)
 class UnshardUnsupportedOpsPass(ModulePass):
     """Run ops unsharded that cannot run on shards."""
 

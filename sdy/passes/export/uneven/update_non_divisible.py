@@ -10,7 +10,6 @@ Source: docs/spec/04, 4.4.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -41,7 +40,6 @@ from sdy.passes.export.close.boundary_shardings import divisible
 from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
-@dataclass(frozen=True)
 class UpdateNonDivisiblePass(ModulePass):
     """Restrict the shardings of functions, calls and manual computations to axes that divide."""
 
