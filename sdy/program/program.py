@@ -160,10 +160,13 @@ class Program(Generic[R]):
         """List the ops at which an axis of one tensor could not be propagated to another one, and the reasons."""
         return "\n".join(self._explainer.conflicts())
 
-    def report(self, *, optimize_communication: bool | None = None, width: int | None = None) -> str:
+    def report(
+        self, *, optimize_communication: bool | None = None, width: int | None = None, verbose: bool = False
+    ) -> str:
         """Return a report in plain text: shardings, collectives with bytes and source lines, conflicts.
 
         Tables have at most `width` columns of text, by default 80. `optimize_communication` overrides the field.
+        Unless `verbose`, entries of long lists that differ only in names and lines share one.
         """
         partitioned, origin = self._with_optimizer(optimize_communication).partition(), self.origin
         rows = on_demand.boundary_rows(partitioned.global_module, origin.argument_names)
@@ -174,6 +177,7 @@ class Program(Generic[R]):
             origin.source_lines,
             partitioned.remarks,
             width or on_demand.WIDTH,
+            verbose=verbose,
         )
 
     @garbage_collection_paused()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from itertools import product
@@ -100,9 +101,10 @@ class CollectiveCauses:
     def _conflicts(self, line: int) -> Iterator[str]:
         if line in self._sites:
             yield from self._sites[line].sentences
-        for remark in self._remarks.get(line, ()):
-            what = "the communication optimizer changed it: " if remark.code in SAVINGS else ""
-            yield f"{what}{remark.message}"
+        messages = Counter((remark.code in SAVINGS, remark.message) for remark in self._remarks.get(line, ()))
+        for (is_saving, message), count in messages.items():
+            what = "the communication optimizer changed it: " if is_saving else ""
+            yield f"{what}{message}" + f" ({count:,} times)" * (count > 1)
 
     def _origin(self, values: Sequence[SSAValue], axis: AxisRef) -> Iterator[str]:
         """Yield the chain of ops that propagated an axis to the first of some values that has it."""

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from sdy.diagnostics.counted import first_names
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.ir.context import SdyContext
 from sdy.model.axis import AxisRef
@@ -29,6 +30,7 @@ from sdy.propagation.graph import Value
 from sdy.propagation.history import PathLink
 from sdy.report.conflict_text import conflict_lines
 from sdy.report.counterparts import Counterparts
+from sdy.report.similar_entries import MOST_ENTRIES, groups_of_similar, rest_text, without_names
 from sdy.report.trace_descriptions import TraceDescriptions, dims_text
 from sdy.report.traced_values import TracedValues
 from sdy.report.value_names import ValueNames, line_of
@@ -106,6 +108,10 @@ class ConflictSite:
     op: str
     sentences: tuple[str, ...]
     axes: frozenset[AxisRef]
+
+    def without_names(self) -> str:
+        """Return the op and the sentences without names of values and lines."""
+        return without_names("\n".join((self.op, *self.sentences)))
 
     def to_json(self) -> dict[str, object]:
         """Return the conflicts as plain data."""
@@ -185,12 +191,21 @@ class Explainer:
         """The descriptions of the values, ops and steps of the propagation."""
         return self._descriptions
 
-    def conflicts(self) -> Lines:
-        """Yield the description of all conflicts, op by op."""
+    def conflicts(self, *, verbose: bool = True) -> Lines:
+        """Yield the description of all conflicts, op by op.
+
+        Unless `verbose`, a long list has only the first of several ops whose conflicts differ in names and lines alone.
+        """
         sites = list(self.conflict_sites())
-        for site in sites:
+        groups = groups_of_similar(sites, ConflictSite.without_names, verbose=verbose)
+        shown = groups if verbose else groups[:MOST_ENTRIES]
+        for site, *others in shown:
             yield f"{site.line_text}: {site.op}"
             yield from (f"  {sentence}" for sentence in site.sentences)
+            if others:
+                yield f"  likewise at {first_names([other.line_text for other in others])}"
+        if len(shown) < len(groups):
+            yield rest_text(len(groups) - len(shown))
         if not sites:
             yield "no conflicts: the tensors of every op have compatible shardings"
 

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from io import StringIO
 
 from rich.console import Console
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.cost.communication import CollectiveUse, executed_collectives
+from sdy.diagnostics.counted import first_names
 from sdy.diagnostics.diagnostic import Diagnostic, render
+from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.report.explain import Explainer
-from sdy.report.tables.fitted_table import print_tables
+from sdy.report.similar_entries import MOST_ENTRIES, groups_of_similar, rest_text, without_names
+from sdy.report.tables.fitted_table import FittedTable, print_tables
 from sdy.report.tables.program_tables import NO_MESH, mesh_table, placed_collectives_table, values_table
 from sdy.report.value_names import line_of, source_text
 from sdy.report.value_rows import ValueRow
 
 WIDTH = 80
+
+Placed = tuple[str, CollectiveUse]  # a collective on a source line, or on several
 
 
 def program_report(
@@ -28,11 +34,14 @@ def program_report(
     source_lines: Mapping[int, str],
     remarks: Sequence[Diagnostic],
     width: int = WIDTH,
+    *,
+    verbose: bool = False,
 ) -> str:
     """Return the report on a partitioned program on global shapes.
 
     `source_lines` maps lines of the text to the lines of another program it was generated from: `{7: "train.py:12"}`.
-    Tables are at most `width` columns wide.
+    Tables are at most `width` columns wide. Unless `verbose`, entries of long lists that differ only in names and lines
+    share one.
     """
     console = Console(file=StringIO(), width=width, highlight=False)
 
@@ -41,19 +50,60 @@ def program_report(
         print_tables(console, mesh_table(meshes))
     else:
         console.print(NO_MESH)
-    print_tables(console, values_table("arguments and results", boundary))
-    uses = Counter[tuple[str, CollectiveUse]]()
+    values = list(boundary)
+    first_result = len(main_function(global_module).function_type.inputs)
+    rows = [
+        replace(group[0], name=_names_text([row.name for row in group]))
+        for part in (values[:first_result], values[first_result:])
+        for group in groups_of_similar(part, _value_without_name, verbose=verbose)
+    ]
+    _print_start(console, values_table("arguments and results", rows), verbose=verbose)
+    uses = Counter[Placed]()
     for op, use, times in executed_collectives(global_module):
         uses[source_text(line_of(op), source_lines), use] += times
     if uses:
-        print_tables(console, placed_collectives_table(uses))
+        _print_start(console, placed_collectives_table(_without_lines(uses, verbose=verbose)), verbose=verbose)
     else:
         console.print("no collectives")
     console.print("[bold]conflicts[/bold]")
-    for line in explainer.conflicts():
+    for line in explainer.conflicts(verbose=verbose):
         console.print(f"  {line}", markup=False, soft_wrap=True)
-    for remark in remarks:
-        console.print(render(remark), markup=False, soft_wrap=True)
+    for remark, *others in groups_of_similar(remarks, _remark_without_lines, verbose=verbose):
+        text = f"{render(remark)} ({len(others)} more like it)" if others else render(remark)
+        console.print(text, markup=False, soft_wrap=True)
     stream = console.file
     assert isinstance(stream, StringIO)
     return stream.getvalue()
+
+
+def _print_start(console: Console, table: FittedTable, *, verbose: bool) -> None:
+    """Print the first rows of a table, or all of them."""
+    rows = table.rows if verbose else table.rows[:MOST_ENTRIES]
+    print_tables(console, replace(table, rows=rows))
+    if len(rows) < len(table.rows):
+        console.print(rest_text(len(table.rows) - len(rows)), markup=False)
+
+
+def _value_without_name(row: ValueRow) -> ValueRow:
+    return replace(row, name=without_names(row.name))
+
+
+def _names_text(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more"
+
+
+def _remark_without_lines(remark: Diagnostic) -> tuple[str, str]:
+    return remark.code, without_names(remark.message)
+
+
+def _without_lines(uses: Counter[Placed], *, verbose: bool) -> Counter[Placed]:
+    """Join equal collectives of several lines if the list is long; then those come first that send most."""
+    groups = groups_of_similar(list(uses), lambda placed: placed[1], verbose=verbose)
+    joined = Counter[Placed]()
+    for group in groups:
+        sources = dict.fromkeys(source for source, _ in group)
+        joined[first_names(list(sources)), group[0][1]] += sum(uses[placed] for placed in group)
+    if len(groups) == len(uses):
+        return joined
+    by_bytes = sorted(joined.items(), key=lambda item: -item[0][1].bytes_per_device * item[1])
+    return Counter(dict(by_bytes))

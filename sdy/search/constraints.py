@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.sharding import TensorSharding
-
-SHOWN_NAMES = 3
 
 
 class PlannedValue(NamedTuple):
@@ -50,9 +48,3 @@ def by_line(values: Iterable[PlannedValue]) -> list[Constraint]:
         own = () if value.source else (value.name,)
         found.setdefault((value.source, value.type, value.spec, *own), []).append(value.name)
     return [Constraint(key[0], key[1], key[2], tuple(names)) for key, names in found.items()]
-
-
-def shortened(names: Sequence[str]) -> str:
-    """Return the first names, and the number of the others."""
-    others = len(names) - SHOWN_NAMES
-    return ", ".join(names[:SHOWN_NAMES]) + (f" and {others} more" if others > 0 else "")

@@ -18,7 +18,7 @@ from xdsl.ir import BlockArgument
 
 from sdy.cost.quantities import seconds_text
 from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.diagnostics.counted import counted
+from sdy.diagnostics.counted import counted, first_names
 from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding
@@ -28,7 +28,6 @@ from sdy.report.html.fragment import tables_html
 from sdy.report.program_report import WIDTH
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text
-from sdy.search.constraints import shortened
 from sdy.search.goal import Goal
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import minimum
@@ -95,7 +94,7 @@ class PlanExplanation:
         ordered = sorted(self.choices, key=lambda each: -inf if each.extra is None else -each.extra)
         rows = (
             (
-                shortened(each.names),
+                first_names(each.names),
                 each.spec,
                 each.place,
                 each.alternative or "-",

@@ -9,13 +9,20 @@ from collections.abc import Iterator
 
 from sdy.advice.partition_facts import PartitionFacts
 from sdy.advice.report_json import cause_text, collectives_json
+from sdy.diagnostics.counted import first_names
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.module_text import make_context
 from sdy.program.program import Program
 from sdy.report.explain import Explainer
+from sdy.report.similar_entries import groups_of_similar, without_names
 from sdy.tools.command_line.arguments import add_json_argument, default_machine, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
-from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program_and_text
+from sdy.tools.command_line.loading import (
+    NO_OPTIMIZER_HELP,
+    VERBOSE_HELP,
+    with_optimizer_option,
+    with_program_and_text,
+)
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\
@@ -48,6 +55,7 @@ def parser() -> ArgumentParser:
     parser.add_argument("--conflicts", action="store_true", help="list the conflicts of propagation")
     parser.add_argument("--collectives", action="store_true", help="list the collectives with their causes")
     parser.add_argument("--no-optimizer", action="store_true", help=f"with --collectives, {NO_OPTIMIZER_HELP}")
+    parser.add_argument("-v", "--verbose", action="store_true", help=VERBOSE_HELP)
     add_json_argument(parser)
     return parser
 
@@ -86,9 +94,9 @@ def _answer(program: Program, text: str, arguments: Namespace) -> None:
         return
     lines = [*(why_not or ()), *(line for each in values for line in each.lines())]
     if arguments.conflicts:
-        lines += explainer.conflicts()
+        lines += explainer.conflicts(verbose=arguments.verbose)
     if facts is not None:
-        lines += _collective_lines(facts)
+        lines += _collective_lines(facts, verbose=arguments.verbose)
     print(*lines, sep="\n")
 
 
@@ -97,10 +105,18 @@ def _why_not_lines(program: Program, arguments: Namespace) -> list[str]:
     return program.why_not(arguments.value, dim=dim, axis=axis).splitlines()
 
 
-def _collective_lines(facts: PartitionFacts) -> Iterator[str]:
-    for each in facts.collectives:
-        yield f"{each}, caused by {cause_text(facts, each)}"
-        yield from (f"  {line}" for line in facts.causes_of(each))
+def _collective_lines(facts: PartitionFacts, *, verbose: bool) -> Iterator[str]:
+    texts = [
+        (each.source, f"{each}, caused by {cause_text(facts, each)}", facts.causes_of(each))
+        for each in facts.collectives
+    ]
+    groups = groups_of_similar(texts, lambda text: without_names("\n".join((text[1], *text[2]))), verbose=verbose)
+    for (_, headline, causes), *others in groups:
+        yield headline
+        yield from (f"  {line}" for line in causes)
+        if others:
+            sources = list(dict.fromkeys(source for source, _, _ in others))
+            yield f"  likewise {len(others):,} more, at {first_names(sources)}"
     if not facts.collectives:
         yield "no collectives: the devices do not communicate"
 

@@ -15,7 +15,7 @@ from sdy.program.program import Program
 from sdy.tools.command_line.arguments import JSON_HELP, add_machine_argument, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
+from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, VERBOSE_HELP, with_optimizer_option, with_program
 from sdy.tools.command_line.output.console import console_of
 from sdy.tools.command_line.partitioners import named_partitioners, print_partitioners
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
@@ -49,6 +49,7 @@ def parser() -> ArgumentParser:
         help="also show what other partitioners make of the program: xla, shardy, or both with a comma (needs JAX)",
     )
     parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
+    parser.add_argument("-v", "--verbose", action="store_true", help=VERBOSE_HELP)
     return parser
 
 
@@ -66,7 +67,7 @@ def run(arguments: Namespace) -> int:
         elif arguments.html is not None:
             write_text(arguments.html, chosen.report_html(hardware, results))
         else:
-            write_text("-", chosen.report(width=get_terminal_size().columns))
+            write_text("-", chosen.report(width=get_terminal_size().columns, verbose=arguments.verbose))
             if results:
                 print_partitioners(console_of(arguments), results)
 

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import seconds_text
+from sdy.diagnostics.counted import first_names
 from sdy.model.mesh import Mesh
 from sdy.program.partitioners.runs import SECONDS as XLA_SECONDS
 from sdy.program.partitioners.runs import ComparedProgram
@@ -19,7 +20,7 @@ from sdy.report.html.fragment import tables_html
 from sdy.report.program_report import WIDTH
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text, mesh_table
-from sdy.search.constraints import Constraint, PlannedValue, by_line, shortened
+from sdy.search.constraints import Constraint, PlannedValue, by_line
 from sdy.search.explanation import PlanExplanation
 from sdy.search.goal import Goal
 from sdy.search.search_request import SECONDS
@@ -184,7 +185,7 @@ def _values(plan: ShardingPlan[ComparedProgram]) -> Iterator[FittedTable]:
             yield fitted_table(f"{title}{others}", ("value", "type", "sharding"), _rows(sharded))
     if plan.inside:
         columns = ("line", "type", "sharding", "values")
-        rows = ((each.source, each.type, each.spec, shortened(each.values)) for each in plan.constraints)
+        rows = ((each.source, each.type, each.spec, first_names(each.values)) for each in plan.constraints)
         yield fitted_table("with_sharding_constraint", columns, rows)
 
 

@@ -18,6 +18,7 @@ from sdy.tools.command_line.files import read_text
 T = TypeVar("T")
 
 NO_OPTIMIZER_HELP = "do not optimize communication: no sdy-optimize-communication, no sdy-combine-collectives"
+VERBOSE_HELP = "list all entries, not one for several that differ only in names and lines"
 
 
 def with_program(path: str, use: Callable[[Program], T]) -> T:

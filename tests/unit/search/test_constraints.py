@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 
 import sdy
+from sdy.diagnostics.counted import first_names
 from sdy.model.axis import AxisRef
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.search.constraints import PlannedValue, by_line, shortened
+from sdy.search.constraints import PlannedValue, by_line
 
 ROWS = TensorSharding("mesh", (DimSharding((AxisRef("x"),)), DimSharding()))
 COLUMNS = TensorSharding("mesh", (DimSharding(), DimSharding((AxisRef("x"),))))
@@ -39,8 +40,8 @@ def test_values_of_unknown_lines_stay_apart() -> None:
 
 
 def test_only_the_first_names_are_shown() -> None:
-    assert shortened(["a", "b", "c"]) == "a, b, c"
-    assert shortened(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
+    assert first_names(["a", "b", "c"]) == "a, b, c"
+    assert first_names(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
 
 
 def test_a_plan_for_layers_has_one_constraint_for_their_line() -> None:
