@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from io import StringIO
 
 from rich.console import Console
@@ -13,14 +12,13 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.cost.communication import CollectiveUse, executed_collectives
 from sdy.diagnostics.counted import first_names
 from sdy.diagnostics.diagnostic import Diagnostic, render
-from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.report.explain import Explainer
-from sdy.report.similar_entries import MOST_ENTRIES, groups_of_similar, rest_text, without_names
-from sdy.report.tables.fitted_table import FittedTable, print_tables
+from sdy.report.similar_entries import groups_of_similar, without_names
+from sdy.report.tables.fitted_table import print_start, print_tables
 from sdy.report.tables.program_tables import NO_MESH, mesh_table, placed_collectives_table, values_table
 from sdy.report.value_names import line_of, source_text
-from sdy.report.value_rows import ValueRow
+from sdy.report.value_rows import ValueRow, without_similar
 
 WIDTH = 80
 
@@ -29,7 +27,7 @@ Placed = tuple[str, CollectiveUse]  # a collective on a source line, or on sever
 
 def program_report(
     global_module: ModuleOp,
-    boundary: Iterable[ValueRow],
+    boundary: Sequence[ValueRow],
     explainer: Explainer,
     source_lines: Mapping[int, str],
     remarks: Sequence[Diagnostic],
@@ -50,19 +48,13 @@ def program_report(
         print_tables(console, mesh_table(meshes))
     else:
         console.print(NO_MESH)
-    values = list(boundary)
-    first_result = len(main_function(global_module).function_type.inputs)
-    rows = [
-        replace(group[0], name=_names_text([row.name for row in group]))
-        for part in (values[:first_result], values[first_result:])
-        for group in groups_of_similar(part, _value_without_name, verbose=verbose)
-    ]
-    _print_start(console, values_table("arguments and results", rows), verbose=verbose)
+    rows = boundary if verbose else without_similar(boundary)
+    print_start(console, values_table("arguments and results", rows), verbose=verbose)
     uses = Counter[Placed]()
     for op, use, times in executed_collectives(global_module):
         uses[source_text(line_of(op), source_lines), use] += times
     if uses:
-        _print_start(console, placed_collectives_table(_without_lines(uses, verbose=verbose)), verbose=verbose)
+        print_start(console, placed_collectives_table(_without_lines(uses, verbose=verbose)), verbose=verbose)
     else:
         console.print("no collectives")
     console.print("[bold]conflicts[/bold]")
@@ -74,22 +66,6 @@ def program_report(
     stream = console.file
     assert isinstance(stream, StringIO)
     return stream.getvalue()
-
-
-def _print_start(console: Console, table: FittedTable, *, verbose: bool) -> None:
-    """Print the first rows of a table, or all of them."""
-    rows = table.rows if verbose else table.rows[:MOST_ENTRIES]
-    print_tables(console, replace(table, rows=rows))
-    if len(rows) < len(table.rows):
-        console.print(rest_text(len(table.rows) - len(rows)), markup=False)
-
-
-def _value_without_name(row: ValueRow) -> ValueRow:
-    return replace(row, name=without_names(row.name))
-
-
-def _names_text(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more"
 
 
 def _remark_without_lines(remark: Diagnostic) -> tuple[str, str]:

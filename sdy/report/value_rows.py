@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -18,6 +18,7 @@ from sdy.grammar.write import write_sharding
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.report.boundary import boundary_values
+from sdy.report.similar_entries import groups_of_similar, without_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,12 @@ def boundary_rows(module: ModuleOp, argument_names: Sequence[str] = ()) -> list[
     """Return the rows of the arguments and results of the main function, with their names in JAX if known."""
     meshes = meshes_of(module)
     return [_row(each.name, each.type, each.sharding, meshes) for each in boundary_values(module, argument_names)]
+
+
+def without_similar(rows: Sequence[ValueRow]) -> list[ValueRow]:
+    """Return the rows; in a long list, one for all values with equal shardings and types and similar names."""
+    groups = groups_of_similar(rows, lambda row: replace(row, name=without_names(row.name)), verbose=False)
+    return [replace(row, name=f"{row.name} and {len(others):,} more") if others else row for row, *others in groups]
 
 
 def value_rows(module: ModuleOp) -> list[ValueRow]:

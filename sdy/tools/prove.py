@@ -9,6 +9,7 @@ from sdy.dialects.module_text import parse_module
 from sdy.program.program import Program
 from sdy.proof.outcome import Proof
 from sdy.proof.prove import prove
+from sdy.report.similar_entries import rest_text
 from sdy.tools.command_line.arguments import add_json_argument, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text
@@ -67,7 +68,7 @@ def _print(proof: Proof, path: str, lines: list[str], *, verbose: bool) -> None:
     for failure in shown:
         print(render(with_lines(failure, path, lines)))
     if len(shown) < len(proof.failures):
-        print(f"... and {len(proof.failures) - len(shown)} more; -v lists all")
+        print(rest_text(len(proof.failures) - len(shown)))
     print(f"{proof.proved} of {proof.ops} ops proved ({proof.share:.1%})")
     if verbose:
         for name, count in proof.lemmas:

@@ -24,9 +24,9 @@ from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.program.verification import compare_runs
 from sdy.report.run_progress import terminal_progress
-from sdy.report.tables.fitted_table import print_tables
+from sdy.report.tables.fitted_table import print_start, print_tables
 from sdy.report.tables.program_tables import NO_MESH, collectives_table, mesh_table, rounds_table, values_table
-from sdy.report.value_rows import boundary_rows, value_rows
+from sdy.report.value_rows import boundary_rows, value_rows, without_similar
 from sdy.tools.command_line.arguments import add_json_argument, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import write_text
@@ -85,7 +85,7 @@ def parser() -> ArgumentParser:
     sizes.add_argument("--full", action="store_true", help="run the program in its own sizes, however long it takes")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
     parser.add_argument("-o", "--output", metavar="LOCAL.mlir", help="also write the program that each device runs")
-    parser.add_argument("-v", "--verbose", action="store_true", help="list every value, not only inputs and outputs")
+    parser.add_argument("-v", "--verbose", action="store_true", help="list every value, and all of many outputs")
     add_json_argument(parser)
     add_processes_argument(parser)
     add_optimizer_arguments(parser)
@@ -138,7 +138,7 @@ def _verify_full(program: Program, partitioned: PartitionedProgram, arguments: N
     else:
         console = console_of(arguments)
         _show(console, partitioned, verbose=arguments.verbose)
-        show_comparisons(console, comparisons, reference)
+        show_comparisons(console, comparisons, reference, verbose=arguments.verbose)
         if rounds:
             print_tables(console, rounds_table((each.name, *outcome_cells(each)) for each in rounds))
     return SUCCESS if _agree(comparisons, rounds) else NO
@@ -177,7 +177,10 @@ def _show(console: Console, partitioned: PartitionedProgram, *, verbose: bool) -
         print_tables(console, mesh_table(meshes))
     else:
         console.print(NO_MESH)
-    print_tables(console, values_table("inputs and outputs", boundary_rows(module)))
+    rows = boundary_rows(module)
+    print_start(
+        console, values_table("inputs and outputs", rows if verbose else without_similar(rows)), verbose=verbose
+    )
     if verbose:
         print_tables(console, values_table("values", value_rows(module)))
     uses = collectives_of(module)

@@ -12,11 +12,13 @@ values
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console, ConsoleOptions
 from rich.table import Table
 from rich.text import Text
+
+from sdy.report.similar_entries import MOST_ENTRIES, rest_text
 
 Cells = tuple[str, ...]
 _MARGIN = 3  # of each column: a border and two blanks
@@ -85,3 +87,11 @@ def fitted_table(title: str, columns: Cells, rows: Iterable[Cells], right: tuple
 def print_tables(console: Console, *tables: FittedTable) -> None:
     """Print tables; words that are longer than a line are not cropped."""
     console.print(*tables, sep="\n", crop=False)
+
+
+def print_start(console: Console, table: FittedTable, *, verbose: bool) -> None:
+    """Print a table; unless `verbose`, only its first rows, and the number of the others."""
+    rows = table.rows if verbose else table.rows[:MOST_ENTRIES]
+    print_tables(console, replace(table, rows=rows))
+    if len(rows) < len(table.rows):
+        console.print(rest_text(len(table.rows) - len(rows)), markup=False)

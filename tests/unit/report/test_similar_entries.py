@@ -94,3 +94,20 @@ def test_groups_are_in_the_order_of_their_first_entries() -> None:
         [2, 5],
     ]
     assert len(groups_of_similar(numbers, lambda number: number % 3, verbose=True)) == len(numbers)
+
+
+def test_outputs_with_the_largest_errors_are_shown(
+    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path_factory.mktemp("outputs") / "outputs.mlir"
+    types = ", ".join(["tensor<2xf32>"] * LAYERS)
+    lines = [f"  %{index} = stablehlo.add %x, %x : tensor<2xf32>" for index in range(LAYERS)]
+    returned = ", ".join(f"%{index}" for index in range(LAYERS))
+    body = "\n".join([*lines, f"  return {returned} : {types}"])
+    path.write_text(f"func.func @main(%x: tensor<2xf32>) -> ({types}) {{\n{body}\n}}")
+    assert main(["verify", "--full", str(path)]) == 0
+    short = capsys.readouterr().out
+    assert f"... and {LAYERS - MOST_ENTRIES} more; -v lists all" in short
+    assert f"result[0] and {LAYERS - 1} more" in short
+    assert main(["verify", "--full", "-v", str(path)]) == 0
+    assert "more" not in capsys.readouterr().out

@@ -10,7 +10,8 @@ from rich.console import Console
 from sdy.program.adversarial import VerifiedRound
 from sdy.program.at_scale.reduced import ReducedVerification
 from sdy.program.comparison import OutputComparison
-from sdy.report.tables.fitted_table import print_tables
+from sdy.report.similar_entries import MOST_ENTRIES, rest_text
+from sdy.report.tables.fitted_table import print_start, print_tables
 from sdy.report.tables.program_tables import errors_table, rounds_table, sizes_table
 
 MOST_SIZES = 12  # that are listed unless all are asked for
@@ -26,7 +27,7 @@ def show_reduced(console: Console, found: ReducedVerification, *, verbose: bool)
     shown = ordered if verbose else ordered[:MOST_SIZES]
     print_tables(console, sizes_table((str(a), str(b), str(count), reason) for (a, b, reason), count in shown))
     if len(shown) < len(ordered):
-        console.print(f"... and {len(ordered) - len(shown)} more; -v lists all")
+        console.print(rest_text(len(ordered) - len(shown)), markup=False)
     print_tables(console, rounds_table(((each.name, *outcome_cells(each)) for each in found.rounds), "inputs"))
     before, after = found.devices
     devices = f"all {before} devices" if before == after else f"{after} of {before} devices"
@@ -40,13 +41,17 @@ def outcome_cells(found: VerifiedRound) -> tuple[str, str]:
     return str(len(wrong)), f"output {wrong[0].index}: {wrong[0].problem}" if wrong else "all agree"
 
 
-def show_comparisons(console: Console, comparisons: Sequence[OutputComparison], reference: str) -> None:
-    """Print the errors of all outputs, and whether they agree."""
+def show_comparisons(
+    console: Console, comparisons: Sequence[OutputComparison], reference: str, *, verbose: bool
+) -> None:
+    """Print the errors of the outputs, and whether they agree. Of many outputs, show those with the largest errors."""
+    shown = comparisons
+    if len(comparisons) > MOST_ENTRIES and not verbose:
+        shown = sorted(comparisons, key=lambda each: (each.agrees, -each.relative_error))
     rows = (
-        (str(each.index), f"{each.absolute_error:.3g}", f"{each.relative_error:.3g}", each.outcome)
-        for each in comparisons
+        (str(each.index), f"{each.absolute_error:.3g}", f"{each.relative_error:.3g}", each.outcome) for each in shown
     )
-    print_tables(console, errors_table(rows))
+    print_start(console, errors_table(rows), verbose=verbose)
     absolute = max((each.absolute_error for each in comparisons), default=0.0)
     relative = max((each.relative_error for each in comparisons), default=0.0)
     wrong = sum(not each.agrees for each in comparisons)
