@@ -16,8 +16,10 @@ func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}
 """
 SCRIPT = """import sys
 from sdy.tools.start import {tool}
-assert {tool}() == 0
-print("imported:", *{{name.partition(".")[0] for name in sys.modules}})
+try:
+    {tool}()
+finally:
+    print("imported:", *{{name.partition(".")[0] for name in sys.modules}})
 """
 
 
