@@ -8,9 +8,7 @@ program are named in the error: Python files, arrays, jaxprs.
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections.abc import Callable
 from typing import Literal
 
@@ -22,7 +20,6 @@ from sdy.dialects.ir.symbols import MAIN, functions_of
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.text.source_lines import names_of_arguments
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.program.optional_jax import missing_jax_error
 
 GZIP, BYTECODE, ZIP, NUMPY = b"\x1f\x8b", b"ML\xefR", b"PK\x03\x04", b"\x93NUMPY"
 PROTO_SUFFIXES = (".pb", ".hlo", ".hlo.pb")
@@ -40,10 +37,7 @@ def source_text(raw: bytes, name: str) -> str:
     not installed, SDY-P008 if it is not valid UTF-8.
     """
     if raw.startswith(GZIP):
-        try:
-            return source_text(gzip.decompress(raw), name.removesuffix(".gz"))
-        except (OSError, EOFError, zlib.error) as error:
-            raise _unreadable(name, f"is damaged: {error}", "compress it again with gzip") from None
+        return source_text(_decompressed(raw, name), name.removesuffix(".gz"))
     if raw.startswith(BYTECODE):
         return _converted(raw, name, "MLIR bytecode")
     if raw.startswith((ZIP, NUMPY)):
@@ -59,6 +53,16 @@ def source_text(raw: bytes, name: str) -> str:
     if _JAXPR.match(text):
         raise _unreadable(name, "is a jaxpr, not MLIR text", "write jax.jit(fn).lower(*args).as_text() to the file")
     return text
+
+
+def _decompressed(raw: bytes, name: str) -> bytes:
+    import gzip
+    import zlib
+
+    try:
+        return gzip.decompress(raw)
+    except (OSError, EOFError, zlib.error) as error:
+        raise _unreadable(name, f"is damaged: {error}", "compress it again with gzip") from None
 
 
 def _decoded(raw: bytes, name: str) -> str:
@@ -77,6 +81,8 @@ def _converted(raw: bytes, name: str, kind: Format) -> str:
     try:
         convert = _converter(kind)
     except ModuleNotFoundError as error:
+        from sdy.program.optional_jax import missing_jax_error
+
         (diagnostic,) = missing_jax_error(error).diagnostics
         message = f"{name} is {kind}, which is read through JAX, and JAX is not installed"
         raise SdyError(Diagnostic(diagnostic.code, message, hint=diagnostic.hint)) from error

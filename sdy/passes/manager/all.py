@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import cast
-
-from xdsl.passes import ModulePass
+from typing import TYPE_CHECKING, cast
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
+
+if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
 
 _PACKAGE = "sdy.passes"
 
