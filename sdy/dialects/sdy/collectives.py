@@ -17,7 +17,7 @@ from sdy.dialects.sdy.attrs import AllToAllParamsAttr, AxesPerDimAttr, AxisListA
 from sdy.dialects.sdy.enum_directives import ReductionKindDirective, enum_attr, enum_value
 from sdy.dialects.sdy.types import Shaped
 from sdy.model.axis import AxisList
-from sdy.model.collective import AllToAllParam, AxesPerDim
+from sdy.model.axis_moves import AllToAllParam, AxesPerDim
 from sdy.model.sharding import ReductionKind, TensorSharding
 
 _TENSOR_AND_SHARDING = "$tensor `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -23,16 +22,14 @@ from sdy.dialects.text.attribute_printer import AttributePrinter
 OpT = TypeVar("OpT", bound=Operation)
 
 
-@dataclass(frozen=True, slots=True)
-class OpSyntax:
+class OpSyntax(NamedTuple):
     """The parser of an op, called after its name, and the printer."""
 
     parse: Callable[[Parser], Operation]
     print: Callable[[Operation, Printer], None]
 
 
-@dataclass(frozen=True, slots=True)
-class TypeWithAttributes:
+class TypeWithAttributes(NamedTuple):
     """The type and attributes of a result or of an unnamed argument."""
 
     type: Attribute

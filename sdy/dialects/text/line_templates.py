@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -52,8 +51,7 @@ class Line(NamedTuple):
         return [name.start() for name in found if name[1] is None]
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(NamedTuple):
     """The op of a line, except for its operands and location."""
 
     op_class: type[Operation]
