@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
-from sdy.diagnostics.codes import CODES
 from sdy.diagnostics.span import Span
 
 
@@ -45,6 +44,8 @@ class Diagnostic:
     severity: Severity = Severity.ERROR
 
     def __post_init__(self) -> None:
+        from sdy.diagnostics.codes import CODES  # imported here, because most runs have no diagnostics
+
         if self.code not in CODES:
             raise InternalError(f"diagnostic code {self.code} is not listed in sdy/diagnostics/codes.py")
 

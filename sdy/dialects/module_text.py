@@ -65,11 +65,9 @@ def add_dialect(dialect: Dialect) -> None:
 def make_context(allow_unregistered: bool = False) -> SdyContext:
     """Return a context with all dialects. If `allow_unregistered`, ops of other dialects are accepted too."""
     context = SdyContext(allow_unregistered, families.op_class)
-    for dialect in (*DIALECTS, *_added_dialects):
-        if isinstance(dialect, LazyDialect):
-            context.register_dialect(dialect.name, dialect.load)
-        else:
-            context.load_dialect(dialect)
+    for dialect in (*DIALECTS, *_added_dialects):  # they are loaded when the text uses them
+        load = dialect.load if isinstance(dialect, LazyDialect) else lambda loaded=dialect: loaded
+        context.register_dialect(dialect.name, load)
     return context
 
 

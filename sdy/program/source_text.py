@@ -23,9 +23,11 @@ from sdy.dialects.verification.verify_module import verify_module
 
 GZIP, BYTECODE, ZIP, NUMPY = b"\x1f\x8b", b"ML\xefR", b"PK\x03\x04", b"\x93NUMPY"
 PROTO_SUFFIXES = (".pb", ".hlo", ".hlo.pb")
-_PYTHON = re.compile(r"(?:#[^\n]*\n|\s)*(?:import \w|from [\w.]+ import |def \w+\(|@jax\b|\"\"\")")
-_OPTIMIZED = re.compile(r'"mhlo\.\w+"\(')  # fusions and other ops that StableHLO does not have
-_JAXPR = re.compile(r"\s*\{ ?lambda\b")
+# Patterns of texts that are no programs, which are only compiled for texts that may be such ones.
+_OTHER_STARTS = ("import", "from", "def", "#", "@jax", '"""', "{")
+_PYTHON = r"(?:#[^\n]*\n|\s)*(?:import \w|from [\w.]+ import |def \w+\(|@jax\b|\"\"\")"
+_JAXPR = r"\{ ?lambda\b"
+_OPTIMIZED = r'"mhlo\.\w+"\('  # fusions and other ops that StableHLO does not have
 
 Format = Literal["MLIR bytecode", "HLO text", "an HLO proto"]
 
@@ -45,12 +47,14 @@ def source_text(raw: bytes, name: str) -> str:
     if name.endswith(PROTO_SUFFIXES) and b"\0" in raw:
         return _converted(_hlo_module(raw), name, "an HLO proto")
     text = _decoded(raw, name)
-    if text.lstrip().startswith("HloModule "):
+    begin = text.lstrip()
+    if begin.startswith("HloModule "):
         return _converted(raw, name, "HLO text")
-    if name.endswith(".py") or _PYTHON.match(text):
+    is_other = begin.startswith(_OTHER_STARTS)
+    if name.endswith(".py") or (is_other and re.match(_PYTHON, begin)):
         hint = "in Python, sdy.from_jax(fn, *args) returns the program of a JAX function"
         raise _unreadable(name, "is a Python file, not a program in MLIR text", hint)
-    if _JAXPR.match(text):
+    if is_other and re.match(_JAXPR, begin):
         raise _unreadable(name, "is a jaxpr, not MLIR text", "write jax.jit(fn).lower(*args).as_text() to the file")
     return text
 
@@ -91,7 +95,7 @@ def _converted(raw: bytes, name: str, kind: Format) -> str:
     except ValueError as error:
         lines = str(error).strip().splitlines() or ["no reason given"]
         raise _unreadable(name, f"is not valid as {kind}: {lines[0]}", "write the file again") from None
-    if _OPTIMIZED.search(text):
+    if re.search(_OPTIMIZED, text):
         raise _unreadable(name, "was dumped after XLA's optimizations", "use the dump `*before_optimizations*`")
     return text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from sdy.dialects.stablehlo.attributes import attrs, enums, replica_groups, types
+from sdy.dialects.stablehlo.attributes import attrs, enums, replica_groups, token_types, types
 from sdy.dialects.stablehlo.families import DIALECT, all_ops
 from sdy.dialects.stablehlo.syntax import conv_numbers, dot_clauses
 
@@ -12,8 +12,8 @@ STABLEHLO = Dialect(
     DIALECT,
     all_ops(),
     [
-        types.TokenType,
-        types.FutureType,
+        token_types.TokenType,
+        token_types.FutureType,
         types.BoundsAttr,
         enums.ComparisonDirectionAttr,
         enums.ComparisonTypeAttr,

@@ -40,7 +40,7 @@ _OFTEN_CHANGED = frozenset[type[Operation]](
 @cache
 def is_verified_by_signature(op_class: type[Operation]) -> bool:
     """Return whether two ops of the class with the same signature are equally valid, except for `check_in_function`."""
-    is_stablehlo = issubclass(op_class, StablehloOp) and op_class.name.startswith(f"{DIALECT}.")
+    is_stablehlo = StablehloOp in op_class.__mro__ and op_class.name.startswith(f"{DIALECT}.")
     return is_stablehlo or op_class in _OTHERS_BY_SIGNATURE
 
 
