@@ -27,7 +27,7 @@ from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.failure import out_of_memory
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
-from sdy.passes.manager.pipelines import PartitionPipeline
+from sdy.passes.manager.partition_pipelines import PartitionPipeline
 from sdy.passes.run import run_passes
 from sdy.program import on_demand
 from sdy.program.local_program import local_program, local_program_by_position

@@ -115,8 +115,8 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-import-pipeline": "pipelines.ImportPipeline",
         "sdy-propagation-pipeline": "pipelines.PropagationPipeline",
         "sdy-export-pipeline": "pipelines.ExportPipeline",
-        "sdy-partition-pipeline": "pipelines.PartitionPipeline",
-        "sdy-local-pipeline": "pipelines.LocalPipeline",
+        "sdy-partition-pipeline": "partition_pipelines.PartitionPipeline",
+        "sdy-local-pipeline": "partition_pipelines.LocalPipeline",
     },
 }
 PASSES = {name: f"{room}.{path}" for room, passes in _ROOMS.items() for name, path in passes.items()}

@@ -97,7 +97,8 @@ def ours_partition(text: str) -> float:
     from sdy.dialects.module_text import make_context, parse_module
     from sdy.dialects.verification.verify_module import verify_module
     from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
-    from sdy.passes.manager.pipelines import CLOSE, LocalPipeline, partitioning, propagation
+    from sdy.passes.manager.partition_pipelines import LocalPipeline, partitioning
+    from sdy.passes.manager.pipelines import CLOSE, propagation
     from sdy.passes.run import run_passes
 
     module, context = parse_module(text), make_context()
