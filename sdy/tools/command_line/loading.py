@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, render
 from sdy.diagnostics.span import Span
+from sdy.passes.export.optimize.remark_codes import SAVINGS
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
-from sdy.report.causes import SAVINGS
 from sdy.tools.command_line.files import read_text
 
 T = TypeVar("T")
