@@ -23,7 +23,7 @@ from sdy.dialects.verification.verify_module import verify_module
 
 GZIP, BYTECODE, ZIP, NUMPY = b"\x1f\x8b", b"ML\xefR", b"PK\x03\x04", b"\x93NUMPY"
 PROTO_SUFFIXES = (".pb", ".hlo", ".hlo.pb")
-# Patterns of texts that are no programs, which are only compiled for texts that may be such ones.
+# Patterns of texts in other languages. They are compiled only for texts with such a beginning.
 _OTHER_STARTS = ("import", "from", "def", "#", "@jax", '"""', "{")
 _PYTHON = r"(?:#[^\n]*\n|\s)*(?:import \w|from [\w.]+ import |def \w+\(|@jax\b|\"\"\")"
 _JAXPR = r"\{ ?lambda\b"

@@ -33,7 +33,7 @@ def __getattr__(name: str) -> Callable[[], NoReturn]:
     try:
         return partial(_run, name, import_module(_MODULES[name]).main)
     finally:
-        gc.freeze()  # the modules are no garbage; otherwise the first search would scan all that they hold
+        gc.freeze()  # the modules stay; otherwise the first search would scan all that they hold
         signal.signal(signal.SIGINT, handler)
 
 

@@ -1,4 +1,4 @@
-"""What a command line or a pipeline says about a pass: its name, and its options as text."""
+"""Requests for passes, as command lines and pipelines write them: a name, and options as text."""
 
 from __future__ import annotations
 
