@@ -41,20 +41,8 @@ def _run(name: str, main: Callable[[], int]) -> NoReturn:
     """Run a tool, with little or no garbage collection, and end the process."""
     if name != "sdy_opt" and not (name == "sdy" and sys.argv[1:2] and sys.argv[1] in _WITHOUT_COLLECTION):
         gc.enable()
-    end = _End()
-    atexit.register(end)  # before all others, so that it is called last
-    end.code = main()
-    sys.exit(end.code)
-
-
-class _End:
-    """Ends the process when Python exits, if the tool has returned an exit code; the memory is not freed before."""
-
-    def __init__(self) -> None:
-        self.code: int | None = None
-
-    def __call__(self) -> None:
-        if self.code is not None:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(self.code)
+    code = main()
+    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage] -- there is no public name
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
