@@ -19,6 +19,7 @@ from sdy.dialects.constants.elements import ElementCodec, Scalar, codec_of
 
 DenseType = TensorType[Attribute] | VectorType[Attribute]
 
+RESOURCE = "dense_resource<"  # the start of a constant whose bytes are at the end of the file
 # Longer lists are printed in hexadecimal, as in MLIR.
 MAX_PRINTED_ELEMENTS = 100
 _BARE_IDENTIFIER = re.compile(r"[A-Za-z_][\w$.]*")
@@ -123,9 +124,7 @@ class DenseElementsAttr(Data[DenseElements], BuiltinAttribute):
 
     def print_builtin(self, printer: Printer) -> None:
         resource = self.data.resource
-        printer.print_string(
-            f"dense<{self._literal()}> : " if resource is None else f"dense_resource<{resource.key}> : "
-        )
+        printer.print_string(f"dense<{self._literal()}> : " if resource is None else f"{RESOURCE}{resource.key}> : ")
         printer.print_attribute(self.type)
 
     def _literal(self) -> str:

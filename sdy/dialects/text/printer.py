@@ -11,12 +11,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.printer import Printer
 
+from sdy.dialects.constants.dense import RESOURCE
 from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.text.attribute_printer import AttributePrinter
 from sdy.dialects.text.debug_locations import LocationNames, ParsedLocations
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX, DEFAULT_DIALECTS
-from sdy.dialects.text.resources import MARKER, resource_section
 from sdy.dialects.text.ssa_names import name_values
 
 _NAME_MARK = "\0"  # in place of the name of an operand
@@ -30,7 +30,11 @@ def print_operation(op: Operation, generic: bool = False, locations: ParsedLocat
         return printer.with_locations(op, locations)
     printer.print_op(op)
     text = stream.getvalue()
-    return f"{text}\n\n{resource_section(op)}" if MARKER in text else text
+    if RESOURCE not in text:
+        return text
+    from sdy.dialects.text.resources import resource_section  # imported here, because few programs need it
+
+    return f"{text}\n\n{resource_section(op)}"
 
 
 class MlirPrinter(AttributePrinter):

@@ -15,7 +15,6 @@ from xdsl.ir import Attribute, Operation
 from sdy.dialects.constants.dense import DenseElements, DenseElementsAttr, DenseResource
 from sdy.dialects.ir.walk import op_and_nested_ops
 
-MARKER = "dense_resource<"
 _SECTION = re.compile(r"\{-#(.*)#-\}", re.DOTALL)
 _BLOBS = re.compile(r"\bbuiltin\s*:\s*\{([^{}]*)\}")
 _BLOB = re.compile(r'(?P<name>"[^"\n]*"|[\w$.-]+)\s*:\s*"0x(?P<digits>[0-9A-Fa-f]*)"')

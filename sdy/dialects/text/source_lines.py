@@ -21,9 +21,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, BlockArgument
 
-_LOCATION = re.compile(r"loc\((.*)\)\s*$")
-_DEFINITION = re.compile(r"^(#\w+) = loc\((.*)\)\s*$", re.MULTILINE)
-_PLACE = re.compile(r'"([^"]*)":(\d+):\d+|(#\w+)')
+# Compiled on first use, for the errors of a text with locations.
+_LOCATION = r"loc\((.*)\)\s*$"
+_DEFINITION = r"(?m)^(#\w+) = loc\((.*)\)\s*$"
+_PLACE = r'"([^"]*)":(\d+):\d+|(#\w+)'
 
 
 def source_line_in_text(text: str, line: int) -> str:
@@ -32,12 +33,12 @@ def source_line_in_text(text: str, line: int) -> str:
     The text is empty if the line ends in no location that has one.
     """
     lines = text.splitlines()
-    found = _LOCATION.search(lines[line - 1]) if 0 < line <= len(lines) else None
-    return "" if found is None else next(_places(found[1], dict(_DEFINITION.findall(text))), "")
+    found = re.search(_LOCATION, lines[line - 1]) if 0 < line <= len(lines) else None
+    return "" if found is None else next(_places(found[1], dict(re.findall(_DEFINITION, text))), "")
 
 
 def _places(location: str, aliases: Mapping[str, str]) -> Iterator[str]:
-    for file, line, alias in _PLACE.findall(location):
+    for file, line, alias in re.findall(_PLACE, location):
         if not alias:
             yield f"{PurePath(file).name}:{line}"
         elif alias in aliases:

@@ -35,7 +35,6 @@ from sdy.dialects.constants.dense import DenseElementsAttr, DenseResource
 from sdy.dialects.constants.elements import Scalar, codec_of
 from sdy.dialects.ir.context import load_dialects
 from sdy.dialects.text.dense_literal import parse_dense, parse_dense_resource
-from sdy.dialects.text.resources import parse_blobs
 from sdy.dialects.text.token_parser import TokenParser
 
 T = TypeVar("T")
@@ -164,6 +163,8 @@ class TextParser(TokenParser):
 
     def _parse_builtin_dense_resource_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- returns our attribute instead of xDSL's
         if self._blobs is None:
+            from sdy.dialects.text.resources import parse_blobs  # imported here, because few programs need it
+
             self._blobs = parse_blobs(self.lexer.input.content)
         return parse_dense_resource(self, self._blobs)
 
